@@ -1,0 +1,256 @@
+"""Plans, and the only code that computes their length, Cost_v, loads and faults."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fixedfleet.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from fixedfleet.instance import Instance, InstanceBatch
+
+__all__ = ["Plan", "PlanBatch"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """
+    Tours, each a sequence of customers (1 … N) from the depot and back to it.
+
+    Empty tours are dropped: a vehicle that stays at the depot is not used. A plan
+    knows nothing of the instance it was made for and may be infeasible for it;
+    :meth:`check` tells.
+
+    Parameters
+    ----------
+    tours
+        The customers of each tour in visiting order.
+    """
+
+    tours: tuple[tuple[int, ...], ...]
+
+    def __init__(self, tours: Iterable[Iterable[int]]) -> None:
+        clean = tuple(tuple(_customer(customer) for customer in tour) for tour in tours)
+        object.__setattr__(self, "tours", tuple(tour for tour in clean if tour))
+
+    @classmethod
+    def from_routes(cls, routes: ArrayLike) -> Plan:
+        """Read a row of customers with a 0 after each tour and zeros to the end."""
+        tours: list[list[int]] = [[]]
+        for customer in np.asarray(routes).tolist():
+            if customer == 0:
+                tours.append([])
+            else:
+                tours[-1].append(customer)
+        return cls(tours)
+
+    def to_routes(self, size: int | None = None) -> NDArray[np.int32]:
+        """Return the row that :meth:`from_routes` reads, padded with zeros to size."""
+        row = [customer for tour in self.tours for customer in (*tour, 0)]
+        if size is not None:
+            if len(row) > size:
+                raise InputError(f"a plan of {len(row)} entries into a row of {size}")
+            row.extend([0] * (size - len(row)))
+        return np.array(row, dtype=np.int32)
+
+    def __len__(self) -> int:
+        return len(self.tours)
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return iter(self.tours)
+
+    @property
+    def vehicles(self) -> int:
+        """The number of vehicles used."""
+        return len(self.tours)
+
+    def canonical(self) -> Plan:
+        """Return the same plan with a fixed order and direction of the tours."""
+        forward = (min(tour, tour[::-1]) for tour in self.tours)
+        return Plan(sorted(forward))
+
+    def tour_lengths(self, instance: Instance) -> list[float]:
+        """Length of each tour, from the depot and back to it."""
+        return [
+            float(instance.between([0, *tour], [*tour, 0]).sum()) for tour in self.tours
+        ]
+
+    def length(self, instance: Instance) -> float:
+        """Total length of all tours."""
+        if not self.tours:
+            return 0.0
+        path = [0, *(stop for tour in self.tours for stop in (*tour, 0))]
+        return float(instance.between(path[:-1], path[1:]).sum())
+
+    def cost_v(self, instance: Instance, vehicle_cost: float) -> float:
+        """Cost_v: the length plus a fixed cost for each vehicle used."""
+        return self.length(instance) + vehicle_cost * self.vehicles
+
+    def load_units(self, instance: Instance) -> list[int]:
+        """Load of each tour in the instance's whole units."""
+        units = instance.demand_units
+        return [int(units[list(tour)].sum()) for tour in self.tours]
+
+    def loads(self, instance: Instance) -> list[int | float]:
+        """Load of each tour, in the amounts the instance was given in."""
+        return [instance.amount(units) for units in self.load_units(instance)]
+
+    def unserved(self, instance: Instance) -> list[int]:
+        """Customers that no tour serves."""
+        served = {customer for tour in self.tours for customer in tour}
+        return [c for c in range(1, instance.num_customers + 1) if c not in served]
+
+    def check(self, instance: Instance) -> list[str]:
+        """Name every fault of the plan for this instance; none means feasible."""
+        faults = []
+        n = instance.num_customers
+        counts = Counter(customer for tour in self.tours for customer in tour)
+        for customer, count in sorted(counts.items()):
+            if customer > n:
+                faults.append(f"customer {customer} does not exist, there are {n}")
+            elif count > 1:
+                faults.append(f"customer {customer} served {_times(count)}")
+        faults.extend(f"customer {c} missing" for c in self.unserved(instance))
+        if not any(customer > n for customer in counts):
+            faults.extend(
+                f"tour {number} carries {instance.amount(units)} of {instance.capacity}"
+                for number, units in enumerate(self.load_units(instance), 1)
+                if units > instance.capacity_units
+            )
+        if self.vehicles > instance.vehicles:
+            faults.append(f"{self.vehicles} tours for {instance.vehicles} vehicles")
+        return faults
+
+    def is_feasible(self, instance: Instance) -> bool:
+        """Whether every customer is served once, within capacity and fleet."""
+        return not self.check(instance)
+
+
+class PlanBatch:
+    """
+    One plan for each instance of a batch, as an array of routes.
+
+    Parameters
+    ----------
+    routes
+        Shape (B, L): customers in visiting order with a 0 after each tour and zeros
+        to the end, as in :meth:`Plan.from_routes`.
+    """
+
+    def __init__(self, routes: ArrayLike) -> None:
+        array = np.asarray(routes)
+        if array.ndim != 2 or array.dtype.kind not in "iu":
+            raise InputError(
+                f"routes must be whole numbers of shape (B, L), not {array.dtype} of "
+                f"shape {array.shape}"
+            )
+        self.routes: NDArray[np.int64] = array.astype(np.int64)
+        if (self.routes < 0).any():
+            row = int(np.argwhere(self.routes < 0)[0][0])
+            raise InputError(f"routes[{row}] has a negative entry")
+
+    @classmethod
+    def from_plans(cls, plans: Iterable[Plan]) -> PlanBatch:
+        """Stack plans into one array, padded to the longest."""
+        rows = [plan.to_routes() for plan in plans]
+        routes = np.zeros((len(rows), max(map(len, rows), default=0)), dtype=np.int64)
+        for index, row in enumerate(rows):
+            routes[index, : len(row)] = row
+        return cls(routes)
+
+    def __len__(self) -> int:
+        return len(self.routes)
+
+    def __getitem__(self, index: int) -> Plan:
+        return Plan.from_routes(self.routes[index])
+
+    def __iter__(self) -> Iterator[Plan]:
+        return (self[index] for index in range(len(self)))
+
+    def vehicles(self) -> NDArray[np.int64]:
+        """Vehicles used by each plan, shape (B,)."""
+        closed = self._closed()
+        ends = (closed[:, 1:] == 0) & (closed[:, :-1] != 0)
+        vehicles: NDArray[np.int64] = np.sum(ends, axis=1)
+        return vehicles
+
+    def lengths(self, batch: InstanceBatch) -> NDArray[np.float64]:
+        """Length of each plan, shape (B,). The routes must be in range."""
+        self._require_match(batch)
+        path = batch.coordinates[np.arange(len(self))[:, None], self._closed()]
+        steps = np.diff(path, axis=1)  # (B, L + 1, 2)
+        lengths: NDArray[np.float64] = np.sum(
+            np.hypot(steps[..., 0], steps[..., 1]), axis=1
+        )
+        return lengths
+
+    def costs_v(self, batch: InstanceBatch, vehicle_cost: float) -> NDArray[np.float64]:
+        """Cost_v of each plan, shape (B,)."""
+        return self.lengths(batch) + vehicle_cost * self.vehicles()
+
+    def loads(self, batch: InstanceBatch) -> NDArray[np.int64]:
+        """Load of each tour of each plan, shape (B, tours), zeros to the end."""
+        self._require_match(batch)
+        closed = self._closed()
+        ends = (closed[:, 1:] == 0) & (closed[:, :-1] != 0)
+        tour = np.cumsum(ends, axis=1) - ends  # (B, L + 1)
+        demands = np.pad(batch.demands, ((0, 0), (1, 0)))
+        amounts = np.take_along_axis(demands, closed[:, 1:], axis=1)
+        tours = max(1, int(self.vehicles().max(initial=0)))
+        rows = np.arange(len(self))[:, None] * (tours + 1)
+        summed = np.bincount(
+            (rows + np.minimum(tour, tours)).ravel(),
+            weights=amounts.ravel(),
+            minlength=len(self) * (tours + 1),
+        )
+        return summed.reshape(len(self), tours + 1)[:, :tours].astype(np.int64)
+
+    def feasible(self, batch: InstanceBatch) -> NDArray[np.bool_]:
+        """Whether each plan serves every customer once, within capacity and fleet."""
+        if len(self) != len(batch):
+            self._require_match(batch)
+        n = batch.num_customers
+        in_range = (self.routes <= n).all(axis=1)
+        rows = np.arange(len(self))[:, None] * (n + 1)
+        seen = np.bincount(
+            (rows + np.minimum(self.routes, n)).ravel(), minlength=len(self) * (n + 1)
+        ).reshape(len(self), n + 1)
+        once = (seen[:, 1:] == 1).all(axis=1)
+        good = in_range & once
+        within = np.zeros(len(self), dtype=bool)
+        if good.any():
+            plans, instances = PlanBatch(self.routes[good]), batch.take(good)
+            loads = plans.loads(instances)
+            within[good] = (loads <= instances.capacity[:, None]).all(axis=1)
+        feasible: NDArray[np.bool_] = within & (self.vehicles() <= batch.vehicles)
+        return feasible
+
+    def _closed(self) -> NDArray[np.int64]:
+        return np.pad(self.routes, ((0, 0), (1, 1)))
+
+    def _require_match(self, batch: InstanceBatch) -> None:
+        if len(self) != len(batch):
+            raise InputError(f"{len(self)} plans for {len(batch)} instances")
+        if self.routes.max(initial=0) > batch.num_customers:
+            row = int(np.argmax((self.routes > batch.num_customers).any(axis=1)))
+            raise InputError(
+                f"routes[{row}] names a customer above {batch.num_customers}"
+            )
+
+
+def _customer(value: int) -> int:
+    if isinstance(value, bool) or int(value) != value or value < 1:
+        raise InputError(f"a tour holds {value!r}, not a customer's number from 1")
+    return int(value)
+
+
+def _times(count: int) -> str:
+    return "twice" if count == 2 else f"{count} times"

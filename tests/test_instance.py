@@ -1,0 +1,204 @@
+"""Tests of Instance and InstanceBatch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fixedfleet as ff
+
+
+def fields(**changes):
+    """Fields of a small valid instance, with changes."""
+    return {
+        "depot": (0.0, 0.0),
+        "customers": [[3.0, 4.0], [6.0, 8.0]],
+        "demands": [1, 2],
+        "capacity": 3,
+        "vehicles": 1,
+    } | changes
+
+
+def test_distances_are_euclidean_by_default(square):
+    """Coordinates give exact Euclidean distances, the depot being location 0."""
+    assert square.distances[0, 1] == pytest.approx(np.sqrt(2))
+    assert square.distances[1, 2] == 2.0
+    assert square.distances.shape == (5, 5)
+
+
+@pytest.mark.parametrize(
+    ("rounding", "expected"), [("none", 2.5), ("round", 3), ("ceil", 3), ("trunc", 2)]
+)
+def test_each_rounding_convention(rounding, expected):
+    """Distances are rounded as asked, halves upwards as TSPLIB does."""
+    instance = ff.Instance(
+        **fields(customers=[[1.5, 2.0], [0.0, 1.0]], rounding=rounding)
+    )
+    assert instance.distances[0, 1] == expected
+
+
+def test_great_circle_distances_are_kilometres():
+    """Berlin to Munich is 504 km as the crow flies."""
+    instance = ff.Instance(
+        **fields(
+            depot=(52.5200, 13.4050),
+            customers=[[48.1372, 11.5755], [52.5, 13.4]],
+            metric="great_circle",
+        )
+    )
+    assert instance.distances[0, 1] == pytest.approx(504.4, abs=1.0)
+
+
+def test_geo_agrees_with_a_known_tsplib_distance():
+    """The first two cities of TSPLIB's burma14 are 153 apart by its GEO formula."""
+    instance = ff.Instance(
+        **fields(
+            depot=(16.47, 96.10),
+            customers=[[16.47, 94.44], [20.09, 92.54]],
+            metric="geo",
+            rounding="round",
+        )
+    )
+    assert instance.distances[0, 1] == 153
+    assert instance.distances[0, 2] == 510
+
+
+def test_an_asymmetric_matrix_is_kept_as_it_is():
+    """An explicit matrix may have another distance back than there."""
+    matrix = [[0, 1, 2], [3, 0, 4], [5, 6, 0]]
+    instance = ff.Instance(demands=[1, 1], capacity=2, vehicles=1, matrix=matrix)
+    assert instance.distances.tolist() == matrix
+    assert instance.metric == "explicit"
+    with pytest.raises(ff.InputError, match="no coordinates"):
+        _ = instance.coordinates
+
+
+def test_decimal_demands_are_compared_exactly():
+    """0.1 and 0.2 fill a vehicle of 0.3, though their floats sum to more."""
+    instance = ff.Instance(**fields(demands=[0.1, 0.2], capacity=0.3))
+    assert instance.demand_units.tolist() == [0, 1, 2]
+    assert instance.capacity_units == 3
+    assert instance.amount(2) == 0.2
+    assert ff.Plan([[1, 2]]).is_feasible(instance)
+
+
+def test_thirds_fill_a_vehicle():
+    """Three demands of 10/3 fit into 10: amounts are exact to twelve digits."""
+    instance = ff.Instance(
+        **fields(demands=[10 / 3] * 3, capacity=10, customers=[[0, 1]] * 3)
+    )
+    assert ff.Plan([[1, 2, 3]]).is_feasible(instance)
+
+
+@given(
+    st.lists(st.decimals(0, 1000, places=3), min_size=1, max_size=8),
+    st.decimals("0.001", 5000, places=2),
+)
+@settings(max_examples=60, deadline=None)
+def test_units_are_the_decimals_scaled(demands, capacity):
+    """The whole units are the decimal amounts times one power of ten."""
+    if capacity <= 0:
+        return
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=np.zeros((len(demands), 2)),
+        demands=[float(q) for q in demands],
+        capacity=float(capacity),
+        vehicles=1,
+    )
+    for units, demand in zip(instance.demand_units[1:], demands, strict=True):
+        assert int(units) * capacity == demand * instance.capacity_units
+
+
+def test_smallest_conceivable_fleet_is_rounded_up():
+    """⌈Σq/Q⌉ counts a started vehicle as a whole one and is 1 for no demand at all."""
+    assert ff.Instance(**fields(capacity=2)).minimum_vehicles == 2
+    assert ff.Instance(**fields(demands=[0, 0])).minimum_vehicles == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"capacity": 0}, "capacity is 0"),
+        ({"capacity": float("nan")}, "capacity"),
+        ({"capacity": "many"}, "capacity"),
+        ({"vehicles": 0}, "vehicles is 0"),
+        ({"vehicles": 1.5}, "vehicles is 1.5"),
+        ({"demands": []}, "demands"),
+        ({"demands": [1, -2]}, "customer 2 has demand -2"),
+        ({"demands": [float("inf"), 2]}, "customer 1 has demand inf"),
+        ({"demands": [1, 2, 3]}, "not \\(3, 2\\)"),
+        ({"customers": [[0, 0], [0, float("nan")]]}, "customer 2 lies at"),
+        ({"customers": [[0, 0], [0]]}, "without gaps"),
+        ({"depot": None}, "only customers has coordinates"),
+        ({"depot": None, "customers": None}, "neither coordinates nor"),
+        ({"matrix": [[0, 1], [1, 0]]}, "matrix has shape \\(2, 2\\), not \\(3, 3\\)"),
+        ({"matrix": [[0, 1, 1], [1, 0, -1], [1, 1, 0]]}, "matrix\\[1, 2\\] is -1"),
+        ({"matrix": [[0, 1, 1], [1, 0], [1, 1, 0]]}, "without gaps"),
+        ({"names": ["only one"]}, "1 names given for 2 customers"),
+        ({"metric": "manhattan"}, "unknown metric 'manhattan'"),
+        ({"rounding": "up"}, "unknown rounding 'up'"),
+        ({"metric": "explicit"}, "needs a distance matrix"),
+        ({"metric": "great_circle", "depot": (95, 0)}, "latitude 95"),
+    ],
+)
+def test_bad_input_is_named(changes, message):
+    """Whatever is wrong with an instance, the message says what and where."""
+    with pytest.raises(ff.InputError, match=message):
+        ff.Instance(**fields(**changes))
+
+
+def test_instances_compare_by_value():
+    """Two instances are equal if and only if all they hold is."""
+    assert ff.Instance(**fields()) == ff.Instance(**fields())
+    assert ff.Instance(**fields()) != ff.Instance(**fields(vehicles=2))
+    assert ff.Instance(**fields()) != "an instance"
+
+
+def test_arrays_of_an_instance_cannot_be_changed(square):
+    """An instance stays what it was when it was checked."""
+    with pytest.raises(ValueError, match="read-only"):
+        square.demands[0] = 5
+
+
+def test_a_batch_gives_its_instances(square):
+    """A row of a batch is the instance it was made of."""
+    batch = ff.InstanceBatch(
+        depots=[square.depot] * 3,
+        customers=[square.customers] * 3,
+        demands=[square.demands] * 3,
+        capacity=2,
+        vehicles=[2, 3, 4],
+    )
+    assert batch[0] == square
+    assert [instance.vehicles for instance in batch] == [2, 3, 4]
+    assert batch.take(np.array([2]))[0].vehicles == 4
+    assert batch.with_vehicles(7)[1].vehicles == 7
+    with pytest.raises(IndexError):
+        batch[3]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"depots": [[0.0]]}, "depots has shape"),
+        ({"customers": [[[0.0, float("inf")]]]}, "customers\\[0\\] is not finite"),
+        ({"demands": [[1, 2]]}, "demands has shape"),
+        ({"demands": [[1.5]]}, "demands\\[0, 0\\] is 1.5"),
+        ({"capacity": 0}, "capacity is 0"),
+        ({"vehicles": [1, 2]}, "vehicles has shape"),
+    ],
+)
+def test_a_bad_batch_is_named(changes, message):
+    """Whatever is wrong with a batch, the message says what and where."""
+    good = {
+        "depots": [[0.0, 0.0]],
+        "customers": [[[1.0, 1.0]]],
+        "demands": [[1]],
+        "capacity": 1,
+        "vehicles": 1,
+    }
+    with pytest.raises(ff.InputError, match=message):
+        ff.InstanceBatch(**(good | changes))

@@ -1,0 +1,131 @@
+"""Tests of Plan and PlanBatch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fixedfleet as ff
+
+
+def test_length_loads_and_vehicles_of_a_known_plan(square):
+    """Two neighbours a tour: 2 · (2 + 2√2) long, both vehicles full."""
+    plan = ff.Plan([[1, 2], [3, 4]])
+    assert plan.length(square) == pytest.approx(4 + 4 * np.sqrt(2))
+    assert plan.tour_lengths(square) == pytest.approx([2 + 2 * np.sqrt(2)] * 2)
+    assert plan.loads(square) == [2, 2]
+    assert plan.vehicles == 2
+    assert plan.cost_v(square, 10) == pytest.approx(24 + 4 * np.sqrt(2))
+    assert plan.check(square) == []
+
+
+def test_a_vehicle_that_stays_home_is_not_used(square):
+    """Empty tours are dropped and cost nothing."""
+    assert ff.Plan([[1, 2], [], [3, 4]]) == ff.Plan([[1, 2], [3, 4]])
+    assert ff.Plan([]).length(square) == 0.0
+
+
+def test_every_fault_is_named():
+    """The check lists all that is wrong, in a dispatcher's words."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=np.zeros((17, 2)),
+        demands=[5] * 16 + [20],
+        capacity=40,
+        vehicles=2,
+    )
+    plan = ff.Plan([[1, 2, 3], [4, 17, 17, 6], list(range(7, 17)), [18]])
+    assert plan.check(instance) == [
+        "customer 17 served twice",
+        "customer 18 does not exist, there are 17",
+        "customer 5 missing",
+        "4 tours for 2 vehicles",
+    ]
+    assert "tour 3 carries 50 of 40" in ff.Plan(plan.tours[:3]).check(instance)
+
+
+def test_the_direction_of_an_asymmetric_tour_matters():
+    """With another distance back than there, a reversed tour has another length."""
+    matrix = [[0, 1, 9], [9, 0, 1], [1, 9, 0]]
+    instance = ff.Instance(demands=[1, 1], capacity=2, vehicles=1, matrix=matrix)
+    assert ff.Plan([[1, 2]]).length(instance) == 3
+    assert ff.Plan([[2, 1]]).length(instance) == 27
+
+
+@pytest.mark.parametrize("customer", [0, -1, 1.5, True])
+def test_a_tour_holds_customers_only(customer):
+    """The depot, negative numbers and fractions are no customers."""
+    with pytest.raises(ff.InputError, match="not a customer's number"):
+        ff.Plan([[customer]])
+
+
+def test_canonical_form_ignores_order_and_direction():
+    """The same tours in another order or direction are the same plan."""
+    assert ff.Plan([[3, 4], [2, 1]]).canonical() == ff.Plan([[1, 2], [4, 3]]).canonical()
+
+
+@given(st.lists(st.permutations([1, 2, 3]), max_size=3))
+def test_routes_go_round_trip(tours):
+    """A plan written as a row of routes reads back as it was."""
+    plan = ff.Plan(tours)
+    assert ff.Plan.from_routes(plan.to_routes(16)) == plan
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 4))
+@settings(max_examples=60, deadline=None)
+def test_a_batch_agrees_with_its_plans(seed, n, vehicles):
+    """Lengths, loads, vehicles and feasibility of a batch are those of each plan."""
+    rng = np.random.default_rng(seed)
+    size = 8
+    batch = ff.InstanceBatch(
+        depots=rng.uniform(size=(size, 2)),
+        customers=rng.uniform(size=(size, n, 2)),
+        demands=rng.integers(0, 5, size=(size, n)),
+        capacity=rng.integers(4, 20, size=size),
+        vehicles=vehicles,
+    )
+    routes = rng.integers(0, n + 1, size=(size, n + 3))
+    for row in routes[: size // 2]:  # half of them serve everybody once
+        row[:] = 0
+        places = np.sort(rng.choice(n + 3, size=n, replace=False))
+        row[places] = 1 + rng.permutation(n)
+    plans = ff.PlanBatch(routes)
+    assert len(plans) == size
+    for row, (plan, instance) in enumerate(zip(plans, batch, strict=True)):
+        assert plans.lengths(batch)[row] == pytest.approx(plan.length(instance))
+        assert plans.costs_v(batch, 3)[row] == pytest.approx(plan.cost_v(instance, 3))
+        assert plans.vehicles()[row] == plan.vehicles
+        assert plans.loads(batch)[row, : len(plan)].tolist() == plan.loads(instance)
+        assert plans.feasible(batch)[row] == plan.is_feasible(instance)
+
+
+def test_a_batch_with_a_customer_too_many_is_infeasible_not_a_crash():
+    """A route that names a customer beyond N makes that plan infeasible."""
+    batch = ff.InstanceBatch(
+        depots=np.zeros((2, 2)),
+        customers=np.zeros((2, 2, 2)),
+        demands=np.ones((2, 2)),
+        capacity=2,
+        vehicles=1,
+    )
+    plans = ff.PlanBatch([[1, 3], [2, 1]])
+    assert plans.feasible(batch).tolist() == [False, True]
+    with pytest.raises(ff.InputError, match="routes\\[0\\]"):
+        plans.lengths(batch)
+    with pytest.raises(ff.InputError, match="1 plans for 2 instances"):
+        ff.PlanBatch([[1, 2]]).lengths(batch)
+
+
+def test_plans_stack_into_a_batch():
+    """Plans of different lengths become one array and come back."""
+    plans = [ff.Plan([[1], [2]]), ff.Plan([[2, 1]]), ff.Plan([])]
+    assert list(ff.PlanBatch.from_plans(plans)) == plans
+
+
+@pytest.mark.parametrize("routes", [[1, 2], [[0.5]], [[-1]]])
+def test_bad_routes_are_refused(routes):
+    """Routes are a table of whole numbers, none negative."""
+    with pytest.raises(ff.InputError, match="routes"):
+        ff.PlanBatch(routes)
