@@ -1,0 +1,68 @@
+"""Whole files or none: write beside the target, then rename."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from fixedfleet.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["replacing", "write_text"]
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """
+    Open a new file that takes the place of ``path`` once it is whole.
+
+    Where anything goes wrong before the end of the block, the new file is removed and
+    what stood at ``path`` stays as it was. A link is followed, and an existing file
+    keeps its permissions.
+
+    Parameters
+    ----------
+    path
+        Where the file is to stand.
+
+    Raises
+    ------
+    InputError
+        If there is something at ``path`` that is not a regular file.
+    OSError
+        If the folder does not exist or cannot be written to.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise InputError(f"{os.fspath(path)} is not a regular file to be replaced")
+    # Not tempfile: its files are private to the user, whatever the umask says.
+    beside = target.with_name(f".{target.name[:64]}.{secrets.token_hex(6)}.tmp")
+    try:
+        with open(beside, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            beside.chmod(target.stat().st_mode & 0o777)
+        beside.replace(target)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            beside.unlink()
+        raise
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a whole text file in UTF-8, its line ends as they are in ``text``."""
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"cannot write {text[error.start]!r} as UTF-8: it is half a character"
+        ) from None
+    with replacing(path) as file:
+        file.write(data)

@@ -1,0 +1,279 @@
+"""CSV: instances as a table of locations, plans as a table of stops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast, get_args
+
+from fixedfleet.errors import InputError
+from fixedfleet.files.csv_table import Table, format_row, read_table, restore, safe
+from fixedfleet.files.text import (
+    Caller,
+    describe_rounding,
+    shorten,
+    to_number,
+    to_whole,
+    written,
+)
+from fixedfleet.instance import Instance, Rounding
+from fixedfleet.plan import Plan
+
+if TYPE_CHECKING:
+    from fixedfleet.instance import Metric
+
+__all__ = ["format_instance", "format_plan", "parse_instance", "parse_plan"]
+
+_NAMES = {
+    "x": "x",
+    "y": "y",
+    "lat": "lat",
+    "latitude": "lat",
+    "lon": "lon",
+    "lng": "lon",
+    "long": "lon",
+    "longitude": "lon",
+    "demand": "demand",
+    "name": "name",
+    "capacity": "capacity",
+    "vehicles": "vehicles",
+}
+_LIMITS = {"lat": 90.0, "lon": 180.0}
+_COMMENTS = ("name", "capacity", "vehicles", "metric", "rounding")
+
+
+@dataclass(frozen=True)
+class _Location:
+    """One row of the table."""
+
+    line: int
+    point: tuple[float, float]
+    demand: float | None
+    name: str
+
+
+def parse_instance(text: str, caller: Caller) -> tuple[Instance, list[str]]:
+    """Read an instance and what is to be said about how it was read."""
+    table = read_table(text, _NAMES)
+    notes: list[str] = []
+    axes, metric = _axes(table)
+    locations = [_location(table, row, axes, metric) for row in table.rows]
+    depot = _depot(locations, caller, notes)
+    customers = [place for place in locations if place is not depot]
+    if not customers:
+        raise InputError("no customer: the table has the depot's row alone")
+    rounding = _rounding(table, caller, notes)
+    if table.ignored:
+        notes.append(f"columns ignored: {', '.join(map(shorten, table.ignored))}")
+    if unknown := sorted(table.comments.keys() - set(_COMMENTS)):
+        notes.append(f"comments ignored: {', '.join(unknown)}")
+    names = [place.name or str(i) for i, place in enumerate(customers, 1)]
+    instance = Instance(
+        depot=depot.point,
+        customers=[place.point for place in customers],
+        demands=[_demand(place) for place in customers],
+        capacity=_capacity(table, caller, notes),
+        vehicles=_fleet(table, caller, notes),
+        names=names if any(place.name for place in customers) else None,
+        depot_name=depot.name or "depot",
+        name=table.comments.get("name", ""),
+        metric=metric,
+        rounding=rounding,
+    )
+    return instance, notes
+
+
+def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
+    """The two columns of coordinates and the metric they mean."""
+    pairs = [p for p in (("x", "y"), ("lat", "lon")) if table.columns.keys() & {*p}]
+    if len(pairs) != 1 or not {*pairs[0]} <= table.columns.keys():
+        raise InputError(
+            f"columns {', '.join(table.columns) or 'unknown'}: the header must name "
+            "x and y, or lat and lon, and demand"
+        )
+    if "demand" not in table.columns:
+        raise InputError("no column 'demand' in the header")
+    metric: Metric = "euclidean" if pairs[0] == ("x", "y") else "great_circle"
+    stated = table.comments.get("metric", metric).strip()
+    if stated == "geo" and metric == "great_circle":
+        metric = "geo"
+    elif stated != metric:
+        raise InputError(
+            f"comment '# metric:' is {shorten(stated)}, not euclidean for columns x "
+            "and y, or great_circle or geo for lat and lon"
+        )
+    return pairs[0], metric
+
+
+def _location(
+    table: Table, row: tuple[int, list[str]], axes: tuple[str, str], metric: Metric
+) -> _Location:
+    line, cells = row
+    values = []
+    for axis in axes:
+        value = to_number(cells[table.columns[axis]], f"line {line}: {axis}")
+        if metric == "great_circle" and abs(value) > _LIMITS[axis]:
+            raise InputError(
+                f"line {line}: {axis} is {value:g}, not within ±{_LIMITS[axis]:g} "
+                "degrees"
+            )
+        values.append(value)
+    demand, cell = None, cells[table.columns["demand"]]
+    if cell.strip():
+        demand = to_number(cell, f"line {line}: demand")
+        if demand < 0:
+            raise InputError(f"line {line}: demand is {demand:g}, not at least 0")
+    name = cells[table.columns["name"]] if "name" in table.columns else ""
+    return _Location(line, (values[0], values[1]), demand, restore(name))
+
+
+def _depot(locations: list[_Location], caller: Caller, notes: list[str]) -> _Location:
+    if not locations:
+        raise InputError("no rows under the header: the depot's and one customer's")
+    if caller.depot is None:
+        depot = locations[0]
+        notes.append(f"the depot is the first row (line {depot.line})")
+    else:
+        found = [place for place in locations if place.name == str(caller.depot)]
+        if len(found) != 1:
+            raise InputError(
+                f"{len(found) or 'no'} rows named {shorten(str(caller.depot))}, not "
+                "one, for the depot"
+            )
+        depot = found[0]
+    if depot.demand:
+        raise InputError(
+            f"line {depot.line} is the depot and has demand {depot.demand:g}, not 0: "
+            "put the depot first, or give depot= its name"
+        )
+    return depot
+
+
+def _demand(place: _Location) -> float:
+    if place.demand is None:
+        raise InputError(f"line {place.line}: demand is missing")
+    return place.demand
+
+
+def _rounding(table: Table, caller: Caller, notes: list[str]) -> Rounding:
+    stated = table.comments.get("rounding", "none").strip()
+    if stated not in get_args(Rounding):
+        raise InputError(
+            f"comment '# rounding:' is {shorten(stated)}, not one of "
+            f"{', '.join(get_args(Rounding))}"
+        )
+    rounding = caller.rounding or cast("Rounding", stated)
+    why = "given by the caller" if caller.rounding else ""
+    notes.append(describe_rounding(rounding, why))
+    return rounding
+
+
+def _constant(table: Table, key: str) -> tuple[str | None, str]:
+    """What a comment or a column says once for all, and where it says so."""
+    if key in table.comments:
+        return table.comments[key], f"comment '# {key}:'"
+    said: str | None = None
+    where = f"column {key}"
+    for line, cells in table.rows if key in table.columns else ():
+        cell = cells[table.columns[key]].strip()
+        if not cell:
+            continue
+        if said is not None and cell != said:
+            raise InputError(
+                f"line {line}: {key} is {shorten(cell)}, above it is {shorten(said)}; "
+                "all vehicles are alike"
+            )
+        said = cell
+    return said, where
+
+
+def _capacity(table: Table, caller: Caller, notes: list[str]) -> float:
+    said, where = _constant(table, "capacity")
+    capacity = None if said is None else to_number(said, where)
+    if capacity is not None and capacity <= 0 and caller.capacity is None:
+        raise InputError(f"{where} is {capacity:g}, not above 0")
+    return caller.load(capacity, "begin the file with '# capacity: …'", notes)
+
+
+def _fleet(table: Table, caller: Caller, notes: list[str]) -> int:
+    said, where = _constant(table, "vehicles")
+    vehicles = None if said is None else to_whole(said, where)
+    return caller.fleet(vehicles, where, "begin it with '# vehicles: …'", notes)
+
+
+def format_instance(instance: Instance) -> str:
+    """
+    Write an instance as a table, depot first, with comments for what is no table.
+
+    Raises
+    ------
+    InputError
+        Where the instance has what CSV cannot hold: a matrix, an empty name.
+    """
+    if instance.matrix is not None:
+        raise InputError("CSV cannot hold a distance matrix: write .json or .vrp")
+    comments = {
+        "name": instance.name,
+        "capacity": written(instance.capacity),
+        "vehicles": str(instance.vehicles),
+        "metric": instance.metric,
+        "rounding": instance.rounding,
+    }
+    lines = [
+        format_row([f"# {key}: {value}"]) for key, value in comments.items() if value
+    ]
+    axes = ("x", "y") if instance.metric == "euclidean" else ("lat", "lon")
+    named = instance.names is not None or instance.depot_name != "depot"
+    lines.append(format_row([*axes, "demand", *(["name"] if named else [])]))
+    names = (instance.depot_name, *(instance.names or [""] * instance.num_customers))
+    if ("" in names and instance.names is not None) or names[0] == "":
+        raise InputError(
+            f"CSV cannot hold the empty name of location {names.index('')} (0 is the "
+            "depot): write .json"
+        )
+    for point, demand, name in zip(
+        instance.coordinates, (0, *instance.demands), names, strict=True
+    ):
+        cells = [*map(written, point), written(demand)]
+        lines.append(format_row([*cells, safe(name)] if named else cells))
+    return "".join(lines)
+
+
+def format_plan(plan: Plan, instance: Instance) -> str:
+    """Write a plan as a table with one row a stop."""
+    axes: tuple[str, ...] = ()
+    if instance.has_coordinates:
+        geographic = instance.metric in ("great_circle", "geo")
+        axes = ("lat", "lon") if geographic else ("x", "y")
+    lines = [format_row(("tour", "stop", "customer", "name", "demand", *axes))]
+    for number, tour in enumerate(plan, 1):
+        for stop, customer in enumerate(tour, 1):
+            point = instance.coordinates[customer] if axes else ()
+            cells = (
+                *map(str, (number, stop, customer)),
+                safe(instance.name_of(customer)),
+                written(instance.demands[customer - 1]),
+                *map(written, point),
+            )
+            lines.append(format_row(cells))
+    return "".join(lines)
+
+
+def parse_plan(text: str) -> Plan:
+    """Read a plan from the columns tour, stop and customer; others are ignored."""
+    names = ("tour", "stop", "customer")
+    table = read_table(text, {name: name for name in names})
+    for name in names:
+        if name not in table.columns:
+            raise InputError(f"no column {name!r} in the header of a plan")
+    tours: dict[int, dict[int, int]] = {}
+    for line, cells in table.rows:
+        tour, stop, customer = (
+            to_whole(cells[table.columns[name]], f"line {line}: {name}")
+            for name in names
+        )
+        if customer < 1:
+            raise InputError(f"line {line}: customer is 0, not a number from 1")
+        if stop in tours.setdefault(tour, {}):
+            raise InputError(f"line {line}: stop {stop} of tour {tour} again")
+        tours[tour][stop] = customer
+    return Plan([c for _, c in sorted(tours[t].items())] for t in sorted(tours))

@@ -1,0 +1,162 @@
+"""Tables in CSV: their delimiter, comments and header in; safe cells out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fixedfleet.errors import InputError
+from fixedfleet.files.text import check_storable, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+__all__ = ["Table", "format_row", "read_table", "restore", "safe"]
+
+_DELIMITERS = ",;\t"
+# Spreadsheets take a cell that begins like this for a formula and compute it.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_COMMENT = re.compile(r"#\s*([A-Za-z_]+)\s*:(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Table:
+    """
+    A CSV file taken apart.
+
+    Attributes
+    ----------
+    comments
+        The lines ``# key: value`` before the header, by lower-case key.
+    columns
+        Position of each known column, by its one name.
+    ignored
+        Headers of the columns that mean nothing here.
+    rows
+        The line and the cells of each row, all as many as the header's.
+    """
+
+    comments: dict[str, str]
+    columns: dict[str, int]
+    ignored: list[str]
+    rows: list[tuple[int, list[str]]]
+
+
+def read_table(text: str, names: Mapping[str, str]) -> Table:
+    """
+    Read a table whose delimiter (comma, semicolon or tab) is yet to be found.
+
+    Parameters
+    ----------
+    text
+        The file.
+    names
+        The name of the column for every header understood, in lower case.
+    """
+    delimiter = max(_DELIMITERS, key=lambda d: _known(text, d, names))
+    try:
+        lines = _rows(text, delimiter)
+        comments, header = _head(lines)
+        columns, ignored = _columns(header, names)
+        rows = [
+            (line, _fit(cells, len(header), line))
+            for line, cells in lines
+            if any(cell.strip() for cell in cells)
+        ]
+    except csv.Error as error:
+        raise InputError(f"not a CSV file: {error}") from None
+    return Table(comments, columns, ignored, rows)
+
+
+def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        skipinitialspace=delimiter != "\t",
+        strict=True,
+    )
+    return ((reader.line_num, cells) for cells in reader)
+
+
+def _known(text: str, delimiter: str, names: Mapping[str, str]) -> int:
+    """How many headers are understood if this is the delimiter."""
+    try:
+        _, header = _head(_rows(text, delimiter))
+    except csv.Error:
+        return 0
+    return sum(cell.strip().lower() in names for cell in header)
+
+
+def _head(lines: Iterator[tuple[int, list[str]]]) -> tuple[dict[str, str], list[str]]:
+    """Consume the lines up to the header: the comments and the header's cells."""
+    comments: dict[str, str] = {}
+    for line, cells in lines:
+        if not any(cell.strip() for cell in cells):
+            continue
+        if not cells[0].startswith("#"):
+            return comments, cells
+        # A comment typed without quotes falls into cells at its delimiters.
+        if match := _COMMENT.fullmatch(", ".join(filter(None, cells))):
+            key = match[1].lower()
+            if key in comments:
+                raise InputError(f"line {line}: '# {key}:' again")
+            # One blank belongs to the notation; more belong to the value.
+            comments[key] = match[2].removeprefix(" ")
+    return comments, []
+
+
+def _columns(
+    header: list[str], names: Mapping[str, str]
+) -> tuple[dict[str, int], list[str]]:
+    columns: dict[str, int] = {}
+    ignored = []
+    for position, cell in enumerate(header):
+        column = names.get(cell.strip().lower())
+        if column is None:
+            if cell.strip():
+                ignored.append(cell.strip())
+        elif column in columns:
+            raise InputError(
+                f"two columns for {column}: {shorten(header[columns[column]])} and "
+                f"{shorten(cell)}"
+            )
+        else:
+            columns[column] = position
+    return columns, ignored
+
+
+def _fit(cells: list[str], width: int, line: int) -> list[str]:
+    if len(cells) < width or any(cell.strip() for cell in cells[width:]):
+        raise InputError(f"line {line}: {len(cells)} cells, the header has {width}")
+    return cells[:width]
+
+
+def safe(text: str) -> str:
+    """
+    Defuse a text that a spreadsheet would compute, by an apostrophe before it.
+
+    A text that looks defused already gets another one, so that :func:`restore` gives
+    back what went in.
+    """
+    stripped = text.lstrip("'")
+    return f"'{text}" if stripped.startswith(_FORMULA) else text
+
+
+def restore(cell: str) -> str:
+    """Undo :func:`safe`."""
+    return cell[1:] if cell.startswith("'") and safe(cell[1:]) == cell else cell
+
+
+def format_row(cells: Iterable[str]) -> str:
+    """Join cells, quoted where they need it, into a line."""
+    return ",".join(map(_quoted, cells)) + "\n"
+
+
+def _quoted(cell: str) -> str:
+    check_storable("the text", cell)
+    if re.search(r'[",;\t\r\n]', cell) or cell != cell.strip():
+        return '"' + cell.replace('"', '""') + '"'
+    return cell

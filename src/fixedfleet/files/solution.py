@@ -1,0 +1,69 @@
+"""VRPLIB solutions (.sol): ``Route #1: …`` and ``Cost …``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fixedfleet.errors import InputError
+from fixedfleet.files.text import shorten, to_number, to_whole, written
+from fixedfleet.plan import Plan
+
+if TYPE_CHECKING:
+    from fixedfleet.instance import Instance
+
+__all__ = ["format_plan", "parse_cost", "parse_plan"]
+
+_ROUTE = re.compile(r"Route\s*#?\s*(\d{1,9})\s*:(.*)", re.IGNORECASE | re.ASCII)
+_COST = re.compile(r"Cost\s*:?\s+(\S+)", re.IGNORECASE)
+# Other lines with a word and what it says: the time, the authors, a remark.
+_REMARK = re.compile(r"#.*|(?i:(?!Route|Cost))[A-Za-z][\w ()./-]*(:.*|\s\S.*)")
+
+
+def parse_plan(text: str) -> Plan:
+    """Read the tours; customers are numbered from 1, the depot is not among them."""
+    return Plan(_parse(text)[0])
+
+
+def parse_cost(text: str) -> float | None:
+    """Read the cost that a solution states, if it does."""
+    return _parse(text)[1]
+
+
+def _parse(text: str) -> tuple[list[list[int]], float | None]:
+    routes: dict[int, list[int]] = {}
+    cost: float | None = None
+    for number, raw in enumerate(re.split(r"\r\n|\r|\n", text), 1):
+        line = raw.strip()
+        if match := _ROUTE.fullmatch(line):
+            route = int(match[1])
+            if route in routes:
+                raise InputError(f"line {number}: Route #{route} again")
+            routes[route] = [_customer(value, number) for value in match[2].split()]
+        elif match := _COST.fullmatch(line):
+            if cost is not None:
+                raise InputError(f"line {number}: Cost again")
+            cost = to_number(match[1], f"line {number}: Cost")
+        elif line and not _REMARK.fullmatch(line):
+            raise InputError(
+                f"line {number}: {shorten(line)} is neither 'Route #1: …' nor 'Cost …'"
+            )
+    if not routes and cost is None:
+        raise InputError("no line 'Route #1: …', so this is no solution")
+    return list(routes.values()), cost
+
+
+def _customer(value: str, line: int) -> int:
+    customer = to_whole(value, f"line {line}: a customer")
+    if customer < 1:
+        raise InputError(f"line {line}: a customer is 0, not a number from 1")
+    return customer
+
+
+def format_plan(plan: Plan, instance: Instance) -> str:
+    """Write the tours and their total length."""
+    lines = [
+        f"Route #{number}: {' '.join(map(str, tour))}"
+        for number, tour in enumerate(plan, 1)
+    ]
+    return "\n".join([*lines, f"Cost {written(plan.length(instance))}"]) + "\n"

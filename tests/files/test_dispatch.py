@@ -1,0 +1,147 @@
+"""Which format a file has, and what is said about files that are none."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from fixedfleet import InputError, Plan
+from fixedfleet.files import (
+    read,
+    read_batch,
+    read_labels,
+    read_plan,
+    write_batch,
+    write_instance,
+    write_plan,
+)
+
+ALL_READERS = pytest.mark.parametrize(
+    ("reader", "name"),
+    [
+        (read, "x.vrp"),
+        (read, "x.csv"),
+        (read, "x.json"),
+        (read_batch, "x.npz"),
+        (read_batch, "x.pkl"),
+        (read_labels, "x.npz"),
+        (read_plan, "x.sol"),
+    ],
+)
+
+
+@ALL_READERS
+def test_a_file_that_is_missing(reader, name, tmp_path):
+    """A missing file is said to be missing, by name."""
+    with pytest.raises(FileNotFoundError, match=name):
+        reader(tmp_path / name)
+
+
+@ALL_READERS
+def test_a_folder(reader, name, tmp_path):
+    """A folder is refused as one."""
+    (tmp_path / name).mkdir()
+    with pytest.raises(InputError, match="a folder, not a file"):
+        reader(tmp_path / name)
+
+
+@ALL_READERS
+def test_an_empty_file(reader, name, tmp_path):
+    """An empty file is refused with its name."""
+    (tmp_path / name).touch()
+    with pytest.raises(InputError, match=f"{name}: "):
+        reader(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("reader", "name", "said"),
+    [
+        (read, "x.txt", "extension '.txt', but an instance is a file .vrp, .csv"),
+        (read, "x", "no extension, but an instance is a file .vrp, .csv, .json"),
+        (read, "x.npz", "extension '.npz', but an instance is a file .vrp, .csv"),
+        (read_batch, "x.vrp", "extension '.vrp', but a batch is a file .npz, .pkl"),
+        (read_plan, "x.vrp", "extension '.vrp', but a plan is a file .sol, .json"),
+    ],
+)
+def test_a_wrong_extension(reader, name, said, tmp_path):
+    """A file of another kind is refused with the kinds that are right."""
+    (tmp_path / name).write_text("x")
+    with pytest.raises(InputError) as caught:
+        reader(tmp_path / name)
+    assert str(caught.value).startswith(f"{tmp_path / name}: {said}")
+
+
+def test_the_format_can_be_given(square, tmp_path):
+    """A format that is given wins over the extension, which may be missing."""
+    write_instance(square, tmp_path / "x.json")
+    (tmp_path / "x.json").rename(tmp_path / "x")
+    assert read(tmp_path / "x", format="json") == square
+    with pytest.raises(InputError, match="unknown format 'xml': choose from vrplib"):
+        read(tmp_path / "x", format="xml")
+
+
+def test_an_extension_in_capitals(square, tmp_path):
+    """The case of an extension does not matter."""
+    write_instance(square, tmp_path / "X.VRP")
+    assert read(tmp_path / "X.VRP") == square
+
+
+def test_an_unknown_rounding(square, tmp_path):
+    """A rounding that is none is refused with the choices."""
+    write_instance(square, tmp_path / "x.json")
+    with pytest.raises(InputError, match="unknown rounding 'up': choose from none"):
+        read(tmp_path / "x.json", rounding="up")
+
+
+def test_notes_are_logged(square, tmp_path, caplog):
+    """Reading says where the fleet comes from and how distances are rounded."""
+    write_instance(square, tmp_path / "x.json")
+    with caplog.at_level(logging.INFO, logger="fixedfleet"):
+        read(tmp_path / "x.json", vehicles=5)
+    said = [record.getMessage() for record in caplog.records]
+    assert f"{tmp_path / 'x.json'}: fleet of 5 vehicles given by the caller" in said
+    assert f"{tmp_path / 'x.json'}: distances not rounded" in said
+
+
+@pytest.mark.parametrize("vehicles", [0, -1, 1.5])
+def test_a_fleet_below_one(square, tmp_path, vehicles):
+    """A fleet given by the caller must be a whole number of at least 1."""
+    write_instance(square, tmp_path / "x.json")
+    with pytest.raises(InputError, match="not a whole number of at least 1"):
+        read(tmp_path / "x.json", vehicles=vehicles)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\xff\xfex\x00,\x00", "the file is UTF-16: save it as UTF-8"),
+        (b"x,y,demand\n1,2,\xe4", "byte 15 is 0xe4, which is not UTF-8"),
+        (b"x,y,demand\n\x00\x01", "not a text file: character 11 is 0x00"),
+        (b" \n\n", "the file is empty"),
+    ],
+)
+def test_bytes_that_are_no_text(data, said, tmp_path):
+    """Bytes that are not text are refused with the place."""
+    (tmp_path / "x.csv").write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / "x.csv")
+    assert said in str(caught.value)
+
+
+def test_writers_refuse_a_wrong_extension(square, tmp_path):
+    """Nothing is written under an extension that says nothing."""
+    with pytest.raises(InputError, match="an instance is a file"):
+        write_instance(square, tmp_path / "x.txt")
+    with pytest.raises(InputError, match="a plan is a file"):
+        write_plan(Plan([[1]]), square, tmp_path / "x.vrp")
+    with pytest.raises(InputError, match="a batch is a file"):
+        write_batch(tmp_path / "x.json", None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_for_another_instance(square, tmp_path):
+    """A plan that serves a customer the instance has not is not written."""
+    with pytest.raises(InputError, match="serves customer 9, there are 4"):
+        write_plan(Plan([[1, 9]]), square, tmp_path / "x.sol")
+    assert list(tmp_path.iterdir()) == []

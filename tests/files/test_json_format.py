@@ -1,0 +1,150 @@
+"""JSON instances and plans."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fixedfleet import InputError, Plan
+from fixedfleet.files import read_plan, read_with_notes, write_plan
+
+TOY = {
+    "name": "toy",
+    "vehicles": 2,
+    "capacity": 5,
+    "depot": [0, 0],
+    "customers": [[3, 4], [6, 8]],
+    "demands": [1, 2.5],
+}
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Return a reader of an object, or of text, as a JSON file, with notes."""
+
+    def load(data, **options):
+        path = tmp_path / "toy.json"
+        path.write_text(data if isinstance(data, str) else json.dumps(data))
+        return read_with_notes(path, **options)
+
+    return load
+
+
+def test_a_plain_object(load):
+    """An object with the fields of an instance is that instance, not rounded."""
+    instance, notes = load(TOY)
+    assert instance.distances[0].tolist() == [0, 5, 10]
+    assert instance.demands.tolist() == [1, 2.5]
+    assert notes == [
+        "fleet of 2 vehicles taken from the key 'vehicles'",
+        "distances not rounded",
+    ]
+
+
+def test_the_caller_wins(load):
+    """Fleet, capacity and rounding of the caller win, and the difference is told."""
+    instance, notes = load(TOY, vehicles=3, capacity=9, rounding="ceil")
+    assert (instance.vehicles, instance.capacity, instance.rounding) == (3, 9, "ceil")
+    assert "capacity 9 given by the caller, the file says 5" in notes
+    assert "distances rounded up to whole numbers (given by the caller)" in notes
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"capacity": 0}, "capacity is 0.0, not a number above 0"),
+        ({"capacity": "5"}, "capacity is '5', not a finite number"),
+        ({"vehicles": 0}, "fleet of 0 vehicles taken from the key 'vehicles', not at"),
+        ({"vehicles": 1.5}, "vehicles is 1.5, not a whole number"),
+        ({"vehicles": None}, "the file does not say how many vehicles there are"),
+        ({"demands": None}, "no key 'demands'"),
+        ({"demands": [1, -1]}, "demands[1] is -1, not a number of at least 0"),
+        ({"demands": [1, True]}, "demands[1] is True, not a finite number"),
+        ({"demands": [1, 10**400]}, "demands[1] is 1000"),
+        ({"demands": [1]}, "coordinates of customer have shape (2, 2), not (1, 2)"),
+        ({"customers": [[1, 2], [3]]}, "customers[1] has 1 numbers, not 2 coordinates"),
+        ({"customers": [[1, "x"], [3, 4]]}, "customers[0][1] is 'x', not a finite"),
+        ({"matrix": [[0, 1, 2], [1, 0], [2, 3, 0]]}, "matrix[1] has 2 distances"),
+        ({"matrix": [[0, -1], [1, 0]]}, "matrix[0][1] is -1, not a number of at least"),
+        ({"names": ["a", 7]}, "names[1] is 7, not a text"),
+        ({"names": ["a", "\ud800"]}, "names[1] is '\\ud800', with half a character"),
+        ({"metric": "manhattan"}, "unknown metric 'manhattan'"),
+        ({"metric": "geo", "matrix": [[0] * 3] * 3}, "'metric' is 'geo', but"),
+        ({"fleet": 3}, "unknown key 'fleet', not one of name, vehicles"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_place(load, changes, said):
+    """Each fault of an object is told with its key and index."""
+    with pytest.raises(InputError) as caught:
+        load(TOY | changes)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[1]", "the file is [1], not an object {…}"),
+        ('{"vehicles": 2,}', "not JSON: line 1, column 16"),
+        ('{"capacity": NaN}', "NaN in the file, not a finite number"),
+        ('{"capacity": 1e999}', "capacity is inf, not a finite number"),
+        ('{"capacity": 1, "capacity": 2}', "key 'capacity' twice in one object"),
+        ("[" * 100_000, "nested too deep"),
+    ],
+)
+def test_text_that_is_no_object(load, text, said):
+    """Text that is not a JSON object is refused with the place."""
+    with pytest.raises(InputError) as caught:
+        load(text)
+    assert said in str(caught.value)
+
+
+def test_the_depot_is_in_the_file(load):
+    """A depot given beside a JSON file is refused, for the file has its own."""
+    with pytest.raises(InputError, match="leave depot= out"):
+        load(TOY, depot="x")
+
+
+def test_a_plan_says_all_about_itself(load, tmp_path):
+    """A plan's file holds names, loads, lengths, total, fleet, capacity, rounding."""
+    instance, _ = load(TOY | {"names": ["Ada", "Bob"]}, rounding="round")
+    write_plan(Plan([[2], [1]]), instance, tmp_path / "plan.json")
+    assert json.loads((tmp_path / "plan.json").read_text()) == {
+        "instance": "toy",
+        "vehicles": 2,
+        "vehicles_used": 2,
+        "capacity": 5,
+        "metric": "euclidean",
+        "rounding": "round",
+        "length": 30,
+        "faults": [],
+        "tours": [
+            {"customers": [2], "names": ["Bob"], "load": 2.5, "length": 20},
+            {"customers": [1], "names": ["Ada"], "load": 1, "length": 10},
+        ],
+    }
+
+
+def test_a_plan_with_faults_says_so(load, tmp_path):
+    """The file of a plan that leaves a customer out names the fault."""
+    instance, _ = load(TOY)
+    write_plan(Plan([[2]]), instance, tmp_path / "plan.json")
+    faults = json.loads((tmp_path / "plan.json").read_text())["faults"]
+    assert faults == ["customer 1 missing"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "no key 'tours'"),
+        ('{"tours": [{}]}', "tours[0] has no key 'customers'"),
+        ('{"tours": [[1], [0]]}', "tours[1][0] is 0, not a customer's number from 1"),
+        ('{"tours": [[1.0]]}', "tours[0][0] is 1.0, not a customer's number from 1"),
+    ],
+)
+def test_a_plan_that_is_wrong(tmp_path, text, said):
+    """Each fault of a plan's object is told with its place."""
+    (tmp_path / "plan.json").write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_plan(tmp_path / "plan.json")
+    assert said in str(caught.value)

@@ -1,0 +1,118 @@
+"""The Attention Model's pickled test sets, and pickles that mean harm."""
+
+from __future__ import annotations
+
+import os
+import pickle
+
+import numpy as np
+import pytest
+
+from fixedfleet import InputError
+from fixedfleet.files import read_batch
+
+ENTRY = ([0.5, 0.25], [[0.1, 0.2], [0.3, 0.4]], [3, 7], 30.0)
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Return a reader of an object, or of bytes, as a pickled test set."""
+
+    def load(data, protocol=4, **options):
+        path = tmp_path / "x.pkl"
+        raw = isinstance(data, bytes)
+        path.write_bytes(data if raw else pickle.dumps(data, protocol=protocol))
+        return read_batch(path, **({"vehicles": 2} | options))
+
+    return load
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_a_test_set_of_any_protocol(load, protocol):
+    """A list of tuples of lists and numbers is a batch."""
+    batch = load([ENTRY, ENTRY], protocol)
+    assert batch.depots.tolist() == [[0.5, 0.25]] * 2
+    assert batch.customers[1].tolist() == [[0.1, 0.2], [0.3, 0.4]]
+    assert batch.demands.tolist() == [[3, 7]] * 2
+    assert batch.capacity.tolist() == [30, 30]
+    assert batch.vehicles.tolist() == [2, 2]
+
+
+def test_the_callers_capacity_wins(load):
+    """The caller's capacity replaces the file's."""
+    assert load([ENTRY], capacity=50).capacity.tolist() == [50]
+
+
+class Harm:
+    """Makes a folder when unpickled by someone who trusts it."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_pickle_that_wants_to_run_code(load, tmp_path, protocol):
+    """A pickle that would run code is refused, named, and runs nothing."""
+    victim = tmp_path / "harm"
+    with pytest.raises(InputError, match=r"wants to run code .*mkdir"):
+        load([ENTRY, Harm(str(victim))], protocol)
+    assert not victim.exists()
+
+
+def test_an_array_in_a_pickle(load):
+    """Even an innocent array needs code to be built, and is refused."""
+    with pytest.raises(InputError, match="wants to run code"):
+        load([(np.zeros(2), *ENTRY[1:])])
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "the file is empty"),
+        (b"junk", "not a pickle: the bytes make no sense as one"),
+        (b"\x80\x04]", "not a whole pickle"),
+        # A memo entry of number 2^31, for which an unpickler would make room.
+        (b"\x80\x02]r\xff\xff\xff\x7f.", "more than plain lists, tuples and numbers"),
+        # A list that holds itself.
+        (b"\x80\x02]q\x00h\x00a.", "instance 0 is not a tuple"),
+        # A number of 255 bytes.
+        (b"\x80\x02\x8a\xff" + b"\x7f" * 255 + b".", "more than plain lists"),
+    ],
+)
+def test_bytes_that_are_no_test_set(load, data, said):
+    """Bytes that are no pickle, or a trap, are refused with one line."""
+    with pytest.raises(InputError) as caught:
+        load(data)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ([], "not a list of instances, or an empty one"),
+        (7, "not a list of instances, or an empty one"),
+        ([ENTRY[:3]], "instance 0 is not a tuple (depot, customers, demands, cap"),
+        ([ENTRY, (ENTRY[0], ENTRY[1], [1], 30)], "instance 1 has 2 coordinates of the"),
+        ([(ENTRY[0], [[1, 2], 3], [1, 1], 30)], "instance 0: a customer is not a list"),
+        ([(ENTRY[0], ENTRY[1], [1, [2]], 30)], "a demand holds something that is not"),
+        ([(ENTRY[0], ENTRY[1], [1, -2], 30)], "demands[0, 1] is -2, not a whole"),
+        ([(ENTRY[0], ENTRY[1], [1, 2], 0.0)], "capacity[0] is 0, not a whole number"),
+        ([([float("nan"), 0], *ENTRY[1:])], "depots[0] is not finite"),
+    ],
+)
+def test_plain_data_that_is_no_test_set(load, entries, said):
+    """Each fault of a test set is told with its instance."""
+    with pytest.raises(InputError) as caught:
+        load(entries)
+    assert said in str(caught.value)
+
+
+def test_a_small_pickle_that_unfolds_without_end(load):
+    """A few kilobytes that stand for gigabytes by repetition are refused."""
+    customers, demands = [[0.5, 0.5]] * 5000, [1] * 5000
+    entries = [([0.0, 0.0], customers, demands, 5)] * 5000
+    with pytest.raises(InputError, match="no honest one grows more than 100-fold"):
+        load(entries)

@@ -1,0 +1,61 @@
+"""VRPLIB solutions."""
+
+from __future__ import annotations
+
+import pytest
+
+from fixedfleet import InputError, Plan
+from fixedfleet.files import read_plan, read_solution_cost, write_plan
+
+
+@pytest.fixture
+def sol(tmp_path):
+    """Return a writer of text into a .sol file."""
+
+    def sol(text):
+        path = tmp_path / "x.sol"
+        path.write_text(text)
+        return path
+
+    return sol
+
+
+def test_a_solution(sol):
+    """Routes become tours and the stated cost is read; remarks are passed over."""
+    path = sol("Route #1: 3 1\nRoute #2: 2\nCost 27591\nTime: 3.5 s\n# by hand\n")
+    assert read_plan(path) == Plan([[3, 1], [2]])
+    assert read_solution_cost(path) == 27591
+
+
+def test_a_solution_without_cost(sol):
+    """A solution need not state a cost."""
+    assert read_solution_cost(sol("Route #1: 3 1\n")) is None
+
+
+def test_what_is_written(square, tmp_path):
+    """A plan is written as other tools of the field read it."""
+    plan = Plan([[1, 2], [4, 3]])
+    write_plan(plan, square, tmp_path / "x.sol")
+    assert (tmp_path / "x.sol").read_text() == (
+        f"Route #1: 1 2\nRoute #2: 4 3\nCost {plan.length(square)!r}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("hello world\n", "no line 'Route #1: …', so this is no solution"),
+        ("Route #1: 1 x\n", "line 1: a customer is 'x', not a whole number from 0"),
+        ("Route #1: 1 0\n", "line 1: a customer is 0, not a number from 1"),
+        ("Route #1: 1\nRoute #1: 2\n", "line 2: Route #1 again"),
+        ("Route 1 2\n", "line 1: 'Route 1 2' is neither 'Route #1: …' nor 'Cost …'"),
+        ("Cost 1\nCost 2\n", "line 2: Cost again"),
+        ("Route #1: 1\nCost nan\n", "line 2: Cost is 'nan', not a finite number"),
+        ("Route #1: 1\n2 3\n", "line 2: '2 3' is neither 'Route #1: …' nor 'Cost …'"),
+    ],
+)
+def test_a_solution_that_is_wrong(sol, text, said):
+    """Each fault of a solution is told with its line; no route is passed over."""
+    with pytest.raises(InputError) as caught:
+        read_plan(sol(text))
+    assert str(caught.value).endswith(said)
