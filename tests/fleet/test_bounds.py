@@ -1,0 +1,72 @@
+"""Tests of the lower bounds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fixedfleet.fleet.bounds import martello_toth, reduce, volume
+
+
+@st.composite
+def loads(draw):
+    capacity = draw(st.integers(1, 40))
+    sizes = draw(st.lists(st.integers(1, capacity), min_size=1, max_size=9))
+    return sizes, capacity
+
+
+def l2_as_published(sizes, capacity):
+    """L2 word for word from Martello and Toth (1990), every threshold tried."""
+    best = 0
+    for alpha in range(capacity // 2 + 1):
+        one = [s for s in sizes if s > capacity - alpha]
+        two = [s for s in sizes if capacity - alpha >= s > Fraction(capacity, 2)]
+        three = [s for s in sizes if Fraction(capacity, 2) >= s >= alpha]
+        over = Fraction(sum(three) - (len(two) * capacity - sum(two)), capacity)
+        best = max(best, len(one) + len(two) + max(0, -(-over // 1)))
+    return best
+
+
+@given(loads())
+@settings(deadline=None, max_examples=150)
+def test_bounds_never_exceed_the_fewest_vehicles(fewest, case):
+    """No bound claims more vehicles than are needed."""
+    sizes, capacity = case
+    needed = fewest(sizes, capacity)
+    assert volume(sizes, capacity) <= martello_toth(sizes, capacity) <= needed
+
+
+@given(loads())
+@settings(deadline=None, max_examples=150)
+def test_martello_toth_is_the_published_bound(case):
+    """The bound is L2, whichever threshold it is largest for."""
+    assert martello_toth(*case) == l2_as_published(*case)
+
+
+@given(loads())
+@settings(deadline=None, max_examples=150)
+def test_reduction_keeps_the_fewest_vehicles(fewest, case):
+    """Vehicles are only fixed where that costs none."""
+    sizes, capacity = case
+    fixed, rest = reduce(sizes, capacity)
+    assert sorted([*rest, *(s for vehicle in fixed for s in vehicle)]) == sorted(sizes)
+    assert all(sum(vehicle) <= capacity for vehicle in fixed)
+    needed = fewest(rest, capacity) if rest else 0
+    assert len(fixed) + needed == fewest(sizes, capacity)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "capacity", "bound"),
+    [
+        ([6, 6, 6], 10, 3),  # no two share a vehicle, though they sum to 18 of 20
+        ([7, 7, 4], 10, 3),  # the 4 fits beside neither 7
+        ([5, 5, 5], 10, 2),
+        ([10**15 + 1] * 3, 2 * 10**15, 3),
+    ],
+)
+def test_martello_toth_by_hand(sizes, capacity, bound):
+    """The bound is right where it can be seen at a glance, also for huge amounts."""
+    assert martello_toth(sizes, capacity) == bound

@@ -1,0 +1,233 @@
+"""Tests of the verdict on a fleet."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from random import Random
+
+import numpy as np
+import pytest
+import vrplib
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fixedfleet as ff
+from fixedfleet import generate
+from fixedfleet.fleet import assess_demands, assess_fleet, pack
+
+# By sum and bound four vehicles of 24 carry these; in truth it takes five.
+HARD = [7, 6, 10, 11, 5, 7, 7, 5, 6, 10, 11, 10]
+
+
+def instance(demands, capacity, vehicles, **fields):
+    customers = [[index, 1] for index in range(len(demands))]
+    return ff.Instance(
+        depot=(0, 0),
+        customers=customers,
+        demands=demands,
+        capacity=capacity,
+        vehicles=vehicles,
+        **fields,
+    )
+
+
+@st.composite
+def tasks(draw):
+    capacity = draw(st.integers(1, 30))
+    sizes = st.integers(0, capacity + draw(st.sampled_from([0, 0, 0, 1])))
+    demands = draw(st.lists(sizes, min_size=1, max_size=9))
+    scale = draw(st.sampled_from([1, 1, 0.1, 0.25, 3, 1e9]))
+    vehicles = draw(st.integers(1, 11))
+    return demands, capacity, vehicles, scale
+
+
+@given(tasks())
+@settings(deadline=None, max_examples=200)
+def test_verdict_agrees_with_brute_force(fewest, task):
+    """Feasible, impossible and the smallest fleet are what trying everything says."""
+    demands, capacity, vehicles, scale = task
+    asked = instance(np.array(demands) * scale, capacity * scale, vehicles)
+    verdict = assess_fleet(asked, time_limit=30)
+    if max(demands) > capacity:
+        assert verdict.status == "impossible"
+        assert verdict.smallest is verdict.upper_bound is verdict.packing is None
+        assert "alone exceeds a vehicle" in verdict.reason
+        assert pack(asked) is None
+        return
+    needed = fewest(demands, capacity)
+    assert verdict.status == ("feasible" if vehicles >= needed else "impossible")
+    assert verdict.smallest == verdict.lower_bound == verdict.upper_bound == needed
+    assert verdict.smallest_packing.check(asked.with_vehicles(needed)) == []
+    if verdict.status == "feasible":
+        assert verdict.packing.check(asked) == []
+        assert pack(asked).check(asked) == []
+    else:
+        assert verdict.packing is None
+        assert pack(asked) is None
+        assert pack(asked, needed).check(asked.with_vehicles(needed)) == []
+
+
+def test_tight_fleets_agree_with_brute_force(fewest):
+    """Demands of a fifth to half a vehicle, the hardest to pack, are decided too."""
+    rng, exhausted = Random(1), 0
+    for _ in range(150):
+        capacity = rng.randint(20, 60)
+        demands = [rng.randint(capacity // 5, capacity // 2) for _ in range(9)]
+        needed = fewest(demands, capacity)
+        for vehicles in range(1, needed + 1):
+            verdict = assess_demands(demands, capacity, vehicles, time_limit=30)
+            assert verdict.smallest == needed
+            assert (verdict.status == "feasible") == (vehicles == needed)
+            exhausted += "ruled out" in verdict.reason
+    assert exhausted  # or the exact search was not tested
+
+
+@pytest.mark.parametrize("n", [20, 50, 100])
+def test_verdict_on_the_test_sets_agrees_with_another_method(fits, n):
+    """One vehicle less than the sum needs is impossible; that many and one more are
+    decided as an independent search decides them, with a packing that holds."""
+    batch = generate.test_set(n, reject=False)
+    for row in range(0, 400, 10):
+        asked = batch[row]
+        for vehicles in range(asked.minimum_vehicles - 1, asked.minimum_vehicles + 2):
+            verdict = assess_fleet(asked.with_vehicles(vehicles))
+            fit = fits(asked.demands.tolist(), asked.capacity, vehicles)
+            assert verdict.status == ("feasible" if fit else "impossible")
+            if fit:
+                assert verdict.packing.check(asked.with_vehicles(vehicles)) == []
+            least = verdict.smallest
+            assert verdict.smallest_packing.check(asked.with_vehicles(least)) == []
+
+
+def test_set_a_needs_the_vehicles_of_its_names(shared):
+    """Each of Augerat's instances fits the fleet of its name, and no smaller one."""
+    paths = sorted((shared / "cvrplib" / "A").glob("*.vrp"))
+    assert len(paths) == 10
+    for path in paths:
+        data = vrplib.read_instance(path, compute_edge_weights=False)
+        named = int(path.stem.partition("-k")[2])
+        asked = instance(data["demand"][1:], data["capacity"], named)
+        verdict = assess_fleet(asked)
+        assert (verdict.status, verdict.smallest) == ("feasible", named), path.name
+        assert verdict.packing.check(asked) == []
+        less = assess_fleet(asked.with_vehicles(named - 1))
+        assert less.status == "impossible", path.name
+
+
+@pytest.mark.parametrize("name", ["X-n599-k92", "X-n670-k130", "X-n819-k171"])
+def test_large_instances_are_decided(shared, name):
+    """Instances of hundreds of customers get the fleet of their name as the least."""
+    path = shared / "cvrplib" / "X" / f"{name}.vrp"
+    data = vrplib.read_instance(path, compute_edge_weights=False)
+    named = int(name.partition("-k")[2])
+    asked = instance(data["demand"][1:], data["capacity"], named)
+    verdict = assess_fleet(asked, time_limit=30)
+    assert (verdict.status, verdict.smallest) == ("feasible", named)
+    assert verdict.packing.check(asked) == []
+
+
+def test_one_customer_alone_exceeds_a_vehicle():
+    """A customer that no vehicle can serve is named, and no fleet is offered."""
+    asked = instance([3, 45, 2], 40, 7, names=["Ash", "Birch", "Cedar"])
+    verdict = assess_fleet(asked)
+    assert verdict.reason == (
+        "customer Birch alone exceeds a vehicle: it demands 45 of 40"
+    )
+    assert str(verdict).endswith("no fleet suffices")
+    assert "; so do 2 more" in assess_demands([9, 9, 9], 8, 1).reason
+
+
+@pytest.mark.parametrize(
+    ("demands", "capacity", "vehicles", "reason"),
+    [
+        ([40] * 6 + [43], 44, 6, "the demands sum to 283 of 264"),
+        ([0.1, 0.2, 0.3], 0.3, 1, "the demands sum to 0.6 of 0.3"),
+        (
+            [5, 15, 24, 11, 6, 18, 25],
+            28,
+            4,
+            "the Martello–Toth bound after reduction is 5 vehicles",
+        ),
+        ([6, 6, 7, 1], 10, 2, "the Martello–Toth bound is 3 vehicles"),
+        (
+            [2, 2, 2],
+            3,
+            2,
+            "every demand is a multiple of 2, so a vehicle carries no more than 2 of "
+            "3, and the demands sum to 6 of 4",
+        ),
+    ],
+)
+def test_the_proof_of_impossible(demands, capacity, vehicles, reason):
+    """Impossible comes with the simplest proof, in the amounts that were given."""
+    verdict = assess_fleet(instance(demands, capacity, vehicles))
+    assert (verdict.status, verdict.reason) == ("impossible", reason)
+
+
+def test_the_proof_by_exhaustion_and_the_undecided():
+    """Where no bound tells, every packing is ruled out; without time, none is."""
+    verdict = assess_demands(HARD, 24, 4, time_limit=0)
+    assert verdict.status == "undecided"
+    assert verdict.packing is verdict.smallest is None
+    assert (verdict.lower_bound, verdict.upper_bound) == (4, 5)
+    assert "4 to 5 vehicles, undecided" in str(verdict)
+    verdict = assess_demands(HARD, 24, 4, time_limit=30)
+    assert verdict.reason == (
+        "every way to pack the demands into 4 vehicles was ruled out"
+    )
+    assert verdict.smallest == 5
+
+
+def test_decimal_demands_fit_to_the_last_digit():
+    """Decimal demands that fill a vehicle exactly do fit."""
+    asked = instance([0.1, 0.2, 0.7, 0.3, 0.6, 0.1], 1.0, 2)
+    assert assess_fleet(asked).status == "feasible"
+
+
+def test_zero_demands_need_one_vehicle():
+    """Customers without a demand are served, by one vehicle if all are so."""
+    verdict = assess_fleet(instance([0, 0, 0], 5, 9))
+    assert verdict.smallest == 1
+    assert verdict.packing.tours == ((1, 2, 3),)
+
+
+def test_the_printed_verdict():
+    """The verdict prints as two lines: the answer with its proof, the least fleet."""
+    assert str(assess_demands([5, 5, 5, 5], 10, 1)) == (
+        "1 vehicle: impossible, the demands sum to 20 of 10\n"
+        "the smallest fleet that suffices: 2 vehicles"
+    )
+    assert str(assess_demands([5, 5, 5, 5], 10, 3)) == (
+        "3 vehicles: feasible, the demands fit into 2 vehicles, as the packing shows\n"
+        "the smallest fleet that suffices: 2 vehicles"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"demand_units": []}, "demands are float64 of shape"),
+        ({"demand_units": [1.5]}, "not whole numbers"),
+        ({"demand_units": [1, -2]}, "customer 2 has demand -2"),
+        ({"capacity_units": 0}, "capacity is 0"),
+        ({"vehicles": 0}, "vehicles is 0"),
+        ({"time_limit": -1}, "time limit is -1 s"),
+        ({"time_limit": float("nan")}, "time limit is nan s"),
+    ],
+)
+def test_bad_input_is_named(changes, message):
+    """What is wrong with the input is said in one line."""
+    arguments = {"demand_units": [1, 2], "capacity_units": 5, "vehicles": 2} | changes
+    with pytest.raises(ff.InputError, match=message):
+        assess_demands(**arguments)
+
+
+def test_the_exact_solver_is_not_imported_without_need():
+    """A verdict that bounds and quick packings settle does not load OR-Tools."""
+    code = (
+        "import sys; from fixedfleet.fleet import assess_demands;"
+        "assert assess_demands([4, 5, 6], 10, 2).smallest == 2;"
+        "assert not any(name.startswith('ortools') for name in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
