@@ -1,0 +1,243 @@
+"""Instances as Uchoa et al. (2017) drew the set X of CVRPLIB."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from fixedfleet.errors import InputError
+from fixedfleet.fleet import assess_demands
+from fixedfleet.generate.checks import check_seed, check_whole
+from fixedfleet.instance import Instance, InstanceBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.random import RandomState
+    from numpy.typing import NDArray
+
+    from fixedfleet.instance import Rounding
+
+__all__ = ["CustomerPosition", "Demand", "DepotPosition", "uchoa", "uchoa_batch"]
+
+DepotPosition = Literal["central", "eccentric", "random"]
+CustomerPosition = Literal["random", "clustered", "random-clustered"]
+Demand = Literal["unitary", "1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"]
+
+_GRID = 1000  # coordinates are whole numbers from 0 to this
+_MOST_CUSTOMERS = 100_000  # a tenth of the grid: beyond, free places get hard to find
+_DECAY = 40.0
+_SMALL, _LARGE = (1, 10), (50, 100)  # the two ranges of "many-small"
+
+
+def uchoa(
+    n: int,
+    *,
+    seed: int,
+    depot: DepotPosition | None = "random",
+    customers: CustomerPosition | None = "random",
+    demand: Demand | None = "1-100",
+    route_size: float | None = None,
+    vehicles: int | None = None,
+    rounding: Rounding = "none",
+) -> Instance:
+    """
+    Draw an instance as Uchoa et al. (2017) drew the set X.
+
+    Parameters
+    ----------
+    n
+        The number of customers.
+    seed
+        Seed of NumPy's ``RandomState``.
+    depot
+        ``central`` at (500, 500), ``eccentric`` at (0, 0), or ``random``. None draws
+        one of the three.
+    customers
+        ``random``; ``clustered`` around 3 to 8 seeds, themselves customers, a place
+        being accepted with probability Σ exp(−d/40) over the distances to the seeds;
+        or ``random-clustered``, half and half. None draws one of the three.
+    demand
+        ``unitary``, a range, ``quadrant`` (1 to 50 in the upper left and the lower
+        right quadrant, 51 to 100 in the others) or ``many-small`` (70 to 95 % from 1
+        to 10, the others from 50 to 100). None draws one of the seven.
+    route_size
+        Wanted average number of customers a tour, r: the capacity is ⌈r Σq / n⌉, or
+        the largest demand if that is more. Default: drawn from the triangular
+        distribution on 3 to 25 with mode 6.
+    vehicles
+        The fleet. Default: the smallest that the quick packings of
+        :func:`fixedfleet.fleet.assess_demands` need.
+    rounding
+        How distances are rounded; the set X has ``round``.
+
+    References
+    ----------
+    Uchoa et al., "New benchmark instances for the capacitated vehicle routing
+    problem", European Journal of Operational Research 257 (2017).
+    """
+    rs = np.random.RandomState(check_seed(seed))
+    row = _draw_uchoa(rs, n, depot, customers, demand, route_size)
+    fleet = _smallest_fleet(row) if vehicles is None else vehicles
+    return Instance(
+        depot=row.depot,
+        customers=row.customers,
+        demands=row.demands,
+        capacity=row.capacity,
+        vehicles=fleet,
+        name=f"uchoa-n{n + 1}-k{fleet}-seed{seed}",
+        rounding=rounding,
+    )
+
+
+def uchoa_batch(
+    n: int,
+    count: int,
+    *,
+    seed: int,
+    depot: DepotPosition | None = None,
+    customers: CustomerPosition | None = None,
+    demand: Demand | None = None,
+    route_size: float | None = None,
+) -> InstanceBatch:
+    """
+    Draw many instances as :func:`uchoa` does, every attribute at random.
+
+    Each instance has a stream of its own: the first ten of 100 are those of 10.
+
+    Parameters
+    ----------
+    n
+        The number of customers of each instance.
+    count
+        The number of instances, at least 1.
+    seed
+        Seed of all of them.
+    depot, customers, demand, route_size
+        As in :func:`uchoa`, the same for all instances where given.
+    """
+    check_whole("count", count, least=1)
+    check_seed(seed)
+    rows = []
+    for index in range(count):
+        rs = np.random.RandomState([seed, index])
+        rows.append(_draw_uchoa(rs, n, depot, customers, demand, route_size))
+    return InstanceBatch(
+        depots=np.array([row.depot for row in rows]),
+        customers=np.array([row.customers for row in rows]),
+        demands=np.array([row.demands for row in rows]),
+        capacity=[row.capacity for row in rows],
+        vehicles=[_smallest_fleet(row) for row in rows],
+    )
+
+
+class _Row(NamedTuple):
+    depot: NDArray[np.int64]  # (2,)
+    customers: NDArray[np.int64]  # (n, 2)
+    demands: NDArray[np.int64]  # (n,)
+    capacity: int
+
+
+def _draw_uchoa(
+    rs: RandomState,
+    n: int,
+    depot: DepotPosition | None,
+    customers: CustomerPosition | None,
+    demand: Demand | None,
+    route_size: float | None,
+) -> _Row:
+    check_whole("n", n, least=1)
+    if n > _MOST_CUSTOMERS:
+        raise InputError(f"n is {n}, above the {_MOST_CUSTOMERS} that the grid takes")
+    if route_size is not None and not 1 <= route_size < math.inf:
+        raise InputError(f"route size is {route_size!r}, not a number of at least 1")
+    depot_kind = _choose(rs, "depot", depot, get_args(DepotPosition))
+    customer_kind = _choose(rs, "customers", customers, get_args(CustomerPosition))
+    demand_kind = _choose(rs, "demand", demand, get_args(Demand))
+    size = rs.triangular(3, 6, 25) if route_size is None else route_size
+    place = _depot(rs, depot_kind)
+    places = _customers(rs, n, customer_kind, place)
+    demands = _demands(rs, places, demand_kind)
+    total, largest = int(demands.sum()), int(demands.max())
+    return _Row(place, places, demands, max(largest, math.ceil(size * total / n)))
+
+
+def _depot(rs: RandomState, kind: str) -> NDArray[np.int64]:
+    if kind == "random":
+        return rs.randint(0, _GRID + 1, size=2, dtype=np.int64)
+    return np.full(2, _GRID // 2 if kind == "central" else 0, dtype=np.int64)
+
+
+def _customers(
+    rs: RandomState, n: int, kind: str, depot: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Place the customers, shape (n, 2), no two locations being the same."""
+    scattered = {"random": n, "clustered": 0, "random-clustered": n // 2}[kind]
+    taken = {(int(depot[0]), int(depot[1])): None}
+    _place(rs, scattered, taken)
+    if scattered < n:
+        seeds = min(int(rs.randint(3, 9)), n - scattered)
+        _place(rs, seeds, taken)
+        centres = np.array(list(taken)[-seeds:])
+        _place(rs, n - scattered - seeds, taken, centres)
+    return np.array(list(taken)[1:], dtype=np.int64)
+
+
+def _place(
+    rs: RandomState,
+    count: int,
+    taken: dict[tuple[int, int], None],
+    centres: NDArray[np.int64] | None = None,
+) -> None:
+    """Add ``count`` free places to those taken, around centres if there are any."""
+    wanted = len(taken) + count
+    while len(taken) < wanted:
+        # As many as are wanted, or enough for a few to be accepted.
+        points = rs.randint(0, _GRID + 1, size=(max(count, 256), 2), dtype=np.int64)
+        if centres is not None:
+            gaps = np.hypot(*np.moveaxis(points[:, None] - centres, -1, 0))
+            chance = np.exp(-gaps / _DECAY).sum(axis=1)  # (points,)
+            points = points[rs.uniform(size=len(points)) <= chance]
+        for x, y in points.tolist():
+            if len(taken) == wanted:
+                break
+            taken[x, y] = None  # no change where the place is taken already
+
+
+def _demands(
+    rs: RandomState, customers: NDArray[np.int64], kind: str
+) -> NDArray[np.int64]:
+    n = len(customers)
+    if kind == "unitary":
+        return np.ones(n, dtype=np.int64)
+    if kind == "quadrant":
+        right, upper = (customers >= _GRID / 2).T
+        return _between(rs, (1, 50), n) + np.where(right == upper, 50, 0)
+    if kind == "many-small":
+        small = round(rs.uniform(0.7, 0.95) * n)
+        parts = _between(rs, _SMALL, small), _between(rs, _LARGE, n - small)
+        return rs.permutation(np.concatenate(parts))
+    low, high = map(int, kind.split("-"))
+    return _between(rs, (low, high), n)
+
+
+def _between(rs: RandomState, bounds: tuple[int, int], n: int) -> NDArray[np.int64]:
+    return rs.randint(bounds[0], bounds[1] + 1, size=n, dtype=np.int64)
+
+
+def _smallest_fleet(row: _Row) -> int:
+    # Without the exact search, whose limit of time would make the fleet depend on the
+    # speed of the machine: the same seed must give the same instance.
+    verdict = assess_demands(row.demands, row.capacity, 1, time_limit=0)
+    if verdict.upper_bound is None:
+        raise RuntimeError("a demand was drawn above the capacity")
+    return verdict.upper_bound
+
+
+def _choose(rs: RandomState, what: str, kind: str | None, kinds: Sequence[str]) -> str:
+    drawn = kinds[rs.randint(len(kinds))] if kind is None else kind
+    if drawn not in kinds:
+        raise InputError(f"unknown {what} {kind!r}: choose from {', '.join(kinds)}")
+    return drawn
