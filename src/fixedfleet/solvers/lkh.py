@@ -1,0 +1,185 @@
+"""LKH-3, Helsgaun's Lin-Kernighan heuristic, where its program is on the PATH."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fixedfleet.errors import MissingPackageError
+from fixedfleet.plan import Plan
+from fixedfleet.solvers.whole import enough, whole_amounts, whole_distances
+
+if TYPE_CHECKING:
+    from fixedfleet.instance import Instance
+
+__all__ = ["Lkh"]
+
+_PROGRAMS = ("LKH", "LKH-3", "lkh")
+# LKH multiplies distances by 100 and adds up demands in 32 bits.
+_LONGEST = 2**22
+_LARGEST_SUM = 2**30
+# Seed 0 would mean the time of day.
+_SEEDS = 2**31 - 2
+# LKH looks at the clock between trials only; seconds it may take longer to come back.
+_GRACE = 10.0
+
+
+class Lkh:
+    """
+    The solver ``lkh``.
+
+    Parameters
+    ----------
+    program
+        Path of the program. Default: ``LKH`` on the PATH.
+    """
+
+    name: str = "lkh"
+    takes_seed: bool = True
+    takes_start: bool = True
+    limits: str = (
+        "the program is not distributed here; it looks at the clock between trials "
+        "only; with an asymmetric matrix it sends out every vehicle; distances that "
+        "are not whole are rounded to 2^-22 of the longest; amounts finer than 2^-30 "
+        "of the sum of demands are rounded up"
+    )
+
+    def __init__(self, program: str | None = None) -> None:
+        names = _PROGRAMS if program is None else (program,)
+        found = next((path for path in map(shutil.which, names) if path), None)
+        if found is None:
+            raise MissingPackageError(
+                f"the solver 'lkh' needs the program {names[0]!r} on the PATH: build "
+                "LKH-3 from http://webhotel4.ruc.dk/~keld/research/LKH-3/"
+            )
+        self.program = found
+
+    def solve(
+        self,
+        instance: Instance,
+        *,
+        time_limit: float,
+        seed: int = 0,
+        start: Plan | None = None,
+    ) -> Plan | None:
+        """Return the best plan found, overloaded where LKH found no feasible one."""
+        n = instance.num_customers
+        vehicles = min(instance.vehicles, n)
+        demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)
+        if not enough(demands, capacity, vehicles):
+            return None
+        if n == 1:  # LKH wants two customers
+            return Plan([[1]])
+        with tempfile.TemporaryDirectory(prefix="fixedfleet-lkh-") as name:
+            folder = Path(name)
+            (folder / "problem").write_text(_problem(instance, vehicles))
+            parameters = _parameters(time_limit, seed)
+            if start is not None:
+                (folder / "start").write_text(_tour(start, vehicles, n))
+                parameters += "INITIAL_TOUR_FILE = start\n"
+            (folder / "parameters").write_text(parameters)
+            self._run(folder, time_limit)
+            found = folder / "found"
+            return _plan(found.read_text(), n) if found.exists() else None
+
+    def _run(self, folder: Path, time_limit: float) -> None:
+        try:
+            done = subprocess.run(
+                [self.program, "parameters"],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,  # after an error it waits for a key
+                capture_output=True,
+                text=True,
+                timeout=2 * time_limit + _GRACE,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return  # what it has written so far counts
+        if done.returncode:
+            said = (done.stdout + done.stderr).strip().splitlines() or ["nothing"]
+            raise RuntimeError(
+                f"{self.program} failed with status {done.returncode}: {said[-1]}"
+            )
+
+
+def _parameters(time_limit: float, seed: int) -> str:
+    return (
+        "PROBLEM_FILE = problem\n"
+        "OUTPUT_TOUR_FILE = found\n"
+        "RUNS = 1\n"
+        "MAX_TRIALS = 1000000000\n"  # the clock decides
+        f"TIME_LIMIT = {time_limit:.6f}\n"
+        f"SEED = {1 + seed % _SEEDS}\n"
+        "MTSP_MIN_SIZE = 0\n"  # a vehicle may stay at the depot
+        "TRACE_LEVEL = 0\n"
+    )
+
+
+def _problem(instance: Instance, vehicles: int) -> str:
+    distances = whole_distances(instance, largest=_LONGEST)
+    demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)
+    symmetric = np.array_equal(distances, distances.T)
+    return _lines(
+        "NAME : instance",
+        f"TYPE : {'CVRP' if symmetric else 'ACVRP'}",
+        f"DIMENSION : {len(demands)}",
+        f"VEHICLES : {vehicles}",
+        f"CAPACITY : {capacity}",
+        "EDGE_WEIGHT_TYPE : EXPLICIT",
+        "EDGE_WEIGHT_FORMAT : FULL_MATRIX",
+        "EDGE_WEIGHT_SECTION",
+        *(" ".join(map(str, row)) for row in distances.tolist()),
+        "DEMAND_SECTION",
+        *(f"{node} {demand}" for node, demand in enumerate(demands.tolist(), 1)),
+        "DEPOT_SECTION",
+        "1",
+        "-1",
+        "EOF",
+    )
+
+
+def _tour(plan: Plan, vehicles: int, n: int) -> str:
+    """
+    Write a plan as the one tour that LKH makes of it.
+
+    Node 1 is the depot, 2 … n + 1 are the customers, and each further vehicle has a
+    copy of the depot, numbered from n + 2; unused vehicles follow at the end.
+    """
+    depots = [1, *range(n + 2, n + 1 + vehicles)]
+    tours = [*plan.tours, *[()] * (vehicles - len(plan))]
+    nodes = [
+        node
+        for depot, tour in zip(depots, tours, strict=True)
+        for node in (depot, *(customer + 1 for customer in tour))
+    ]
+    return _lines(
+        "TYPE : TOUR",
+        f"DIMENSION : {len(nodes)}",
+        "TOUR_SECTION",
+        *map(str, nodes),
+        "-1",
+        "EOF",
+    )
+
+
+def _plan(text: str, n: int) -> Plan:
+    """Read a tour as written by :func:`_tour`, begun at whichever node."""
+    section = text.partition("TOUR_SECTION")[2].split()
+    nodes = [int(node) for node in section[: section.index("-1")]]
+    depot = next(at for at, node in enumerate(nodes) if node == 1 or node > n + 1)
+    tours: list[list[int]] = []
+    for node in nodes[depot:] + nodes[:depot]:
+        if node == 1 or node > n + 1:
+            tours.append([])
+        else:
+            tours[-1].append(node - 1)
+    return Plan(tours)
+
+
+def _lines(*lines: str) -> str:
+    return "".join(f"{line}\n" for line in lines)

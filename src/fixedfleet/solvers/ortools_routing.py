@@ -1,0 +1,142 @@
+"""OR-Tools' routing library: the paper's teacher and its improver."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ortools.constraint_solver import pywrapcp, routing_enums_pb2
+
+from fixedfleet.errors import InputError
+from fixedfleet.plan import Plan
+from fixedfleet.solvers.whole import whole_amounts, whole_distances
+
+if TYPE_CHECKING:
+    from fixedfleet.instance import Instance
+
+__all__ = ["OrtoolsParameters", "OrtoolsRouting"]
+
+# Sums of these over any plan stay far below 2^63.
+_LONGEST = 2**31
+_LARGEST_SUM = 2**50
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrtoolsParameters:
+    """
+    Parameters of the routing search.
+
+    Parameters
+    ----------
+    metaheuristic
+        OR-Tools' name of the metaheuristic, in small letters; the paper's is guided
+        local search.
+    first_solution
+        OR-Tools' name of the first-solution strategy, used where no start is given.
+    solutions
+        Stop after so many solutions, if the time limit does not come first.
+    """
+
+    metaheuristic: str = "guided_local_search"
+    first_solution: str = "path_cheapest_arc"
+    solutions: int | None = None
+
+    def __post_init__(self) -> None:
+        _value(routing_enums_pb2.LocalSearchMetaheuristic, self.metaheuristic)
+        _value(routing_enums_pb2.FirstSolutionStrategy, self.first_solution)
+        if self.solutions is not None and self.solutions < 1:
+            raise InputError(f"solutions is {self.solutions}, not at least 1")
+
+
+class OrtoolsRouting:
+    """The solver ``ortools``."""
+
+    name: str = "ortools"
+    takes_seed: bool = False
+    takes_start: bool = True
+    limits: str = (
+        "the search is deterministic and takes no seed; without a start it may find no "
+        "plan for a tight fleet; distances that are not whole are rounded to 2^-31 of "
+        "the longest"
+    )
+
+    def __init__(self, parameters: OrtoolsParameters | None = None) -> None:
+        self.parameters = parameters or OrtoolsParameters()
+
+    def solve(
+        self,
+        instance: Instance,
+        *,
+        time_limit: float,
+        seed: int = 0,
+        start: Plan | None = None,
+    ) -> Plan | None:
+        """Return the best plan found in ``time_limit`` seconds, or none at all."""
+        deadline = time.perf_counter() + time_limit
+        vehicles = min(instance.vehicles, instance.num_customers)
+        manager = pywrapcp.RoutingIndexManager(instance.num_customers + 1, vehicles, 0)
+        model = _model(manager, instance)
+        # Without a limit the search on a tight fleet may never end.
+        search = _search_parameters(self.parameters, time_limit)
+        model.CloseModelWithParameters(search)
+        search.time_limit.FromMicroseconds(
+            max(1000, round(1e6 * (deadline - time.perf_counter())))
+        )
+        if start is None:
+            found = model.SolveWithParameters(search)
+        else:
+            tours = [list(tour) for tour in start]
+            initial = model.ReadAssignmentFromRoutes(tours, True)
+            found = model.SolveFromAssignmentWithParameters(initial, search)
+        return None if not found else _plan(model, manager, found)
+
+
+def _model(manager: Any, instance: Instance) -> Any:
+    model = pywrapcp.RoutingModel(manager)
+    distances = whole_distances(instance, largest=_LONGEST)
+    demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)
+    # Given as tables, the search never calls back into Python.
+    model.SetArcCostEvaluatorOfAllVehicles(
+        model.RegisterTransitMatrix(distances.tolist())
+    )
+    model.AddDimension(
+        model.RegisterUnaryTransitVector(demands.tolist()), 0, capacity, True, "load"
+    )
+    return model
+
+
+def _search_parameters(parameters: OrtoolsParameters, time_limit: float) -> Any:
+    search = pywrapcp.DefaultRoutingSearchParameters()
+    search.local_search_metaheuristic = _value(
+        routing_enums_pb2.LocalSearchMetaheuristic, parameters.metaheuristic
+    )
+    search.first_solution_strategy = _value(
+        routing_enums_pb2.FirstSolutionStrategy, parameters.first_solution
+    )
+    search.time_limit.FromMicroseconds(max(1000, round(1e6 * time_limit)))
+    if parameters.solutions is not None:
+        search.solution_limit = parameters.solutions
+    return search
+
+
+def _plan(model: Any, manager: Any, found: Any) -> Plan:
+    tours = []
+    for vehicle in range(manager.GetNumberOfVehicles()):
+        tour = []
+        index = found.Value(model.NextVar(model.Start(vehicle)))
+        while not model.IsEnd(index):
+            tour.append(manager.IndexToNode(index))
+            index = found.Value(model.NextVar(index))
+        tours.append(tour)
+    return Plan(tours)
+
+
+def _value(enum: Any, name: str) -> int:
+    choices = {key.lower(): value for key, value in enum.Value.items()}
+    if name not in choices:
+        kind = enum.DESCRIPTOR.name
+        raise InputError(
+            f"unknown {kind} {name!r} of OR-Tools: choose from {', '.join(choices)}"
+        )
+    return int(choices[name])

@@ -1,0 +1,139 @@
+"""PyVRP's iterated local search."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fixedfleet.errors import InputError, require
+from fixedfleet.plan import Plan
+from fixedfleet.solvers.whole import whole_amounts, whole_distances
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fixedfleet.instance import Instance
+
+pyvrp = require("pyvrp", "peers", "the solver 'pyvrp'")
+pyvrp_exceptions = require("pyvrp.exceptions", "peers", "the solver 'pyvrp'")
+
+__all__ = ["Pyvrp"]
+
+# Ten times the longest distance, the penalty of a unit, times all demand: below 2^63.
+_LONGEST = 2**24
+_LARGEST_SUM = 2**33
+
+
+class Pyvrp:
+    """
+    The solver ``pyvrp``.
+
+    Parameters
+    ----------
+    iterations
+        Stop after so many iterations, if the time limit does not come first.
+    """
+
+    name: str = "pyvrp"
+    takes_seed: bool = True
+    takes_start: bool = True
+    limits: str = (
+        "distances that are not whole are rounded to 2^-24 of the longest; amounts "
+        "finer than 2^-33 of the sum of demands are rounded up"
+    )
+
+    def __init__(self, iterations: int | None = None) -> None:
+        if iterations is not None and iterations < 1:
+            raise InputError(f"iterations is {iterations}, not at least 1")
+        self.iterations = iterations
+
+    def solve(
+        self,
+        instance: Instance,
+        *,
+        time_limit: float,
+        seed: int = 0,
+        start: Plan | None = None,
+    ) -> Plan | None:
+        """Return the best plan found, overloaded where PyVRP found no feasible one."""
+        deadline = time.perf_counter() + time_limit
+        data = _problem(instance)
+        initial = None
+        if start is not None:  # PyVRP numbers the customers from 0
+            tours = [[customer - 1 for customer in tour] for tour in start]
+            initial = pyvrp.Solution(data, tours)
+        with warnings.catch_warnings():
+            # It warns where it finds no feasible plan; the check of the plan tells.
+            warnings.simplefilter("ignore", pyvrp_exceptions.PenaltyBoundWarning)
+            result = pyvrp.solve(
+                data,
+                stop=_until(deadline, self.iterations),
+                seed=seed % 2**32,
+                collect_stats=False,
+                display=False,
+                params=pyvrp.SolveParams(penalty=_penalties(data)),
+                initial_solution=initial,
+            )
+        return Plan(
+            [stop.idx + 1 for stop in route if stop.is_client()]
+            for route in result.best.routes()
+        )
+
+
+def _problem(instance: Instance) -> Any:
+    distances = whole_distances(instance, largest=_LONGEST)
+    demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)
+    places = (
+        instance.coordinates.tolist()
+        if instance.has_coordinates
+        else [[0.0, 0.0]] * len(demands)
+    )
+    return pyvrp.ProblemData(
+        locations=[pyvrp.Location(x, y) for x, y in places],
+        clients=[
+            pyvrp.Client(location, delivery=[demand])
+            for location, demand in enumerate(demands[1:].tolist(), 1)
+        ],
+        depots=[pyvrp.Depot(0)],
+        vehicle_types=[
+            pyvrp.VehicleType(
+                num_available=min(instance.vehicles, instance.num_customers),
+                capacity=[capacity],
+            )
+        ],
+        distance_matrices=[distances],
+        duration_matrices=[np.zeros_like(distances)],
+    )
+
+
+def _penalties(data: Any) -> Any:
+    """
+    Return bounds of the penalty for a unit of overload that suit the data's scale.
+
+    PyVRP's own bounds, 0.1 and 100,000, suit the benchmark instances, where distances
+    reach about a thousand and demands about a hundred. These are the same there, and
+    elsewhere never so low that a unit of overload would pay.
+    """
+    longest = max(1.0, float(data.distance_matrix(0).max()))
+    largest = max(1, *(client.delivery[0] for client in data.clients()))
+    return pyvrp.PenaltyParams(
+        min_penalty=longest / largest / 100,
+        max_penalty=max(longest / largest * 10_000, longest * 10),
+    )
+
+
+def _until(deadline: float, iterations: int | None) -> Callable[[float], bool]:
+    """Stop at the deadline, which PyVRP's own criterion counts from its first call."""
+    done = 0
+
+    def stop(best_cost: float) -> bool:
+        nonlocal done
+        done += 1
+        return time.perf_counter() >= deadline or (
+            iterations is not None and done > iterations
+        )
+
+    return stop

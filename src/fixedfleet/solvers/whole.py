@@ -1,0 +1,73 @@
+"""Amounts and distances as the whole numbers that outside packages want."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fixedfleet.instance import Instance
+
+__all__ = ["binary_exponent", "enough", "whole_amounts", "whole_distances"]
+
+
+def whole_amounts(instance: Instance, *, largest: int) -> tuple[NDArray[np.int64], int]:
+    """
+    Return demands, the depot's first, and the capacity as whole numbers.
+
+    What fits into the returned capacity fits into the vehicle. The converse holds too
+    wherever the demands, divided by what they have in common, sum to at most
+    ``largest``. Beyond that amounts are counted in coarser units, demands rounded up
+    and the capacity down: a plan that fills a vehicle to the last digit may then be
+    missed, but never is a vehicle overloaded.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    largest
+        What the sum of the demands may come to; above the number of customers.
+    """
+    demands, capacity = instance.demand_units, instance.capacity_units
+    common = int(np.gcd.reduce(demands)) or 1
+    demands, capacity = demands // common, capacity // common
+    total = int(demands.sum())
+    if total > largest:
+        unit = -(-total // (largest - len(demands)))
+        capacity //= unit
+        # A customer who alone fills a vehicle still fits into one.
+        fitting = demands * common <= instance.capacity_units
+        coarse = -(-demands // unit)
+        demands = np.where(fitting, np.minimum(coarse, max(capacity, 1)), coarse)
+    # No load exceeds the sum, and packages overflow on a capacity without end.
+    return demands, min(capacity, max(total, 1), largest)
+
+
+def whole_distances(instance: Instance, *, largest: int) -> NDArray[np.int64]:
+    """
+    Return the distances as whole numbers of at most ``largest``, (N + 1, N + 1).
+
+    Whole distances within the bound stay as they are. Others are multiplied by the
+    power of two that brings the longest to between a quarter of ``largest`` and all of
+    it, and rounded to the nearest: each is off by 2/``largest`` of the longest at most.
+    """
+    distances = instance.distances
+    longest = float(distances.max())
+    if longest <= largest and np.array_equal(distances, np.floor(distances)):
+        return distances.astype(np.int64)
+    exponent = binary_exponent(largest) - 1 - binary_exponent(longest)
+    return np.rint(np.ldexp(distances, exponent)).astype(np.int64)
+
+
+def binary_exponent(value: float) -> int:
+    """Return the e for which ``value`` lies in [2^(e-1), 2^e)."""
+    return math.frexp(value)[1]
+
+
+def enough(demands: NDArray[np.int64], capacity: int, vehicles: int) -> bool:
+    """Whether each demand fits a vehicle and their sum the fleet: packing may fail."""
+    return int(demands.max()) <= capacity and int(demands.sum()) <= vehicles * capacity

@@ -1,0 +1,142 @@
+"""What holds for every solver alike."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import fixedfleet as ff
+from fixedfleet import solvers
+from fixedfleet.errors import InputError, MissingPackageError
+from fixedfleet.solvers.exact import optimal_plan
+
+TIME_LIMIT = 0.1
+
+
+def _installed(name: str) -> bool:
+    try:
+        solvers.get(name)
+    except MissingPackageError:
+        return False
+    return True
+
+
+INSTALLED = [name for name in solvers.SOLVERS if _installed(name)]
+# Populations and restarts find the optimum of seven customers; one descent need not.
+OPTIMAL = {"hgs", "pyvrp", "exact"}
+
+
+@pytest.fixture(params=INSTALLED)
+def solver(request: pytest.FixtureRequest) -> solvers.Solver:
+    """Each solver that is installed here."""
+    return solvers.get(request.param)
+
+
+def test_plan_without_faults(solver: solvers.Solver, small: ff.Instance) -> None:
+    """Each solver plans each small instance within its fleet, never below the best."""
+    outcome = solvers.run(solver, small, time_limit=2 * TIME_LIMIT, seed=1)
+    assert outcome.plan is not None
+    assert outcome.faults == ()
+    best = optimal_plan(small)
+    assert best is not None
+    optimum, length = best.length(small), outcome.plan.length(small)
+    assert length >= optimum * (1 - 1e-6)
+    if solver.name in OPTIMAL:
+        assert length == pytest.approx(optimum, rel=1e-6)
+
+
+def test_impossible_fleet(solver: solvers.Solver, impossible: ff.Instance) -> None:
+    """No solver passes off as feasible what is not."""
+    assert not solvers.run(solver, impossible, time_limit=TIME_LIMIT).feasible
+
+
+def test_amounts_too_fine_for_the_package(solver: solvers.Solver) -> None:
+    """Amounts of twelve digits may cost a solver the plan, never overload a vehicle."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[[1, 0], [0, 1], [2, 0], [0, 2]],
+        demands=[0.123456789012, 0.876543210988, 0.5, 0.499999999999],
+        capacity=1,
+        vehicles=2,
+    )
+    outcome = solvers.run(solver, instance, time_limit=TIME_LIMIT)
+    assert not [fault for fault in outcome.faults if "carries" in fault]
+    assert outcome.feasible or "rounded up" in solver.limits
+
+
+def test_overloaded_customer(solver: solvers.Solver) -> None:
+    """A customer who fits no vehicle leads to no feasible plan and to no crash."""
+    instance = ff.Instance(
+        matrix=[[0, 1, 2], [1, 0, 1], [2, 1, 0]],
+        demands=[50, 50],
+        capacity=40,
+        vehicles=3,
+    )
+    assert not solvers.run(solver, instance, time_limit=TIME_LIMIT).feasible
+
+
+def test_starts_from_a_plan(solver: solvers.Solver, make_instance) -> None:
+    """A start is improved upon or kept, where the solver takes one."""
+    instance = make_instance(n=9, vehicles=3, capacity=9, demands=[3] * 9)
+    start = ff.Plan([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+    if not solver.takes_start:
+        with pytest.raises(InputError, match="takes no start"):
+            solvers.run(solver, instance, time_limit=TIME_LIMIT, start=start)
+        return
+    outcome = solvers.run(solver, instance, time_limit=TIME_LIMIT, start=start)
+    assert outcome.plan is not None
+    assert outcome.faults == ()
+    assert outcome.plan.length(instance) <= start.length(instance)
+
+
+def test_quiet(
+    solver: solvers.Solver, square: ff.Instance, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """No solver prints anything."""
+    solvers.run(solver, square, time_limit=TIME_LIMIT)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_limits_are_said(solver: solvers.Solver) -> None:
+    """Each solver has its name, and says so where it takes no seed or no start."""
+    assert solver.name in solvers.SOLVERS
+    if not solver.takes_seed:
+        assert "seed" in solver.limits
+
+
+def test_unknown_name() -> None:
+    """An unknown name is refused with the names that are known."""
+    with pytest.raises(InputError, match="unknown solver 'hsg': choose from hgs, "):
+        solvers.get("hsg")
+
+
+@pytest.mark.parametrize("package", ["pyvrp", "vroom"])
+def test_missing_package(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    """A package that is not installed is named with the extra that installs it."""
+    for module in list(sys.modules):
+        if module.partition(".")[0] == package or module.endswith("_adapter"):
+            monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'fixedfleet\[peers\]'"):
+        solvers.get(package)
+
+
+def test_only_the_chosen_is_imported() -> None:
+    """Choosing one solver imports no other's package."""
+    code = (
+        "import sys; from fixedfleet import solvers; solvers.get('exact');"
+        "print([p for p in ('ortools.constraint_solver', 'pyvrp', 'vroom', 'hybgensea')"
+        " if p in sys.modules])"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert said.stdout == "[]\n"
+
+
+def test_time_limit_must_be_positive(square: ff.Instance) -> None:
+    """No solver runs without a time limit."""
+    with pytest.raises(InputError, match="time limit is 0 s"):
+        solvers.run(solvers.get("exact"), square, time_limit=0)

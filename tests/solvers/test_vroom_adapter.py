@@ -1,0 +1,27 @@
+"""VROOM."""
+
+from __future__ import annotations
+
+import pytest
+
+import fixedfleet as ff
+from fixedfleet import solvers
+
+pytest.importorskip("vroom")
+
+from fixedfleet.solvers.vroom_adapter import Vroom
+
+
+def test_leaves_out_whom_it_cannot_place(impossible: ff.Instance) -> None:
+    """A customer without a vehicle is missing from the plan, and the check says so."""
+    outcome = solvers.run(Vroom(), impossible, time_limit=0.05)
+    assert [fault.split()[-1] for fault in outcome.faults] == ["missing"]
+
+
+def test_none_placed() -> None:
+    """Where nobody fits, the plan is empty and every customer missing."""
+    instance = ff.Instance(
+        depot=(0, 0), customers=[[1, 0]], demands=[3], capacity=2, vehicles=1
+    )
+    outcome = solvers.run(Vroom(), instance, time_limit=0.05)
+    assert outcome.faults == ("customer 1 missing",)
