@@ -1,0 +1,125 @@
+"""A teacher for tests that worker processes can import, and a run to be killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import fixedfleet as ff
+from fixedfleet.labels import label
+
+
+@dataclass(frozen=True)
+class NearestFirst:
+    """Fill one vehicle after another with the customers in a seeded order.
+
+    Every call appends its demands' fingerprint to ``log``. Rows whose first demand is
+    ``fail_on`` meet the given ``failure``; a death happens as often as ``deaths`` says.
+    """
+
+    log: str = ""
+    delay: float = 0.0
+    failure: str = ""
+    fail_on: int = -1
+    deaths: int = 0
+    name = "nearest_first"
+    on_gpu = False
+
+    def settings(self):
+        return {"delay": self.delay}
+
+    def label_many(self, batch, seeds):
+        rows = [self._label(batch[i], int(seeds[i])) for i in range(len(batch))]
+        plans = ff.PlanBatch.from_plans(ff.Plan(row or []) for row in rows)
+        return plans.routes, np.array([row is not None for row in rows])
+
+    def _label(self, instance, seed):
+        if self.log:
+            with open(self.log, "a") as file:
+                file.write(f"{instance.depot[0]!r}\n")
+        time.sleep(self.delay)
+        if instance.demands[0] == self.fail_on:
+            if self.failure == "none":
+                return None
+            if self.failure == "infeasible":
+                return [[1, 1]]
+            if self.failure == "raise":
+                raise ZeroDivisionError("of all things")
+            if self.failure == "die" and self._deaths() < self.deaths:
+                with open(f"{self.log}.deaths", "a") as file:
+                    file.write("x")
+                os.kill(os.getpid(), signal.SIGKILL)
+        order = np.random.default_rng(seed).permutation(instance.num_customers) + 1
+        tours, load = [[]], 0
+        for customer in order.tolist():
+            demand = int(instance.demands[customer - 1])
+            if load + demand > instance.capacity:
+                tours.append([])
+                load = 0
+            tours[-1].append(customer)
+            load += demand
+        return tours
+
+    def _deaths(self):
+        path = Path(f"{self.log}.deaths")
+        return len(path.read_text()) if path.exists() else 0
+
+
+@dataclass(frozen=True)
+class WholeShards(NearestFirst):
+    """The same, but it wants whole shards."""
+
+    name = "whole_shards"
+    on_gpu = True
+
+    def label_many(self, batch, seeds):
+        with open(self.log, "a") as file:
+            file.write(f"{len(batch)}\n")
+        return NearestFirst().label_many(batch, seeds)
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Says by the order of its tour how many threads its process may start."""
+
+    name = "threads"
+    on_gpu = False
+
+    def settings(self):
+        return {}
+
+    def label_many(self, batch, seeds):
+        first = int(os.environ.get("OMP_NUM_THREADS", batch.num_customers))
+        rest = [c for c in range(1, batch.num_customers + 1) if c != first]
+        return np.array([[first, *rest, 0]]), np.array([True])
+
+
+def make_batch(count=12, n=5, seed=3) -> ff.InstanceBatch:
+    """Instances whose customers all fit, each row's first demand its number."""
+    rng = np.random.default_rng(seed)
+    demands = rng.integers(1, 4, size=(count, n))
+    demands[:, 0] = np.arange(count)
+    return ff.InstanceBatch(
+        depots=rng.uniform(size=(count, 2)),
+        customers=rng.uniform(size=(count, n, 2)),
+        demands=demands,
+        capacity=count + 3 * n,
+        vehicles=2,
+    )
+
+
+if __name__ == "__main__":
+    folder, log, delay, processes = sys.argv[1:]
+    label(
+        make_batch(),
+        folder,
+        teacher=NearestFirst(log, float(delay)),
+        shard_size=2,
+        processes=int(processes),
+    )

@@ -1,0 +1,321 @@
+"""Labelling runs on the cores of one machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fixedfleet as ff
+from fixedfleet.files import write_batch
+from fixedfleet.labels import LabellingError, label, load_labels
+
+SCRIPT = Path(__file__).parent / "slow_teacher.py"
+
+
+def calls(log: Path) -> Counter[str]:
+    return Counter(log.read_text().split()) if log.exists() else Counter()
+
+
+def shards(folder: Path) -> list[Path]:
+    return sorted(folder.glob("shard-*.npz"))
+
+
+def start(folder: Path, log: Path, delay: float, processes: int = 2):
+    """Start a labelling run as a user would, and wait for its first shard."""
+    command = [sys.executable, SCRIPT, folder, log, delay, processes]
+    process = subprocess.Popen(
+        [str(word) for word in command],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # a group of its own, to be signalled as one
+    )
+    deadline = time.monotonic() + 60
+    while not shards(folder):
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline, "no shard was ever written"
+        time.sleep(0.02)
+    return process
+
+
+def test_labels_hold_for_their_instances(teachers, tmp_path):
+    """What is labelled can be read back as instances with a feasible plan each."""
+    batch = teachers.make_batch()
+    summary = label(batch, tmp_path, teacher=teachers.NearestFirst(), processes=1)
+    found, plans, labelled = load_labels(tmp_path)
+    assert found == batch
+    assert labelled.all()
+    assert plans.feasible(batch).all()
+    assert (summary.labelled, summary.new, summary.count) == (12, 12, 12)
+    assert "12 of 12 instances labelled" in str(summary)
+
+
+def test_processes_and_shards_do_not_change_the_labels(teachers, tmp_path):
+    """One process or two, large shards or small, the labels are the same."""
+    batch, teacher = teachers.make_batch(), teachers.NearestFirst()
+    label(batch, tmp_path / "a", teacher=teacher, processes=1, shard_size=12, seed=5)
+    label(batch, tmp_path / "b", teacher=teacher, processes=2, shard_size=5, seed=5)
+    label(batch, tmp_path / "c", teacher=teacher, processes=1, seed=6)
+    one, two, other = (load_labels(tmp_path / name)[1] for name in "abc")
+    np.testing.assert_array_equal(one.routes, two.routes)
+    assert list(one) != list(other)
+
+
+@pytest.mark.parametrize(
+    ("how", "send"),
+    [
+        # To the whole group as a terminal does it, or to the parent alone.
+        pytest.param(signal.SIGKILL, os.killpg, id="all killed"),
+        pytest.param(signal.SIGKILL, os.kill, id="parent killed"),
+        pytest.param(signal.SIGINT, os.killpg, id="Ctrl-C"),
+    ],
+)
+def test_a_run_that_was_ended_goes_on(teachers, tmp_path, how, send):
+    """After a kill or Ctrl-C whole shards stay, and a new run labels just the rest."""
+    folder, log = tmp_path / "labels", tmp_path / "log"
+    process = start(folder, log, delay=0.15)
+    send(process.pid, how)
+    stderr = process.communicate(timeout=30)[1]  # ends when the workers have, too
+    assert process.returncode == -how
+    if how == signal.SIGINT:
+        assert stderr.rstrip().endswith("KeyboardInterrupt")
+        assert stderr.count("Traceback") == 1  # the parent's; workers are silent
+        assert not list(folder.glob(".*.tmp"))
+
+    batch = teachers.make_batch()
+    kept = {path.name: path.read_bytes() for path in shards(folder)}
+    assert 1 <= len(kept) < 6
+    before = load_labels(folder)[2]
+    (folder / ".shard-00005.npz.abc.tmp").write_bytes(b"half")
+    again = tmp_path / "again"
+    teacher = teachers.NearestFirst(str(again), 0.15)
+    summary = label(batch, folder, teacher=teacher, processes=2)
+
+    assert summary.new == 12 - before.sum()
+    assert not list(folder.glob(".*.tmp"))
+    for name, content in kept.items():
+        assert (folder / name).read_bytes() == content
+    missing = Counter(repr(x) for x in batch.depots[~before, 0])
+    assert calls(again) == missing
+    done = calls(log)
+    assert all(done[repr(x)] == 1 for x in batch.depots[before, 0])
+    label(batch, tmp_path / "whole", teacher=teachers.NearestFirst("", 0.15))
+    np.testing.assert_array_equal(
+        load_labels(folder)[1].routes, load_labels(tmp_path / "whole")[1].routes
+    )
+
+
+def test_a_finished_folder_is_left_alone(teachers, tmp_path):
+    """A second run over finished labels asks the teacher nothing."""
+    batch, log = teachers.make_batch(), tmp_path / "log"
+    for _ in range(2):
+        summary = label(
+            batch,
+            tmp_path / "labels",
+            teacher=teachers.NearestFirst(str(log)),
+            processes=1,
+        )
+    assert (summary.new, summary.labelled) == (0, 12)
+    assert set(calls(log).values()) == {1}
+
+
+def test_two_runs_cannot_share_a_folder_at_once(teachers, tmp_path):
+    """While one run labels into a folder, another is refused."""
+    folder = tmp_path / "labels"
+    process = start(folder, tmp_path / "log", delay=0.3)
+    try:
+        with pytest.raises(ff.InputError, match="another run is labelling"):
+            label(teachers.make_batch(), folder, teacher=teachers.NearestFirst())
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("failure", ["none", "infeasible"])
+def test_what_the_teacher_cannot_do_is_left_unlabelled(teachers, tmp_path, failure):
+    """A row with no plan, or a wrong one, is recorded as unlabelled; the rest holds."""
+    batch = teachers.make_batch()
+    teacher = teachers.NearestFirst(failure=failure, fail_on=7)
+    summary = label(batch, tmp_path, teacher=teacher, processes=1)
+    _, plans, labelled = load_labels(tmp_path)
+    assert np.flatnonzero(~labelled).tolist() == [7]
+    assert plans[7] == ff.Plan([])
+    assert summary.labelled == 11
+    assert (summary.no_plan, summary.infeasible) == (
+        (1, 0) if failure == "none" else (0, 1)
+    )
+    again = label(batch, tmp_path, teacher=teacher, processes=1)
+    assert again.new == 0
+
+
+def test_a_teacher_that_raises_stops_the_run_with_the_place(teachers, tmp_path):
+    """A teacher's own error names the row and the cause, and keeps whole shards."""
+    teacher = teachers.NearestFirst(failure="raise", fail_on=7)
+    with pytest.raises(LabellingError, match=r"rows 7 to 7 failed: ZeroDiv") as caught:
+        label(
+            teachers.make_batch(), tmp_path, teacher=teacher, processes=1, shard_size=2
+        )
+    assert "of all things" in caught.value.__notes__[0]
+    assert load_labels(tmp_path)[2].sum() == 6
+
+
+def test_a_worker_that_dies_is_replaced_once(teachers, tmp_path, caplog):
+    """A shard whose worker died is reported and tried again."""
+    log = str(tmp_path / "log")
+    teacher = teachers.NearestFirst(log, failure="die", fail_on=7, deaths=1)
+    summary = label(teachers.make_batch(), tmp_path / "l", teacher=teacher, processes=2)
+    assert summary.labelled == 12
+    assert "ended by signal 9 on shard" in caplog.text
+
+
+def test_a_worker_that_dies_twice_ends_the_run(teachers, tmp_path):
+    """A shard that kills its workers ends the run with an error that names it."""
+    log = str(tmp_path / "log")
+    teacher = teachers.NearestFirst(log, failure="die", fail_on=7, deaths=2)
+    with pytest.raises(LabellingError, match=r"signal 9 on shard 3 \(rows 6 to 7\)"):
+        label(
+            teachers.make_batch(),
+            tmp_path / "l",
+            teacher=teacher,
+            processes=1,
+            shard_size=2,
+        )
+
+
+def test_a_teacher_on_a_gpu_gets_whole_shards(teachers, tmp_path):
+    """A teacher for batches is called once a shard, not once an instance."""
+    log = tmp_path / "log"
+    teacher = teachers.WholeShards(str(log))
+    batch = teachers.make_batch()
+    summary = label(batch, tmp_path / "l", teacher=teacher, shard_size=8)
+    assert log.read_text().split() == ["8", "4"]
+    assert summary.labelled == 12
+
+
+def test_workers_keep_to_one_thread(teachers, tmp_path):
+    """Numeric libraries in a worker are told to use one thread."""
+    label(teachers.make_batch(2), tmp_path, teacher=teachers.Threads(), processes=1)
+    assert all(plan.tours[0][0] == 1 for plan in load_labels(tmp_path)[1])
+
+
+def test_progress_counts_every_row(teachers, tmp_path):
+    """Progress begins with what was found, counts every row and ends at the total."""
+    seen = []
+    batch, teacher = teachers.make_batch(), teachers.NearestFirst()
+    label(batch, tmp_path, teacher=teacher, processes=1, progress=seen.append)
+    assert (seen[0].done, seen[-1].done) == (0, 12)
+    assert {progress.done for progress in seen} == set(range(13))
+    assert seen[-1].rate > 0
+    assert seen[-1].time_left == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "difference"),
+    [
+        ({"batch": {"seed": 4}}, "other instances"),
+        ({"batch": {"count": 11}}, "instances: 12 there, 11 asked for"),
+        ({"teacher": {"delay": 0.001}}, r'settings of .*"delay": 0.0} there'),
+        ({"seed": 1}, "seed: 0 there, 1 asked for"),
+        ({"shard_size": 3}, "shard size: 4 there, 3 asked for"),
+    ],
+)
+def test_a_folder_of_other_labels_is_refused(teachers, tmp_path, changes, difference):
+    """Labels of other data, teacher or settings never mix, and the message says why."""
+    first = {"teacher": teachers.NearestFirst(), "shard_size": 4, "processes": 1}
+    label(teachers.make_batch(), tmp_path, **first)
+    batch = teachers.make_batch(**changes.pop("batch", {}))
+    if "teacher" in changes:
+        changes["teacher"] = teachers.NearestFirst(**changes["teacher"])
+    with pytest.raises(ff.InputError, match=difference):
+        label(batch, tmp_path, **(first | changes))
+
+
+def test_another_teacher_is_refused(teachers, tmp_path):
+    """Labels of two teachers never mix."""
+    batch = teachers.make_batch()
+    label(batch, tmp_path, teacher=teachers.NearestFirst(), processes=1, shard_size=12)
+    with pytest.raises(ff.InputError, match=r'teacher: "nearest_first" there'):
+        label(batch, tmp_path, teacher=teachers.Threads(), shard_size=12)
+
+
+def test_foreign_files_are_refused(teachers, tmp_path):
+    """A folder with shards but no manifest, and a file, are no place for labels."""
+    batch, teacher = teachers.make_batch(), teachers.NearestFirst()
+    (tmp_path / "shard-00000.npz").write_bytes(b"")
+    with pytest.raises(ff.InputError, match=r"no manifest\.json"):
+        label(batch, tmp_path, teacher=teacher)
+    with pytest.raises(ff.InputError, match="is a file, not a folder"):
+        label(batch, tmp_path / "shard-00000.npz", teacher=teacher)
+
+
+def test_a_folder_left_in_the_first_moment_is_taken_up(teachers, tmp_path):
+    """Instances without a manifest are gone on with if they are the same."""
+    batch, teacher = teachers.make_batch(2), teachers.NearestFirst()
+    write_batch(tmp_path / "instances.npz", teachers.make_batch(2, seed=9))
+    with pytest.raises(ff.InputError, match=r"instances\.npz is of other instances"):
+        label(batch, tmp_path, teacher=teacher)
+    write_batch(tmp_path / "instances.npz", batch)
+    assert label(batch, tmp_path, teacher=teacher, processes=1).labelled == 2
+
+
+def test_an_unguarded_script_is_told_so(tmp_path):
+    """A script whose code runs again in each worker learns how to write it."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import sys; sys.path.insert(0, {str(SCRIPT.parent)!r})\n"
+        "import slow_teacher as t\n"
+        "t.label(t.make_batch(), sys.argv[1], teacher=t.NearestFirst(), processes=1)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script, tmp_path / "labels"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "must keep its code under: if __name__ == '__main__'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"engine": "slurm"}, "unknown engine 'slurm': choose from processes, ray"),
+        ({"processes": 0}, "processes is 0"),
+        ({"shard_size": -1}, "shard_size is -1"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_wrong_arguments_are_refused(teachers, tmp_path, arguments, message):
+    """A wrong argument is named before anything is made."""
+    with pytest.raises(ff.InputError, match=message):
+        label(
+            teachers.make_batch(),
+            tmp_path / "labels",
+            teacher=teachers.NearestFirst(),
+            **arguments,
+        )
+    assert not (tmp_path / "labels").exists()
+
+
+def test_the_manifest_says_what_is_labelled(teachers, tmp_path):
+    """The manifest names instances, teacher, settings, seed and version."""
+    label(
+        teachers.make_batch(),
+        tmp_path,
+        teacher=teachers.NearestFirst(),
+        processes=1,
+        seed=9,
+    )
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["made_with"].startswith("fixedfleet ")
+    assert manifest["teacher"] == "nearest_first"
+    assert manifest["settings"] == {"delay": 0.0}
+    assert (manifest["seed"], manifest["count"], manifest["customers"]) == (9, 12, 5)

@@ -1,0 +1,125 @@
+"""Teachers."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import fixedfleet as ff
+from fixedfleet.generate import uniform
+from fixedfleet.labels import (
+    GpuTeacher,
+    SearchTeacher,
+    SolverTeacher,
+    get_teacher,
+    label,
+    load_labels,
+)
+
+
+def impossible() -> ff.InstanceBatch:
+    """Two instances of three customers of 2 each: in vehicles of 3 and of 4."""
+    return ff.InstanceBatch(
+        depots=np.zeros((2, 2)),
+        customers=np.array([[[0, 1], [1, 1], [1, 0]]] * 2),
+        demands=np.full((2, 3), 2),
+        capacity=[3, 4],
+        vehicles=2,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "settings"),
+    [
+        ("ortools", {"time_limit": 2}, {"time_limit": 2}),
+        ("hgs", {}, {"time_limit": 1.0}),
+        ("ruin_recreate", {"iterations": 100}, {"iterations": 100}),
+        ("ruin_recreate", {"time_limit": 0.5, "iterations": None}, {"time_limit": 0.5}),
+        ("gpu", {"iterations": 5}, {"iterations": 5}),
+    ],
+)
+def test_a_teacher_goes_by_its_name(name, given, settings):
+    """A teacher has the name and settings asked for, and travels to processes."""
+    teacher = get_teacher(name, **given)
+    assert teacher.name == name
+    assert teacher.settings() == settings
+    assert pickle.loads(pickle.dumps(teacher)) == teacher
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("oracle", {}, "unknown teacher 'oracle': choose from ortools, pyvrp"),
+        ("hgs", {"iterations": 5}, "'hgs' has no setting 'iterations': it takes time_"),
+        ("gpu", {"time_limit": 5}, "'gpu' has no setting 'time_limit'"),
+        ("hgs", {"time_limit": 0}, "time_limit is 0, not a number of seconds above 0"),
+        ("ruin_recreate", {}, "needs iterations or a time_limit"),
+        ("ruin_recreate", {"iterations": 1.5}, "iterations is 1.5, not a whole number"),
+        ("ruin_recreate", {"iterations": 5, "time_limit": 1}, "and not both"),
+        ("gpu", {"iterations": 0}, "iterations is 0, not a whole number"),
+    ],
+)
+def test_a_wrong_teacher_is_refused(name, given, message):
+    """An unknown name or setting is refused with what there is."""
+    with pytest.raises(ff.InputError, match=message):
+        get_teacher(name, **given)
+
+
+def test_an_unknown_solver_is_no_teacher():
+    """A solver that does not exist is refused when it is named."""
+    with pytest.raises(ff.InputError, match="unknown solver 'gurobi'"):
+        SolverTeacher("gurobi")
+
+
+@pytest.mark.parametrize(
+    "teacher", [SolverTeacher("ortools", 0.1), SearchTeacher(iterations=100)]
+)
+def test_what_no_plan_exists_for_is_not_labelled(teacher):
+    """An instance proven impossible has no label; its feasible neighbour has one."""
+    batch = impossible()
+    routes, labelled = teacher.label_many(batch, np.arange(2))
+    assert labelled.tolist() == [False, True]
+    assert ff.PlanBatch(routes).feasible(batch).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("name", ["ortools", "pyvrp", "vroom", "hgs"])
+def test_every_solver_teaches(name):
+    """Each solver gives feasible labels for ordinary instances."""
+    if name in ("pyvrp", "vroom"):
+        pytest.importorskip(name)
+    batch = uniform(20, 2, seed=1)
+    routes, labelled = get_teacher(name, time_limit=0.2).label_many(batch, np.arange(2))
+    assert labelled.all()
+    assert ff.PlanBatch(routes).feasible(batch).all()
+
+
+def test_the_search_labels_the_same_everywhere(tmp_path):
+    """By iterations the search gives the same labels in one process and in two."""
+    batch = uniform(20, 6, seed=1)
+    teacher = get_teacher("ruin_recreate", iterations=500)
+    for processes in (1, 2):
+        folder = tmp_path / str(processes)
+        label(batch, folder, teacher=teacher, processes=processes)
+    one, two = (load_labels(tmp_path / name) for name in "12")
+    np.testing.assert_array_equal(one[1].routes, two[1].routes)
+    assert one[2].all()
+    assert one[1].lengths(batch).mean() < 7.5
+
+
+def test_the_gpu_teacher_labels_what_can_be_packed(monkeypatch):
+    """A shard goes to the GPU in one piece, without what cannot be packed."""
+    asked = []
+
+    def improve_batch(batch, starts, *, iterations, seed):
+        asked.append((len(batch), iterations, seed))
+        assert starts.feasible(batch).all()
+        return starts
+
+    monkeypatch.setattr("fixedfleet.search.gpu.improve_batch", improve_batch)
+    batch = impossible()
+    routes, labelled = GpuTeacher(9).label_many(batch, np.array([5, 6]))
+    assert asked == [(1, 9, 5)]
+    assert labelled.tolist() == [False, True]
+    assert ff.PlanBatch(routes).feasible(batch).tolist() == [False, True]
