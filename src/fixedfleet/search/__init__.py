@@ -1,0 +1,121 @@
+"""Searches: a plan in, a better plan out, never more vehicles."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Literal, get_args
+
+from fixedfleet.errors import InputError
+from fixedfleet.search.result import SearchResult, better
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fixedfleet.instance import Instance
+    from fixedfleet.plan import Plan
+
+__all__ = ["SearchName", "SearchResult", "better", "improve"]
+
+SearchName = Literal["auto", "ruin_recreate", "hgs", "pyvrp", "vroom", "ortools", "lkh"]
+
+
+def improve(
+    instance: Instance,
+    start: Plan,
+    *,
+    search: SearchName = "auto",
+    time_limit: float = 1.0,
+    seed: int = 0,
+    vehicle_cost: float = 0.0,
+    fewest: Plan | None = None,
+    on_improvement: Callable[[float, float, Plan], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> SearchResult:
+    """
+    Improve a plan by the search of this name.
+
+    ``auto`` and ``ruin_recreate`` heed all arguments; the outside solvers minimise
+    length within the fleet, whatever a vehicle costs, and cannot be stopped early.
+
+    Parameters
+    ----------
+    instance
+        The instance to plan for. Its fleet is a hard bound.
+    start
+        A plan to start from.
+    search
+        Name of the search.
+    time_limit
+        Seconds to search.
+    seed
+        Seed of the random numbers.
+    vehicle_cost
+        Fixed cost of each vehicle used.
+    fewest
+        A plan with the fewest vehicles that suffice; ``auto`` uses it where a vehicle
+        is dear.
+    on_improvement
+        Called with (seconds, cost, plan) as the best plan becomes better.
+    stop
+        Asked now and then; the search ends when it answers True.
+    """
+    if search not in get_args(SearchName):
+        raise InputError(
+            f"unknown search {search!r}: choose from {', '.join(get_args(SearchName))}"
+        )
+    if not time_limit > 0:
+        raise InputError(f"time limit is {time_limit:g} s, not above 0")
+    if search == "auto":
+        from fixedfleet.search.auto import auto_search
+
+        return auto_search(
+            instance,
+            start,
+            time_limit=time_limit,
+            seed=seed,
+            vehicle_cost=vehicle_cost,
+            fewest=fewest,
+            on_improvement=on_improvement,
+            stop=stop,
+        )
+    if search == "ruin_recreate":
+        from fixedfleet.search.ruin_recreate import ruin_recreate
+
+        return ruin_recreate(
+            instance,
+            start,
+            time_limit=time_limit,
+            seed=seed,
+            vehicle_cost=vehicle_cost,
+            on_improvement=on_improvement,
+            stop=stop,
+        )
+    return _outside(instance, start, search, time_limit, seed, vehicle_cost)
+
+
+def _outside(
+    instance: Instance,
+    start: Plan,
+    name: str,
+    time_limit: float,
+    seed: int,
+    vehicle_cost: float,
+) -> SearchResult:
+    """Let an outside solver improve a plan; what it returns is checked."""
+    from fixedfleet import solvers
+
+    begin = time.perf_counter()
+    solver = solvers.get(name)
+    outcome = solvers.run(
+        solver,
+        instance,
+        time_limit=time_limit,
+        seed=seed,
+        start=start if solver.takes_start and start.is_feasible(instance) else None,
+    )
+    plan = start
+    if outcome.feasible and outcome.plan is not None:
+        plan = better(instance, outcome.plan, start, vehicle_cost)
+    cost = plan.cost_v(instance, vehicle_cost)
+    seconds = time.perf_counter() - begin
+    return SearchResult(plan=plan, cost=cost, seconds=seconds, trace=((seconds, cost),))

@@ -1,0 +1,429 @@
+"""Ruin and recreate on one core: the loop itself, compiled.
+
+Strings of neighbouring customers are removed from a few tours around a random
+customer and put back greedily, each at its cheapest place that has room; simulated
+annealing decides whether the result is kept (Christiaens and Vanden Berghe, "Slack
+Induction by String Removals for Vehicle Routing Problems", 2020). The number of tours
+is fixed, so a plan within the fleet stays within it. Customers that no tour has room
+for are absent; those absent most often are worth most (their "sum of absences").
+
+An iteration costs the same whatever the number of customers: a tour is a linked list
+from a depot of its own (node N + 1 + r) back to it, a place is looked for beside a
+customer's nearest neighbours only, and a rejected iteration is undone link by link.
+
+Everything here is plain arithmetic on 32 bit distances and whole loads, without
+reassociation and without library logarithms: the same seed and number of iterations
+give the same plan on any machine.
+"""
+
+from __future__ import annotations
+
+from math import frexp
+from typing import Any
+
+import numpy as np
+
+from fixedfleet.search.layout import (
+    ABSENT,
+    ACCEPTED,
+    BEST_ABSENT,
+    ITERATION,
+    NEXT,
+    PREV,
+    TOUR,
+    USED,
+    Problem,
+    State,
+    compiled,
+)
+
+__all__ = ["advance", "exponential"]
+
+_FAR = np.float32(3e38)
+
+# Passing a state to a function that is not inlined costs more than many of them do.
+# Nothing here allocates, so arrays need no counting of references either (_nrt).
+_inlined = compiled(inline="always", _nrt=False)
+
+
+@_inlined
+def _next(random: Any) -> Any:
+    """Advance a xorshift64* generator and return 32 good bits."""
+    x = random[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    random[0] = x
+    return (x * np.uint64(2685821657736338717)) >> np.uint64(32)
+
+
+@_inlined
+def _below(random: Any, bound: Any) -> Any:
+    """Draw a whole number from 0 to bound − 1."""
+    return np.int64((_next(random) * np.uint64(bound)) >> np.uint64(32))
+
+
+@_inlined
+def _uniform(random: Any) -> Any:
+    """Draw from (0, 1]."""
+    return (np.float64(_next(random)) + 1.0) * (1.0 / 4294967296.0)
+
+
+@compiled(_nrt=False)
+def exponential(u: Any) -> Any:
+    """−ln u for u in (0, 1], by sums and products alone, to about 1e−6."""
+    mantissa, exponent = frexp(u)
+    if mantissa < 0.70710678118654752:
+        mantissa *= 2.0
+        exponent -= 1
+    t = (mantissa - 1.0) / (mantissa + 1.0)
+    s = t * t
+    series = 2.0 * t * (1.0 + s * (1 / 3 + s * (1 / 5 + s * (1 / 7 + s / 9))))
+    return -(exponent * 0.6931471805599453 + series)
+
+
+@_inlined
+def _leg(problem: Problem, start: Any, end: Any) -> Any:
+    """Length from one node to another, either of which may be a depot."""
+    customers = problem.there.shape[0]
+    length = np.float32(0.0)
+    if start < customers:
+        length = problem.there[start, end]
+    elif end < customers:
+        length = problem.back[end, start]
+    return length
+
+
+@_inlined
+def _cut(
+    problem: Problem, state: State, first: Any, length: Any, removed: Any, cuts: Any
+) -> Any:
+    """Take a string out of its tour and log it; return the change of length."""
+    nodes, legs = state.nodes, state.legs
+    absent = len(state.loads)
+    tour = nodes[first, TOUR]
+    before = nodes[first, PREV]
+    freed = np.float64(legs[before])
+    node = first
+    for k in range(removed, removed + length):
+        state.removed[k] = node
+        state.removed_legs[k] = legs[node]
+        freed += legs[node]
+        state.loads[tour] -= problem.demands[node]
+        nodes[node, TOUR] = absent
+        node = nodes[node, NEXT]
+    state.cuts[cuts, 0] = before
+    state.cuts[cuts, 1] = node
+    state.cuts[cuts, 2] = length
+    state.cut_legs[cuts] = legs[before]
+    leg = _leg(problem, before, node)
+    nodes[before, NEXT] = node
+    nodes[node, PREV] = before
+    legs[before] = leg
+    change = leg - freed
+    if before == node:  # the depot alone is left
+        state.counts[USED] -= 1
+        change -= problem.vehicle_cost
+    return change
+
+
+@_inlined
+def _string_start(problem: Problem, state: State, customer: Any, span: Any) -> Any:
+    """Choose where a string of some customers around one begins."""
+    customers = problem.there.shape[0]
+    first = customer
+    for _ in range(_below(state.random, span)):
+        if state.nodes[first, PREV] >= customers:
+            break
+        first = state.nodes[first, PREV]
+    # Where the tour's end is too near, begin earlier.
+    ahead = span
+    node = first
+    while ahead > 0 and node < customers:
+        node = state.nodes[node, NEXT]
+        ahead -= 1
+    while ahead > 0 and state.nodes[first, PREV] < customers:
+        first = state.nodes[first, PREV]
+        ahead -= 1
+    return first, span - ahead
+
+
+@_inlined
+def _ruin(problem: Problem, state: State) -> Any:
+    """Remove strings around a random customer: (removed, cuts, change)."""
+    n = problem.there.shape[0] - 1
+    absent = len(state.loads)
+    seed = 1 + _below(state.random, n)
+    mean = (n - state.counts[ABSENT]) / max(state.counts[USED], 1)
+    longest = min(problem.longest, max(1, int(mean)))
+    most = 4.0 * problem.removals / (1.0 + longest) - 1.0
+    strings = int(1.0 + _uniform(state.random) * max(most, 0.0))
+    removed = 0
+    cuts = 0
+    change = 0.0
+    for k in range(-1, problem.neighbours.shape[1]):
+        customer = np.uint32(seed) if k < 0 else problem.neighbours[seed, k]
+        tour = state.nodes[customer, TOUR]
+        if tour == absent or state.stamps[tour] == state.counts[ITERATION]:
+            continue
+        state.stamps[tour] = state.counts[ITERATION]
+        length = 1 + _below(state.random, longest)
+        spared = 0
+        if length > 1 and _uniform(state.random) <= problem.split:
+            spared = 1
+            while spared < longest and _uniform(state.random) <= 0.01:
+                spared += 1
+        first, span = _string_start(problem, state, customer, length + spared)
+        head = min(length, span)
+        tail = 0
+        if spared > 0 and span > spared + 1:
+            length = span - spared
+            head = 1 + _below(state.random, length - 1)
+            tail = length - head
+        if tail > 0:
+            second = first
+            for _ in range(head + spared):
+                second = state.nodes[second, NEXT]
+            change += _cut(problem, state, second, tail, removed, cuts)
+            removed += tail
+            cuts += 1
+        change += _cut(problem, state, first, head, removed, cuts)
+        removed += head
+        cuts += 1
+        strings -= 1
+        if strings == 0:
+            break
+    return removed, cuts, change
+
+
+@_inlined
+def _order(problem: Problem, state: State, count: Any) -> Any:
+    """Sort the pool: at random, largest demand first, farthest first or closest."""
+    mode = _below(state.random, 11)
+    pool, keys = state.pool, state.keys
+    depot = problem.there.shape[0]
+    for k in range(count):
+        customer = pool[k]
+        if mode < 4:
+            key = np.float32(_next(state.random) >> np.uint64(8))
+        elif mode < 8:
+            key = -np.float32(problem.demands[customer])
+        elif mode < 10:
+            key = -problem.there[customer, depot]
+        else:
+            key = problem.there[customer, depot]
+        j = k - 1
+        while j >= 0 and keys[j] > key:
+            keys[j + 1] = keys[j]
+            pool[j + 1] = pool[j]
+            j -= 1
+        keys[j + 1] = key
+        pool[j + 1] = customer
+
+
+@_inlined
+def _try(
+    problem: Problem, state: State, customer: Any, before: Any, cost: Any, place: Any
+) -> Any:
+    """Compare the place behind a node with the best so far: (cost, place)."""
+    extra = (
+        problem.back[customer, before]
+        + problem.there[customer, state.nodes[before, NEXT]]
+        - state.legs[before]
+    )
+    if extra < cost and _below(state.random, problem.blink) != 0:
+        cost = extra
+        place = before
+    return cost, place
+
+
+@_inlined
+def _place(problem: Problem, state: State, customer: Any) -> Any:
+    """Find the cheapest place with room: (extra length, node before), 0 if none."""
+    nodes, loads = state.nodes, state.loads
+    tours = len(loads)
+    depot = np.uint32(problem.there.shape[0])
+    room = problem.capacity - problem.demands[customer]
+    cost = _FAR
+    place = np.uint32(0)
+    for k in range(problem.reach):
+        node = problem.neighbours[customer, k]
+        tour = nodes[node, TOUR]
+        if tour == tours or loads[tour] > room:
+            continue
+        cost, place = _try(problem, state, customer, node, cost, place)
+        cost, place = _try(problem, state, customer, nodes[node, PREV], cost, place)
+    if problem.near_depot[customer]:
+        for r in range(tours):
+            node = np.uint32(depot + r)
+            if loads[r] > room or nodes[node, NEXT] == node:
+                continue
+            cost, place = _try(problem, state, customer, node, cost, place)
+            cost, place = _try(problem, state, customer, nodes[node, PREV], cost, place)
+    if place == 0:
+        for r in range(tours):
+            node = np.uint32(depot + r)
+            if loads[r] > room or nodes[node, NEXT] == node:
+                continue
+            cost, place = _try(problem, state, customer, node, cost, place)
+            node = nodes[node, NEXT]
+            while node < depot:
+                cost, place = _try(problem, state, customer, node, cost, place)
+                node = nodes[node, NEXT]
+    if state.counts[USED] < tours and room >= 0:
+        alone = problem.back[customer, depot] + problem.there[customer, depot]
+        alone += problem.vehicle_cost
+        if alone < cost:
+            for r in range(tours):
+                node = np.uint32(depot + r)
+                if nodes[node, NEXT] == node:
+                    cost, place = alone, node
+                    break
+    return cost, place
+
+
+@_inlined
+def _insert(
+    problem: Problem, state: State, customer: Any, before: Any, placed: Any
+) -> None:
+    """Put a customer behind a node and log it."""
+    nodes, legs = state.nodes, state.legs
+    after = nodes[before, NEXT]
+    tour = nodes[before, TOUR]
+    if after == before:
+        state.counts[USED] += 1
+    state.placed[placed] = customer
+    state.placed_legs[placed] = legs[before]
+    nodes[before, NEXT] = customer
+    nodes[customer, NEXT] = after
+    nodes[customer, PREV] = before
+    nodes[after, PREV] = customer
+    nodes[customer, TOUR] = tour
+    legs[before] = problem.back[customer, before]
+    legs[customer] = problem.there[customer, after]
+    state.loads[tour] += problem.demands[customer]
+
+
+@_inlined
+def _undo(problem: Problem, state: State, removed: Any, cuts: Any, placed: Any) -> None:
+    """Take the current plan back to what it was before this iteration."""
+    nodes, legs = state.nodes, state.legs
+    absent = len(state.loads)
+    for k in range(placed - 1, -1, -1):
+        customer = state.placed[k]
+        before, after = nodes[customer, PREV], nodes[customer, NEXT]
+        nodes[before, NEXT] = after
+        nodes[after, PREV] = before
+        legs[before] = state.placed_legs[k]
+        state.loads[nodes[customer, TOUR]] -= problem.demands[customer]
+        nodes[customer, TOUR] = absent
+        if before == after:
+            state.counts[USED] -= 1
+    for k in range(cuts - 1, -1, -1):
+        before, after = state.cuts[k, 0], state.cuts[k, 1]
+        if before == after:
+            state.counts[USED] += 1
+        tour = nodes[before, TOUR]
+        legs[before] = state.cut_legs[k]
+        last = removed
+        removed -= state.cuts[k, 2]
+        for j in range(removed, last):
+            customer = state.removed[j]
+            nodes[before, NEXT] = customer
+            nodes[customer, PREV] = before
+            nodes[customer, TOUR] = tour
+            legs[customer] = state.removed_legs[j]
+            state.loads[tour] += problem.demands[customer]
+            before = customer
+        nodes[before, NEXT] = after
+        nodes[after, PREV] = before
+
+
+@_inlined
+def _weight(state: State, customers: Any, count: Any) -> Any:
+    """Sum of absences of some customers."""
+    total = 0
+    for k in range(count):
+        total += state.absences[customers[k]]
+    return total
+
+
+@_inlined
+def _recreate(problem: Problem, state: State, count: Any) -> Any:
+    """Put the pool back: (left out, placed, change). Those left out lead the pool."""
+    change = 0.0
+    left = 0
+    placed = 0
+    complete = state.counts[ABSENT] == 0
+    for k in range(count):
+        customer = state.pool[k]
+        extra, before = _place(problem, state, customer)
+        if before == 0:
+            state.pool[left] = customer
+            left += 1
+            if complete:  # a plan that serves all is never given up
+                break
+        else:
+            _insert(problem, state, customer, before, placed)
+            placed += 1
+            change += extra
+    return left, placed, change
+
+
+@_inlined
+def _accept(state: State, left: Any, change: Any, temperature: Any) -> Any:
+    """Whether the plan of this iteration replaces the current one."""
+    absent = state.counts[ABSENT]
+    better = change < temperature * exponential(_uniform(state.random))
+    if absent == 0:
+        better = better and left == 0
+    elif left == 0:
+        better = True
+    else:
+        fewer = _weight(state, state.pool, left) < _weight(state, state.absent, absent)
+        better = fewer or (better and left <= absent)
+        for k in range(left):
+            state.absences[state.pool[k]] += 1
+    return better
+
+
+@_inlined
+def _is_best(state: State) -> Any:
+    """Whether the current plan leaves out fewer than the best, or is shorter."""
+    absent, best = state.counts[ABSENT], state.counts[BEST_ABSENT]
+    shorter = state.lengths[0] < state.lengths[1] - 1e-7 * abs(state.lengths[1])
+    return absent < best or (absent == best and shorter)
+
+
+@compiled(_nrt=False)
+def advance(
+    problem: Problem, state: State, iterations: Any, temperature: Any, cooling: Any
+) -> Any:
+    """Run some iterations, the temperature falling by a factor after each."""
+    counts = state.counts
+    for _ in range(iterations):
+        counts[ITERATION] += 1
+        removed, cuts, change = _ruin(problem, state)
+        count = removed + counts[ABSENT]
+        for k in range(removed):
+            state.pool[k] = state.removed[k]
+        for k in range(removed, count):
+            state.pool[k] = state.absent[k - removed]
+        _order(problem, state, count)
+        left, placed, more = _recreate(problem, state, count)
+        change += more
+        if _accept(state, left, change, temperature):
+            counts[ACCEPTED] += 1
+            state.lengths[0] += change
+            counts[ABSENT] = left
+            for k in range(left):
+                state.absent[k] = state.pool[k]
+            if _is_best(state):
+                state.lengths[1] = state.lengths[0]
+                counts[BEST_ABSENT] = left
+                for node in range(len(state.nodes)):
+                    state.best[node] = state.nodes[node, NEXT]
+        else:
+            _undo(problem, state, removed, cuts, placed)
+        temperature *= cooling
+    return temperature

@@ -1,0 +1,389 @@
+"""The GPU search: its host code, its kernel emulated, and the kernel on a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fixedfleet as ff
+from fixedfleet.errors import MissingPackageError
+from fixedfleet.search import gpu, gpu_arrays
+from fixedfleet.search.gpu import GpuParameters, improve_batch
+
+HERE = Path(__file__).parent
+KERNEL = HERE.parents[1] / "src" / "fixedfleet" / "search" / "ruin_recreate.cu"
+
+
+def has_gpu() -> bool:
+    try:
+        gpu._cupy()
+    except (MissingPackageError, ff.InputError):
+        return False
+    return True
+
+
+needs_gpu = pytest.mark.skipif(not has_gpu(), reason="no GPU with CuPy")
+needs_compiler = pytest.mark.skipif(
+    shutil.which("g++") is None, reason="no g++ to emulate the kernel with"
+)
+
+
+def first_fit(instance: ff.Instance) -> ff.Plan:
+    """Pack customers into vehicles, the largest demands first."""
+    units, tours = instance.demand_units, [[] for _ in range(instance.vehicles)]
+    room = np.full(instance.vehicles, instance.capacity_units)
+    for customer in 1 + np.argsort(-units[1:], kind="stable"):
+        tour = int(np.argmax(room >= units[customer]))
+        tours[tour].append(int(customer))
+        room[tour] -= units[customer]
+    plan = ff.Plan(tours)
+    assert plan.is_feasible(instance)
+    return plan
+
+
+def stack(instances) -> ff.InstanceBatch:
+    return ff.InstanceBatch(
+        depots=[i.depot for i in instances],
+        customers=[i.customers for i in instances],
+        demands=[i.demands for i in instances],
+        capacity=[i.capacity for i in instances],
+        vehicles=[i.vehicles for i in instances],
+    )
+
+
+def packed(instances) -> ff.PlanBatch:
+    return ff.PlanBatch.from_plans(map(first_fit, instances))
+
+
+# ------------------------------------------------------------------- the host's part
+
+
+@pytest.fixture
+def echo(monkeypatch):
+    """A kernel that returns the starts, and the groups it was given."""
+    groups = []
+
+    def launch(group, limits, chains):
+        groups.append(group)
+        return lambda: np.repeat(group.starts[None], chains, axis=0)
+
+    monkeypatch.setattr(gpu, "_launch", launch)
+    return groups
+
+
+def test_size_classes():
+    """The smallest class with room for customers and vehicles is chosen."""
+    assert [gpu_arrays.size_class(k) for k in (2, 32, 33, 111, 129, 600, 2048)] == [
+        1, 1, 2, 4, 6, 24, 64,
+    ]  # fmt: skip
+    with pytest.raises(ff.InputError, match="2049; the GPU search takes 2048"):
+        gpu_arrays.size_class(2049)
+
+
+def test_mixed_batch_comes_back_in_order(echo, make_instance):
+    """Instances of several sizes and distances each get their own plan back."""
+    instances = [
+        make_instance(n=12, seed=1),
+        make_instance(n=40, vehicles=9, capacity=30, seed=2),
+        make_instance(n=15, seed=3, rounding="ceil"),
+        make_instance(n=7, seed=4),
+    ]
+    starts = packed(instances)
+    found = improve_batch(instances, starts, iterations=1)
+    assert [plan.tours for plan in found] == [plan.tours for plan in starts]
+    kinds = [(g.slots, g.matrices is None, g.rows.tolist()) for g in echo]
+    assert kinds == [(1, False, [2]), (1, True, [0, 3]), (2, True, [1])]
+
+
+def test_instances_and_batch_pack_alike(echo, make_instance):
+    """A batch and the same instances in a list reach the GPU as the same arrays."""
+    instances = [make_instance(n=12, seed=seed) for seed in range(3)]
+    starts = packed(instances)
+    improve_batch(instances, starts, iterations=1)
+    improve_batch(stack(instances), starts, iterations=1)
+    for field in ("rows", "sizes", "points", "demands", "starts"):
+        one, other = (getattr(group, field) for group in echo)
+        np.testing.assert_array_equal(one, other)
+        assert one.dtype == other.dtype
+
+
+def test_fleet_beyond_customers_is_cut(echo, square):
+    """Vehicles that could only stay at the depot take no room on the GPU."""
+    instance = square.with_vehicles(1000)
+    start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
+    improve_batch([instance], start, iterations=1)
+    assert echo[0].sizes.tolist() == [[4, 4, 2, 0]]
+    assert echo[0].slots == 1
+
+
+def test_empty_batch(echo, square):
+    """No instances give no plans."""
+    nothing = ff.PlanBatch(np.zeros((0, 6), dtype=np.int64))
+    assert len(improve_batch([], nothing, iterations=1)) == 0
+    empty = stack([square]).take(np.array([], dtype=np.int64))
+    assert len(improve_batch(empty, nothing, iterations=1)) == 0
+    assert not echo
+
+
+def test_far_coordinates_keep_their_digits(echo, square):
+    """Coordinates far from the origin are given relative to the depot."""
+    origin = np.array([4e6, 5e6])
+    far = square._replace(depot=origin, customers=square.customers + origin)
+    start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
+    improve_batch([far], start, iterations=1)
+    np.testing.assert_array_equal(echo[0].points[0, 1:], square.customers)
+
+
+def test_worse_plan_is_not_taken(monkeypatch, square):
+    """A plan no better than the start is dropped, and a better one taken."""
+    good, bad = ff.Plan([[1, 2], [3, 4]]), ff.Plan([[1, 3], [2, 4]])
+
+    def returning(plan):
+        routes = plan.to_routes(6).astype(np.uint16)[None, None]
+        monkeypatch.setattr(gpu, "_launch", lambda *_: lambda: routes)
+
+    returning(bad)
+    kept = improve_batch([square], ff.PlanBatch.from_plans([good]), iterations=1)
+    assert kept[0] == good
+    returning(good)
+    taken = improve_batch([square], ff.PlanBatch.from_plans([bad]), iterations=1)
+    assert taken[0] == good
+
+
+def test_infeasible_plan_from_the_gpu_is_an_error(monkeypatch, square):
+    """What the GPU returns is checked, never believed."""
+    routes = np.array([[[1, 2, 3, 0, 4, 0]]], dtype=np.uint16)
+    monkeypatch.setattr(gpu, "_launch", lambda *_: lambda: routes)
+    start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
+    with pytest.raises(RuntimeError, match="infeasible plan 0: tour 1 carries 3 of 2"):
+        improve_batch([square], start, iterations=1)
+
+
+@pytest.mark.parametrize(
+    ("tours", "changes", "message"),
+    [
+        ([[1, 2, 3], [4]], {}, "start 0 is no plan .* tour 1 carries 3 of 2"),
+        ([[1, 2], [3]], {}, "start 0 is no plan .* customer 4 missing"),
+        ([[1, 2], [3, 4]], {"iterations": 0}, "iterations is 0"),
+        ([[1, 2], [3, 4]], {"seed": -1}, "seed is -1"),
+        ([[1, 2], [3, 4]], {"vehicle_cost": -1.0}, "vehicle_cost is -1"),
+    ],
+)
+def test_wrong_arguments(echo, square, tours, changes, message):
+    """A wrong argument is named before the GPU is asked for anything."""
+    arguments = {"iterations": 1} | changes
+    with pytest.raises(ff.InputError, match=message):
+        improve_batch([square], ff.PlanBatch([ff.Plan(tours).to_routes()]), **arguments)
+    assert not echo
+
+
+def test_number_of_starts(echo, square):
+    """Each instance needs one start."""
+    with pytest.raises(ff.InputError, match="0 starts for 1 instances"):
+        improve_batch([square], ff.PlanBatch.from_plans([]), iterations=1)
+
+
+def test_huge_capacity(echo, square):
+    """A capacity that a 32-bit number cannot hold in the demands' unit is refused."""
+    huge = square._replace(demands=[1, 1, 1, 2**31], capacity=2**32)
+    start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
+    with pytest.raises(ff.InputError, match="instance 0 has a capacity of 4294967296"):
+        improve_batch([huge], start, iterations=1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"start_temperature": 0.001, "end_temperature": 0.1},
+        {"end_temperature": 0.0},
+        {"mean_removed": 0},
+        {"longest_string": 33},
+        {"blink_rate": 1.0},
+        {"chains": 0},
+    ],
+)
+def test_wrong_parameters(wrong):
+    """Parameters out of range are refused by name when they are given."""
+    with pytest.raises(ff.InputError, match=next(iter(wrong)).split("_")[-1]):
+        GpuParameters(**wrong)
+
+
+def test_without_cupy(monkeypatch, square):
+    """Without CuPy, choosing the GPU says which extra to install."""
+    monkeypatch.setattr(gpu, "_cupy", gpu._cupy.__wrapped__)
+    monkeypatch.setitem(__import__("sys").modules, "cupy", None)
+    start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
+    with pytest.raises(MissingPackageError, match=r"fixedfleet\[gpu\]"):
+        improve_batch([square], start, iterations=1)
+
+
+# ------------------------------------------------- the kernel, emulated lane by lane
+
+
+@pytest.fixture
+def emulated(monkeypatch, tmp_path_factory):
+    """The kernel on a processor; set ``backwards`` to run the lanes the other way."""
+    settings = {"backwards": 0}
+
+    @cache
+    def library(slots, matrix, shared_bytes):
+        target = tmp_path_factory.mktemp("emulated") / f"kernel_{slots}_{matrix}.so"
+        defines = {
+            "KERNEL": f'"{KERNEL}"', "SLOTS": slots, "MATRIX": int(matrix),
+            "WARPS": 1, "BLOCKS": 1, "SHARED_BYTES": shared_bytes,
+        }  # fmt: skip
+        options = [f"-D{name}={value}" for name, value in defines.items()]
+        source = str(HERE / "emulated_warp.cpp")
+        command = ["g++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", *options]
+        subprocess.run([*command, "-o", str(target), source], check=True)
+        return ctypes.CDLL(str(target))
+
+    def launch(group, limits, chains):
+        matrix = group.matrices is not None
+        count, width = group.starts.shape
+        routes = np.zeros((count, chains, width), dtype=np.uint16)
+        turned = group.matrices.transpose(0, 2, 1).copy() if matrix else group.points
+        distances = group.matrices if matrix else group.points
+        points = distances if group.points is None else group.points
+        arrays = (
+            group.sizes, points, distances, turned, group.demands, group.starts, routes
+        )  # fmt: skip
+        assert all(array.flags.c_contiguous for array in arrays)
+        shape = (count * chains, chains, group.locations, width)
+        library(group.slots, matrix, group.shared_bytes).emulate(
+            *(array.ctypes.data_as(ctypes.c_void_p) for array in arrays),
+            *map(ctypes.c_int, shape),
+            limits.ctypes.data_as(ctypes.c_void_p),
+            ctypes.c_int(settings["backwards"]),
+        )
+        return lambda: routes.swapaxes(0, 1)
+
+    monkeypatch.setattr(gpu, "_launch", launch)
+    return settings
+
+
+@needs_compiler
+def test_emulated_kernel_finds_the_optimum(emulated, square):
+    """A square of four customers is planned as well as it can be."""
+    start = ff.PlanBatch.from_plans([ff.Plan([[1, 3], [2, 4]])])
+    plan = improve_batch([square], start, iterations=50)[0]
+    assert plan.length(square) == pytest.approx(4 + 4 * 2**0.5)
+
+
+@needs_compiler
+@pytest.mark.parametrize("rounding", ["none", "round"])
+def test_emulated_kernel_improves_mixed_sizes(emulated, make_instance, rounding):
+    """Plans of every size class get shorter and stay within fleet and capacity."""
+    shapes = ((9, 2), (30, 5), (75, 8))
+    instances = [
+        make_instance(n=n, vehicles=m, capacity=40, seed=n)._replace(
+            rounding=rounding,
+            customers=1000 * np.random.default_rng(n).uniform(size=(n, 2)),
+        )
+        for n, m in shapes
+    ]
+    starts = packed(instances)
+    plans = improve_batch(instances, starts, iterations=60)
+    for plan, start, instance in zip(plans, starts, instances, strict=True):
+        assert plan.is_feasible(instance)
+        assert plan.length(instance) < 0.9 * start.length(instance)
+
+
+@needs_compiler
+def test_emulated_lanes_do_not_race(emulated, make_instance):
+    """The plan does not depend on the order in which the lanes of a warp run."""
+    instances = [make_instance(n=24, vehicles=4, capacity=30, seed=s) for s in (1, 2)]
+    starts = packed(instances)
+    forwards = improve_batch(instances, starts, iterations=60, seed=3)
+    emulated["backwards"] = 1
+    backwards = improve_batch(instances, starts, iterations=60, seed=3)
+    assert [p.tours for p in forwards] == [p.tours for p in backwards]
+    other = improve_batch(instances, starts, iterations=60, seed=4)
+    assert [p.tours for p in forwards] != [p.tours for p in other]
+
+
+@needs_compiler
+def test_emulated_vehicle_cost_empties_tours(emulated, square):
+    """A dear vehicle is left at the depot where another has room for its customers."""
+    roomy = square._replace(capacity=4)
+    start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
+    parameters = GpuParameters(chains=2)
+    plan = improve_batch(
+        [roomy], start, iterations=60, vehicle_cost=10.0, parameters=parameters
+    )[0]
+    assert plan.vehicles == 1
+
+
+@needs_compiler
+def test_emulated_kernel_takes_one_way_distances(emulated):
+    """With distances that differ by direction the cheap way round is found."""
+    matrix = np.full((6, 6), 10.0)
+    matrix[np.arange(6), (np.arange(6) + 1) % 6] = 1.0
+    np.fill_diagonal(matrix, 0.0)
+    instance = ff.Instance(matrix=matrix, demands=[1] * 5, capacity=5, vehicles=2)
+    start = ff.PlanBatch.from_plans([ff.Plan([[5, 4, 3, 2, 1]])])
+    plan = improve_batch([instance], start, iterations=80)[0]
+    assert plan.tours == ((1, 2, 3, 4, 5),)
+
+
+@needs_compiler
+def test_emulated_kernel_keeps_a_full_fleet(emulated, make_instance):
+    """Where every vehicle must be full, plans stay feasible all the same."""
+    instance = make_instance(n=12, vehicles=3, capacity=8, seed=5)._replace(
+        demands=[2] * 12
+    )
+    starts = packed([instance])
+    plan = improve_batch([instance], starts, iterations=60)[0]
+    assert plan.is_feasible(instance)
+    assert plan.length(instance) < starts[0].length(instance)
+
+
+# ------------------------------------------------------------------ the kernel itself
+
+
+@needs_gpu
+@pytest.mark.parametrize("n", [8, 20, 50, 100, 200, 512])
+def test_gpu_improves_every_plan(make_instance, n):
+    """On a GPU a batch of any size comes back feasible and shorter."""
+    m = max(2, n // 9)
+    instances = [make_instance(n=n, vehicles=m, capacity=60, seed=s) for s in range(20)]
+    batch, starts = stack(instances), packed(instances)
+    plans = improve_batch(batch, starts, iterations=2000)
+    assert plans.feasible(batch).all()
+    assert (plans.lengths(batch) < starts.lengths(batch)).all()
+    again = improve_batch(batch, starts, iterations=2000)
+    np.testing.assert_array_equal(plans.routes, again.routes)
+
+
+@needs_gpu
+def test_gpu_finds_the_optimum(square):
+    """On a GPU a square of four customers is planned as well as it can be."""
+    start = ff.PlanBatch.from_plans([ff.Plan([[1, 3], [2, 4]])])
+    plan = improve_batch([square], start, iterations=100)[0]
+    assert plan.length(square) == pytest.approx(4 + 4 * 2**0.5)
+
+
+@needs_gpu
+def test_gpu_coordinates_and_matrix_agree(make_instance):
+    """On a GPU the same distances from coordinates or a matrix give plans as good."""
+    instances = [
+        make_instance(n=40, vehicles=8, capacity=40, seed=s) for s in range(64)
+    ]
+    by_matrix = [
+        i._replace(depot=None, customers=None, matrix=i.distances) for i in instances
+    ]
+    starts = packed(instances)
+    lengths = [
+        np.mean([p.length(i) for p, i in zip(plans, instances, strict=True)])
+        for plans in (
+            improve_batch(instances, starts, iterations=20_000),
+            improve_batch(by_matrix, starts, iterations=20_000),
+        )
+    ]
+    assert lengths[0] == pytest.approx(lengths[1], rel=0.002)

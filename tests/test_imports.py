@@ -1,0 +1,94 @@
+"""Data flows one way: a room imports from the rooms on its left, never the right."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "src" / "fixedfleet"
+ROOMS = (
+    "errors",
+    "instance",
+    "plan",
+    "fleet",
+    "files",
+    "generate",
+    "model",
+    "planning",
+    "solvers",
+    "search",
+    "labels",
+    "training",
+    "plotting",
+    "solve",
+    "evaluate",
+    "serve",
+    "cli",
+)
+OUTSIDE = {  # packages that one room alone may import
+    "vrplib": "files",
+    "pyvrp": "solvers",
+    "vroom": "solvers",
+    "hybgensea": "solvers",
+    "numba": "search",
+    "cupy": "search",
+    "ray": "labels",
+    "matplotlib": "plotting",
+}
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE) + [
+    path for path in sorted(PACKAGE.glob("*.py")) if path.name != "__init__.py"
+]
+
+
+def room_of(path: Path) -> str:
+    """The room a source file belongs to."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """Modules a file imports anywhere, in functions and type checking too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module)
+            if node.module == "fixedfleet":
+                found.update(f"fixedfleet.{alias.name}" for alias in node.names)
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_room_imports_from_its_left_only(path):
+    """No file imports a room that stands to the right of its own."""
+    place = ROOMS.index(room_of(path))
+    for module in imported(path):
+        parts = module.split(".")
+        if parts[0] == "fixedfleet" and len(parts) > 1 and parts[1] in ROOMS:
+            assert ROOMS.index(parts[1]) <= place, f"{path.name} imports {module}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_an_outside_package_has_one_owner(path):
+    """Packages that one room adapts are imported nowhere else."""
+    for module in imported(path):
+        owner = OUTSIDE.get(module.split(".")[0])
+        assert owner in (None, room_of(path)), f"{path.name} imports {module}"
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    """Reading and checking a file needs no compiler, solver, plot or network."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, fixedfleet\n"
+        "heavy = {'numba', 'torch', 'ortools', 'matplotlib', 'ray', 'pyvrp', 'scipy'}\n"
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ""
