@@ -1,0 +1,151 @@
+"""The order of the customers within each vehicle, all tours of a batch at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from fixedfleet.planning.decoded import Decoded
+
+if TYPE_CHECKING:
+    from fixedfleet.planning.problem import Problem
+
+__all__ = ["by_distance", "by_prediction"]
+
+_CHUNK = 2**24  # entries of the small distance matrices held together
+_GAIN = 1e-9  # below this share of a tour's length nothing is an improvement
+
+
+def by_prediction(problem: Problem, vehicle: Tensor) -> Decoded:
+    """
+    Follow the likeliest arcs within each vehicle.
+
+    Parameters
+    ----------
+    problem
+        The prediction and its instances.
+    vehicle
+        Vehicle of each customer, shape (B, N'), M for none.
+    """
+    fleet = problem.fleet
+    number = torch.arange(fleet, device=problem.device)
+    waits = vehicle[:, None] == number[:, None]  # (B, M, N')
+    longest = int(waits.sum(2).max()) if problem.rows else 0
+    # An arc of probability 0 must still lead to a customer who has to be served.
+    floor = torch.finfo(problem.log_probs.dtype).min
+    here = torch.zeros_like(waits[..., 0], dtype=torch.int64)
+    routes = here.new_zeros((problem.rows, fleet, problem.size - 1))
+    for step in range(longest):
+        scores = problem.log_probs[problem.owner[:, None], number, here]
+        scores = scores.clamp(min=floor).masked_fill(~waits, -torch.inf)
+        here = scores.argmax(2)  # 0 where nobody waits
+        routes[..., step] = here
+        waits.scatter_(2, here[..., None], False)
+    return Decoded.from_routes(routes, problem.customers)
+
+
+def by_distance(problem: Problem, vehicle: Tensor) -> Decoded:
+    """
+    Order each vehicle's customers by farthest insertion and 2-opt.
+
+    Parameters as in :func:`by_prediction`.
+    """
+    fleet, rows = problem.fleet, problem.rows
+    number = torch.arange(fleet, device=problem.device)
+    member = vehicle[:, None] == number[:, None]  # (B, M, N')
+    longest = int(member.sum(2).max()) if rows else 0
+    # Members first, by number; the depot for the rest.
+    first = (~member).byte().sort(dim=2, stable=True).indices[..., :longest]
+    members = (first * member.gather(2, first)).view(rows * fleet, longest)
+    owner = problem.owner.repeat_interleave(fleet)
+    chunk = max(1, _CHUNK // (longest + 2) ** 2)
+    parts = [
+        _order(problem.distances, owner[begin:end], members[begin:end])
+        for begin, end in _spans(rows * fleet, chunk)
+    ]
+    routes = torch.cat(parts) if parts else members
+    routes = pad(routes.view(rows, fleet, longest), (0, problem.size - 1 - longest))
+    return Decoded.from_routes(routes, problem.customers)
+
+
+def _spans(total: int, chunk: int) -> list[tuple[int, int]]:
+    return [(begin, begin + chunk) for begin in range(0, total, chunk)]
+
+
+def _order(distances: Tensor, owner: Tensor, members: Tensor) -> Tensor:
+    """Order members (T, L), zeros to the end, of the instances ``owner``, (T,)."""
+    stops = pad(members, (1, 0))  # the depot is stop 0: (T, L + 1)
+    local = distances[owner[:, None, None], stops[:, :, None], stops[:, None]]
+    counts = (members > 0).sum(1)
+    tour = _two_opt(local, _farthest_insertion(local, counts), counts)
+    return stops.gather(1, tour)
+
+
+def _farthest_insertion(local: Tensor, counts: Tensor) -> Tensor:
+    """Tours of stops (T, L), zeros to the end, from distances (T, L + 1, L + 1)."""
+    tours, stops, _ = local.shape
+    everyone = torch.arange(tours, device=local.device)
+    position = torch.arange(stops, device=local.device)
+    outside = (position > 0) & (position <= counts[:, None])  # (T, L + 1)
+    nearest = local[:, 0]  # from the tour so far
+    tour = torch.zeros((tours, stops), dtype=torch.int64, device=local.device)
+    for placed in range(stops - 1):
+        stop = nearest.masked_fill(~outside, -1.0).argmax(1)  # 0 where all are placed
+        after = tour.roll(-1, 1)  # the last entry is always free and so the depot
+        into = local[everyone[:, None], tour, stop[:, None]]
+        out = local[everyone[:, None], stop[:, None], after]
+        detour = into + out - local[everyone[:, None], tour, after]
+        place = detour[:, : placed + 1].argmin(1, keepdim=True) + 1  # (T, 1)
+        moved = torch.where(position > place, tour.roll(1, 1), tour)
+        moved = torch.where(position == place, stop[:, None], moved)
+        tour = torch.where(stop[:, None] > 0, moved, tour)
+        outside.scatter_(1, stop[:, None], False)
+        nearest = torch.minimum(nearest, local[everyone, stop])
+    return tour[:, 1:]
+
+
+def _two_opt(local: Tensor, tour: Tensor, counts: Tensor) -> Tensor:
+    """Turn round the best segment of each tour until none shortens it."""
+    result = tour.clone()
+    active = (counts > 2).nonzero()[:, 0]
+    longest = tour.shape[1]
+    position = torch.arange(longest, device=tour.device)
+    for _ in range(10 * longest):
+        if len(active) == 0:
+            break
+        local_now, tour_now = local[active], result[active]
+        gain, begin, end = _best_reversal(local_now, tour_now, counts[active])
+        inside = (position >= begin[:, None]) & (position <= end[:, None])
+        mirrored = (begin + end)[:, None] - position
+        turned = tour_now.gather(1, torch.where(inside, mirrored, position))
+        better = gain > _GAIN * local_now.flatten(1).amax(1)
+        active = active[better]
+        result[active] = turned[better]
+    return result
+
+
+def _best_reversal(
+    local: Tensor, tour: Tensor, counts: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """What the best reversal saves, and its first and last position, each (T,)."""
+    longest = tour.shape[1]
+    everyone = torch.arange(len(tour), device=tour.device)[:, None]
+    path = pad(tour, (1, 1))  # from the depot and back: (T, L + 2)
+    before, after = path[:, :-2], path[:, 2:]
+    forth = local[everyone, path[:, :-1], path[:, 1:]]  # (T, L + 1)
+    back = local[everyone, path[:, 1:], path[:, :-1]]
+    # Inner arcs run the other way: it matters where distances are not symmetric.
+    extra = (back - forth).cumsum(1)  # (T, L + 1)
+    inner = extra[:, None, :-1] - extra[:, :-1, None]  # (T, first, last)
+    grid = everyone[:, :, None]
+    new = local[grid, before[:, :, None], tour[:, None]]
+    new = new + local[grid, tour[:, :, None], after[:, None]]
+    old = forth[:, :-1, None] + forth[:, None, 1:]
+    position = torch.arange(longest, device=tour.device)
+    possible = (position[:, None] < position) & (position < counts[:, None, None])
+    saved = (old - new - inner).masked_fill(~possible, -torch.inf)
+    gain, best = saved.flatten(1).max(1)
+    return gain, best // longest, best % longest

@@ -1,0 +1,204 @@
+"""What must hold of every decoded plan, whatever the prediction."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fixedfleet as ff
+from fixedfleet.planning import (
+    BeamOptions,
+    MembershipOptions,
+    SampleOptions,
+    decode,
+    pseudo_greedy,
+    to_plans,
+)
+
+KINDS = ("random", "uniform", "nothing", "one_arc", "holes", "sharp")
+WAYS = {
+    "greedy, no repair": {"repair": "none"},
+    "greedy, paper": {},
+    "greedy, paper, given order": {"order": "given"},
+    "greedy, insertion": {"repair": "insertion"},
+    "greedy, room": {"repair": "room"},
+    "membership": {"method": "membership"},
+    "membership, room": {"method": "membership", "repair": "room"},
+    "membership along the prediction": {
+        "method": "membership",
+        "options": MembershipOptions(tour="prediction", arcs="both"),
+    },
+    "beam, no repair": {"method": "beam", "repair": "none"},
+    "beam": {"method": "beam", "options": BeamOptions(width=3)},
+    "sample": {"method": "sample", "options": SampleOptions(samples=3)},
+    "sample, room": {
+        "method": "sample",
+        "repair": "room",
+        "options": SampleOptions(samples=2, temperature=5.0),
+    },
+}
+REPAIRED = {name: way for name, way in WAYS.items() if way.get("repair") != "none"}
+
+
+def predict(kind, rng, vehicles, size):
+    """log Ŷ, shape (M, N', N'), of one of several sane and degenerate kinds."""
+    shape = (vehicles, size, size)
+    scores = torch.from_numpy(rng.normal(size=shape))
+    if kind == "uniform":
+        scores = torch.zeros(shape)
+    if kind == "nothing":
+        return torch.full(shape, -torch.inf)
+    if kind == "one_arc":
+        best = scores == scores.amax(-1, keepdim=True)
+        return torch.zeros(shape).masked_fill(~best, -torch.inf)
+    if kind == "holes":
+        scores = scores.masked_fill(
+            torch.from_numpy(rng.random(shape) < 0.7), -torch.inf
+        )
+        return scores.float().clamp(max=0.0)
+    if kind == "sharp":
+        scores = scores * 1000.0
+    return scores.flatten().log_softmax(0).view(shape).float()
+
+
+def make_case(rng, kind, customers, vehicles, capacity):
+    """One instance and its prediction."""
+    points = rng.integers(0, 5, size=(customers + 1, 2)) / 4.0  # with coincidences
+    instance = ff.Instance(
+        depot=points[0],
+        customers=points[1:],
+        demands=rng.integers(0, rng.integers(2, 12), size=customers),
+        capacity=capacity,
+        vehicles=vehicles,
+    )
+    return instance, predict(kind, rng, vehicles, customers + 1)
+
+
+def stack(cases, spare=0, rng=None):
+    """Tensors of a batch padded to the largest instance, with rubbish for padding."""
+    rng = rng or np.random.default_rng(0)
+    size = max(len(i.demand_units) for i, _ in cases) + spare
+    fleet = max(i.vehicles for i, _ in cases) + spare
+    batch = len(cases)
+    log_probs = -torch.from_numpy(rng.exponential(size=(batch, fleet, size, size)))
+    log_probs = log_probs.float()
+    demands = torch.from_numpy(rng.integers(0, 9, size=(batch, size)))
+    points = torch.from_numpy(rng.uniform(size=(batch, size, 2)))
+    customers = torch.zeros((batch, size), dtype=torch.bool)
+    vehicles = torch.zeros((batch, fleet), dtype=torch.bool)
+    for row, (instance, prediction) in enumerate(cases):
+        m, n, _ = prediction.shape
+        log_probs[row, :m, :n, :n] = prediction
+        demands[row, :n] = torch.from_numpy(instance.demand_units.copy())
+        points[row, :n] = torch.from_numpy(instance.coordinates)
+        customers[row, 1:n] = True
+        vehicles[row, :m] = True
+    return {
+        "log_probs": log_probs,
+        "demands": demands,
+        "capacity": torch.tensor([i.capacity_units for i, _ in cases]),
+        "coordinates": points,
+        "customers": customers,
+        "vehicles": vehicles,
+    }
+
+
+@st.composite
+def batches(draw, most=3):
+    """A few instances of different sizes with predictions of any kind."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    return [
+        make_case(
+            rng,
+            draw(st.sampled_from(KINDS)),
+            draw(st.integers(1, 9)),
+            draw(st.integers(1, 4)),
+            draw(st.integers(1, 25)),
+        )
+        for _ in range(draw(st.integers(1, most)))
+    ]
+
+
+def left_out(decoded, row):
+    """Numbers of the customers a plan says it leaves out."""
+    return decoded.unserved[row].nonzero()[:, 0].tolist()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@settings(deadline=None, max_examples=12)
+@given(cases=batches())
+def test_feasible_or_says_who_is_left_out(way, cases):
+    """A plan has no fault but the customers it says it leaves out."""
+    decoded = decode(**stack(cases), **WAYS[way])
+    for row, plan in enumerate(to_plans(decoded)):
+        expected = [f"customer {c} missing" for c in left_out(decoded, row)]
+        assert plan.check(cases[row][0]) == expected
+
+
+@pytest.mark.parametrize("way", REPAIRED)
+@settings(deadline=None, max_examples=12)
+@given(cases=batches())
+def test_the_guarantee_serves_everyone(way, cases):
+    """With the guarantee all customers but those too large for a vehicle are served."""
+    decoded = decode(**stack(cases), **REPAIRED[way], guarantee=True)
+    for row, plan in enumerate(to_plans(decoded)):
+        instance, _ = cases[row]
+        too_large = instance.demand_units > instance.capacity_units
+        assert left_out(decoded, row) == np.flatnonzero(too_large).tolist()
+        enough = instance.with_vehicles(max(1, plan.vehicles))
+        missing = [f"customer {c} missing" for c in np.flatnonzero(too_large)]
+        assert plan.check(enough) == missing
+
+
+@pytest.mark.parametrize("guarantee", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+@settings(deadline=None, max_examples=6)
+@given(cases=batches(most=4), seed=st.integers(0, 99))
+def test_alone_as_in_a_padded_batch(way, guarantee, cases, seed):
+    """An instance gets the same plan alone as within a batch padded with rubbish."""
+    choice = {**WAYS[way], "guarantee": guarantee and way in REPAIRED}
+    padding = np.random.default_rng(seed)
+    together = to_plans(decode(**stack(cases, spare=3, rng=padding), **choice))
+    for row, case in enumerate(cases):
+        assert together[row] == to_plans(decode(**stack([case]), **choice))[0]
+
+
+@settings(deadline=None, max_examples=50)
+@given(cases=batches())
+def test_pseudo_greedy_only_overloads(cases):
+    """The decoding of training may overload and leave out, and nothing else."""
+    tensors = stack(cases)
+    del tensors["coordinates"]
+    decoded, loads = pseudo_greedy(**tensors)
+    for row, plan in enumerate(to_plans(decoded)):
+        instance, _ = cases[row]
+        faults = [f for f in plan.check(instance) if "carries" not in f]
+        assert faults == [f"customer {c} missing" for c in left_out(decoded, row)]
+        carried = [load for load in loads[row].tolist() if load]
+        assert carried == [load for load in plan.load_units(instance) if load]
+
+
+@pytest.mark.parametrize("method", ["greedy", "membership", "beam", "sample"])
+@settings(deadline=None, max_examples=25)
+@given(data=st.data())
+def test_a_sure_prediction_decodes_to_its_plan(method, data):
+    """A prediction that is sure of a feasible plan decodes to exactly that plan."""
+    n, vehicles = data.draw(st.integers(1, 9)), data.draw(st.integers(1, 4))
+    order = data.draw(st.permutations(range(1, n + 1)))
+    cuts = sorted(data.draw(st.integers(0, n)) for _ in range(vehicles - 1))
+    ends = [0, *cuts, n]
+    tours = [order[a:b] for a, b in itertools.pairwise(ends)]
+    log_probs = torch.full((1, vehicles, n + 1, n + 1), -torch.inf)
+    for number, tour in enumerate(tours):
+        for start, end in zip([0, *tour], [*tour, 0], strict=True):
+            log_probs[0, number, start, end] = 0.0
+    demands = torch.ones((1, n + 1), dtype=torch.int64)
+    demands[:, 0] = 0
+    capacity = torch.tensor([max(len(tour) for tour in tours)])
+    decoded = decode(log_probs, demands, capacity, method=method, repair="none")
+    assert to_plans(decoded)[0] == ff.Plan(tours)
