@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
-from vrplib.parse import parse_vrplib
 
 from fixedfleet.errors import InputError
 from fixedfleet.files.text import (
@@ -227,6 +226,8 @@ def _values(found: Scan, kind: str, nodes: list[int]) -> dict[str, NDArray[np.fl
         matrix = lay_out_matrix(found.sections["EDGE_WEIGHT"], layout, len(nodes))
         lines.append("EDGE_WEIGHT_SECTION")
         lines.extend(" ".join(row) for row in matrix)
+    from vrplib.parse import parse_vrplib
+
     values: dict[str, Any] = parse_vrplib("\n".join(lines), compute_edge_weights=False)
     return {
         name: np.asarray(values[name], dtype=np.float64)

@@ -48,7 +48,8 @@ class RuinRecreateParameters:
         Nearest customers beside which a place is looked for.
     start_temperature, end_temperature
         Of the annealing, in lengths of an instance drawn in the unit square; other
-        instances are scaled by their mean distance.
+        instances are scaled by their mean distance. Default of the end: 1/N, as legs
+        become shorter the more customers there are.
     """
 
     removals: float = 10.0
@@ -58,7 +59,7 @@ class RuinRecreateParameters:
     neighbours: int = 40
     reach: int = 12
     start_temperature: float = 0.1
-    end_temperature: float = 0.001
+    end_temperature: float | None = None
 
     def __post_init__(self) -> None:
         if self.removals < 1 or self.longest < 1:
@@ -67,8 +68,18 @@ class RuinRecreateParameters:
             raise InputError(f"split is {self.split:g}, not a probability")
         if self.blink < 2 or self.neighbours < 1 or self.reach < 1:
             raise InputError("blink must be at least 2, neighbours and reach 1")
-        if not 0 < self.end_temperature <= self.start_temperature:
+        end = (
+            self.start_temperature
+            if self.end_temperature is None
+            else (self.end_temperature)
+        )
+        if not 0 < end <= self.start_temperature:
             raise InputError("temperatures must fall: 0 < end ≤ start")
+
+    def temperatures(self, customers: int) -> tuple[float, float]:
+        """Start and end temperature for so many customers in the unit square."""
+        end = self.end_temperature or 1 / customers
+        return self.start_temperature, min(end, self.start_temperature)
 
 
 def ruin_recreate(
@@ -130,13 +141,10 @@ def ruin_recreate(
     watch = _Watch(
         instance, begin, time_limit, iterations, on_improvement, stop, states
     )
-    temperatures = (
-        parameters.start_temperature * scale,
-        parameters.end_temperature * scale,
-    )
+    hot, cold = parameters.temperatures(instance.num_customers)
     interrupted = False
     try:
-        _anneal(problem, states, watch, temperatures)
+        _anneal(problem, states, watch, (hot * scale, cold * scale))
     except KeyboardInterrupt:
         interrupted = True
     plan = better(instance, _best_plan(states), fitted, vehicle_cost)

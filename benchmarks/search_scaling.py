@@ -1,0 +1,77 @@
+"""Cost and memory of the searches as the number of customers grows.
+
+    python benchmarks/search_scaling.py
+
+Ruin and recreate from a packing of uniform instances with about ten customers a tour:
+microseconds an iteration (and relative to N = 100 in the same run), bytes of its
+state and of its distances.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+import fixedfleet as ff
+from fixedfleet.fleet import pack
+from fixedfleet.search.ruin_recreate import (
+    RuinRecreateParameters,
+    _problem,
+    _state,
+    ruin_recreate,
+)
+
+ITERATIONS = 20_000
+
+
+def instance_of(n: int) -> ff.Instance:
+    """A uniform instance with demands 1 to 9 and about ten customers a tour."""
+    rng = np.random.default_rng(n)
+    demands = rng.integers(1, 10, size=n)
+    return ff.Instance(
+        depot=rng.uniform(size=2),
+        customers=rng.uniform(size=(n, 2)),
+        demands=demands,
+        capacity=50,
+        vehicles=int(np.ceil(1.05 * demands.sum() / 50)),
+    )
+
+
+def seconds(instance, start, iterations, seed):
+    """Wall time of a search."""
+    begin = time.perf_counter()
+    ruin_recreate(instance, start, iterations=iterations, seed=seed)
+    return time.perf_counter() - begin
+
+
+def size_of(arrays) -> int:
+    """Bytes of all distinct arrays of a named tuple."""
+    return sum({id(a): a.nbytes for a in arrays if isinstance(a, np.ndarray)}.values())
+
+
+def main() -> None:
+    """Print one row a size."""
+    print("| N | M | µs an iteration | relative | state KiB | distances KiB |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    first = None
+    for n in (100, 200, 400, 1000):
+        instance = instance_of(n)
+        start = pack(instance)
+        if start is None:
+            raise SystemExit(f"N = {n}: no packing into {instance.vehicles} vehicles")
+        ruin_recreate(instance, start, iterations=1)  # computes the distances
+        setup = min(seconds(instance, start, 1, seed) for seed in range(5))
+        whole = min(seconds(instance, start, ITERATIONS, seed) for seed in range(5))
+        best = (whole - setup) / ITERATIONS
+        first = first or best
+        problem, _ = _problem(instance, 0.0, RuinRecreateParameters())
+        state = _state(instance, problem, 0)
+        print(
+            f"| {n} | {instance.vehicles} | {best * 1e6:.2f} | {best / first:.2f} "
+            f"| {size_of(state) / 1024:.0f} | {size_of(problem) / 1024:.0f} |"
+        )
+
+
+if __name__ == "__main__":
+    main()

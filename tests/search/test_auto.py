@@ -1,0 +1,92 @@
+"""Tests of the default search and of choosing a search by name."""
+
+from __future__ import annotations
+
+import pytest
+
+import fixedfleet as ff
+from fixedfleet import generate
+from fixedfleet.fleet import pack
+from fixedfleet.search import improve
+from fixedfleet.search.auto import auto_search, recipe_for
+
+
+@pytest.mark.parametrize(("n", "seconds"), [(100, 0.003), (50, 0.05), (150, 0.3)])
+def test_each_recipe_gives_a_feasible_plan(n, seconds):
+    """Ruin and recreate, the genetic search and both in turn keep within the fleet."""
+    instance = generate.uchoa(n, seed=n)
+    start = pack(instance)
+    found = auto_search(instance, start, time_limit=seconds)
+    assert found.plan.check(instance) == []
+    assert found.cost < start.length(instance)
+    assert found.cost == pytest.approx(found.plan.length(instance))
+
+
+def test_recipes_change_with_size_and_time():
+    """A short search ruins, a longer one breeds, one of many customers does both."""
+    assert recipe_for(100, 0.005).ruin_share == 1.0
+    assert recipe_for(100, 0.1).ruin_share == 0.0
+    assert 0 < recipe_for(200, 10.0).ruin_share < 1
+    populations = [recipe_for(100, t).population for t in (0.03, 0.1, 0.3, 1.0)]
+    assert populations == sorted(populations)
+
+
+def test_a_dear_vehicle_is_saved():
+    """Where a vehicle costs more than it can save, the fewest vehicles are used."""
+    instance = generate.uniform(20, 30, seed=8)[5].with_vehicles(8)
+    fewest = pack(instance, instance.minimum_vehicles)
+    found = auto_search(
+        instance, pack(instance), time_limit=0.05, vehicle_cost=35.0, fewest=fewest
+    )
+    assert found.plan.vehicles == fewest.vehicles
+    assert found.cost == pytest.approx(found.plan.cost_v(instance, 35.0))
+
+
+def test_a_cheap_vehicle_is_weighed():
+    """A small vehicle cost counts in the cost, and the plan stays feasible."""
+    instance = generate.uniform(20, 1, seed=8)[0]
+    found = auto_search(
+        instance,
+        pack(instance),
+        time_limit=0.05,
+        vehicle_cost=0.01,
+        fewest=pack(instance),
+    )
+    assert found.plan.check(instance) == []
+    assert found.cost == pytest.approx(found.plan.cost_v(instance, 0.01))
+
+
+def test_improvements_are_told_with_their_plans(square):
+    """Whoever watches sees falling costs, each with the plan that has it."""
+    seen = []
+    auto_search(
+        square,
+        ff.Plan([[1, 3], [2, 4]]),
+        time_limit=0.03,
+        on_improvement=lambda seconds, cost, plan: seen.append((cost, plan)),
+    )
+    costs = [cost for cost, _ in seen]
+    assert costs == sorted(costs, reverse=True)
+    assert all(cost == plan.length(square) for cost, plan in seen)
+
+
+def test_a_search_that_is_told_to_stop_returns_its_start(square):
+    """Stopped before it began, the search gives the start back."""
+    start = ff.Plan([[1, 3], [2, 4]])
+    found = auto_search(square, start, time_limit=5.0, stop=lambda: True)
+    assert found.plan == start
+
+
+@pytest.mark.parametrize("name", ["auto", "ruin_recreate", "hgs", "pyvrp", "ortools"])
+def test_a_search_by_name_improves_the_start(square, name):
+    """Every search takes a poor plan of the square to the optimum."""
+    start = ff.Plan([[1, 3], [2, 4]])
+    found = improve(square, start, search=name, time_limit=0.1)
+    assert found.plan.is_feasible(square)
+    assert found.cost == pytest.approx(ff.Plan([[1, 2], [3, 4]]).length(square))
+
+
+def test_an_unknown_search_is_named(square):
+    """A misspelt search is an error that lists the choices, not a fallback."""
+    with pytest.raises(ff.InputError, match="unknown search 'ruins': choose from auto"):
+        improve(square, ff.Plan([[1, 2], [3, 4]]), search="ruins")

@@ -1,0 +1,247 @@
+"""Tests of ruin and recreate on a core."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fixedfleet as ff
+from fixedfleet import generate
+from fixedfleet.fleet import pack
+from fixedfleet.search.kernel import exponential
+from fixedfleet.search.ruin_recreate import RuinRecreateParameters, ruin_recreate
+from fixedfleet.solvers.exact import optimal_plan
+
+
+@pytest.fixture(scope="module")
+def vrp50() -> ff.Instance:
+    """One uniform instance of 50 customers and 7 vehicles."""
+    return generate.uniform(50, 1, seed=99)[0]
+
+
+def test_finds_the_best_plan_of_a_small_instance(square):
+    """Four customers on a square: the optimum is 4 + 4√2."""
+    found = ruin_recreate(square, iterations=200)
+    assert found.plan.is_feasible(square)
+    assert found.cost == pytest.approx(4 + 4 * math.sqrt(2))
+
+
+@given(st.integers(0, 10_000), st.integers(2, 7), st.integers(1, 4), st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_agrees_with_the_exhaustive_oracle(seed, n, vehicles, symmetric):
+    """On tiny instances, also asymmetric ones, the search finds the optimum."""
+    rng = np.random.default_rng(seed)
+    matrix = rng.uniform(1, 9, size=(n + 1, n + 1))
+    matrix = matrix + matrix.T if symmetric else matrix
+    instance = ff.Instance(
+        demands=rng.integers(0, 6, size=n),
+        capacity=12,
+        vehicles=vehicles,
+        matrix=matrix,
+    )
+    best = optimal_plan(instance)
+    start = pack(instance)
+    if best is None:
+        assert start is None
+        return
+    found = ruin_recreate(instance, start, iterations=3000, seed=seed)
+    assert found.plan.check(instance) == []
+    assert found.cost == pytest.approx(best.length(instance), rel=1e-5)
+
+
+def test_the_same_seed_gives_the_same_plan(vrp50):
+    """By iterations, a search is a function of its seed alone."""
+    runs = [ruin_recreate(vrp50, iterations=2500, seed=s).plan for s in (4, 4, 5)]
+    assert runs[0] == runs[1]
+    assert runs[0] != runs[2]
+
+
+def test_the_plan_of_a_seed_is_the_same_on_any_machine(vrp50):
+    """A known seed gives a known length: no machine's arithmetic enters."""
+    found = ruin_recreate(vrp50, iterations=1500, seed=12)
+    assert found.cost == pytest.approx(9.40002198023593, abs=1e-9)
+
+
+def test_never_worse_than_the_start(vrp50):
+    """However short the search, its plan is the start or better."""
+    good = ruin_recreate(vrp50, iterations=20_000).plan
+    for seed in range(5):
+        found = ruin_recreate(vrp50, good, iterations=3, seed=seed)
+        assert found.cost <= good.length(vrp50)
+        assert found.plan.vehicles <= vrp50.vehicles
+
+
+def test_starts_from_a_plan_that_leaves_customers_out(vrp50):
+    """Customers without a tour find one, though the fleet is bounded."""
+    start = ff.Plan(pack(vrp50).tours[:4])
+    assert start.unserved(vrp50)
+    found = ruin_recreate(vrp50, start, iterations=3000)
+    assert found.plan.check(vrp50) == []
+
+
+def test_a_start_beyond_fleet_and_capacity_is_cut_to_them(vrp50):
+    """A start with too many tours, or one too full, still ends in a plan that fits."""
+    many = ff.Plan([[c] for c in range(1, 51)])
+    full = ff.Plan([range(1, 51)])
+    for start in (many, full):
+        assert ruin_recreate(vrp50, start, iterations=3000).plan.check(vrp50) == []
+
+
+def test_what_cannot_be_served_stays_out():
+    """With a fleet too small, as many as possible are served and none is lost."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[[0, 1], [1, 0], [1, 1]],
+        demands=[2, 2, 2],
+        capacity=4,
+        vehicles=1,
+    )
+    found = ruin_recreate(instance, iterations=500)
+    assert len(found.plan.unserved(instance)) == 1
+    assert found.plan.check(instance) == [
+        f"customer {found.plan.unserved(instance)[0]} missing"
+    ]
+
+
+def test_a_vehicle_cost_saves_vehicles():
+    """Two near customers that fit into one vehicle share it once vehicles cost."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[[0, 1], [0.1, -1]],
+        demands=[1, 1],
+        capacity=2,
+        vehicles=2,
+    )
+    free = ruin_recreate(instance, iterations=300)
+    dear = ruin_recreate(instance, iterations=300, vehicle_cost=10.0)
+    assert free.cost <= dear.plan.length(instance) + 1e-9
+    assert dear.plan.vehicles == 1
+    assert dear.cost == pytest.approx(dear.plan.cost_v(instance, 10.0))
+
+
+@pytest.mark.parametrize("demands", [[0, 0, 0, 0], [0.1, 0.2, 0.1, 0.2]])
+def test_zero_and_decimal_demands(square, demands):
+    """Zero demands need no room and decimals fill a vehicle exactly."""
+    instance = ff.Instance(
+        depot=square.depot,
+        customers=square.customers,
+        demands=demands,
+        capacity=0.3,
+        vehicles=2,
+    )
+    assert ruin_recreate(instance, iterations=200).plan.check(instance) == []
+
+
+def test_one_customer_and_more_vehicles_than_customers():
+    """The smallest instance, with a fleet beyond need, is planned."""
+    instance = ff.Instance(
+        depot=(0, 0), customers=[[3, 4]], demands=[1], capacity=1, vehicles=5
+    )
+    found = ruin_recreate(instance, iterations=10)
+    assert found.plan == ff.Plan([[1]])
+    assert found.cost == 10.0
+
+
+def test_a_thousand_customers():
+    """An instance of 1,000 customers becomes shorter within the fleet."""
+    instance = generate.uchoa(1000, seed=3)
+    start = pack(instance)
+    found = ruin_recreate(instance, start, iterations=5000)
+    assert found.plan.check(instance) == []
+    assert found.cost < 0.8 * start.length(instance)
+
+
+def test_the_trace_falls_to_the_best_cost(vrp50):
+    """Each entry of the trace is later and cheaper than the one before."""
+    seen = []
+    found = ruin_recreate(
+        vrp50,
+        iterations=8000,
+        on_improvement=lambda seconds, cost, plan: seen.append((cost, plan)),
+    )
+    times, costs = zip(*found.trace, strict=True)
+    assert list(times) == sorted(times)
+    assert list(costs) == sorted(costs, reverse=True)
+    assert costs[-1] == pytest.approx(found.cost, rel=1e-5)
+    assert seen[-1][1] == found.plan
+
+
+def test_the_user_may_stop_it(vrp50):
+    """A search asked to stop returns what it has."""
+    answers = iter([False, False, True])
+    found = ruin_recreate(vrp50, iterations=10**9, stop=lambda: next(answers, True))
+    assert found.iterations < 10**5
+    assert found.plan.is_feasible(vrp50)
+
+
+def test_an_interrupt_keeps_the_best_plan(vrp50):
+    """Ctrl-C ends the search, not the plan."""
+
+    def interrupt(seconds, cost, plan):
+        raise KeyboardInterrupt
+
+    found = ruin_recreate(vrp50, iterations=10**9, on_improvement=interrupt)
+    assert found.interrupted
+    assert found.plan.is_feasible(vrp50)
+
+
+def test_parallel_chains_exchange_and_repeat(vrp50):
+    """Two chains give a feasible plan, the same for the same seed."""
+    runs = [ruin_recreate(vrp50, iterations=4000, chains=2, seed=1) for _ in range(2)]
+    assert runs[0].plan == runs[1].plan
+    assert runs[0].iterations == 8000
+    assert runs[0].plan.is_feasible(vrp50)
+
+
+def test_tight_fleets_are_solved():
+    """At ⌈Σq/Q⌉ vehicles every instance that packs is planned."""
+    batch = generate.uniform(50, 40, seed=17)
+    for instance in batch:
+        tight = instance.with_vehicles(instance.minimum_vehicles)
+        start = pack(tight)
+        if start is not None:
+            found = ruin_recreate(tight, start, iterations=300)
+            assert found.plan.check(tight) == []
+
+
+@given(st.floats(2**-32, 1.0))
+def test_the_logarithm_of_the_annealing(u):
+    """Acceptance uses −ln u to six digits."""
+    assert exponential(u) == pytest.approx(-math.log(u), abs=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "time limit or a number of iterations"),
+        ({"time_limit": 0}, "time limit is 0 s"),
+        ({"iterations": 0}, "0 iterations"),
+        ({"iterations": 5, "chains": 0}, "0 chains"),
+        ({"iterations": 5, "start": ff.Plan([[1, 1]])}, "customer 1 served twice"),
+        ({"iterations": 5, "start": ff.Plan([[9]])}, "customer 9 does not exist"),
+    ],
+)
+def test_bad_arguments_are_named(square, arguments, message):
+    """A limit that is none and a start of another instance are refused."""
+    with pytest.raises(ff.InputError, match=message):
+        ruin_recreate(square, **arguments)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"removals": 0},
+        {"split": 2},
+        {"blink": 1},
+        {"end_temperature": 1.0},
+        {"end_temperature": -1.0},
+    ],
+)
+def test_bad_parameters_are_refused(change):
+    """Parameters check themselves."""
+    with pytest.raises(ff.InputError):
+        RuinRecreateParameters(**change)
