@@ -62,8 +62,8 @@ def test_the_same_seed_gives_the_same_plan(vrp50):
 
 def test_the_plan_of_a_seed_is_the_same_on_any_machine(vrp50):
     """A known seed gives a known length: no machine's arithmetic enters."""
-    found = ruin_recreate(vrp50, iterations=1500, seed=12)
-    assert found.cost == pytest.approx(9.40002198023593, abs=1e-9)
+    found = ruin_recreate(vrp50, iterations=400, seed=12)
+    assert found.cost == pytest.approx(9.475804244461573, abs=1e-9)
 
 
 def test_never_worse_than_the_start(vrp50):

@@ -396,10 +396,8 @@ def _is_best(state: State) -> Any:
 
 
 @compiled(_nrt=False)
-def advance(
-    problem: Problem, state: State, iterations: Any, temperature: Any, cooling: Any
-) -> Any:
-    """Run some iterations, the temperature falling by a factor after each."""
+def advance(problem: Problem, state: State, iterations: Any, temperature: Any) -> None:
+    """Run some iterations at one temperature."""
     counts = state.counts
     for _ in range(iterations):
         counts[ITERATION] += 1
@@ -425,5 +423,3 @@ def advance(
                     state.best[node] = state.nodes[node, NEXT]
         else:
             _undo(problem, state, removed, cuts, placed)
-        temperature *= cooling
-    return temperature

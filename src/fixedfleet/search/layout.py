@@ -75,6 +75,7 @@ class State(NamedTuple):
     placed: Any  # (N,) uint32: customers put back, in order
     placed_legs: Any  # (N,) float32: leg each of them replaced
     lengths: Any  # (2,) float64: current and best
+    origin: Any  # (1,) float64: share of the limit before everybody was served
     counts: Any  # (5,) int64: see the names above
     random: Any  # (1,) uint64
 

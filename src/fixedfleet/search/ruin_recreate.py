@@ -23,7 +23,7 @@ __all__ = ["RuinRecreateParameters", "ruin_recreate", "warm_up"]
 
 _MEAN_UNIT_SQUARE = 0.5214  # mean distance of two points drawn in the unit square
 _CHUNK_SECONDS = 1e-3  # between two looks at the clock
-_CHUNK_ITERATIONS = 1000  # the same where iterations are the limit
+_CHUNK_ITERATIONS = 1000  # the same where iterations are the limit, at most
 _ROUNDS = 20  # exchanges between parallel chains
 
 
@@ -175,7 +175,7 @@ def warm_up() -> None:
     problem, _ = _problem(tiny, 0.0, RuinRecreateParameters())
     state = _state(tiny, problem, seed=0)
     _load(problem, state, Plan([]))
-    kernel.advance(problem, state, 1, 1.0, 1.0)
+    kernel.advance(problem, state, 1, 1.0)
 
 
 class _Watch:
@@ -254,30 +254,64 @@ def _run_chain(
     until: float,
 ) -> None:
     """Run one chain until a share of the limit is used."""
-    hot, cold = temperatures
     if watch.iterations is not None:
-        total = watch.iterations
-        last = round(total * until)
-        cooling = float(np.float32((cold / hot) ** (1.0 / total)))
-        done = int(state.counts[layout.ITERATION])
-        temperature = float(np.float32(hot * (cold / hot) ** (done / total)))
-        while done < last and not watch.over():
-            count = min(_CHUNK_ITERATIONS, last - done)
-            temperature = kernel.advance(problem, state, count, temperature, cooling)
-            done += count
-            watch.report()
-        return
+        _run_iterations(problem, state, watch, temperatures, until)
+    else:
+        _run_seconds(problem, state, watch, temperatures, until)
+
+
+def _run_iterations(
+    problem: layout.Problem,
+    state: layout.State,
+    watch: _Watch,
+    temperatures: tuple[float, float],
+    until: float,
+) -> None:
+    total = watch.iterations or 0
+    last = round(total * until)
+    chunk = min(_CHUNK_ITERATIONS, max(1, total // 100))
+    done = int(state.counts[layout.ITERATION])
+    while done < last and not watch.over():
+        count = min(chunk, last - done)
+        kernel.advance(problem, state, count, _cool(state, temperatures, done / total))
+        done += count
+        watch.report()
+
+
+def _run_seconds(
+    problem: layout.Problem,
+    state: layout.State,
+    watch: _Watch,
+    temperatures: tuple[float, float],
+    until: float,
+) -> None:
     count = 32
     elapsed = watch.elapsed()
     while elapsed < watch.time_limit * until and not watch.over():
-        temperature = hot * (cold / hot) ** (elapsed / watch.time_limit)
+        temperature = _cool(state, temperatures, elapsed / watch.time_limit)
         before = elapsed
-        kernel.advance(problem, state, count, temperature, 1.0)
+        kernel.advance(problem, state, count, temperature)
         watch.report()
         elapsed = watch.elapsed()
         pace = count / max(elapsed - before, 1e-7)
         left = watch.time_limit * until - elapsed
         count = max(1, int(pace * min(_CHUNK_SECONDS, left)))
+
+
+def _cool(
+    state: layout.State, temperatures: tuple[float, float], share: float
+) -> float:
+    """Temperature when a share of the limit is used.
+
+    It falls geometrically, but only once everybody is served: what shortens a plan
+    would be wasted on one that leaves customers out.
+    """
+    hot, cold = temperatures
+    if state.counts[layout.BEST_ABSENT] > 0:
+        state.origin[0] = share
+    fallen = (share - state.origin[0]) / max(1 - state.origin[0], 1e-9)
+    # 32 bits are the same on every machine, whatever its power function.
+    return float(np.float32(hot * (cold / hot) ** fallen))
 
 
 def _exchange(problem: layout.Problem, states: list[layout.State]) -> None:
@@ -376,6 +410,7 @@ def _state(instance: Instance, problem: layout.Problem, seed: int) -> layout.Sta
         placed=customers(np.uint32),
         placed_legs=customers(np.float32),
         lengths=np.zeros(2),
+        origin=np.zeros(1),
         counts=np.zeros(5, dtype=np.int64),
         random=np.array([mixed | 1], dtype=np.uint64),
     )
