@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 EXTRAS := dev,network,plot,peers,cluster
 READY := $(VENV)/.ready
 
-.PHONY: test lint format clean setup
+.PHONY: solve test lint format clean setup
 
 setup: $(READY)
 
@@ -14,6 +14,12 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	touch $@
+
+solve: $(READY)
+	mkdir -p build
+	$(BIN)/fixedfleet solve examples/leipzig_parcels.csv --vehicles 7 --capacity 850 \
+		--time-limit 2 --plot build/plan.png
+	@echo "the picture of the plan: $(CURDIR)/build/plan.png"
 
 test: lint
 	$(BIN)/python -m pytest

@@ -38,7 +38,9 @@ OUTSIDE = {  # packages that one room alone may import
     "matplotlib": "plotting",
 }
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE) + [
-    path for path in sorted(PACKAGE.glob("*.py")) if path.name != "__init__.py"
+    path
+    for path in sorted(PACKAGE.glob("*.py"))
+    if path.name not in ("__init__.py", "__main__.py")
 ]
 
 

@@ -1,0 +1,46 @@
+"""``plot``: an instance or a plan as a picture."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from fixedfleet.cli.common import add_reading, check_target, printable, read_instance
+from fixedfleet.files import read_plan
+from fixedfleet.plotting import PICTURES, check_drawable, save_plan_picture
+
+if TYPE_CHECKING:
+    from fixedfleet.cli.common import Arguments, Commands
+
+__all__ = ["add_commands"]
+
+
+def add_commands(commands: Commands) -> None:
+    """Add the command of this file."""
+    parser = commands.add_parser("plot", help="draw an instance or a plan")
+    add_reading(parser)
+    parser.add_argument(
+        "plan", metavar="PLAN", nargs="?", help="a plan for it: .sol, .json or .csv"
+    )
+    parser.add_argument(
+        "--output",
+        metavar="PICTURE",
+        required=True,
+        help="the picture: .png, .svg or .pdf",
+    )
+    parser.set_defaults(run=_plot)
+
+
+def _plot(arguments: Arguments) -> int:
+    check_target("--output", arguments.output, PICTURES)
+    instance, notes = read_instance(arguments)
+    check_drawable(instance)
+    plan = read_plan(arguments.plan) if arguments.plan else None
+    faults = plan.check(instance) if plan is not None else []
+    save_plan_picture(arguments.output, instance, plan)
+    for note in notes:
+        print(f"note: {note}")
+    for fault in faults:
+        print(f"fault of the plan: {printable(fault)}", file=sys.stderr)
+    print(f"written: {arguments.output}")
+    return 0

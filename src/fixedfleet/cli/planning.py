@@ -1,0 +1,172 @@
+"""``solve`` and ``fleet``: plans, and whether there can be one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from fixedfleet.cli import report
+from fixedfleet.cli.common import (
+    IMPOSSIBLE,
+    INTERRUPTED,
+    NOT_FOUND,
+    add_reading,
+    check_target,
+    printable,
+    read_instance,
+)
+from fixedfleet.cli.live import LiveLine
+from fixedfleet.errors import InputError
+from fixedfleet.files import read_plan, write_plan
+from fixedfleet.fleet import assess_fleet
+from fixedfleet.plotting import PICTURES, check_drawable, save_plan_picture
+from fixedfleet.search import SearchName
+from fixedfleet.solve import Objective, Result, solve
+
+if TYPE_CHECKING:
+    from fixedfleet.cli.common import Arguments, Commands
+    from fixedfleet.fleet import FleetVerdict
+    from fixedfleet.instance import Instance
+
+__all__ = ["add_commands"]
+
+_PLANS = (".json", ".sol", ".csv")
+_EXITS = {"feasible": 0, "impossible": IMPOSSIBLE, "undecided": NOT_FOUND}
+
+
+def add_commands(commands: Commands) -> None:
+    """Add the commands of this file."""
+    _add_solve(commands)
+    parser = commands.add_parser("fleet", help="say whether the fleet suffices")
+    add_reading(parser)
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        default=1.0,
+        metavar="SECONDS",
+        help="for the exact search, where quick ones leave it open (default: 1)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.set_defaults(run=_fleet)
+
+
+def _add_solve(commands: Commands) -> None:
+    parser = commands.add_parser("solve", help="plan tours for an instance")
+    add_reading(parser)
+    add = parser.add_argument
+    add("--time-limit", type=float, default=1.0, metavar="SECONDS", help="default: 1")
+    add("--objective", choices=get_args(Objective), default="length")
+    add("--vehicle-cost", type=float, metavar="C", help="of each vehicle used")
+    add("--search", choices=(*get_args(SearchName), "none"), default="auto")
+    add("--start", metavar="PLAN", help="a plan to start from: .sol, .json or .csv")
+    add(
+        "--guarantee",
+        action="store_true",
+        help="where the fleet is too small, plan for the smallest that suffices",
+    )
+    add("--seed", type=int, default=0, help="default: 0")
+    add("--output", metavar="PLAN", help="write the plan: .json, .sol or .csv")
+    add("--plot", metavar="PICTURE", help="draw the plan: .png, .svg or .pdf")
+    add("--json", action="store_true", help="print one JSON document")
+    add("--quiet", action="store_true", help="print errors only, and --json's document")
+    parser.set_defaults(run=_solve)
+
+
+def _fleet(arguments: Arguments) -> int:
+    instance, notes = read_instance(arguments)
+    verdict = assess_fleet(instance, time_limit=arguments.time_limit)
+    _require_carriable(arguments, verdict)
+    if arguments.json:
+        print(report.as_json(report.describe_fleet(instance, verdict, notes)))
+    else:
+        print(
+            *(f"note: {note}" for note in notes), printable_verdict(verdict), sep="\n"
+        )
+    return _EXITS[verdict.status]
+
+
+def _solve(arguments: Arguments) -> int:
+    instance, notes = read_instance(arguments)
+    _check(arguments, instance)
+    result = _search(arguments, instance)
+    _require_carriable(arguments, result.verdict)
+    if result.plan is not None:
+        if arguments.output:
+            write_plan(result.plan, result.instance, arguments.output)
+        if arguments.plot:
+            save_plan_picture(arguments.plot, result.instance, result.plan)
+    elif arguments.output or arguments.plot:
+        notes.append("there is no plan, so no file was written")
+    if arguments.json:
+        print(report.as_json(report.describe_result(result, instance, notes)))
+    elif not arguments.quiet:
+        print(report.report_result(result, instance, notes))
+        for path in filter(None, (arguments.output, arguments.plot)):
+            if result.plan is not None:
+                print(f"written: {path}")
+    return _exit_code(result, instance)
+
+
+def _check(arguments: Arguments, instance: Instance) -> None:
+    """Refuse, before the search, what would be refused after it."""
+    if arguments.objective == "cost-v" and arguments.vehicle_cost is None:
+        raise InputError("--objective cost-v needs --vehicle-cost, a number from 0")
+    if arguments.output:
+        check_target("--output", arguments.output, _PLANS)
+    if arguments.plot:
+        check_target("--plot", arguments.plot, PICTURES)
+        check_drawable(instance)
+
+
+def _search(arguments: Arguments, instance: Instance) -> Result:
+    shown = sys.stderr.isatty() and not arguments.quiet
+    line = LiveLine(sys.stderr, shown, instance.vehicles)
+    vehicle_cost = arguments.vehicle_cost or 0.0
+    start = read_plan(arguments.start) if arguments.start else None
+    try:
+        return solve(
+            instance,
+            arguments.time_limit,
+            seed=arguments.seed,
+            start=start,
+            search=arguments.search,
+            objective=arguments.objective,
+            vehicle_cost=vehicle_cost,
+            guarantee=arguments.guarantee,
+            on_improvement=line.improved,
+            stop=line.tick,
+        )
+    except KeyboardInterrupt:  # outside the searches that return their best plan
+        verdict = assess_fleet(instance, time_limit=0)
+        sound = start if start is not None and start.is_feasible(instance) else None
+        return Result(
+            instance=instance,
+            plan=line.plan or sound or verdict.packing,
+            verdict=verdict,
+            stages=(),
+            objective=arguments.objective,
+            vehicle_cost=vehicle_cost,
+            interrupted=True,
+        )
+    finally:
+        line.clear()
+
+
+def _exit_code(result: Result, asked: Instance) -> int:
+    if result.interrupted:
+        return INTERRUPTED
+    if result.plan is not None and result.plan.is_feasible(asked):
+        return 0
+    return IMPOSSIBLE if result.verdict.status == "impossible" else NOT_FOUND
+
+
+def _require_carriable(arguments: Arguments, verdict: FleetVerdict) -> None:
+    """A customer that no vehicle can serve is an error of the input, not the fleet."""
+    if verdict.upper_bound is None:
+        raise InputError(f"{Path(arguments.file)}: {verdict.reason}; no fleet suffices")
+
+
+def printable_verdict(verdict: FleetVerdict) -> str:
+    """Return the verdict's two lines, names in it made safe for a terminal."""
+    return "\n".join(map(printable, str(verdict).splitlines()))

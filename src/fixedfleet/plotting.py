@@ -1,0 +1,364 @@
+"""Pictures of instances, plans and searches, drawn on given Axes and never shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fixedfleet.errors import InputError, require
+from fixedfleet.files.atomic import replacing
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from fixedfleet.instance import Instance
+    from fixedfleet.plan import Plan
+
+__all__ = [
+    "PICTURES",
+    "check_drawable",
+    "plot_instance",
+    "plot_plan",
+    "plot_trace",
+    "save_plan_picture",
+]
+
+PICTURES = (".png", ".svg", ".pdf")
+
+# Okabe and Ito's colours, which the colour-blind tell apart too, without the yellow
+# that is lost on white; black is the depot's.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6E6E6E")
+# With more tours than colours, the next round of colours has another style and marker.
+_STYLES = (("-", "o"), ("--", "s"), ("-.", "^"), (":", "D"))
+_KM_PER_DEGREE = 111.195
+_MANY = 300  # customers that make a picture crowded
+_MOST_IN_LEGEND = 60
+_ROWS_IN_LEGEND = 30
+
+
+def plot_instance(instance: Instance, ax: Axes | None = None) -> Axes:
+    """
+    Draw depot and customers, each customer as large as its demand.
+
+    Parameters
+    ----------
+    instance
+        The instance. It must have coordinates.
+    ax
+        Where to draw. Default: new Axes of a new figure.
+    """
+    ax = _axes(ax)
+    points = _draw_map(ax, instance)
+    everybody = np.arange(1, instance.num_customers + 1)
+    _draw_customers(ax, instance, points, everybody, _COLOURS[0], "o")
+    total = instance.amount(int(instance.demand_units.sum()))
+    fleet = f"{_count(instance.vehicles, 'vehicle')} of {instance.capacity}"
+    ax.set_title(
+        f"{_title(instance)}{instance.num_customers} customers\ndemand {total}, {fleet}"
+    )
+    _draw_depot(ax, instance, points)
+    _draw_legend(ax)
+    return ax
+
+
+def plot_plan(plan: Plan, instance: Instance, ax: Axes | None = None) -> Axes:
+    """
+    Draw the tours of a plan, with their loads in the legend.
+
+    Parameters
+    ----------
+    plan
+        The plan. It may leave customers out; they are crossed.
+    instance
+        Its instance, which must have coordinates.
+    ax
+        Where to draw. Default: new Axes of a new figure.
+    """
+    highest = max((customer for tour in plan for customer in tour), default=0)
+    if highest > instance.num_customers:
+        raise InputError(
+            f"the plan serves customer {highest}, there are {instance.num_customers}"
+        )
+    ax = _axes(ax)
+    points = _draw_map(ax, instance)
+    _draw_depot(ax, instance, points)
+    labels = _tour_labels(plan, instance)
+    for index, tour in enumerate(plan):
+        colour = _COLOURS[index % len(_COLOURS)]
+        style, marker = _STYLES[index // len(_COLOURS) % len(_STYLES)]
+        stops = np.array(tour)
+        _draw_tour(ax, points, stops, colour, style)
+        _draw_customers(ax, instance, points, stops, colour, marker)
+        shown = labels[index] if index < _MOST_IN_LEGEND else "_"
+        ax.plot([], [], color=colour, linestyle=style, marker=marker, label=shown)
+    if unserved := plan.unserved(instance):
+        x, y = points[unserved].T
+        label = f"not served: {len(unserved)}"
+        ax.scatter(x, y, marker="x", s=60, color="black", zorder=5, label=label)
+    _number_tours(ax, plan, points)
+    ax.set_title(
+        f"{_title(instance)}{plan.vehicles} of "
+        f"{_count(instance.vehicles, 'vehicle')}\n"
+        f"{_count(instance.num_customers, 'customer')}, length "
+        f"{_figures(plan.length(instance), 5)}{_unit(instance)}"
+    )
+    _draw_legend(ax, plan.vehicles)
+    return ax
+
+
+def plot_trace(trace: Sequence[tuple[float, float]], ax: Axes | None = None) -> Axes:
+    """
+    Draw how the best cost fell over time.
+
+    Parameters
+    ----------
+    trace
+        Improvements as (seconds, cost), as in ``Result.trace``.
+    ax
+        Where to draw. Default: new Axes of a new figure.
+    """
+    if not len(trace):
+        raise InputError("the trace is empty: the search found no plan, or did not run")
+    ax = _axes(ax)
+    seconds, costs = np.asarray(trace, dtype=float).T
+    ax.step(seconds, costs, where="post", color=_COLOURS[0], linewidth=1.5)
+    ax.plot(seconds, costs, "o", color=_COLOURS[0], markersize=4)
+    last = (seconds[-1], costs[-1])
+    ax.annotate(
+        f"{costs[-1]:.6g}", last, (-8, 6), textcoords="offset points", ha="right"
+    )
+    ax.set_xlabel("seconds")
+    ax.set_ylabel("best cost")
+    ax.grid(alpha=0.3)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def check_drawable(instance: Instance) -> None:
+    """Raise now what drawing this instance would raise later."""
+    require("matplotlib", "plot", "drawing")
+    _ = instance.coordinates
+
+
+def save_plan_picture(
+    path: str | os.PathLike[str], instance: Instance, plan: Plan | None = None
+) -> None:
+    """
+    Draw a plan, or the instance alone, into a file, whole or not at all.
+
+    Parameters
+    ----------
+    path
+        A file .png, .svg or .pdf.
+    instance
+        The instance.
+    plan
+        Its plan.
+    """
+    extension = Path(path).suffix.lower()
+    if extension not in PICTURES:
+        raise InputError(f"{path} is no picture {', '.join(PICTURES)}")
+    # A figure of its own, so that the user's figures and backend are left alone.
+    figure = require("matplotlib.figure", "plot", "drawing").Figure(figsize=(11, 7.5))
+    ax = figure.subplots()
+    if plan is None:
+        plot_instance(instance, ax)
+    else:
+        plot_plan(plan, instance, ax)
+    ax.set_adjustable("box")  # no empty sides: the picture takes the map's shape
+    with replacing(path) as file:
+        figure.savefig(
+            file, format=extension[1:], dpi=150, bbox_inches="tight", pad_inches=0.15
+        )
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    pyplot = require("matplotlib.pyplot", "plot", "drawing")
+    made: Axes = pyplot.subplots(figsize=(11, 7.5), layout="constrained")[1]
+    return made
+
+
+def _draw_map(ax: Axes, instance: Instance) -> NDArray[np.float64]:
+    """Set up the Axes and return where locations lie on them, shape (N + 1, 2)."""
+    points = instance.coordinates
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.margins(0.04)
+    for spine in ax.spines.values():
+        spine.set_color("#CCCCCC")
+    if instance.metric not in ("great_circle", "geo"):
+        ax.set_aspect("equal", adjustable="datalim")
+        return points
+    if instance.metric == "geo":  # TSPLIB's degrees and minutes
+        whole = np.trunc(points)
+        points = whole + (points - whole) / 0.6
+    points = points[:, ::-1].copy()  # longitude to the right, latitude up
+    if np.ptp(points[:, 0]) > 180:  # across the date line
+        points[:, 0] %= 360
+    shrink = max(0.05, float(np.cos(np.radians(points[:, 1].mean()))))
+    ax.set_aspect(1 / shrink, adjustable="datalim")
+    _draw_scale(ax, points, _KM_PER_DEGREE * shrink)
+    return points
+
+
+def _draw_scale(ax: Axes, points: NDArray[np.float64], km_per_degree: float) -> None:
+    """Draw a bar of about a sixth of the width, a round number of kilometres long."""
+    width = float(np.ptp(points[:, 0])) * km_per_degree
+    if width <= 0:
+        return
+    power = 10.0 ** np.floor(np.log10(width / 6))
+    km = max(step * power for step in (1, 2, 5) if step * power <= width / 6)
+    anchored = require("mpl_toolkits.axes_grid1.anchored_artists", "plot", "drawing")
+    bar = anchored.AnchoredSizeBar(
+        ax.transData,
+        km / km_per_degree,
+        f"{km:g} km",
+        "lower left",
+        pad=0.8,
+        sep=4,
+        frameon=False,
+    )
+    ax.add_artist(bar)
+
+
+def _draw_customers(
+    ax: Axes,
+    instance: Instance,
+    points: NDArray[np.float64],
+    customers: NDArray[Any],
+    colour: str,
+    marker: str,
+) -> None:
+    units = instance.demand_units
+    share = units[customers] / max(1, int(units.max()))
+    # Areas that stay apart with many customers.
+    largest = float(np.clip(15_000 / instance.num_customers, 12, 150))
+    sizes = largest * (0.12 + 0.88 * share)
+    x, y = points[customers].T
+    ax.scatter(
+        x,
+        y,
+        s=sizes,
+        color=colour,
+        marker=marker,
+        edgecolors="white",
+        linewidths=0.6 if instance.num_customers <= _MANY else 0.2,
+        zorder=3,
+    )
+
+
+def _draw_tour(
+    ax: Axes,
+    points: NDArray[np.float64],
+    stops: NDArray[Any],
+    colour: str,
+    style: str,
+) -> None:
+    width = 1.8 if len(points) <= _MANY else 1.0
+    ax.plot(*points[stops].T, color=colour, linestyle=style, linewidth=width, zorder=2)
+    # The ways from and to the depot all meet there: paler, so that it stays clear.
+    for end in (stops[0], stops[-1]):
+        way = points[[0, end]].T
+        ax.plot(
+            *way,
+            color=colour,
+            linestyle=style,
+            linewidth=width / 2,
+            alpha=0.55,
+            zorder=1,
+        )
+
+
+def _draw_depot(ax: Axes, instance: Instance, points: NDArray[np.float64]) -> None:
+    name = _plain(instance.depot_name)
+    ax.scatter(
+        points[0, 0],
+        points[0, 1],
+        marker="s",
+        s=170 if instance.num_customers <= _MANY else 90,
+        color="black",
+        edgecolors="white",
+        linewidths=1.5,
+        zorder=6,
+        label="depot" if name == "depot" else f"depot: {name}",
+    )
+
+
+def _number_tours(ax: Axes, plan: Plan, points: NDArray[np.float64]) -> None:
+    """Write each tour's number beside its farthest stop, for those who see no hue."""
+    for index, tour in enumerate(plan):
+        stops = points[list(tour)]
+        outward = stops - points[0]
+        far = int(np.argmax(np.hypot(*outward.T)))
+        norm = float(np.hypot(*outward[far])) or 1.0
+        colour = _COLOURS[index % len(_COLOURS)]
+        ax.annotate(
+            str(index + 1),
+            stops[far],
+            tuple(12 * outward[far] / norm),
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            fontsize=8 if plan.vehicles <= _ROWS_IN_LEGEND else 6,
+            fontweight="bold",
+            color="white",
+            bbox={"boxstyle": "round,pad=0.25", "facecolor": colour, "linewidth": 0},
+            zorder=7,
+        )
+
+
+def _tour_labels(plan: Plan, instance: Instance) -> list[str]:
+    columns = zip(plan, plan.loads(instance), plan.tour_lengths(instance), strict=True)
+    return [
+        f"tour {number}: {load} of {instance.capacity}, "
+        f"{_count(len(tour), 'stop')}, "
+        f"{_figures(length, 3)}{_unit(instance)}"
+        for number, (tour, load, length) in enumerate(columns, 1)
+    ]
+
+
+def _draw_legend(ax: Axes, tours: int = 0) -> None:
+    handles, labels = ax.get_legend_handles_labels()
+    more = tours - _MOST_IN_LEGEND
+    ax.legend(
+        handles,
+        labels,
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.0),
+        borderaxespad=0,
+        frameon=False,
+        ncols=1 if len(labels) <= _ROWS_IN_LEGEND else 2,
+        fontsize=9 if len(labels) <= _ROWS_IN_LEGEND else 7,
+        title=f"… and {more} more tours" if more > 0 else None,
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _figures(value: float, digits: int) -> str:
+    """Write a length with so many digits at least, and never as a power of ten."""
+    before = int(np.floor(np.log10(value))) + 1 if value > 0 else digits
+    return f"{value:.{min(6, max(0, digits - before))}f}"
+
+
+def _title(instance: Instance) -> str:
+    return f"{_plain(instance.name)}: " if instance.name else ""
+
+
+def _plain(text: str) -> str:
+    """Return a name on one line in which a dollar sign begins no formula."""
+    return " ".join(text.split()).replace("$", r"\$")
+
+
+def _unit(instance: Instance) -> str:
+    return " km" if instance.metric in ("great_circle", "geo") else ""
