@@ -61,9 +61,9 @@ def recipe_for(customers: int, time_limit: float) -> Recipe:
     # Local searches of one plan that fit into the time, roughly.
     plans = time_limit / (3.5e-8 * customers**2)
     population = 3 if plans < 150 else 4 if plans < 600 else 6 if plans < 1500 else 12
-    if plans < 40 or (customers > 120 and plans < 1000):
+    if plans < 40 or (customers > 120 and plans < 500):
         return Recipe(ruin_share=1.0, population=population)
-    share = 0.0 if customers <= 120 else 0.8
+    share = 0.0 if customers <= 120 else 0.5 if customers <= 150 else 0.8
     return Recipe(ruin_share=share, population=population)
 
 
