@@ -1,0 +1,125 @@
+"""
+Seconds an epoch, share of the assignment, memory and FLOP/s of each preset.
+
+    python benchmarks/train_speed.py --labels FOLDER [--presets paper20 best20 …]
+
+FOLDER holds vrp20…npz, vrp50…npz and vrp100…npz. Times are of whole steps, data,
+assignment and update included, after compilation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch.nn.functional import pad
+from torch.utils.flop_counter import FlopCounterMode
+
+from fixedfleet.model import Network
+from fixedfleet.training import Dataset, Preset, get_preset, list_presets, load_dataset
+from fixedfleet.training.assignment import assign
+from fixedfleet.training.step import Stepper
+
+PEAK = 790e12  # bf16 FLOP/s of an H200 as measured on large matrices
+EPOCH = 100_000
+
+
+def measure(preset: Preset, data: Dataset, seconds: float) -> dict[str, object]:
+    """Time steps of a preset on a dataset."""
+    device = data.coordinates.device
+    torch.manual_seed(0)
+    network = Network(preset.model).to(device)
+    size = preset.training.batch_size
+    flops = _flops(network, data, size)
+    begin = time.perf_counter()
+    stepper = Stepper(network, data, preset.loss, preset.training)
+    stepper.prepare()
+    compiled = time.perf_counter() - begin
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    step = _time(
+        lambda: stepper.step(_rows(data, size), _codes(data, size), 1e-5), seconds
+    )
+    cost = torch.rand(size, data.vehicles, data.vehicles, device=device)
+    alone = _time(lambda: assign(cost), seconds / 5)
+    peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else 0
+    return {
+        "preset": preset.name,
+        "M": data.vehicles,
+        "batch": size,
+        "epoch_s": round(step * EPOCH / size, 3),
+        "step_ms": round(1e3 * step, 3),
+        "assignment_ms": round(1e3 * alone, 3),
+        "assignment_share": round(alone / step, 4),
+        "tflops": round(flops / step / 1e12, 1),
+        "share_of_peak": round(flops / step / PEAK, 4),
+        "peak_GiB": round(peak / 2**30, 2),
+        "compile_s": round(compiled, 1),
+        "loss": float(stepper.sums[0] / max(1, int(stepper.step_number))),
+    }
+
+
+def _rows(data: Dataset, size: int) -> torch.Tensor:
+    return torch.randint(len(data), (size,), device=data.coordinates.device)
+
+
+def _codes(data: Dataset, size: int) -> torch.Tensor:
+    return torch.randint(8, (size,), device=data.coordinates.device)
+
+
+def _flops(network: Network, data: Dataset, size: int) -> float:
+    """FLOP of a step's matrix products: three times the forward pass's."""
+    few = min(size, 8)
+    counter = FlopCounterMode(display=False)
+    with counter, torch.no_grad():
+        network(data.batch(torch.arange(few, device=data.coordinates.device)).features)
+    return 3 * counter.get_total_flops() * size / few
+
+
+def _time(action, seconds: float) -> float:  # type: ignore[no-untyped-def]
+    """Mean time of an action, the device awaited at both ends."""
+
+    def wait() -> float:
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        return time.perf_counter()
+
+    for _ in range(3):
+        action()
+    begin, count = wait(), 0
+    while time.perf_counter() - begin < seconds or count < 3:
+        for _ in range(10):
+            action()
+        count += 10
+        wait()
+    return (wait() - begin) / count
+
+
+def main() -> None:
+    """Measure and print a JSON line a preset."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--labels", type=Path, required=True)
+    parser.add_argument("--presets", nargs="+", default=list(list_presets()))
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--limit", type=int, default=20_000)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--fleet", type=int, help="more vehicles, such as 50")
+    options = parser.parse_args()
+    for name in options.presets:
+        preset = get_preset(name)
+        (path,) = options.labels.glob(f"vrp{preset.customers}_*.npz")
+        data = load_dataset(path, options.device, limit=options.limit)
+        if options.fleet:
+            more = options.fleet - data.vehicles
+            data = replace(
+                data, routes=pad(data.routes, (0, more)), vehicles=options.fleet
+            )
+        print(json.dumps(measure(preset, data, options.seconds)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,291 @@
+"""The edge–vehicle decoder: scores of edges, never a tensor of M·N'²·d in memory."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["Decoder", "triple_score"]
+
+_CHUNK = 2**23  # elements of the largest temporary tensor outside a fused kernel
+_compiled: dict[Callable[..., Tensor], Callable[..., Tensor]] = {}
+
+
+def _edges(a: Tensor, b: Tensor, c: Tensor, d: Tensor, w: Tensor) -> Tensor:
+    """a_i + b_j + c_k + d_ij · w before the ReLU, shape (B, M, N', N', D), float32."""
+    nodes = a.float()[:, None, :, None] + b.float()[:, None, None, :]
+    edge = d.float()[:, None, :, :, None] * w.float()
+    return nodes + c.float()[:, :, None, None] + edge
+
+
+def _forward(
+    a: Tensor, b: Tensor, c: Tensor, v: Tensor, d: Tensor, w: Tensor
+) -> Tensor:
+    return (_edges(a, b, c, d, w).relu() * v.float()[:, :, None, None]).sum(4)
+
+
+# The backward terms are functions of their own on purpose. Compiled together, the
+# tensor they share, M·N'²·D, would be kept; compiled apart, each makes it again
+# inside its own kernel, which is far cheaper than a trip to memory.
+
+
+def _passed(g: Tensor, *rest: Tensor) -> Tensor:
+    a, b, c, v, d, w = rest
+    slope = g.float()[..., None] * v.float()[:, :, None, None]
+    return torch.where(_edges(a, b, c, d, w) > 0, slope, torch.zeros_like(slope))
+
+
+def _grad_a(g: Tensor, *rest: Tensor) -> Tensor:
+    return _passed(g, *rest).sum((1, 3))  # (B, N', D)
+
+
+def _grad_b(g: Tensor, *rest: Tensor) -> Tensor:
+    return _passed(g, *rest).sum((1, 2))  # (B, N', D)
+
+
+def _grad_c(g: Tensor, *rest: Tensor) -> Tensor:
+    return _passed(g, *rest).sum((2, 3))  # (B, M, D)
+
+
+def _grad_v(g: Tensor, *rest: Tensor) -> Tensor:
+    a, b, c, _, d, w = rest
+    return (g.float()[..., None] * _edges(a, b, c, d, w).relu()).sum((2, 3))
+
+
+def _grad_w(g: Tensor, *rest: Tensor) -> Tensor:
+    d = rest[4].float()[:, None, :, :, None]
+    return (_passed(g, *rest) * d).sum((1, 2, 3))  # (B, D); over B by the caller
+
+
+def _fuse(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    if function not in _compiled:
+        _compiled[function] = cast(
+            "Callable[..., Tensor]", torch.compile(function, dynamic=False)
+        )
+    return _compiled[function]
+
+
+def _chunks(a: Tensor, c: Tensor) -> Iterator[tuple[slice, slice, slice]]:
+    """Slices of instances, vehicles and rows i that keep temporaries small."""
+    size, n, width = a.shape
+    rows = max(1, min(n, _CHUNK // (n * width)))
+    several = max(1, _CHUNK // (n * rows * width))
+    for vehicle in range(c.shape[1]):
+        for start in range(0, size, several):
+            for row in range(0, n, rows):
+                yield (
+                    slice(start, start + several),
+                    slice(vehicle, vehicle + 1),
+                    slice(row, row + rows),
+                )
+
+
+class _TripleScore(torch.autograd.Function):
+    """Σ_c ReLU(a_ic + b_jc + c_kc + d_ij w_c) · v_kc, keeping the small inputs only."""
+
+    @staticmethod
+    def forward(ctx: Any, fused: bool, *inputs: Tensor) -> Tensor:
+        ctx.fused = fused
+        ctx.save_for_backward(*inputs)
+        if fused:
+            return _fuse(_forward)(*inputs)
+        a, b, c, v, d, w = inputs
+        size, n, _ = a.shape
+        scores = a.new_empty((size, c.shape[1], n, n), dtype=torch.float32)
+        for s, k, i in _chunks(a, c):
+            scores[s, k, i] = _forward(a[s, i], b[s], c[s, k], v[s, k], d[s, i], w)
+        return scores
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        g = grads[0].contiguous()
+        inputs = ctx.saved_tensors
+        wants_w = ctx.needs_input_grad[6]
+        results: list[Tensor | None]
+        if ctx.fused:
+            terms = (_grad_a, _grad_b, _grad_c, _grad_v)
+            results = [_fuse(term)(g, *inputs) for term in terms]
+            results.append(None)
+            results.append(_fuse(_grad_w)(g, *inputs).sum(0) if wants_w else None)
+        else:
+            results = _backward_in_chunks(g, inputs, wants_w)
+        return None, *(
+            None if grad is None else grad.to(x.dtype)
+            for grad, x in zip(results, inputs, strict=True)
+        )
+
+
+def _backward_in_chunks(
+    g: Tensor, inputs: tuple[Tensor, ...], wants_w: bool
+) -> list[Tensor | None]:
+    a, b, c, v, d, w = inputs
+    ga, gb, gc, gv, gw = (
+        torch.zeros_like(x, dtype=torch.float32) for x in (a, b, c, v, w)
+    )
+    for s, k, i in _chunks(a, c):
+        slope = g[s, k, i].float()[..., None]
+        before = _edges(a[s, i], b[s], c[s, k], d[s, i], w)
+        gv[s, k] += (slope * before.relu()).sum((2, 3))
+        passed = slope * v[s, k].float()[:, :, None, None] * (before > 0)
+        ga[s, i] += passed.sum((1, 3))
+        gb[s] += passed.sum((1, 2))
+        gc[s, k] += passed.sum((2, 3))
+        if wants_w:
+            gw += (passed * d[s, None, i, :, None].float()).sum((0, 1, 2, 3))
+    return [ga, gb, gc, gv, None, gw if wants_w else None]
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def triple_score(
+    a: Tensor,
+    b: Tensor,
+    c: Tensor,
+    v: Tensor,
+    distances: Tensor,
+    weight: Tensor,
+    *,
+    fused: bool = False,
+) -> Tensor:
+    """
+    Σ_c ReLU(a_ic + b_jc + c_kc + d_ij w_c) · v_kc for all k, i, j, in float32.
+
+    Parameters
+    ----------
+    a, b
+        Projections of the locations as start and as end, shape (B, N', D).
+    c, v
+        Projections of the vehicles, inside and outside the ReLU, shape (B, M, D).
+    distances
+        d_ij / mean d, shape (B, N', N').
+    weight
+        What a distance adds to each channel, shape (D,).
+    fused
+        Whether to run in compiled kernels, which keep the sum's terms in registers;
+        otherwise in chunks.
+
+    Returns
+    -------
+    Tensor
+        Shape (B, M, N', N').
+    """
+    inputs = (a, b, c, v, distances, weight)
+    return cast("Tensor", _TripleScore.apply(fused, *inputs))  # type: ignore[no-untyped-call]
+
+
+class Decoder(nn.Module):
+    """
+    Scores of all edges for all vehicles, ReLU(W_o [E_i; E_j; V_k] + b_o) · V_k / √d.
+
+    W_o is split into its three parts, applied to locations and vehicles before they
+    meet.
+
+    Parameters
+    ----------
+    width
+        Channels of an embedding, d.
+    inner
+        Channels of the edge–vehicle representation. Where it is not d, the vehicle
+        outside the ReLU is projected to it.
+    edge_features
+        Whether distances and sums of demands enter beside the embeddings.
+    edge_heads
+        Heads of a score of the edge alone, whatever the vehicle; 0 for none.
+    membership
+        Whether a score of vehicle and customer alone is added to the customer's
+        edges.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        inner: int,
+        *,
+        edge_features: bool,
+        edge_heads: int,
+        membership: bool,
+    ) -> None:
+        super().__init__()
+        self.start = nn.Linear(width, inner)  # carries the bias b_o of all three
+        self.end = nn.Linear(width, inner, bias=False)
+        self.vehicle = nn.Linear(width, inner, bias=False)
+        self.value = nn.Identity() if inner == width else nn.Linear(width, inner)
+        self.edge_features = edge_features
+        if edge_features:
+            self.distance = nn.Parameter(torch.zeros(inner))
+            self.demand = nn.Parameter(torch.zeros(inner))
+        self.edge_score = EdgeScore(width, edge_heads) if edge_heads else None
+        self.member_node = nn.Linear(width, width) if membership else None
+        self.member_vehicle = nn.Linear(width, width) if membership else None
+        self.fused = False
+
+    def forward(
+        self, nodes: Tensor, vehicles: Tensor, distances: Tensor, demands: Tensor
+    ) -> Tensor:
+        """
+        Return the scores, shape (B, M, N', N'), in float32.
+
+        Parameters
+        ----------
+        nodes, vehicles
+            Embeddings, shapes (B, N', d) and (B, M, d).
+        distances
+            d_ij / mean d, shape (B, N', N').
+        demands
+            q_i as shares of the capacity, shape (B, N').
+        """
+        a, b, c = self.start(nodes), self.end(nodes), self.vehicle(vehicles)
+        v = self.value(vehicles)
+        weight = a.new_zeros(a.shape[2])
+        if self.edge_features:
+            weight = self.distance
+            # A sum of demands splits as W_o does: each end brings its own.
+            a = a + (demands[..., None] * self.demand).to(a.dtype)
+            b = b + (demands[..., None] * self.demand).to(b.dtype)
+        scores: Tensor = triple_score(a, b, c, v, distances, weight, fused=self.fused)
+        scores = scores / math.sqrt(a.shape[2])
+        if self.edge_score is not None:
+            scores = scores + self.edge_score(nodes, distances)[:, None]
+        if self.member_node is not None and self.member_vehicle is not None:
+            member = self.member_vehicle(vehicles) @ self.member_node(nodes).mT
+            member = member.float() / math.sqrt(nodes.shape[2])  # (B, M, N')
+            # The edge i → j is vehicle k's if both its ends are.
+            scores = scores + member[..., None] + member[:, :, None, :]
+        return scores
+
+
+class EdgeScore(nn.Module):
+    """
+    A score of each edge from its ends and its length, whatever the vehicle.
+
+    Parameters
+    ----------
+    width
+        Channels of an embedding, d.
+    heads
+        Dot products of the two ends that are mixed with the length.
+    """
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.start = nn.Linear(width, width)
+        self.end = nn.Linear(width, width)
+        self.mix = nn.Sequential(
+            nn.Linear(heads + 2, 2 * heads), nn.GELU(), nn.Linear(2 * heads, 1)
+        )
+
+    def forward(self, nodes: Tensor, distances: Tensor) -> Tensor:
+        """Return the scores of the edges, shape (B, N', N'), in float32."""
+        b, n, d = nodes.shape
+        start = self.start(nodes).view(b, n, self.heads, -1).transpose(1, 2)
+        end = self.end(nodes).view(b, n, self.heads, -1).transpose(1, 2)
+        dots = start @ end.mT / math.sqrt(d // self.heads)  # (B, heads, N', N')
+        lengths = torch.stack((distances, torch.exp(-4 * distances)), dim=-1)
+        pairs = torch.cat((dots.permute(0, 2, 3, 1), lengths.to(dots.dtype)), dim=3)
+        return cast("Tensor", self.mix(pairs)).float()[..., 0]

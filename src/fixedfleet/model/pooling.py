@@ -1,0 +1,343 @@
+"""Contexts from the other elements: leave-one-out max pooling, attention pooling."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["AttentionLayer", "MaxPoolingLayer", "Priming", "leave_one_out_max"]
+
+_CHUNK = 2**24  # elements of the largest temporary tensor outside a fused kernel
+_fused_winners: Callable[..., Tensor] | None = None
+
+
+class Priming(nn.Module):
+    """
+    Weights of the messages between locations, one for each channel.
+
+    w_ij = γ_d · exp(−τ_d · d_ij / mean d) + γ_q · τ_q · (q_i + q_j) + β
+
+    Parameters
+    ----------
+    width
+        The number of channels, d.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.gain_distance = nn.Parameter(torch.ones(width))
+        self.rate_distance = nn.Parameter(torch.linspace(0.25, 4.0, width))
+        self.gain_demand = nn.Parameter(torch.full((width,), 0.1))
+        self.rate_demand = nn.Parameter(torch.ones(width))
+        self.offset = nn.Parameter(torch.zeros(width))
+
+    def forward(self, distances: Tensor, demands: Tensor) -> Tensor:
+        """
+        Return the weights of pairs.
+
+        Parameters
+        ----------
+        distances
+            d_ij / mean d, broadcastable to (…, d).
+        demands
+            q_i + q_j as shares of the capacity, broadcastable to (…, d).
+        """
+        return _weights(distances, demands, *self.values())
+
+    def values(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """γ_d, τ_d, γ_q · τ_q and β, each of shape (d,)."""
+        demand = self.gain_demand * self.rate_demand
+        return self.gain_distance, self.rate_distance, demand, self.offset
+
+
+def _weights(
+    distances: Tensor,
+    demands: Tensor,
+    gain: Tensor,
+    rate: Tensor,
+    demand: Tensor,
+    offset: Tensor,
+) -> Tensor:
+    return gain * torch.exp(-rate * distances) + demand * demands + offset
+
+
+def _winners(
+    messages: Tensor,
+    distances: Tensor,
+    demands: Tensor,
+    allowed: Tensor,
+    gain: Tensor,
+    rate: Tensor,
+    demand: Tensor,
+    offset: Tensor,
+) -> Tensor:
+    """Which j has the largest h_j ⊙ w_ij in each channel of i, shape (B, I, d)."""
+    weights = _weights(
+        distances[..., None], demands[..., None], gain, rate, demand, offset
+    )  # (B, I, J, d): inside a fused kernel it never reaches memory
+    weighted = messages[:, None] * weights
+    return weighted.masked_fill(~allowed[..., None], -math.inf).argmax(2)
+
+
+def _winners_in_chunks(messages: Tensor, distances: Tensor, *rest: Tensor) -> Tensor:
+    """Do as :func:`_winners` does, a few rows i at a time."""
+    demands, allowed, *values = rest
+    size = messages.numel()
+    rows = max(1, _CHUNK // max(1, size))
+    return torch.cat(
+        [
+            _winners(
+                messages,
+                distances[:, start : start + rows],
+                demands[:, start : start + rows],
+                allowed[:, start : start + rows],
+                *values,
+            )
+            for start in range(0, distances.shape[1], rows)
+        ],
+        dim=1,
+    )
+
+
+def _find_winners(fused: bool) -> Callable[..., Tensor]:
+    global _fused_winners
+    if not fused:
+        return _winners_in_chunks
+    if _fused_winners is None:
+        _fused_winners = cast(
+            "Callable[..., Tensor]", torch.compile(_winners, dynamic=False)
+        )
+    return _fused_winners
+
+
+def leave_one_out_max(
+    messages: Tensor,
+    distances: Tensor,
+    demands: Tensor,
+    allowed: Tensor,
+    priming: Priming,
+    *,
+    fused: bool = False,
+) -> Tensor:
+    """
+    Pool max_j h_j ⊙ w_ij over the allowed j, for each channel apart.
+
+    Only the winning j of a channel has a gradient, so the winners are found first,
+    without one, and the weights are made again for them alone: no tensor of shape
+    (B, I, J, d) is kept.
+
+    Parameters
+    ----------
+    messages
+        h_j, shape (B, J, d).
+    distances
+        d_ij / mean d, shape (B, I, J).
+    demands
+        q_i + q_j, shape (B, I, J).
+    allowed
+        Which j each i listens to, shape (B, I, J); an i without any gets zeros.
+    priming
+        The weights' parameters.
+    fused
+        Whether to find the winners in one compiled kernel.
+    """
+    with torch.no_grad():
+        winners = _find_winners(fused)(
+            messages, distances, demands, allowed, *priming.values()
+        )  # (B, I, d)
+    weights = priming(distances.gather(2, winners), demands.gather(2, winners))
+    pooled = messages.gather(1, winners) * weights
+    return torch.where(allowed.any(2, keepdim=True), pooled, torch.zeros_like(pooled))
+
+
+def _others_max(messages: Tensor, real: Tensor) -> Tensor:
+    """Unweighted leave-one-out maximum inside a group, shape (B, K, d)."""
+    masked = messages.masked_fill(~real[..., None], -math.inf)
+    if messages.shape[1] < 2:
+        return torch.zeros_like(messages)
+    best, where = masked.topk(2, dim=1)  # (B, 2, d)
+    own = torch.arange(messages.shape[1], device=messages.device).view(1, -1, 1)
+    pooled = torch.where(where[:, :1] == own, best[:, 1:], best[:, :1])
+    return torch.where(torch.isfinite(pooled), pooled, torch.zeros_like(pooled))
+
+
+class MaxPoolingLayer(nn.Module):
+    """
+    The paper's layer: contexts of the three groups by max pooling, then f_g.
+
+    Parameters
+    ----------
+    width
+        Channels of an embedding, d.
+    hidden
+        Hidden width of f_g.
+    shared
+        Whether depot, customers and vehicles share f, or have one each.
+    """
+
+    def __init__(self, width: int, hidden: int, *, shared: bool) -> None:
+        super().__init__()
+        self.priming = Priming(width)
+        self.feed = nn.ModuleList(
+            nn.Sequential(
+                nn.Linear(4 * width, hidden), nn.ReLU(), nn.Linear(hidden, width)
+            )
+            for _ in range(1 if shared else 3)
+        )
+        self.norm = nn.LayerNorm(width)
+        self.fused = False
+
+    def forward(
+        self,
+        nodes: Tensor,
+        vehicles: Tensor,
+        distances: Tensor,
+        demands: Tensor,
+        real_nodes: Tensor,
+        real_vehicles: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """
+        Return the next embeddings of depot and customers, and of the vehicles.
+
+        Parameters
+        ----------
+        nodes, vehicles
+            Embeddings, shapes (B, N', d) and (B, M, d).
+        distances, demands
+            d_ij / mean d and q_i + q_j, shape (B, N', N').
+        real_nodes, real_vehicles
+            What is no padding, shapes (B, N') and (B, M).
+        """
+        contexts = self.contexts(
+            nodes, vehicles, distances, demands, real_nodes, real_vehicles
+        )
+        n = nodes.shape[1]
+        joined = torch.cat((nodes, vehicles), dim=1)  # (B, N' + M, d)
+        inputs = torch.cat((joined, *contexts), dim=2)  # (B, N' + M, 4d)
+        if len(self.feed) == 1:
+            step = self.feed[0](inputs)
+        else:
+            groups = (inputs[:, :1], inputs[:, 1:n], inputs[:, n:])
+            step = torch.cat(
+                [feed(x) for feed, x in zip(self.feed, groups, strict=True)], dim=1
+            )
+        joined = self.norm(joined + step)
+        return joined[:, :n], joined[:, n:]
+
+    def contexts(
+        self,
+        nodes: Tensor,
+        vehicles: Tensor,
+        distances: Tensor,
+        demands: Tensor,
+        real_nodes: Tensor,
+        real_vehicles: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Contexts c_dep, c_cus, c_veh of all elements, each (B, N' + M, d)."""
+        n, m = nodes.shape[1], vehicles.shape[1]
+        depot = nodes[:, :1]
+        weights = self.priming(distances[:, 1:, :1], demands[:, 1:, :1])
+        c_dep = torch.cat(
+            (torch.zeros_like(depot), depot * weights, depot.expand(-1, m, -1)), dim=1
+        )
+
+        own = torch.eye(n, dtype=torch.bool, device=nodes.device)[:, 1:]
+        allowed = real_nodes[:, None, 1:] & ~own  # (B, N', N)
+        pooled = leave_one_out_max(
+            nodes[:, 1:],
+            distances[:, :, 1:],
+            demands[:, :, 1:],
+            allowed,
+            self.priming,
+            fused=self.fused,
+        )
+        customers = nodes[:, 1:].masked_fill(~real_nodes[:, 1:, None], -math.inf)
+        c_cus = torch.cat(
+            (pooled, customers.amax(1, keepdim=True).expand(-1, m, -1)), dim=1
+        )
+
+        fleet = vehicles.masked_fill(~real_vehicles[..., None], -math.inf)
+        c_veh = torch.cat(
+            (
+                fleet.amax(1, keepdim=True).expand(-1, n, -1),
+                _others_max(vehicles, real_vehicles),
+            ),
+            dim=1,
+        )
+        return c_dep, c_cus, c_veh
+
+
+class AttentionLayer(nn.Module):
+    """
+    Attention pooling over the other elements of all groups, then a feed-forward step.
+
+    The priming weights become a bias of each head on the scores. An element's own key
+    is masked: what it knows of itself comes through the residual only.
+
+    Parameters
+    ----------
+    width
+        Channels of an embedding, d.
+    hidden
+        Hidden width of the feed-forward step.
+    heads
+        The number of attention heads.
+    pair_width
+        Channels of the pair features that become the bias.
+    """
+
+    def __init__(self, width: int, hidden: int, heads: int, pair_width: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm_attention = nn.LayerNorm(width)
+        self.project = nn.Linear(width, 3 * width)
+        self.bias = nn.Linear(pair_width, heads, bias=False)  # softmax drops a constant
+        self.groups = nn.Parameter(torch.zeros(heads, 3, 3))
+        self.out = nn.Linear(width, width)
+        self.norm_feed = nn.LayerNorm(width)
+        self.feed = nn.Sequential(
+            nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width)
+        )
+
+    def forward(
+        self, tokens: Tensor, pairs: Tensor, mask: Tensor, group: Tensor
+    ) -> Tensor:
+        """
+        Return the next embeddings.
+
+        Parameters
+        ----------
+        tokens
+            Embeddings of depot, customers and vehicles, shape (B, T, d).
+        pairs
+            Features of the pairs, shape (B, T, T, P).
+        mask
+            0 where i may listen to j and a large negative number elsewhere, shape
+            (B, 1, T, T).
+        group
+            0, 1 or 2 for depot, customer or vehicle, shape (T,).
+        """
+        tokens = tokens + self.context(tokens, pairs, mask, group)
+        return tokens + cast("Tensor", self.feed(self.norm_feed(tokens)))
+
+    def context(
+        self, tokens: Tensor, pairs: Tensor, mask: Tensor, group: Tensor
+    ) -> Tensor:
+        """Pool the others' values into each element's context, shape (B, T, d)."""
+        b, t, d = tokens.shape
+        projected = self.project(self.norm_attention(tokens))
+        split = projected.view(b, t, 3, self.heads, d // self.heads)
+        query, key, value = split.permute(2, 0, 3, 1, 4)  # each (B, H, T, d/H)
+        scores = query @ key.transpose(2, 3) / math.sqrt(d // self.heads)
+        between = self.groups[:, group][:, :, group]  # (H, T, T)
+        bias = self.bias(pairs).permute(0, 3, 1, 2) + between + mask  # (B, H, T, T)
+        attention = F.softmax(scores + bias, dim=-1).to(value.dtype)
+        pooled = (attention @ value).transpose(1, 2).reshape(b, t, d)
+        return cast("Tensor", self.out(pooled))

@@ -1,0 +1,24 @@
+"""Training: labels, loss, steps, checkpoints."""
+
+from fixedfleet.training.dataset import Dataset, load_dataset, make_dataset
+from fixedfleet.training.loss import LossConfig, plan_loss
+from fixedfleet.training.presets import Preset, TrainConfig, get_preset, list_presets
+from fixedfleet.training.trainer import NonFiniteLossError, TrainResult, train
+from fixedfleet.training.validation import Validation, validate
+
+__all__ = [
+    "Dataset",
+    "LossConfig",
+    "NonFiniteLossError",
+    "Preset",
+    "TrainConfig",
+    "TrainResult",
+    "Validation",
+    "get_preset",
+    "list_presets",
+    "load_dataset",
+    "make_dataset",
+    "plan_loss",
+    "train",
+    "validate",
+]

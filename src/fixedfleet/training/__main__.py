@@ -1,0 +1,91 @@
+"""``python -m fixedfleet.training PRESET --labels …``: train from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from fixedfleet.errors import InputError
+from fixedfleet.training.presets import list_presets
+from fixedfleet.training.trainer import NonFiniteLossError, train
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main", "parse_setting"]
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Read ``model.layers=4``: a dotted name and a TOML value, or a bare word."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"setting {text!r} is not of the form model.layers=4")
+    try:
+        return name.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name.strip(), value.strip()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m fixedfleet.training", description="Train a network on labels."
+    )
+    parser.add_argument(
+        "preset", help=f"one of {', '.join(list_presets())}, or FILE.toml:NAME"
+    )
+    parser.add_argument("--labels", nargs="+", required=True, metavar="PATH")
+    parser.add_argument("--out", required=True, metavar="FOLDER")
+    budget = parser.add_mutually_exclusive_group()
+    budget.add_argument("--minutes", type=float, help="budget in minutes of steps")
+    budget.add_argument("--epochs", type=int, help="budget in epochs")
+    parser.add_argument("--steps", type=int, help="stop after so many steps in all")
+    parser.add_argument(
+        "--resume",
+        nargs="?",
+        const=True,
+        default=False,
+        metavar="CHECKPOINT",
+        help="go on from the checkpoint in --out, or from another",
+    )
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, …; default: a GPU if any")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="change a setting of the preset, such as model.layers=4",
+    )
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Train as the command line says; 0 if all went well, 2 if the input is wrong."""
+    arguments = _parser().parse_args(argv)
+    try:
+        train(
+            arguments.preset,
+            arguments.labels,
+            out=arguments.out,
+            minutes=arguments.minutes,
+            epochs=arguments.epochs,
+            steps=arguments.steps,
+            resume=arguments.resume,
+            device=arguments.device,
+            seed=arguments.seed,
+            settings=dict(map(parse_setting, arguments.set)),
+            display=lambda line: print(line, flush=True),
+        )
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except NonFiniteLossError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""Linear assignments, a batch at once: exact, and on a GPU without leaving it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fixedfleet.errors import InputError, require
+
+__all__ = ["assign"]
+
+_kernel: Any = None
+
+
+def assign(cost: Tensor) -> Tensor:
+    """
+    Match rows to columns at the least total cost, exactly.
+
+    Parameters
+    ----------
+    cost
+        Shape (B, M, M), finite. On a GPU the shortest augmenting paths run there, one
+        warp an instance; elsewhere SciPy solves them.
+
+    Returns
+    -------
+    Tensor
+        The column of each row, shape (B, M).
+
+    Raises
+    ------
+    InputError
+        If the costs are not square.
+    """
+    if cost.ndim != 3 or cost.shape[1] != cost.shape[2]:
+        raise InputError(f"costs have shape {tuple(cost.shape)}, not (B, M, M)")
+    # A cost that is not finite must not keep the search from ending; the trainer
+    # finds out about it from the loss.
+    cost = cost.detach().float().nan_to_num(nan=1e6, posinf=1e6, neginf=-1e6)
+    if cost.is_cuda:
+        return _assign_on_gpu(cost)
+    return _assign_with_scipy(cost)
+
+
+def _assign_with_scipy(cost: Tensor) -> Tensor:
+    optimize = require("scipy.optimize", "network", "training")
+    costs = cost.cpu().numpy()
+    columns = [optimize.linear_sum_assignment(matrix)[1] for matrix in costs]
+    found = np.array(columns, dtype=np.int64).reshape(cost.shape[:2])
+    return torch.from_numpy(found).to(cost.device)
+
+
+def _assign_on_gpu(cost: Tensor) -> Tensor:
+    global _kernel
+    if _kernel is None:
+        require("triton", "network", "training on a GPU")
+        from fixedfleet.training.assignment_kernel import solve_assignments
+
+        _kernel = solve_assignments
+    size, m, _ = cost.shape
+    column = torch.empty((size, m), dtype=torch.int64, device=cost.device)
+    if size:
+        block = max(2, 1 << (m - 1).bit_length())
+        _kernel[(size,)](cost.contiguous(), column, m=m, BLOCK=block, num_warps=1)
+    return column

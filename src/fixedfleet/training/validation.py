@@ -1,0 +1,213 @@
+"""Validation by decoding: what a prediction is worth before any search."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray  # noqa: TC002 - a NamedTuple's fields are looked up
+
+from fixedfleet.model.features import SYMMETRIES, collate, symmetry
+from fixedfleet.plan import PlanBatch
+from fixedfleet.planning import decode, pseudo_greedy, to_plans
+from fixedfleet.training.step import autocast
+
+if TYPE_CHECKING:
+    from fixedfleet.instance import InstanceBatch
+    from fixedfleet.model.network import Network
+    from fixedfleet.planning import Method
+    from fixedfleet.planning.repair import Repair
+    from fixedfleet.training.dataset import Dataset
+
+__all__ = ["RawPlans", "Validation", "decode_raw", "validate"]
+
+
+class RawPlans(NamedTuple):
+    """
+    What decoding gave for each instance.
+
+    Attributes
+    ----------
+    length
+        Length of the plan, inf where it is not feasible, shape (B,).
+    vehicles
+        Vehicles of the plan, shape (B,).
+    violation
+        What the pseudo-greedy plan loads above the capacity, mean over the vehicles,
+        as a share of the capacity, shape (B,).
+    """
+
+    length: NDArray[np.float64]
+    vehicles: NDArray[np.int64]
+    violation: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Validation:
+    """
+    How good decoded and repaired plans are, without search.
+
+    Attributes
+    ----------
+    length
+        Mean length of the solved instances' plans; NaN if none is solved.
+    label_length
+        Mean length of the same instances' labels.
+    vehicles
+        Mean number of vehicles of the solved instances' plans.
+    solved
+        Share of instances whose plan serves everyone within capacity and fleet.
+    violation
+        What the pseudo-greedy plan loads above the capacity, mean over all vehicles,
+        as a share of the capacity.
+    """
+
+    length: float
+    label_length: float
+    vehicles: float
+    solved: float
+    violation: float
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the numbers by name."""
+        return asdict(self)
+
+
+def validate(
+    network: Network,
+    dataset: Dataset,
+    *,
+    method: Method = "membership",
+    repair: Repair = "room",
+    precision: str = "bf16",
+    symmetries: int = 1,
+) -> Validation:
+    """
+    Decode a dataset's instances and compare with the labels.
+
+    Parameters
+    ----------
+    network
+        The network.
+    dataset
+        Labelled instances it was not trained on.
+    method, repair, precision, symmetries
+        As in :func:`decode_raw`.
+    """
+    plans = decode_raw(
+        network,
+        dataset.instances,
+        method=method,
+        repair=repair,
+        precision=precision,
+        symmetries=symmetries,
+    )
+    solved = np.isfinite(plans.length)
+    labels = PlanBatch(dataset.routes.cpu().numpy()).lengths(dataset.instances)
+    return Validation(
+        length=_mean(plans.length[solved]),
+        label_length=_mean(labels[solved]),
+        vehicles=_mean(plans.vehicles[solved]),
+        solved=float(solved.mean()),
+        violation=_mean(plans.violation),
+    )
+
+
+def decode_raw(
+    network: Network,
+    instances: InstanceBatch,
+    *,
+    method: Method = "membership",
+    repair: Repair = "room",
+    precision: str = "bf16",
+    symmetries: int = 1,
+    batch_size: int = 500,
+) -> RawPlans:
+    """
+    Predict, decode and repair, and check every plan.
+
+    Parameters
+    ----------
+    network
+        The network; it predicts where its weights lie.
+    instances
+        The instances.
+    method, repair
+        How to decode, and how customers left out are put back.
+    precision
+        Of the network's matrix products.
+    symmetries
+        Predict each instance under so many of the square's symmetries, up to 8, and
+        keep the shortest feasible plan.
+    batch_size
+        Instances at a time.
+    """
+    training = network.training
+    network.eval()
+    parts = [
+        _decode_batch(
+            network,
+            instances.take(slice(start, start + batch_size)),
+            method,
+            repair,
+            precision,
+            min(symmetries, SYMMETRIES),
+        )
+        for start in range(0, len(instances), batch_size)
+    ]
+    network.train(training)
+    return RawPlans(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _decode_batch(
+    network: Network,
+    instances: InstanceBatch,
+    method: Method,
+    repair: Repair,
+    precision: str,
+    symmetries: int,
+) -> RawPlans:
+    device = next(network.parameters()).device
+    batch = collate(instances, device)
+    length = np.full(len(instances), np.inf)
+    vehicles = np.zeros(len(instances), dtype=np.int64)
+    violation = np.zeros(len(instances))
+    for code in range(symmetries):
+        codes = torch.full((len(instances),), code, device=device)
+        turned = batch.features._replace(
+            coordinates=symmetry(batch.features.coordinates, codes)
+        )
+        with torch.inference_mode(), autocast(device, precision):
+            log_probs = network(turned)
+        if code == 0:
+            _, loads = pseudo_greedy(
+                log_probs,
+                batch.units,
+                customers=batch.features.nodes,
+                vehicles=batch.features.vehicles,
+            )
+            excess = (loads - batch.capacity[:, None]).clamp_min(0).double()
+            fleet = batch.features.vehicles.sum(1)
+            violation = (excess.sum(1) / fleet / batch.capacity).cpu().numpy()
+        decoded = decode(
+            log_probs,
+            batch.units,
+            batch.capacity,
+            coordinates=turned.coordinates,
+            method=method,
+            customers=batch.features.nodes,
+            vehicles=batch.features.vehicles,
+            repair=repair,
+        )
+        plans = to_plans(decoded)
+        feasible = plans.feasible(instances)
+        found = np.where(feasible, plans.lengths(instances), np.inf)
+        vehicles = np.where(found < length, plans.vehicles(), vehicles)
+        length = np.minimum(length, found)
+    return RawPlans(length, vehicles, violation)
+
+
+def _mean(values: NDArray[np.float64] | NDArray[np.int64]) -> float:
+    return float(values.mean()) if len(values) else float("nan")

@@ -1,0 +1,63 @@
+"""The decoder: split, chunked and fused, it is still the paper's formula."""
+
+from __future__ import annotations
+
+import torch
+
+from fixedfleet.model import decoder
+from fixedfleet.model.decoder import Decoder, triple_score
+
+
+def test_split_projections_are_the_concatenation():
+    """Three projections give ReLU(W_o [E_i; E_j; V_k] + b_o) · V_k / √d."""
+    torch.manual_seed(0)
+    layer = Decoder(6, 6, edge_features=False, edge_heads=0, membership=False)
+    nodes, vehicles = torch.randn(2, 4, 6), torch.randn(2, 3, 6)
+    found = layer(nodes, vehicles, torch.rand(2, 4, 4), torch.rand(2, 4))
+    whole = torch.cat((layer.start.weight, layer.end.weight, layer.vehicle.weight), 1)
+    for k in range(3):
+        for i in range(4):
+            for j in range(4):
+                joined = torch.cat((nodes[:, i], nodes[:, j], vehicles[:, k]), dim=1)
+                edge = torch.relu(joined @ whole.T + layer.start.bias)
+                wanted = (edge * vehicles[:, k]).sum(1) / 6**0.5
+                assert torch.allclose(found[:, k, i, j], wanted, atol=1e-5)
+
+
+def test_chunks_change_neither_values_nor_gradients(monkeypatch):
+    """Computed in small chunks, scores and gradients are those of one piece."""
+    torch.manual_seed(0)
+    shapes = [(3, 5, 4), (3, 5, 4), (3, 2, 4), (3, 2, 4), (3, 5, 5), (4,)]
+    inputs = [torch.randn(shape, requires_grad=True) for shape in shapes]
+    a, b, c, v, d, w = inputs
+    edges = a[:, None, :, None] + b[:, None, None] + c[:, :, None, None]
+    edges = (edges + d[:, None, :, :, None] * w).relu()
+    wanted = (edges * v[:, :, None, None]).sum(4)
+    learned = [a, b, c, v, w]
+    slope = torch.randn_like(wanted)
+    gradients = torch.autograd.grad((wanted * slope).sum(), learned)
+    for chunk in (2**23, 30):
+        monkeypatch.setattr(decoder, "_CHUNK", chunk)
+        found = triple_score(*inputs)
+        assert torch.allclose(found, wanted, atol=1e-5)
+        for left, right in zip(
+            torch.autograd.grad((found * slope).sum(), learned), gradients, strict=True
+        ):
+            assert torch.allclose(left, right, atol=1e-5)
+
+
+def test_terms_of_the_fused_backward_are_the_gradients():
+    """The functions a GPU compiles compute the same gradients as autograd."""
+    torch.manual_seed(1)
+    shapes = [(2, 4, 3), (2, 4, 3), (2, 2, 3), (2, 2, 3), (2, 4, 4), (3,)]
+    inputs = [torch.randn(shape, requires_grad=True) for shape in shapes]
+    scores = decoder._forward(*inputs)
+    slope = torch.randn_like(scores)
+    a, b, c, v, _, w = inputs
+    wanted = torch.autograd.grad((scores * slope).sum(), [a, b, c, v, w])
+    plain = [x.detach() for x in inputs]
+    terms = (decoder._grad_a, decoder._grad_b, decoder._grad_c, decoder._grad_v)
+    found = [term(slope, *plain) for term in terms]
+    found.append(decoder._grad_w(slope, *plain).sum(0))
+    for left, right in zip(found, wanted, strict=True):
+        assert torch.allclose(left, right, atol=1e-5)

@@ -1,0 +1,145 @@
+"""The network's invariances, which hold for any weights."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import fixedfleet as ff
+from fixedfleet.model import ModelConfig, Network, collate, predict
+from fixedfleet.model.predict import check_memory
+
+TINY = {"width": 16, "hidden": 24, "layers": 2, "heads": 4}
+RICH = TINY | {
+    "pooling": "attention",
+    "normalisation": "joint",
+    "numbering": "sweep",
+    "polar": True,
+    "edge_features": True,
+    "edge_heads": 4,
+    "membership": True,
+    "decoder_width": 8,
+}
+KINDS = {
+    "paper": TINY,
+    "per group": TINY | {"shared": False, "normalisation": "row"},
+    "softassign": TINY | {"normalisation": "softassign", "numbering": "fourier"},
+    "rich": RICH,
+}
+
+
+def _network(kind, **changes):
+    torch.manual_seed(3)
+    network = Network(ModelConfig(**(kind | changes)))
+    for parameter in network.parameters():  # also those that start at zero
+        torch.nn.init.normal_(parameter, std=0.3)
+    return network.eval()
+
+
+def _same(left, right):
+    return torch.allclose(left.exp(), right.exp(), atol=2e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_permuting_customers_permutes_the_prediction(make_instance, kind):
+    """The order in which customers are listed does not matter."""
+    network, instance = _network(kind), make_instance(n=7, seed=2)
+    order = [3, 0, 6, 1, 5, 2, 4]
+    shuffled = make_instance(
+        n=7,
+        depot=instance.depot,
+        customers=instance.customers[order],
+        demands=instance.demands[order],
+    )
+    before, _ = predict(network, instance)
+    after, _ = predict(network, shuffled)
+    places = torch.tensor([0, *(customer + 1 for customer in order)])
+    assert _same(after, before[:, :, places][:, :, :, places])
+    assert not _same(after, before)
+
+
+@pytest.mark.parametrize("kind", [TINY, RICH], ids=["max", "attention"])
+def test_unnumbered_vehicles_are_exchangeable(make_instance, kind):
+    """Without numbers, exchanging the vehicles' embeddings exchanges their edges."""
+    network = _network(kind, numbering="none")
+    features = collate(make_instance(n=6, vehicles=3)).features
+    embed, marks = network._embed, torch.randn(1, 3, 16)
+
+    def predict_with(order):
+        def marked(*arguments):
+            nodes, vehicles = embed(*arguments)
+            return nodes, vehicles + marks[:, order]
+
+        network._embed = marked
+        return network(features)
+
+    order = [2, 0, 1]
+    before, after = predict_with([0, 1, 2]), predict_with(order)
+    assert _same(after, before[:, order])
+    assert not _same(after, before)
+
+
+@pytest.mark.parametrize("numbering", ["none", "linear", "fourier", "sweep"])
+def test_vehicles_differ_only_where_they_are_numbered(make_instance, numbering):
+    """Vehicles without numbers get the same edges, numbered ones do not."""
+    network = _network(RICH, numbering=numbering)
+    logs, _ = predict(network, make_instance(n=6, vehicles=3, demands=[9] * 6))
+    alike = _same(logs[:, 0], logs[:, 1])
+    assert alike == (numbering == "none")
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_padding_changes_nothing(make_instance, kind):
+    """An instance gets the same prediction alone and beside larger ones."""
+    network = _network(kind)
+    small, large = make_instance(n=5, vehicles=2), make_instance(n=9, vehicles=4)
+    alone, _ = predict(network, small)
+    together, batch = predict(network, [small, large])
+    assert _same(together[:1, :2, :6, :6], alone)
+    assert (together[0, 2:] == -torch.inf).all()
+    features = batch.features
+    noise = features._replace(
+        coordinates=torch.where(features.nodes[..., None], features.coordinates, 7.0),
+        demands=torch.where(features.nodes, features.demands, 5.0),
+    )
+    with torch.inference_mode():
+        assert _same(network(noise), together)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_one_customer_and_one_vehicle_are_enough(make_instance, kind):
+    """The smallest instance has a prediction: there and back, or staying."""
+    logs, _ = predict(_network(kind), make_instance(n=1, vehicles=1))
+    assert not logs.isnan().any()
+    assert logs[0, 0, 1, 1] == -torch.inf
+    assert torch.isfinite(logs[0, 0, [0, 0, 1], [0, 1, 0]]).all()
+
+
+def test_same_place_for_everyone_is_no_trouble(make_instance):
+    """Customers all at the depot's place lead to numbers, not to NaN."""
+    instance = make_instance(n=4, depot=(3, 3), customers=[[3, 3]] * 4)
+    for kind in (TINY, RICH):
+        logs, _ = predict(_network(kind), instance)
+        assert not logs.isnan().any()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"width": 0}, "width is 0"),
+        ({"pooling": "mean"}, "choose from max, attention"),
+        ({"heads": 3}, "does not divide the width 256"),
+        ({"polar": "yes"}, "not true or false"),
+        ({"deptth": 3}, "unknown model setting 'deptth'"),
+    ],
+)
+def test_wrong_settings_are_errors(change, message):
+    """A setting that makes no sense is refused by name."""
+    with pytest.raises(ff.InputError, match=message):
+        ModelConfig.from_dict(change)
+
+
+def test_too_large_for_memory_is_said_before():
+    """A prediction that cannot fit is refused with its size, not begun."""
+    with pytest.raises(ff.InputError, match="100000 customers and 1000 vehicles need"):
+        check_memory(ModelConfig(), 1, 100_001, 1000, torch.device("cpu"))

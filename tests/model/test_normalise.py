@@ -1,0 +1,86 @@
+"""Normalisations: what must sum to one does, and what is masked has no probability."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import fixedfleet as ff
+from fixedfleet.model.normalise import allowed_edges, normalise
+
+
+@pytest.fixture
+def padded():
+    """Scores of two instances, the second with a customer and a vehicle less."""
+    torch.manual_seed(0)
+    nodes = torch.tensor([[True] * 5, [True] * 4 + [False]])
+    vehicles = torch.tensor([[True] * 3, [True, True, False]])
+    return torch.randn(2, 3, 5, 5) * 3, nodes, vehicles
+
+
+def test_only_the_depot_may_follow_itself(padded):
+    """No customer follows itself; a vehicle may stay at the depot."""
+    _, nodes, vehicles = padded
+    allowed = allowed_edges(nodes, vehicles)
+    diagonal = allowed.diagonal(dim1=2, dim2=3)
+    assert diagonal[0].tolist() == [[True, False, False, False, False]] * 3
+    assert not allowed[1, 2].any()
+    assert not allowed[1, :, 4].any()
+    assert not allowed[1, :, :, 4].any()
+
+
+@pytest.mark.parametrize("how", ["vehicle", "row", "joint", "softassign"])
+def test_masked_edges_have_no_probability(padded, how):
+    """What is not allowed has probability zero, and everything else a number."""
+    scores, nodes, vehicles = padded
+    logs = normalise(scores, nodes, vehicles, how)
+    allowed = allowed_edges(nodes, vehicles)
+    assert (logs[~allowed] == -torch.inf).all()
+    assert torch.isfinite(logs[allowed]).all()
+
+
+def test_vehicle_sums_over_all_edges_of_a_vehicle(padded):
+    """All edges of a real vehicle sum to one."""
+    logs = normalise(*padded, "vehicle")
+    assert torch.allclose(logs.exp().sum((2, 3)), padded[2].float(), atol=1e-5)
+
+
+def test_row_sums_over_each_row(padded):
+    """The edges of a vehicle out of a location sum to one."""
+    logs = normalise(*padded, "row")
+    real = padded[2][:, :, None] & padded[1][:, None]
+    assert torch.allclose(logs.exp().sum(3), real.float(), atol=1e-5)
+
+
+@pytest.mark.parametrize("how", ["joint", "softassign"])
+def test_joint_sums_over_vehicles_for_customers(padded, how):
+    """A customer's edges sum to one over all vehicles, the depot's over each."""
+    _, nodes, vehicles = padded
+    rows = normalise(*padded, how).exp().sum(3)
+    assert torch.allclose(rows[:, :, 0], vehicles.float(), atol=1e-5)
+    assert torch.allclose(rows[:, :, 1:].sum(1), nodes[:, 1:].float(), atol=1e-5)
+
+
+def test_softassign_is_doubly_stochastic(padded):
+    """With enough rounds, what comes into each location sums to one as well."""
+    _, nodes, vehicles = padded
+    logs = normalise(*padded, "softassign", iterations=200)
+    columns = logs.exp().sum(2)
+    assert torch.allclose(columns[:, :, 0], vehicles.float(), atol=1e-3)
+    assert torch.allclose(columns[:, :, 1:].sum(1), nodes[:, 1:].float(), atol=1e-3)
+
+
+@pytest.mark.parametrize("how", ["vehicle", "row", "joint", "softassign"])
+def test_gradients_are_finite_despite_padding(padded, how):
+    """Padding brings no NaN into the gradient."""
+    scores, nodes, vehicles = padded
+    scores.requires_grad_(True)
+    logs = normalise(scores, nodes, vehicles, how)
+    logs[torch.isfinite(logs)].sum().backward()
+    assert torch.isfinite(scores.grad).all()
+
+
+def test_unknown_normalisation_is_an_error(padded):
+    """An unknown name is refused with the known ones."""
+    with pytest.raises(ff.InputError, match="choose from vehicle, row, joint"):
+        normalise(*padded, "columns")

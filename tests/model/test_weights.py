@@ -1,0 +1,120 @@
+"""Weights: saved whole, loaded by name or path, and refused in clear words."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import fixedfleet as ff
+from fixedfleet.model import (
+    ModelConfig,
+    Network,
+    list_models,
+    load_model,
+    predict,
+    save_model,
+    weights,
+)
+from fixedfleet.model.weights import MAX_BYTES, read_metadata
+
+
+@pytest.fixture
+def network():
+    """A tiny network."""
+    torch.manual_seed(0)
+    return Network(ModelConfig(width=8, hidden=8, layers=1)).eval()
+
+
+@pytest.fixture
+def saved(network, tmp_path):
+    """The tiny network's file."""
+    path = tmp_path / "tiny.safetensors"
+    save_model(network, path, card={"minutes": 3})
+    return path
+
+
+def test_saved_network_predicts_the_same(network, tmp_path, make_instance):
+    """Saved in full precision and loaded, a network predicts the same."""
+    path = tmp_path / "net.safetensors"
+    save_model(network, path, dtype="float32")
+    instance = make_instance(n=4)
+    assert torch.equal(
+        predict(load_model(path), instance)[0], predict(network, instance)[0]
+    )
+    assert [file.name for file in tmp_path.iterdir()] == ["net.safetensors"]
+
+
+def test_half_precision_halves_the_file(network, saved, tmp_path):
+    """By default weights take two bytes each."""
+    count = sum(p.numel() for p in network.parameters())
+    assert 2 * count < saved.stat().st_size < 3 * count + 4000
+    assert load_model(saved).config == network.config
+
+
+def test_models_are_listed_and_loaded_by_name(saved, monkeypatch):
+    """A file in the shipped folder is listed with its card and found by its name."""
+    monkeypatch.setattr(weights, "SHIPPED", saved.parent)
+    (model,) = list_models()
+    assert (model.name, model.card) == ("tiny", {"minutes": 3})
+    assert load_model("tiny").config == model.config
+    with pytest.raises(ff.InputError, match=r"no network 'huge'.*\(tiny\)"):
+        load_model("huge")
+
+
+def test_shipped_models_keep_to_the_limit():
+    """No shipped network is above 16 MiB, and each loads."""
+    for model in list_models():
+        assert model.size <= MAX_BYTES
+        load_model(model.name)
+
+
+def test_corrupt_and_foreign_files_are_refused(saved, tmp_path):
+    """Half a file, no safetensors, a pickle: each is refused and nothing unpickled."""
+    half = tmp_path / "half.safetensors"
+    half.write_bytes(saved.read_bytes()[:500])
+    pickled = tmp_path / "net.pkl"
+    pickled.write_bytes(pickle.dumps({"a": 1}))
+    for path in (half, pickled):
+        with pytest.raises(ff.InputError, match="corrupt or no safetensors file"):
+            load_model(path)
+    other = tmp_path / "other.safetensors"
+    save_file({"a": torch.zeros(1)}, other)
+    with pytest.raises(ff.InputError, match="no fixedfleet network"):
+        load_model(other)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "99"}, "format '99'; this version reads format '1'"),
+        ({"config": json.dumps({"widht": 8})}, "unknown model setting 'widht'"),
+        ({"config": "{"}, "configuration is not readable"),
+        ({"config": json.dumps({"width": 16, "hidden": 8, "layers": 1})}, "has shape"),
+        (
+            {"config": json.dumps({"width": 8, "hidden": 8, "layers": 2})},
+            "lacks weight",
+        ),
+    ],
+)
+def test_other_versions_and_sizes_are_refused(saved, change, message):
+    """A file of another format or size is refused with both named."""
+    metadata = read_metadata(saved) | change
+    save_file(load_file(saved), saved, metadata=metadata)
+    with pytest.raises(ff.InputError, match=message):
+        load_model(saved)
+
+
+def test_too_large_and_broken_networks_are_not_saved(network, tmp_path):
+    """A network above the limit, or with NaN in it, leaves no file."""
+    path = tmp_path / "net.safetensors"
+    with pytest.raises(ff.InputError, match="more than"):
+        save_model(network, path, limit=100)
+    with torch.no_grad():
+        network.embed_depot.weight[0, 0] = torch.nan
+    with pytest.raises(ff.InputError, match=r"embed_depot\.weight is not finite"):
+        save_model(network, path)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,80 @@
+"""A tiny labelled dataset and a tiny preset."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import fixedfleet as ff
+from fixedfleet.training import Preset, make_dataset
+
+torch.set_num_threads(1)  # tensors this small are slower on several
+
+N, FLEET, CAPACITY = 6, 3, 12
+
+
+def tiny_labels(count: int, seed: int = 0) -> tuple[ff.InstanceBatch, ff.PlanBatch]:
+    """Instances with plans that sweep around the depot: feasible, and learnable."""
+    rng = np.random.default_rng(seed)
+    batch = ff.InstanceBatch(
+        depots=rng.uniform(size=(count, 2)),
+        customers=rng.uniform(size=(count, N, 2)),
+        demands=rng.integers(1, 5, size=(count, N)),
+        capacity=CAPACITY,
+        vehicles=FLEET,
+    )
+    plans = []
+    for instance in batch:
+        steps = instance.customers - instance.depot
+        tours, load = [[]], 0
+        for customer in np.argsort(np.arctan2(steps[:, 1], steps[:, 0])):
+            amount = int(instance.demands[customer])
+            if load + amount > CAPACITY:
+                tours.append([])
+                load = 0
+            tours[-1].append(int(customer) + 1)
+            load += amount
+        plans.append(ff.Plan(tours))
+    return batch, ff.PlanBatch.from_plans(plans)
+
+
+@pytest.fixture(scope="session")
+def dataset():
+    """Ninety-six labelled instances of six customers and three vehicles."""
+    return make_dataset(*tiny_labels(96))
+
+
+@pytest.fixture(scope="session")
+def preset():
+    """A training of a tiny network."""
+    return Preset.from_dict(
+        "tiny",
+        {
+            "customers": N,
+            "model": {
+                "width": 16,
+                "hidden": 32,
+                "layers": 1,
+                "heads": 4,
+                "pooling": "attention",
+                "normalisation": "joint",
+                "numbering": "sweep",
+                "membership": True,
+            },
+            "loss": {"loads": "soft", "cluster_weight": 0.1},
+            "training": {
+                "batch_size": 16,
+                "learning_rate": 5e-3,
+                "schedule": "cosine",
+                "warmup": 3,
+                "clip": 1.0,
+                "ema": 0.9,
+                "augment": True,
+                "precision": "fp32",
+                "validation": 16,
+                "validate_every": 2,
+                "epochs": 4,
+            },
+        },
+    )

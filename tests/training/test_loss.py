@@ -1,0 +1,205 @@
+"""The loss against brute force over all M! · 2^M orders and directions."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+
+import fixedfleet as ff
+from fixedfleet.model.features import Features
+from fixedfleet.model.normalise import normalise
+from fixedfleet.training.loss import LossConfig, Target, cluster_loss, plan_loss
+
+TOURS = [[2, 5, 1], [4, 3], []]
+
+
+def _features(n, m, nodes=None, vehicles=None):
+    torch.manual_seed(n)
+    nodes = torch.ones(1, n + 1, dtype=torch.bool) if nodes is None else nodes
+    vehicles = torch.ones(1, m, dtype=torch.bool) if vehicles is None else vehicles
+    units = torch.cat((torch.zeros(1, dtype=torch.long), torch.randint(1, 6, (n,))))
+    units = (units * nodes[0])[None]
+    features = Features(torch.rand(1, n + 1, 2), units / 9, nodes, vehicles)
+    return features, units, torch.tensor([9])
+
+
+def _predict(features, how="joint", seed=0):
+    torch.manual_seed(seed)
+    n, m = features.nodes.shape[1], features.vehicles.shape[1]
+    scores = torch.randn(1, m, n, n, requires_grad=True) * 2
+    return normalise(scores, features.nodes, features.vehicles, how)
+
+
+def _routes(tours, width):
+    row = [stop for tour in tours for stop in (*tour, 0)]
+    return torch.tensor([row + [0] * (width - len(row))])
+
+
+def _brute_force(logs, features, tours, config, loads):
+    """Equation 4.8 word for word: the minimum over all orders and directions."""
+    demands = features.demands[0].tolist()
+    n, m = logs.shape[2] - 1, logs.shape[1]
+    best = float("inf")
+    for order in itertools.permutations(range(m)):
+        for turns in itertools.product((False, True), repeat=m):
+            total = 0.0
+            for k in range(m):
+                tour = tours[order[k]][:: -1 if turns[k] else 1]
+                path = [0, *tour, 0]
+                for i, j in itertools.pairwise(path):
+                    share = config.depot_share
+                    weight = share / m if i == 0 else (1 - share) / n
+                    total -= weight * logs[0, k, i, j].item()
+                labelled = sum(demands[c] for c in tour)
+                total += config.load_weight * abs(loads[k] - labelled) / m
+                if loads[k] > 1 + 1e-5:
+                    total += config.overload_weight * (1 + loads[k] - 1) ** 2 / m
+            best = min(best, total)
+    return best
+
+
+def _soft_loads(logs, features):
+    return (logs[0].exp().sum(2) * features.demands[0]).sum(1).tolist()
+
+
+def _hard_loads(logs, features):
+    """The pseudo-greedy plan, written down plainly."""
+    free = set(range(1, logs.shape[2]))
+    loads = []
+    for k in range(logs.shape[1]):
+        here, load = 0, 0.0
+        while True:
+            choices = [0, *sorted(free)]
+            here = max(choices, key=lambda j: float(logs[0, k, here, j]))
+            if here == 0:
+                break
+            free.discard(here)
+            load += float(features.demands[0, here])
+        loads.append(load)
+    return loads
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("loads", ["soft", "hard", "none"])
+def test_loss_is_the_minimum_over_all_orders_and_directions(seed, loads):
+    """One linear assignment finds what trying all M! · 2^M plans finds."""
+    features, units, capacity = _features(5, 3)
+    logs = _predict(features, seed=seed)
+    config = LossConfig(loads=loads, load_weight=0.4, overload_weight=0.3)
+    found = plan_loss(logs, features, _routes(TOURS, 8), units, capacity, config)
+    if loads == "none":
+        values, config = [0.0] * 3, LossConfig(load_weight=0, overload_weight=0)
+    elif loads == "soft":
+        values = _soft_loads(logs, features)
+    else:
+        values = _hard_loads(logs, features)
+    wanted = _brute_force(logs, features, TOURS, config, values)
+    assert float(found.total) == pytest.approx(wanted, rel=1e-5)
+    assert float(found.total) == pytest.approx(float(sum(found[1:])), rel=1e-6)
+
+
+def test_loss_ignores_order_and_direction_of_a_label():
+    """A label with its tours in another order and turned round costs the same."""
+    features, units, capacity = _features(5, 3)
+    logs = _predict(features, "vehicle")
+    config = LossConfig()
+    one = plan_loss(logs, features, _routes(TOURS, 8), units, capacity, config)
+    turned = _routes([[3, 4], [], [1, 5, 2]], 8)
+    other = plan_loss(logs, features, turned, units, capacity, config)
+    assert float(one.total) == pytest.approx(float(other.total), rel=1e-6)
+
+
+def test_padding_does_not_change_the_loss():
+    """A label costs the same in a batch padded for larger instances."""
+    features, units, capacity = _features(5, 3)
+    nodes = torch.tensor([[True] * 6 + [False] * 2])
+    vehicles = torch.tensor([[True] * 3 + [False]])
+    wide = Features(
+        torch.nn.functional.pad(features.coordinates, (0, 0, 0, 2)),
+        torch.nn.functional.pad(features.demands, (0, 2)),
+        nodes,
+        vehicles,
+    )
+    torch.manual_seed(5)
+    scores = torch.randn(1, 4, 8, 8)
+    config = LossConfig(loads="soft", cluster_weight=0.5)
+    small = normalise(scores[:, :3, :6, :6], features.nodes, features.vehicles, "joint")
+    large = normalise(scores, nodes, vehicles, "joint")
+    one = plan_loss(small, features, _routes(TOURS, 8), units, capacity, config)
+    units = torch.nn.functional.pad(units, (0, 2))
+    other = plan_loss(large, wide, _routes(TOURS, 11), units, capacity, config)
+    for left, right in zip(one, other, strict=True):
+        assert float(left) == pytest.approx(float(right), rel=1e-5)
+
+
+def test_hard_loads_steer_but_do_not_pull():
+    """Hard loads have no gradient, soft ones do."""
+    features, units, capacity = _features(5, 3)
+    for loads, has in (("hard", False), ("soft", True)):
+        logs = _predict(features)
+        config = LossConfig(loads=loads)
+        parts = plan_loss(logs, features, _routes(TOURS, 8), units, capacity, config)
+        assert parts.load.requires_grad == has
+
+
+def test_certain_and_right_prediction_costs_nothing():
+    """A prediction that is certain of the label has neither edge nor cluster cost."""
+    features, units, capacity = _features(5, 3)
+    scores = torch.zeros(1, 3, 6, 6)
+    for k, tour in enumerate(TOURS):
+        for i, j in itertools.pairwise([0, *tour, 0]):
+            scores[0, k, i, j] = 60.0
+    logs = normalise(scores, features.nodes, features.vehicles, "joint")
+    config = LossConfig(loads="soft", overload_weight=0, cluster_weight=1.0)
+    parts = plan_loss(logs, features, _routes(TOURS, 8), units, capacity, config)
+    assert float(parts.total) == pytest.approx(0, abs=1e-4)
+
+
+def test_cluster_term_is_the_cross_entropy_of_sharing_a_tour():
+    """It is −log of Σ_k m_ki m_kj, or of the rest, averaged over pairs."""
+    features, _, _ = _features(5, 3)
+    logs = _predict(features)
+    target = Target.from_routes(_routes(TOURS, 8), features)
+    served = logs.exp().sum(3)[0]
+    tour = {c: t for t, tour in enumerate(TOURS) for c in tour}
+    terms = []
+    for i, j in itertools.permutations(range(1, 6), 2):
+        together = float((served[:, i] * served[:, j]).sum())
+        right = together if tour[i] == tour[j] else 1 - together
+        terms.append(-torch.tensor(right).log())
+    wanted = float(sum(terms)) / len(terms)
+    assert float(cluster_loss(logs, features, target)) == pytest.approx(
+        wanted, rel=1e-4
+    )
+
+
+def test_sweep_matching_numbers_tours_around_the_depot():
+    """In sweep order no vehicle may choose: the assignment is never dearer."""
+    features, units, capacity = _features(5, 3)
+    logs = _predict(features)
+    costs = [
+        float(
+            plan_loss(
+                logs,
+                features,
+                _routes(TOURS, 8),
+                units,
+                capacity,
+                LossConfig(matching=matching, loads="none"),
+            ).total
+        )
+        for matching in ("assignment", "sweep")
+    ]
+    assert costs[0] <= costs[1] + 1e-6
+
+
+def test_wrong_settings_are_errors():
+    """Negative weights, unknown choices, soft loads of a wrong softmax are refused."""
+    with pytest.raises(ff.InputError, match="load_weight is -1"):
+        LossConfig(load_weight=-1)
+    with pytest.raises(ff.InputError, match="choose from hard, soft, none"):
+        LossConfig(loads="firm")
+    with pytest.raises(ff.InputError, match="need normalisation 'joint'"):
+        LossConfig(loads="soft").check("vehicle")

@@ -1,0 +1,77 @@
+"""Presets: the paper's numbers, and errors for what is unknown."""
+
+from __future__ import annotations
+
+import pytest
+
+import fixedfleet as ff
+from fixedfleet.training import get_preset, list_presets
+
+
+@pytest.mark.parametrize(
+    ("n", "width", "batch"), [(20, 256, 128), (50, 256, 64), (100, 128, 64)]
+)
+def test_paper_presets_are_the_papers(n, width, batch):
+    """Widths, layers, batch sizes, epochs and learning rate are the appendix's."""
+    preset = get_preset(f"paper{n}")
+    model, training = preset.model, preset.training
+    assert (preset.customers, model.width, model.hidden, model.layers) == (
+        n,
+        width,
+        1024,
+        8,
+    )
+    assert (model.pooling, model.normalisation) == ("max", "vehicle")
+    assert (training.batch_size, training.epochs, training.learning_rate) == (
+        batch,
+        60,
+        1e-4,
+    )
+    assert (training.schedule, training.weight_decay, training.augment) == (
+        "constant",
+        0,
+        False,
+    )
+
+
+def test_there_are_six_presets():
+    """For each size there is the paper's preset and a better one."""
+    assert set(list_presets()) == {
+        f"{kind}{n}" for kind in ("paper", "best") for n in (20, 50, 100)
+    }
+
+
+def test_settings_change_by_dotted_name():
+    """One setting changes and all others stay."""
+    changed = get_preset("paper20").with_settings({"model.layers": 2})
+    assert (changed.model.layers, changed.model.width) == (2, 256)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"model.layer": 2}, "unknown model setting 'layer'"),
+        ({"loss.alpha": 2}, "unknown loss setting 'alpha'"),
+        ({"training.lr": 2}, "unknown training setting 'lr'"),
+        ({"layers": 2}, "none of model"),
+        ({"training.batch_size": 0}, "batch_size is 0"),
+        ({"training.schedule": "linear"}, "choose from constant, cosine"),
+        ({"loss.loads": "soft"}, "need normalisation 'joint'"),
+    ],
+)
+def test_unknown_settings_are_errors(settings, message):
+    """A misspelt or senseless setting is refused by name."""
+    with pytest.raises(ff.InputError, match=message):
+        get_preset("paper20").with_settings(settings)
+
+
+def test_presets_of_ones_own_come_from_a_file(tmp_path):
+    """FILE.toml:NAME takes a preset from a file; unknown keys in it are errors."""
+    path = tmp_path / "mine.toml"
+    path.write_text("[small]\ncustomers = 9\n[small.model]\nwidth = 8\n")
+    assert get_preset(f"{path}:small").model.width == 8
+    path.write_text("[small]\ncustomers = 9\nspeed = 3\n")
+    with pytest.raises(ff.InputError, match="unknown entry 'speed'"):
+        get_preset(f"{path}:small")
+    with pytest.raises(ff.InputError, match="no preset 'paper30'"):
+        get_preset("paper30")
