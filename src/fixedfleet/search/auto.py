@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fixedfleet.search.result import SearchResult, better
-from fixedfleet.search.ruin_recreate import ruin_recreate, warm_up
+from fixedfleet.search.ruin_recreate import (
+    RuinRecreateParameters,
+    ruin_recreate,
+    warm_up,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,6 +185,7 @@ class _Run:
             time_limit=seconds,
             seed=self.seed,
             vehicle_cost=vehicle_cost,
+            parameters=_ruining(self.instance.num_customers, seconds),
             on_improvement=self._forward if self.on_improvement else None,
             stop=self.stop,
         )
@@ -221,6 +226,14 @@ class _Run:
 
     def _forward(self, _seconds: float, _cost: float, plan: Plan) -> None:
         self.offer(plan)
+
+
+def _ruining(customers: int, seconds: float) -> RuinRecreateParameters | None:
+    """Parameters of ruin and recreate: smaller and hotter where time is very short."""
+    if seconds > 2e-4 * customers:
+        return None
+    end = min(2 / customers, RuinRecreateParameters.start_temperature)
+    return RuinRecreateParameters(removals=8, longest=6, end_temperature=end)
 
 
 def _genetic(population: int) -> HgsParameters:
