@@ -54,16 +54,31 @@ def test_the_direction_of_an_asymmetric_tour_matters():
     assert ff.Plan([[2, 1]]).length(instance) == 27
 
 
-@pytest.mark.parametrize("customer", [0, -1, 1.5, True])
+@pytest.mark.parametrize("customer", [0, -1, 1.5, True, "x", None, np.nan, np.inf])
 def test_a_tour_holds_customers_only(customer):
     """The depot, negative numbers and fractions are no customers."""
     with pytest.raises(ff.InputError, match="not a customer's number"):
         ff.Plan([[customer]])
 
 
+def test_a_plan_for_another_instance_has_no_length(square):
+    """Length and loads ask for customers that exist, and say which one does not."""
+    for measure in (ff.Plan.length, ff.Plan.tour_lengths, ff.Plan.loads):
+        with pytest.raises(ff.InputError, match="serves customer 9, there are 4"):
+            measure(ff.Plan([[1, 9]]), square)
+
+
+def test_routes_of_a_batch_are_a_table():
+    """Rows of different lengths are refused in one line."""
+    with pytest.raises(ff.InputError, match="rows of different lengths"):
+        ff.PlanBatch([[1, 2], [3]])
+
+
 def test_canonical_form_ignores_order_and_direction():
     """The same tours in another order or direction are the same plan."""
-    assert ff.Plan([[3, 4], [2, 1]]).canonical() == ff.Plan([[1, 2], [4, 3]]).canonical()
+    assert (
+        ff.Plan([[3, 4], [2, 1]]).canonical() == ff.Plan([[1, 2], [4, 3]]).canonical()
+    )
 
 
 @given(st.lists(st.permutations([1, 2, 3]), max_size=3))

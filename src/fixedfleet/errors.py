@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["InputError", "MissingPackageError", "require"]
+__all__ = ["InputError", "MissingPackageError", "check_whole", "require"]
 
 
 class InputError(ValueError):
@@ -17,6 +17,19 @@ class InputError(ValueError):
 
 class MissingPackageError(ImportError):
     """A chosen method needs a package that is not installed."""
+
+
+def check_whole(what: str, number: Any, least: int) -> int:
+    """Return a whole number of at least ``least``; refuse anything else."""
+    try:
+        whole = int(number)
+    except (TypeError, ValueError, OverflowError):
+        whole = least - 1
+    if isinstance(number, bool) or whole != number or whole < least:
+        raise InputError(
+            f"{what} is {number!r}, not a whole number of at least {least}"
+        )
+    return whole
 
 
 def require(module: str, extra: str, purpose: str) -> ModuleType:
@@ -35,7 +48,7 @@ def require(module: str, extra: str, purpose: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name is not None and not module.startswith(error.name):
+        if error.name is not None and not f"{module}.".startswith(f"{error.name}."):
             raise
         raise MissingPackageError(
             f"{purpose} needs the package {module.partition('.')[0]!r}, which is not "

@@ -27,6 +27,11 @@ Rounding = Literal["none", "round", "ceil", "trunc"]
 # amounts stay whole numbers that fit an int64: see `Instance.demand_units`.
 _FINEST_SHARE = Decimal("1e-12")
 _EARTH_RADIUS_KM = 6371.0088
+# Farther places and longer distances than this might add up to infinity.
+_FARTHEST = 1e300
+_WITHIN = f" and within {_FARTHEST:g}"
+# Above this a float is not every whole number.
+_MOST = 2**53
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -114,6 +119,8 @@ class Instance:
         if self.depot is not None:
             _set(self, "depot", _check_points("depot", [self.depot], 1)[0])
             _set(self, "customers", _check_points("customer", self.customers, n))
+        _check_choice("metric", self.metric, get_args(Metric))
+        _check_choice("rounding", self.rounding, get_args(Rounding))
         if self.matrix is not None:
             _set(self, "matrix", _check_matrix(self.matrix, n))
             _set(self, "metric", "explicit")
@@ -121,8 +128,6 @@ class Instance:
             raise InputError("neither coordinates nor a distance matrix given")
         elif self.metric == "explicit":
             raise InputError("metric 'explicit' needs a distance matrix")
-        _check_choice("metric", self.metric, get_args(Metric))
-        _check_choice("rounding", self.rounding, get_args(Rounding))
         if self.metric == "great_circle":
             _check_degrees(self.coordinates)
 
@@ -276,9 +281,9 @@ class InstanceBatch:
                     f"{name} has shape {array.shape}, not "
                     f"{'(B, 2)' if ndim == 2 else '(B, N, 2)'}"
                 )
-            bad = np.argwhere(~np.isfinite(array))
+            bad = np.argwhere(_too_far(array))
             if len(bad):
-                raise InputError(f"{name}[{bad[0][0]}] is not finite")
+                raise InputError(f"{name}[{bad[0][0]}] is not finite{_WITHIN}")
             _set(self, name, _frozen(array))
         size = len(self.depots)
         if self.customers.shape[0] != size or self.customers.shape[1] < 1:
@@ -300,13 +305,14 @@ class InstanceBatch:
     @staticmethod
     def _whole(name: str, values: ArrayLike, least: int) -> NDArray[np.int64]:
         array = _numbers(name, values)
-        bad = ~np.isfinite(array) | (array != np.floor(array)) | (array < least)
+        inside = (least <= array) & (array < _MOST)
+        bad = ~inside | (array != np.floor(array))
         if bad.any():
             where = tuple(int(i) for i in np.argwhere(bad)[0])
             place = f"[{', '.join(map(str, where))}]" if where else ""
             raise InputError(
                 f"{name}{place} is {array[where]:g}, not a whole number of at least "
-                f"{least}"
+                f"{least} and below 2^53"
             )
         return array.astype(np.int64)
 
@@ -386,11 +392,16 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 def _numbers(what: str, values: ArrayLike) -> NDArray[np.float64]:
     try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{what}: not numbers in the shape of a table without gaps"
-        ) from None
+        array = np.asarray(values)
+        if array.dtype.kind in "biufO":  # neither texts nor dates, though they convert
+            return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError(f"{what}: not numbers in the shape of a table without gaps")
+
+
+def _too_far(array: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return ~(np.abs(array) <= _FARTHEST)  # also where it is not a number
 
 
 def _check_choice(what: str, value: str, choices: Sequence[str]) -> None:
@@ -408,8 +419,10 @@ def _check_capacity(capacity: Any) -> int | float:
 
 def _check_vehicles(vehicles: Any) -> int:
     number = _numbers("vehicles", vehicles)
-    if number.ndim or not np.isfinite(number) or number < 1 or number % 1:
-        raise InputError(f"vehicles is {vehicles!r}, not a whole number of at least 1")
+    if number.ndim or not 1 <= number < _MOST or number % 1:
+        raise InputError(
+            f"vehicles is {vehicles!r}, not a whole number of at least 1 and below 2^53"
+        )
     return int(number)
 
 
@@ -425,7 +438,7 @@ def _check_demands(demands: ArrayLike) -> NDArray[Any]:
             f"customer {bad[0] + 1} has demand {array[bad[0]]:g}, not a number of at "
             "least 0"
         )
-    if np.array_equal(array, np.floor(array)) and array.max() < 2**53:
+    if np.array_equal(array, np.floor(array)) and array.max() < _MOST:
         array = array.astype(np.int64)
     return _frozen(array)
 
@@ -436,11 +449,13 @@ def _check_points(what: str, points: Any, count: int) -> NDArray[np.float64]:
         found = array.shape[1:] if what == "depot" else array.shape
         wanted = "(2,)" if what == "depot" else f"({count}, 2), as there are demands"
         raise InputError(f"coordinates of {what} have shape {found}, not {wanted}")
-    bad = np.argwhere(~np.isfinite(array))
+    bad = np.argwhere(_too_far(array))
     if len(bad):
         number = "" if what == "depot" else f" {bad[0][0] + 1}"
         x, y = array[bad[0][0]]
-        raise InputError(f"{what}{number} lies at ({x:g}, {y:g}), which is not finite")
+        raise InputError(
+            f"{what}{number} lies at ({x:g}, {y:g}), which is not finite{_WITHIN}"
+        )
     return _frozen(array)
 
 
@@ -461,11 +476,12 @@ def _check_matrix(matrix: ArrayLike, n: int) -> NDArray[np.float64]:
             f"matrix has shape {array.shape}, not ({n + 1}, {n + 1}): the depot and "
             f"{n} customers"
         )
-    bad = np.argwhere(~np.isfinite(array) | (array < 0))
+    bad = np.argwhere(_too_far(array) | (array < 0))
     if len(bad):
         i, j = bad[0]
         raise InputError(
             f"matrix[{i}, {j}] is {array[i, j]:g}, not a distance of at least 0"
+            f"{_WITHIN}"
         )
     return _frozen(array)
 

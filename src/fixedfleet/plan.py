@@ -73,18 +73,24 @@ class Plan:
         return len(self.tours)
 
     def canonical(self) -> Plan:
-        """Return the same plan with a fixed order and direction of the tours."""
+        """
+        Return the same plan with a fixed order and direction of the tours.
+
+        Mind that with an asymmetric matrix the direction of a tour changes its length.
+        """
         forward = (min(tour, tour[::-1]) for tour in self.tours)
         return Plan(sorted(forward))
 
     def tour_lengths(self, instance: Instance) -> list[float]:
         """Length of each tour, from the depot and back to it."""
+        self.require_known(instance)
         return [
             float(instance.between([0, *tour], [*tour, 0]).sum()) for tour in self.tours
         ]
 
     def length(self, instance: Instance) -> float:
         """Total length of all tours."""
+        self.require_known(instance)
         if not self.tours:
             return 0.0
         path = [0, *(stop for tour in self.tours for stop in (*tour, 0))]
@@ -96,6 +102,7 @@ class Plan:
 
     def load_units(self, instance: Instance) -> list[int]:
         """Load of each tour in the instance's whole units."""
+        self.require_known(instance)
         units = instance.demand_units
         return [int(units[list(tour)].sum()) for tour in self.tours]
 
@@ -108,8 +115,21 @@ class Plan:
         served = {customer for tour in self.tours for customer in tour}
         return [c for c in range(1, instance.num_customers + 1) if c not in served]
 
+    def require_known(self, instance: Instance) -> None:
+        """Raise an :class:`InputError` if a tour serves whom the instance has not."""
+        highest = max(map(max, self.tours), default=0)
+        if highest > instance.num_customers:
+            raise InputError(
+                f"the plan serves customer {highest}, there are "
+                f"{instance.num_customers}"
+            )
+
     def check(self, instance: Instance) -> list[str]:
-        """Name every fault of the plan for this instance; none means feasible."""
+        """
+        Name every fault of the plan for this instance; none means feasible.
+
+        Loads are looked at only where every customer exists.
+        """
         faults = []
         n = instance.num_customers
         counts = Counter(customer for tour in self.tours for customer in tour)
@@ -146,7 +166,10 @@ class PlanBatch:
     """
 
     def __init__(self, routes: ArrayLike) -> None:
-        array = np.asarray(routes)
+        try:
+            array = np.asarray(routes)
+        except ValueError:
+            raise InputError("routes has rows of different lengths") from None
         if array.ndim != 2 or array.dtype.kind not in "iu":
             raise InputError(
                 f"routes must be whole numbers of shape (B, L), not {array.dtype} of "
@@ -177,9 +200,7 @@ class PlanBatch:
 
     def vehicles(self) -> NDArray[np.int64]:
         """Vehicles used by each plan, shape (B,)."""
-        closed = self._closed()
-        ends = (closed[:, 1:] == 0) & (closed[:, :-1] != 0)
-        vehicles: NDArray[np.int64] = np.sum(ends, axis=1)
+        vehicles: NDArray[np.int64] = np.sum(self._ends(), axis=1)
         return vehicles
 
     def lengths(self, batch: InstanceBatch) -> NDArray[np.float64]:
@@ -199,9 +220,8 @@ class PlanBatch:
     def loads(self, batch: InstanceBatch) -> NDArray[np.int64]:
         """Load of each tour of each plan, shape (B, tours), zeros to the end."""
         self._require_match(batch)
-        closed = self._closed()
-        ends = (closed[:, 1:] == 0) & (closed[:, :-1] != 0)
-        tour = np.cumsum(ends, axis=1) - ends  # (B, L + 1)
+        closed, ends = self._closed(), self._ends()
+        tour: NDArray[np.int64] = np.cumsum(ends, axis=1) - ends  # (B, L + 1)
         demands = np.pad(batch.demands, ((0, 0), (1, 0)))
         amounts = np.take_along_axis(demands, closed[:, 1:], axis=1)
         tours = max(1, int(self.vehicles().max(initial=0)))
@@ -215,8 +235,7 @@ class PlanBatch:
 
     def feasible(self, batch: InstanceBatch) -> NDArray[np.bool_]:
         """Whether each plan serves every customer once, within capacity and fleet."""
-        if len(self) != len(batch):
-            self._require_match(batch)
+        self._require_as_many(batch)
         n = batch.num_customers
         in_range = (self.routes <= n).all(axis=1)
         rows = np.arange(len(self))[:, None] * (n + 1)
@@ -236,9 +255,18 @@ class PlanBatch:
     def _closed(self) -> NDArray[np.int64]:
         return np.pad(self.routes, ((0, 0), (1, 1)))
 
-    def _require_match(self, batch: InstanceBatch) -> None:
+    def _ends(self) -> NDArray[np.bool_]:
+        """Whether a tour ends before each place of the routes, shape (B, L + 1)."""
+        closed = self._closed()
+        ends: NDArray[np.bool_] = (closed[:, 1:] == 0) & (closed[:, :-1] != 0)
+        return ends
+
+    def _require_as_many(self, batch: InstanceBatch) -> None:
         if len(self) != len(batch):
             raise InputError(f"{len(self)} plans for {len(batch)} instances")
+
+    def _require_match(self, batch: InstanceBatch) -> None:
+        self._require_as_many(batch)
         if self.routes.max(initial=0) > batch.num_customers:
             row = int(np.argmax((self.routes > batch.num_customers).any(axis=1)))
             raise InputError(
@@ -247,9 +275,13 @@ class PlanBatch:
 
 
 def _customer(value: int) -> int:
-    if isinstance(value, bool) or int(value) != value or value < 1:
+    try:
+        customer = int(value)
+    except (TypeError, ValueError, OverflowError):
+        customer = 0
+    if isinstance(value, bool) or customer != value or customer < 1:
         raise InputError(f"a tour holds {value!r}, not a customer's number from 1")
-    return int(value)
+    return customer
 
 
 def _times(count: int) -> str:

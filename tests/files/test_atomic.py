@@ -50,6 +50,13 @@ def test_a_link_is_followed(tmp_path):
     assert (tmp_path / "real.txt").read_text() == "new"
 
 
+def test_a_long_name_of_wide_letters(tmp_path):
+    """A name as long as the system takes can be written."""
+    path = tmp_path / ("\N{GRINNING FACE}" * 60 + ".txt")
+    atomic.write_text(path, "new")
+    assert path.read_text() == "new"
+
+
 def test_a_folder_is_not_replaced(tmp_path):
     """A folder where the file should go is refused."""
     with pytest.raises(InputError, match="not a regular file"):

@@ -116,6 +116,8 @@ def test_other_columns_and_comments_are_said_to_be_ignored(load):
     _, notes = load("# source: a map\nx,y,demand,phone\n0,0,,1\n1,1,1,2\n")
     assert "columns ignored: 'phone'" in notes
     assert "comments ignored: source" in notes
+    _, notes = load(",x,y,demand\n0,0,0,\n1,1,1,1\n")  # as pandas writes its index
+    assert "columns ignored: ''" in notes
 
 
 @pytest.mark.parametrize(

@@ -265,6 +265,13 @@ def test_a_demand_above_the_capacity_is_read(load):
     assert load(EUCLIDEAN.replace("\n4 3\n", "\n4 30\n"))[0].demands.max() == 30
 
 
+@pytest.mark.parametrize("limit", ["0", "999999"])
+def test_a_limit_on_tours_that_is_none(load, limit):
+    """A length of tours that bounds nothing is read, and one is told."""
+    notes = load(f"DISTANCE : {limit}\n" + EUCLIDEAN)[1]
+    assert f"DISTANCE {limit} taken for no limit on the length of tours" in notes
+
+
 def test_headers_without_meaning_here_are_said_to_be_ignored(load):
     """A header nobody knows is passed over, and one is told."""
     assert "headers ignored: AUTHOR" in load("AUTHOR : me\n" + EUCLIDEAN)[1]

@@ -149,6 +149,7 @@ def test_fleet_is_the_least_or_the_given():
         instance = generate.uchoa(60, seed=seed, demand=None, customers=None)
         assert assess_fleet(instance, time_limit=30).smallest == instance.vehicles
     assert generate.uchoa(60, seed=1, vehicles=50).vehicles == 50
+    assert generate.uchoa(60, seed=1, vehicles=50.0).name == "uchoa-n61-k50-seed1"
 
 
 def test_batch_draws_every_attribute():

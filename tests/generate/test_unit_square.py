@@ -59,11 +59,20 @@ def test_uniform_gives_as_many_as_wanted_within_the_fleet():
     assert batch != generate.uniform(30, 200, seed=2, capacity=40, vehicles=4)
 
 
+def test_a_fleet_beyond_all_counting_rejects_nothing():
+    """Vehicles times capacity may exceed what 64 bits hold; every instance passes."""
+    huge = generate.uniform(20, 10, seed=1, capacity=10**13, vehicles=10**13)
+    plain = generate.uniform(20, 10, seed=1, capacity=1000, vehicles=1000)
+    assert np.array_equal(huge.demands, plain.demands)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"n": 30}, "no capacity and fleet are known for n = 30"),
         ({"n": 0}, "n is 0"),
+        ({"n": "x"}, "n is 'x'"),
+        ({"seed": float("nan")}, "seed is nan"),
         ({"count": -1}, "count is -1"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 2**32}, "not below 2"),

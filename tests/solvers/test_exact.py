@@ -71,6 +71,13 @@ def test_impossible(impossible: ff.Instance) -> None:
     assert optimal_plan(impossible) is None
 
 
+@pytest.mark.parametrize("vehicle_cost", [float("nan"), float("inf"), -1])
+def test_vehicle_cost_is_checked(square: ff.Instance, vehicle_cost: float) -> None:
+    """A cost that is no cost is refused, and not taken for an impossible fleet."""
+    with pytest.raises(InputError, match="vehicle cost is"):
+        optimal_plan(square, vehicle_cost=vehicle_cost)
+
+
 def test_too_many_customers(make_instance) -> None:
     """An instance beyond the oracle's reach is refused with the limit."""
     with pytest.raises(InputError, match="at most 10 customers, not 12"):

@@ -78,7 +78,14 @@ def test_unusable_start(square: ff.Instance, start: ff.Plan, message: str) -> No
 
 @pytest.mark.parametrize(
     "limits",
-    [{}, {"time_limit": 1.0, "iterations": 1}, {"time_limit": 0.0}, {"iterations": 0}],
+    [
+        {},
+        {"time_limit": 1.0, "iterations": 1},
+        {"time_limit": 0.0},
+        {"time_limit": float("inf")},
+        {"iterations": 0},
+        {"iterations": 2.5},
+    ],
 )
 def test_one_limit(square: ff.Instance, limits: dict[str, float]) -> None:
     """Exactly one limit must be given, and be above zero."""
@@ -91,6 +98,7 @@ def test_one_limit(square: ff.Instance, limits: dict[str, float]) -> None:
     [
         {"population": 0},
         {"granularity": -1},
+        {"elite": 2.5},
         {"target_feasible": 1.5},
         {"penalty_increase": 0.5},
     ],

@@ -75,6 +75,22 @@ def test_start_goes_there_and_back(program: Path, make_instance) -> None:
     assert outcome.plan.canonical() == start.canonical()
 
 
+def test_relative_path(
+    program: Path, square: ff.Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program named by a path from here is found from its own folder too."""
+    monkeypatch.chdir(program.parent)
+    start = ff.Plan([[1, 2], [3, 4]])
+    assert Lkh("./LKH").solve(square, time_limit=1, start=start) is not None
+
+
+def test_tour_cut_short() -> None:
+    """A tour that the program was stopped in writing is no plan."""
+    from fixedfleet.solvers.lkh import _plan
+
+    assert _plan("TOUR_SECTION\n1\n2\n", 2) is None
+
+
 def test_single_customer(program: Path) -> None:
     """One customer, too few for the program, is planned all the same."""
     instance = ff.Instance(

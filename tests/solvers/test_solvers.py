@@ -104,6 +104,8 @@ def test_limits_are_said(solver: solvers.Solver) -> None:
     assert solver.name in solvers.SOLVERS
     if not solver.takes_seed:
         assert "seed" in solver.limits
+    if not solver.takes_start:
+        assert "start" in solver.limits
 
 
 def test_unknown_name() -> None:
@@ -136,7 +138,8 @@ def test_only_the_chosen_is_imported() -> None:
     assert said.stdout == "[]\n"
 
 
-def test_time_limit_must_be_positive(square: ff.Instance) -> None:
-    """No solver runs without a time limit."""
-    with pytest.raises(InputError, match="time limit is 0 s"):
-        solvers.run(solvers.get("exact"), square, time_limit=0)
+@pytest.mark.parametrize("time_limit", [0, float("nan"), float("inf"), 1e300])
+def test_time_limit_must_be_one(square: ff.Instance, time_limit: float) -> None:
+    """No solver runs without a time limit, or with one that it cannot count."""
+    with pytest.raises(InputError, match=f"time limit is {time_limit:g}".split("+")[0]):
+        solvers.run(solvers.get("exact"), square, time_limit=time_limit)

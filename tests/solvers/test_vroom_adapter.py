@@ -25,3 +25,16 @@ def test_none_placed() -> None:
     )
     outcome = solvers.run(Vroom(), instance, time_limit=0.05)
     assert outcome.faults == ("customer 1 missing",)
+
+
+def test_overloaded_start() -> None:
+    """A start that overloads a vehicle is refused in one line."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[[1, 0], [0, 1]],
+        demands=[2, 2],
+        capacity=3,
+        vehicles=2,
+    )
+    with pytest.raises(ff.InputError, match="start cannot be used by vroom"):
+        Vroom().solve(instance, time_limit=0.05, start=ff.Plan([[1, 2]]))

@@ -41,7 +41,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     if target.exists() and not target.is_file():
         raise InputError(f"{os.fspath(path)} is not a regular file to be replaced")
     # Not tempfile: its files are private to the user, whatever the umask says.
-    beside = target.with_name(f".{target.name[:64]}.{secrets.token_hex(6)}.tmp")
+    beside = target.with_name(f".{target.name[:32]}.{secrets.token_hex(6)}.tmp")
     try:
         with open(beside, "xb") as file:
             yield file

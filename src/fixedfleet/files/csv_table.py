@@ -68,6 +68,10 @@ def read_table(text: str, names: Mapping[str, str]) -> Table:
         ]
     except csv.Error as error:
         raise InputError(f"not a CSV file: {error}") from None
+    # Spreadsheets leave empty columns behind; one without a name may hold something.
+    nameless = [i for i, cell in enumerate(header) if not cell.strip()]
+    if any(cells[i].strip() for _, cells in rows for i in nameless):
+        ignored.append("")
     return Table(comments, columns, ignored, rows)
 
 

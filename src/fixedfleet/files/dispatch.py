@@ -91,8 +91,8 @@ def read(
         What one vehicle carries. Default: what the file says of it.
     rounding
         What happens to each distance: ``none``, ``round``, ``ceil`` or ``trunc``.
-        Default: what the file says, else ``round`` for VRPLIB files with coordinates
-        (CVRPLIB's convention) and ``none`` for all others.
+        Default: what the file says, else ``round`` for VRPLIB's EUC_2D (CVRPLIB's
+        convention) and GEO, and ``none`` for all others.
     depot
         The depot: the name of a row in CSV (default: the first row), the number of a
         node in VRPLIB (default: its DEPOT_SECTION).
@@ -204,12 +204,7 @@ def write_plan(plan: Plan, instance: Instance, path: PathLike) -> None:
     """
     with _placed(path):
         chosen = _choose(path, _PLANS, "a plan")
-        highest = max((customer for tour in plan for customer in tour), default=0)
-        if highest > instance.num_customers:
-            raise InputError(
-                f"the plan serves customer {highest}, there are "
-                f"{instance.num_customers}"
-            )
+        plan.require_known(instance)
         atomic.write_text(path, chosen[1](plan, instance))
 
 

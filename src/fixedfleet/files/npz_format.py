@@ -26,8 +26,6 @@ __all__ = [
     "write_batch",
 ]
 
-_MOST = 2**53  # above this a whole number is not exact in the arithmetic of batches
-
 
 @dataclass(frozen=True, eq=False)
 class LabelFile:
@@ -110,7 +108,7 @@ def read_batch(
     return InstanceBatch(
         depots=archive.array("depots"),
         customers=archive.array("customers"),
-        demands=_whole(archive, "demands"),
+        demands=archive.array("demands"),
         capacity=_per_instance(archive, "capacity", size, capacity),
         vehicles=_per_instance(archive, "vehicles", size, vehicles),
     )
@@ -120,13 +118,6 @@ def _expect(archive: Archive, name: str, shape: tuple[int, ...]) -> None:
     found = archive.headers[name].shape
     if found != shape:
         raise InputError(f"array {name!r} has shape {found}, not {shape}")
-
-
-def _whole(archive: Archive, name: str) -> NDArray[np.generic]:
-    array = archive.array(name)
-    if array.size and not (np.abs(array) < _MOST).all():
-        raise InputError(f"array {name!r} holds a number that is no amount below 2^53")
-    return array
 
 
 def _per_instance(
@@ -141,7 +132,7 @@ def _per_instance(
     archive.require(name, "fiu", len(shape))
     if shape not in ((), (1,), (size,)):
         raise InputError(f"array {name!r} has shape {shape}, not () or ({size},)")
-    return _whole(archive, name)
+    return archive.array(name)
 
 
 def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:

@@ -99,6 +99,8 @@ def _check_problem(found: Scan, notes: list[str]) -> None:
             f"{found.place('DISTANCE')} limits tours to {limit:g}, and no plan here "
             "would heed it: only capacity and fleet bound a tour"
         )
+    if limit is not None:
+        notes.append(f"DISTANCE {limit:g} taken for no limit on the length of tours")
     ignored = sorted(found.headers.keys() - _UNDERSTOOD)
     if ignored:
         notes.append(f"headers ignored: {', '.join(ignored)}")

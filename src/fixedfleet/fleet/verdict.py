@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, check_whole
 from fixedfleet.fleet.bounds import volume
 from fixedfleet.fleet.smallest import SmallestFleet, in_vehicles
 
@@ -131,8 +131,10 @@ def assess_demands(
     name_of, amount
         How the reason names a customer, and writes a number of units.
     """
-    demands = _check(demand_units, capacity_units, vehicles, time_limit)
-    capacity, vehicles = int(capacity_units), int(vehicles)
+    demands = _check_demands(demand_units)
+    capacity = check_whole("capacity", capacity_units, least=1)
+    vehicles = check_whole("vehicles", vehicles, least=1)
+    _check_time(time_limit)
     if reason := _too_large(demands, capacity, name_of, amount):
         lower = max(1, volume(demands, capacity))
         return FleetVerdict("impossible", vehicles, reason, lower, None, None, None)
@@ -181,10 +183,11 @@ def pack(
         None where there is no such plan or none was found; :func:`assess_fleet` says
         which.
     """
-    fleet = instance.vehicles if vehicles is None else vehicles
-    demands = _check(
-        instance.demand_units[1:], instance.capacity_units, fleet, time_limit
-    )
+    fleet = instance.vehicles
+    if vehicles is not None:
+        fleet = check_whole("vehicles", vehicles, least=1)
+    _check_time(time_limit)
+    demands = instance.demand_units[1:].tolist()
     if max(demands) > instance.capacity_units:
         return None
     search = SmallestFleet(demands, instance.capacity_units)
@@ -192,26 +195,22 @@ def pack(
     return search.plan(demands) if search.upper <= fleet else None
 
 
-def _check(
-    demand_units: ArrayLike, capacity: int, vehicles: int, time_limit: float
-) -> list[int]:
+def _check_demands(demand_units: ArrayLike) -> list[int]:
     demands = np.asarray(demand_units)
     if demands.ndim != 1 or not len(demands) or demands.dtype.kind not in "iuO":
         raise InputError(
             f"demands are {demands.dtype} of shape {demands.shape}, not whole numbers "
             "of shape (N,) with one customer at least"
         )
-    if (demands < 0).any():
-        customer = int(np.argmax(demands < 0)) + 1
-        raise InputError(
-            f"customer {customer} has demand {demands[customer - 1]}, not at least 0"
-        )
-    for what, number in (("capacity", capacity), ("vehicles", vehicles)):
-        if isinstance(number, bool) or int(number) != number or number < 1:
-            raise InputError(f"{what} is {number!r}, not a whole number of at least 1")
+    return [
+        check_whole(f"demand of customer {customer}", demand, least=0)
+        for customer, demand in enumerate(demands.tolist(), 1)
+    ]
+
+
+def _check_time(time_limit: float) -> None:
     if not time_limit >= 0:
         raise InputError(f"time limit is {time_limit:g} s, not at least 0")
-    return [int(demand) for demand in demands.tolist()]
 
 
 def _too_large(

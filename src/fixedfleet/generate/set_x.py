@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, check_whole
 from fixedfleet.fleet import assess_demands
-from fixedfleet.generate.checks import check_seed, check_whole
+from fixedfleet.generate.checks import check_seed
 from fixedfleet.instance import Instance, InstanceBatch
 
 if TYPE_CHECKING:
@@ -78,7 +78,10 @@ def uchoa(
     Uchoa et al., "New benchmark instances for the capacitated vehicle routing
     problem", European Journal of Operational Research 257 (2017).
     """
-    rs = np.random.RandomState(check_seed(seed))
+    n, seed = check_whole("n", n, least=1), check_seed(seed)
+    if vehicles is not None:
+        vehicles = check_whole("vehicles", vehicles, least=1)
+    rs = np.random.RandomState(seed)
     row = _draw_uchoa(rs, n, depot, customers, demand, route_size)
     fleet = _smallest_fleet(row) if vehicles is None else vehicles
     return Instance(
@@ -118,8 +121,8 @@ def uchoa_batch(
     depot, customers, demand, route_size
         As in :func:`uchoa`, the same for all instances where given.
     """
-    check_whole("count", count, least=1)
-    check_seed(seed)
+    n, count = check_whole("n", n, least=1), check_whole("count", count, least=1)
+    seed = check_seed(seed)
     rows = []
     for index in range(count):
         rs = np.random.RandomState([seed, index])
@@ -148,7 +151,6 @@ def _draw_uchoa(
     demand: Demand | None,
     route_size: float | None,
 ) -> _Row:
-    check_whole("n", n, least=1)
     if n > _MOST_CUSTOMERS:
         raise InputError(f"n is {n}, above the {_MOST_CUSTOMERS} that the grid takes")
     if route_size is not None and not 1 <= route_size < math.inf:

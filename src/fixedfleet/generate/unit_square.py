@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fixedfleet.errors import InputError
-from fixedfleet.generate.checks import check_seed, check_whole
+from fixedfleet.errors import InputError, check_whole
+from fixedfleet.generate.checks import check_seed
 from fixedfleet.instance import InstanceBatch
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def uniform(
         With ``reject``, int(count · oversample) + 64 instances are drawn and the
         first ``count`` that pass are kept.
     """
+    n, count = check_whole("n", n, least=1), check_whole("count", count, least=0)
     preset = _preset(n, capacity, vehicles)
-    check_whole("count", count, least=0)
     if not reject:
         return _draw_uniform(n, count, seed, preset)
     if not (math.isfinite(oversample) and oversample >= 1):
@@ -91,6 +91,7 @@ def test_set(n: int, *, reject: bool = True) -> InstanceBatch:
         Whether to leave out the instances with Σq > MQ; 9,646, 9,525 and 9,772
         instances remain.
     """
+    n = check_whole("n", n, least=1)
     drawn = _draw_uniform(n, 10_000, 1234, _preset(n, None, None))
     return drawn.take(_within_fleet(drawn)) if reject else drawn
 
@@ -103,7 +104,6 @@ def labelled_stream(
 
 
 def _preset(n: int, capacity: int | None, vehicles: int | None) -> Preset:
-    check_whole("n", n, least=1)
     if n not in PRESETS and (capacity is None or vehicles is None):
         raise InputError(
             f"no capacity and fleet are known for n = {n}: give capacity and vehicles "
@@ -128,7 +128,7 @@ def _draw_uniform(n: int, size: int, seed: int, preset: Preset) -> InstanceBatch
 
 
 def _within_fleet(batch: InstanceBatch) -> NDArray[np.bool_]:
-    within: NDArray[np.bool_] = (
-        batch.demands.sum(axis=1) <= batch.vehicles * batch.capacity
-    )
+    # Divided rather than multiplied: vehicles times capacity may leave an int64.
+    needed = -(-batch.demands.sum(axis=1) // batch.capacity)
+    within: NDArray[np.bool_] = needed <= batch.vehicles
     return within

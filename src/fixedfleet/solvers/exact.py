@@ -64,6 +64,8 @@ def optimal_plan(instance: Instance, *, vehicle_cost: float = 0.0) -> Plan | Non
     n = instance.num_customers
     if n > LARGEST:
         raise InputError(f"exact takes at most {LARGEST} customers, not {n}")
+    if not 0 <= vehicle_cost < math.inf:
+        raise InputError(f"vehicle cost is {vehicle_cost:g}, not a number from 0")
     tours = _best_tours(instance, vehicle_cost)
     everyone = (1 << n) - 1
     # best[served]: cost of serving these with the vehicles so far, and the last tours

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import hybgensea
 import numpy as np
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, check_whole
 from fixedfleet.plan import Plan
+from fixedfleet.solvers.protocol import check_time_limit
 from fixedfleet.solvers.whole import binary_exponent, enough, whole_amounts
 
 if TYPE_CHECKING:
@@ -76,10 +77,11 @@ class HgsParameters:
     swap_star: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("granularity", "population", "generation", "elite", "closest"):
-            _require_at_least_one(name, getattr(self, name))
-        _require_at_least_one("penalty_period", self.penalty_period)
-        _require_at_least_one("restart_after", self.restart_after)
+        for name in (
+            "granularity", "population", "generation", "elite", "closest",
+            "penalty_period", "restart_after",
+        ):  # fmt: skip
+            check_whole(name, getattr(self, name), least=1)
         if not 0 <= self.target_feasible <= 1:
             raise InputError(
                 f"target_feasible is {self.target_feasible}, not within 0 and 1"
@@ -192,6 +194,8 @@ def hgs_search(
             **_names_there(parameters),
         )
     except ValueError as error:
+        if not starts:
+            raise
         raise InputError(f"a start cannot be used by hgs: {error}") from error
     except RuntimeError as error:
         if "no feasible solution" in str(error):
@@ -248,12 +252,7 @@ def _bound(instance: Instance, vehicles: int | None) -> int:
 def _check_limits(time_limit: float | None, iterations: int | None) -> None:
     if (time_limit is None) == (iterations is None):
         raise InputError("give either a time limit or a number of iterations to hgs")
-    if time_limit is not None and not time_limit > 0:
-        raise InputError(f"time limit is {time_limit:g} s, not above 0")
+    if time_limit is not None:
+        check_time_limit(time_limit)
     if iterations is not None:
-        _require_at_least_one("iterations", iterations)
-
-
-def _require_at_least_one(name: str, value: int) -> None:
-    if value < 1:
-        raise InputError(f"{name} is {value}, not a whole number of at least 1")
+        check_whole("iterations", iterations, least=1)

@@ -45,8 +45,8 @@ class Lkh:
     limits: str = (
         "the program is not distributed here; it looks at the clock between trials "
         "only; with an asymmetric matrix it sends out every vehicle; distances that "
-        "are not whole are rounded to 2^-22 of the longest; amounts finer than 2^-30 "
-        "of the sum of demands are rounded up"
+        "are not whole, or above 2^22, are rounded to 2^-22 of the longest; amounts "
+        "finer than 2^-30 of the sum of demands are rounded up"
     )
 
     def __init__(self, program: str | None = None) -> None:
@@ -57,7 +57,8 @@ class Lkh:
                 f"the solver 'lkh' needs the program {names[0]!r} on the PATH: build "
                 "LKH-3 from http://webhotel4.ruc.dk/~keld/research/LKH-3/"
             )
-        self.program = found
+        # It runs in a folder of its own, from where a relative path leads nowhere.
+        self.program = str(Path(found).absolute())
 
     def solve(
         self,
@@ -167,9 +168,11 @@ def _tour(plan: Plan, vehicles: int, n: int) -> str:
     )
 
 
-def _plan(text: str, n: int) -> Plan:
+def _plan(text: str, n: int) -> Plan | None:
     """Read a tour as written by :func:`_tour`, begun at whichever node."""
     section = text.partition("TOUR_SECTION")[2].split()
+    if "-1" not in section:  # stopped while it wrote
+        return None
     nodes = [int(node) for node in section[: section.index("-1")]]
     depot = next(at for at, node in enumerate(nodes) if node == 1 or node > n + 1)
     tours: list[list[int]] = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ortools.constraint_solver import pywrapcp, routing_enums_pb2
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, check_whole
 from fixedfleet.plan import Plan
 from fixedfleet.solvers.whole import whole_amounts, whole_distances
 
@@ -45,8 +45,8 @@ class OrtoolsParameters:
     def __post_init__(self) -> None:
         _value(routing_enums_pb2.LocalSearchMetaheuristic, self.metaheuristic)
         _value(routing_enums_pb2.FirstSolutionStrategy, self.first_solution)
-        if self.solutions is not None and self.solutions < 1:
-            raise InputError(f"solutions is {self.solutions}, not at least 1")
+        if self.solutions is not None:
+            check_whole("solutions", self.solutions, least=1)
 
 
 class OrtoolsRouting:
@@ -56,8 +56,9 @@ class OrtoolsRouting:
     takes_seed: bool = False
     takes_start: bool = True
     limits: str = (
-        "the search is deterministic and takes no seed; without a start it may find no "
-        "plan for a tight fleet; distances that are not whole are rounded to 2^-31 of "
+        "it takes no seed and draws nothing at random, but where the time limit ends "
+        "the search, runs differ; without a start it may find no plan for a tight "
+        "fleet; distances that are not whole, or above 2^31, are rounded to 2^-31 of "
         "the longest"
     )
 

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
 
-__all__ = ["Outcome", "Solver", "run"]
+__all__ = ["Outcome", "Solver", "check_time_limit", "run"]
+
+# Some packages count a limit in small units and overflow on much longer ones.
+_LONGEST_LIMIT = 1_000_000
 
 
 class Solver(Protocol):
@@ -78,11 +81,10 @@ def run(
     Raises
     ------
     InputError
-        If the time limit is not above 0, or a start is given to a solver that takes
-        none or is no plan for this instance.
+        If the time limit is not above 0 or longer than a million seconds, or a start
+        is given to a solver that takes none or is no plan for this instance.
     """
-    if not time_limit > 0:
-        raise InputError(f"time limit is {time_limit:g} s, not above 0")
+    check_time_limit(time_limit)
     if start is not None:
         if not solver.takes_start:
             raise InputError(f"{solver.name} takes no start: {solver.limits}")
@@ -93,3 +95,11 @@ def run(
     seconds = time.perf_counter() - begin
     faults = () if plan is None else tuple(plan.check(instance))
     return Outcome(plan=plan, faults=faults, seconds=seconds)
+
+
+def check_time_limit(time_limit: float) -> None:
+    """Refuse a time limit that is none, or that packages cannot count."""
+    if not 0 < time_limit <= _LONGEST_LIMIT:
+        raise InputError(
+            f"time limit is {time_limit:g} s, not above 0 and at most {_LONGEST_LIMIT}"
+        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fixedfleet.errors import InputError, require
+from fixedfleet.errors import check_whole, require
 from fixedfleet.plan import Plan
 from fixedfleet.solvers.whole import whole_amounts, whole_distances
 
@@ -41,13 +41,13 @@ class Pyvrp:
     takes_seed: bool = True
     takes_start: bool = True
     limits: str = (
-        "distances that are not whole are rounded to 2^-24 of the longest; amounts "
-        "finer than 2^-33 of the sum of demands are rounded up"
+        "distances that are not whole, or above 2^24, are rounded to 2^-24 of the "
+        "longest; amounts finer than 2^-33 of the sum of demands are rounded up"
     )
 
     def __init__(self, iterations: int | None = None) -> None:
-        if iterations is not None and iterations < 1:
-            raise InputError(f"iterations is {iterations}, not at least 1")
+        if iterations is not None:
+            check_whole("iterations", iterations, least=1)
         self.iterations = iterations
 
     def solve(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from fixedfleet.errors import require
+from fixedfleet.errors import InputError, require
 from fixedfleet.plan import Plan
 from fixedfleet.solvers.whole import whole_amounts, whole_distances
 
@@ -27,9 +27,10 @@ class Vroom:
     takes_seed: bool = False
     takes_start: bool = True
     limits: str = (
-        "the search is deterministic and takes no seed; it stops by itself before the "
-        "time limit; it leaves out the customers it cannot place; distances that are "
-        "not whole are rounded to N/2^30 of the longest"
+        "it takes no seed and draws nothing at random, but where the time limit ends "
+        "the search before it stops by itself, runs differ; it leaves out the "
+        "customers it cannot place; distances that are not whole, or above 2^31/N, are "
+        "rounded to N/2^30 of the longest"
     )
 
     def solve(
@@ -61,6 +62,11 @@ def _problem(instance: Instance, start: Plan | None) -> Any:
     distances = whole_distances(instance, largest=(2**32 - 1) // (2 * (n + 2)))
     demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)
     tours = () if start is None else start.tours
+    if any(int(demands[list(tour)].sum()) > capacity for tour in tours):
+        raise InputError(
+            "a start cannot be used by vroom: it overloads a tour, or fills it to a "
+            "digit that vroom cannot count"
+        )
     problem = vroom.Input()
     problem.set_durations_matrix("car", distances)
     problem.add_vehicle(
