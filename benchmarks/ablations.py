@@ -4,20 +4,22 @@ Which settings help: short trainings, one setting changed at a time, as a table.
     python benchmarks/ablations.py --labels vrp20….npz --out runs/ablations --minutes 2
 
 Each row trains for the same minutes from the preset with the named settings, and is
-judged on 1,000 instances of a fresh seed, decoded and repaired but
-not searched. Rows that are done are kept; the table is written anew after each.
+judged on 1,000 instances of a fresh seed, decoded and repaired but not searched. Rows
+that are done are kept; the table is written anew after each.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fixedfleet.errors import InputError
+from fixedfleet.files.atomic import write_text
 from fixedfleet.generate import uniform
 from fixedfleet.model import Network, load_model
 from fixedfleet.training import NonFiniteLossError, get_preset, load_dataset, train
@@ -75,7 +77,8 @@ def judge(network: Network, n: int, count: int = 1000) -> dict[str, float]:
             plans = decode_raw(network, instances, method=method, symmetries=symmetries)
             solved = np.isfinite(plans.length)
             name = f"{method} ×{symmetries}"
-            found[name] = float(plans.length[solved].mean()) if solved.any() else -1.0
+            mean = plans.length[solved].mean() if solved.any() else math.inf
+            found[name] = float(mean)
             found[f"{name} solved"] = float(solved.mean())
             if symmetries == 1:
                 found["violation"] = float(plans.violation.mean())
@@ -90,7 +93,8 @@ def table(results: dict[str, dict[str, Any]]) -> str:
         "| --- |" + " ---: |" * (len(columns) + 2),
     ]
     key = "membership ×1"
-    for name, row in sorted(results.items(), key=lambda item: item[1].get(key, 99.0)):
+    ranked = sorted(results.items(), key=lambda item: item[1].get(key, math.inf))
+    for name, row in ranked:
         if "error" in row:
             lines.append(f"| {name} | {row['error']} |" + " |" * (len(columns) + 1))
             continue
@@ -118,8 +122,8 @@ def main() -> None:
         if name in results:
             continue
         results[name] = _row(name, options, data)
-        store.write_text(json.dumps(results, indent=1))
-        (options.out / "table.md").write_text(table(results))
+        write_text(store, json.dumps(results, indent=1))
+        write_text(options.out / "table.md", table(results))
         print(name, json.dumps(results[name]), flush=True)
 
 

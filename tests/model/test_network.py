@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -130,6 +133,7 @@ def test_same_place_for_everyone_is_no_trouble(make_instance):
         ({"pooling": "mean"}, "choose from max, attention"),
         ({"heads": 3}, "does not divide the width 256"),
         ({"polar": "yes"}, "not true or false"),
+        ({"pooling": "attention", "shared": False}, "only pooling 'max' can be"),
         ({"deptth": 3}, "unknown model setting 'deptth'"),
     ],
 )
@@ -143,3 +147,18 @@ def test_too_large_for_memory_is_said_before():
     """A prediction that cannot fit is refused with its size, not begun."""
     with pytest.raises(ff.InputError, match="100000 customers and 1000 vehicles need"):
         check_memory(ModelConfig(), 1, 100_001, 1000, torch.device("cpu"))
+
+
+@pytest.mark.parametrize("room", ["model", "planning", "training"])
+def test_missing_torch_is_named_with_its_extra(room):
+    """Without PyTorch the message names the extra that installs it."""
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        f"try: import fixedfleet.{room}\n"
+        "except ImportError as error: print(type(error).__name__, error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("MissingPackageError")
+    assert "fixedfleet[network]" in done.stdout

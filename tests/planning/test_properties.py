@@ -173,7 +173,7 @@ def test_alone_as_in_a_padded_batch(way, guarantee, cases, seed):
 def test_pseudo_greedy_only_overloads(cases):
     """The decoding of training may overload and leave out, and nothing else."""
     tensors = stack(cases)
-    del tensors["coordinates"]
+    del tensors["coordinates"], tensors["capacity"]
     decoded, loads = pseudo_greedy(**tensors)
     for row, plan in enumerate(to_plans(decoded)):
         instance, _ = cases[row]

@@ -72,7 +72,7 @@ def _hard_loads(logs, features):
         here, load = 0, 0.0
         while True:
             choices = [0, *sorted(free)]
-            here = max(choices, key=lambda j: float(logs[0, k, here, j]))
+            here = max(choices, key=lambda j: logs[0, k, here, j].item())
             if here == 0:
                 break
             free.discard(here)
@@ -96,8 +96,8 @@ def test_loss_is_the_minimum_over_all_orders_and_directions(seed, loads):
     else:
         values = _hard_loads(logs, features)
     wanted = _brute_force(logs, features, TOURS, config, values)
-    assert float(found.total) == pytest.approx(wanted, rel=1e-5)
-    assert float(found.total) == pytest.approx(float(sum(found[1:])), rel=1e-6)
+    assert found.total.item() == pytest.approx(wanted, rel=1e-5)
+    assert found.total.item() == pytest.approx(sum(found[1:]).item(), rel=1e-6)
 
 
 def test_loss_ignores_order_and_direction_of_a_label():
@@ -176,23 +176,28 @@ def test_cluster_term_is_the_cross_entropy_of_sharing_a_tour():
 
 
 def test_sweep_matching_numbers_tours_around_the_depot():
-    """In sweep order no vehicle may choose: the assignment is never dearer."""
-    features, units, capacity = _features(5, 3)
-    logs = _predict(features)
-    costs = [
-        float(
-            plan_loss(
-                logs,
-                features,
-                _routes(TOURS, 8),
-                units,
-                capacity,
-                LossConfig(matching=matching, loads="none"),
-            ).total
-        )
-        for matching in ("assignment", "sweep")
-    ]
-    assert costs[0] <= costs[1] + 1e-6
+    """Vehicle k gets the k-th tour around the depot, and spare vehicles none."""
+    places = [[0.5, 0.5], [1, 0.55], [0.5, 1], [0, 0.5], [0.45, 0], [0.55, 0]]
+    features, units, capacity = _features(5, 4)
+    features = features._replace(coordinates=torch.tensor([places]))
+    # From behind the widest gap the angles run 4, 5, 1, 2, 3.
+    wanted = [[4, 5], [1], [2, 3], []]
+    scores = torch.zeros(1, 4, 6, 6)
+    for k, tour in enumerate(wanted):
+        for i, j in itertools.pairwise([0, *tour, 0]):
+            scores[0, k, i, j] = 60.0
+    logs = normalise(scores, features.nodes, features.vehicles, "joint")
+    config = LossConfig(matching="sweep", loads="none")
+
+    def loss(tours):
+        routes = _routes(tours, 9)
+        return float(plan_loss(logs, features, routes, units, capacity, config).total)
+
+    for order in itertools.permutations(wanted):  # the label's own order is nothing
+        assert loss(order) == pytest.approx(0, abs=1e-4)
+    turned = scores[:, [1, 0, 2, 3]]  # the same tours for other vehicles
+    logs = normalise(turned, features.nodes, features.vehicles, "joint")
+    assert loss(wanted) > 1
 
 
 def test_wrong_settings_are_errors():

@@ -21,7 +21,11 @@ def test_paper_presets_are_the_papers(n, width, batch):
         1024,
         8,
     )
-    assert (model.pooling, model.normalisation) == ("max", "vehicle")
+    assert (model.pooling, model.shared) == ("max", True)
+    assert (model.normalisation, model.numbering) == ("vehicle", "linear")
+    beyond = (model.polar, model.edge_features, model.edge_heads, model.membership)
+    assert not any(beyond)
+    assert model.decoder_width is None
     assert (training.batch_size, training.epochs, training.learning_rate) == (
         batch,
         60,
@@ -32,6 +36,17 @@ def test_paper_presets_are_the_papers(n, width, batch):
         0,
         False,
     )
+    assert (training.warmup, training.clip, training.ema) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("n", [20, 50, 100])
+def test_paper_presets_have_the_papers_loss(n):
+    """The paper's loss: assignment, hard loads, both rows alike, nothing besides."""
+    loss = get_preset(f"paper{n}").loss
+    assert (loss.matching, loss.loads, loss.depot_share) == ("assignment", "hard", 0.5)
+    assert 0.2 <= loss.load_weight <= 0.5
+    assert 0.1 <= loss.overload_weight <= 0.3
+    assert loss.cluster_weight == 0
 
 
 def test_there_are_six_presets():
@@ -72,6 +87,12 @@ def test_presets_of_ones_own_come_from_a_file(tmp_path):
     assert get_preset(f"{path}:small").model.width == 8
     path.write_text("[small]\ncustomers = 9\nspeed = 3\n")
     with pytest.raises(ff.InputError, match="unknown entry 'speed'"):
+        get_preset(f"{path}:small")
+    path.write_text("small = 3\n")
+    with pytest.raises(ff.InputError, match="small is 3, not the table of a preset"):
+        get_preset(f"{path}:small")
+    path.write_text("[small]\ncustomers = 9\nmodel = 3\n")
+    with pytest.raises(ff.InputError, match="model is 3, not a table of settings"):
         get_preset(f"{path}:small")
     with pytest.raises(ff.InputError, match="no preset 'paper30'"):
         get_preset("paper30")

@@ -9,14 +9,23 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 import fixedfleet as ff
 from fixedfleet.model import Network, load_model
-from fixedfleet.model.weights import read_tensors, write_tensors
-from fixedfleet.training import NonFiniteLossError, make_dataset, train, validate
+from fixedfleet.model.weights import read_metadata, read_tensors, write_tensors
+from fixedfleet.planning import MembershipOptions, decode
+from fixedfleet.training import (
+    NonFiniteLossError,
+    make_dataset,
+    train,
+    validate,
+    validation,
+)
 from fixedfleet.training.__main__ import main
+from fixedfleet.training.validation import decode_raw
 
 from .conftest import tiny_labels
 
@@ -62,8 +71,7 @@ def test_paper_network_learns_too(preset, dataset, tmp_path, normalisation):
         "loss.loads": "hard",
         "loss.cluster_weight": 0.0,
     }
-    plain = preset.with_settings({"loss.loads": "none", "loss.cluster_weight": 0.0})
-    train(plain, dataset, out=tmp_path, epochs=6, settings=settings, display=None)
+    train(preset, dataset, out=tmp_path, epochs=6, settings=settings, display=None)
     losses = _losses(tmp_path)
     assert losses[-1] < losses[0]
 
@@ -135,6 +143,56 @@ def test_checkpoints_are_not_overwritten_silently(preset, dataset, tmp_path):
     train(preset, dataset, out=tmp_path, steps=2, display=None)
     with pytest.raises(ff.InputError, match="exists: resume it, or train into another"):
         train(preset, dataset, out=tmp_path, display=None)
+    train(preset, dataset, out=tmp_path / "other", steps=1, display=None)
+    before = (tmp_path / "checkpoint.safetensors").read_bytes()
+    with pytest.raises(ff.InputError, match="exists: resume it, or train into another"):
+        elsewhere = tmp_path / "other" / "checkpoint.safetensors"
+        train(preset, dataset, out=tmp_path, resume=elsewhere, display=None)
+    assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
+
+
+def test_training_begins_with_given_weights(preset, dataset, tmp_path):
+    """Given weights are what it starts from, with a new optimiser and a new count."""
+    train(preset, dataset, out=tmp_path / "one", epochs=4, display=None)
+    weights = tmp_path / "one" / "model.safetensors"
+    lines: list[str] = []
+    still = {"training.learning_rate": 0.0}
+    train(
+        preset,
+        make_dataset(*tiny_labels(96, seed=9)),  # other labels are welcome
+        out=tmp_path / "two",
+        steps=1,
+        weights=weights,
+        settings=still,
+        display=lines.append,
+    )
+    assert "begins with the weights of model.safetensors" in lines[0]
+    state = _state(tmp_path / "two")
+    for name, tensor in read_tensors(weights)[0].items():
+        assert torch.equal(state[f"model.{name}"], tensor.float()), name
+        assert torch.equal(state[f"average.{name}"], tensor.float()), name
+        assert state[f"optimizer.step.{name}"] == 1
+    metadata = read_metadata(tmp_path / "two" / "model.safetensors")
+    assert json.loads(metadata["card"])["weights"] == "model.safetensors"
+
+
+def test_weights_that_do_not_fit_are_refused(preset, dataset, tmp_path):
+    """A network of other settings, no network, or a checkpoint besides: no training."""
+    train(preset, dataset, out=tmp_path / "one", steps=1, display=None)
+    weights = tmp_path / "one" / "model.safetensors"
+
+    def begin(weights, **changes):
+        train(preset, dataset, out=tmp_path, weights=weights, display=None, **changes)
+
+    with pytest.raises(ff.InputError, match=r"model\.membership = True.*has False"):
+        begin(weights, settings={"model.membership": False})
+    with pytest.raises(ff.InputError, match="no network 'none'"):
+        begin("none")
+    with pytest.raises(ff.InputError, match="no fixedfleet network"):
+        begin(tmp_path / "one" / "checkpoint.safetensors")
+    with pytest.raises(ff.InputError, match="both given"):
+        begin(weights, resume=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["one"]
 
 
 def test_checkpoints_that_do_not_match_are_refused(preset, dataset, tmp_path):
@@ -183,6 +241,14 @@ def test_nonfinite_loss_stops_with_its_step(preset, dataset, tmp_path):
         train(preset, dataset, out=tmp_path, epochs=8, settings=settings, display=None)
 
 
+def test_ruined_weights_are_not_saved(preset, dataset, tmp_path):
+    """Weights ruined by the very last step are noticed, and no file is left of them."""
+    settings = {"training.learning_rate": 1e30, "training.weight_decay": 1e30}
+    with pytest.raises(NonFiniteLossError, match="weights are not finite at step 1"):
+        train(preset, dataset, out=tmp_path, steps=1, settings=settings, display=None)
+    assert not list(tmp_path.glob("*.safetensors"))
+
+
 def test_labels_of_another_size_are_refused(preset, dataset, tmp_path):
     """Labels of six customers do not go into a preset for twenty."""
     with pytest.raises(
@@ -194,26 +260,116 @@ def test_labels_of_another_size_are_refused(preset, dataset, tmp_path):
         train(preset, dataset, out=tmp_path, settings=settings, display=None)
 
 
+def test_too_large_a_batch_is_refused_before(preset, dataset, tmp_path, monkeypatch):
+    """A batch that memory cannot hold is an error before a folder is made."""
+    module = sys.modules["fixedfleet.model.predict"]  # not the function
+    monkeypatch.setattr(module, "_free_bytes", lambda device: 2**10)
+    with pytest.raises(ff.InputError, match=r"lower training\.batch_size"):
+        train(preset, dataset, out=tmp_path / "run", display=None)
+    assert not (tmp_path / "run").exists()
+
+
 def test_validation_measures_what_decoding_gives(preset, dataset, tmp_path):
-    """Solved shares and lengths lie where they can, and symmetries only help."""
+    """Its numbers are the means over the solved plans, and symmetries only help."""
     network = train(preset, dataset, out=tmp_path, epochs=2, display=None).network
-    one = validate(network, dataset, precision="fp32")
-    many = validate(network, dataset, precision="fp32", symmetries=8)
-    assert 0 <= one.solved <= many.solved <= 1
-    assert 1 <= one.vehicles <= 3
-    assert one.violation >= 0
-    if one.solved == many.solved == 1:
-        assert many.length <= one.length
+    one = decode_raw(network, dataset.instances, precision="fp32")
+    many = decode_raw(network, dataset.instances, precision="fp32", symmetries=8)
+    assert (many.length <= one.length).all()
+    assert (many.length < one.length).any()
+    solved = np.isfinite(one.length)
+    found = validate(network, dataset, precision="fp32")
+    assert found.solved == solved.mean() > 0
+    assert found.length == pytest.approx(one.length[solved].mean())
+    assert found.vehicles == pytest.approx(one.vehicles[solved].mean())
+    assert found.violation == pytest.approx(one.violation.mean())
+    with pytest.raises(ff.InputError, match="symmetries is 9, not between 1 and 8"):
+        decode_raw(network, dataset.instances, symmetries=9)
 
 
-def test_command_line_trains_and_names_errors(tmp_path, shared, capsys):
-    """The command trains a step; a wrong setting ends with 2 and one line."""
-    labels = str(shared / "labels" / "vrp20_uniform_seed7.npz")
-    common = ["--labels", labels, "--out", str(tmp_path / "run"), "--device", "cpu"]
-    assert main(["best20", *common, "--set", "model.witdh=8"]) == 2
-    assert "unknown model setting 'witdh'" in capsys.readouterr().err
-    assert main(["best20", "--labels", "none.npz", "--out", str(tmp_path)]) == 2
-    assert "no labels at none.npz" in capsys.readouterr().err
+def test_row_softmax_is_judged_by_both_arcs(preset, dataset, monkeypatch):
+    """Where rows sum to one, membership is read from the arcs into a customer too."""
+    assert MembershipOptions.suited_to("row").arcs == "both"
+    seen = []
+
+    def spy(*arguments, **options):
+        seen.append(options["options"])
+        return decode(*arguments, **options)
+
+    monkeypatch.setattr(validation, "decode", spy)
+    rows = {"model.normalisation": "row", "loss.loads": "none"}
+    config = preset.with_settings(rows | {"loss.cluster_weight": 0.0}).model
+    few = dataset.instances.take(slice(4))
+    for method in ("membership", "greedy"):
+        decode_raw(Network(config), few, method=method, precision="fp32")
+    assert seen == [MembershipOptions(arcs="both"), None]
+
+
+@pytest.fixture
+def command(preset, tmp_path):
+    """Arguments of a training on a label file of two customers, but for --out."""
+    routes = np.tile(np.array([1, 0, 2, 0], dtype=np.uint8), (40, 1))
+    numbers = {"n": 2, "capacity": 30, "fleet": 2, "seed": 7, "count": 40}
+    np.savez(
+        tmp_path / "labels.npz", routes=routes, labelled=np.ones(40, bool), **numbers
+    )
+    (tmp_path / "mine.toml").write_text(
+        "[two]\ncustomers = 2\n"
+        "[two.model]\nwidth = 8\nhidden = 8\nlayers = 1\n"
+        '[two.training]\nbatch_size = 8\nvalidation = 8\nprecision = "fp32"\n'
+    )
+    labels = ["--labels", str(tmp_path / "labels.npz"), "--device", "cpu"]
+    return [f"{tmp_path / 'mine.toml'}:two", *labels]
+
+
+def test_command_line_trains_and_resumes(command, tmp_path, capsys):
+    """The command trains, goes on, and begins again with the weights it left."""
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    common = [*command, "--epochs", "2"]
+    assert main([*common, "--out", one, "--steps", "3"]) == 0
+    assert main([*common, "--out", one, "--resume"]) == 0
+    assert "resumes at step 3" in capsys.readouterr().out
+    assert int(_state(tmp_path / "one")["step"]) == 8
+    weights = str(tmp_path / "one" / "model.safetensors")
+    assert main([*common, "--out", two, "--weights", weights, "--steps", "1"]) == 0
+    assert "begins with the weights of" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "model.witdh=8"], "unknown model setting 'witdh'"),
+        (["--set", "training.clip=tight"], "clip is 'tight', not a number"),
+        (["--set", "loss.load_weight=much"], "load_weight is 'much', not a number"),
+        (["--steps", "0"], "steps is 0, not 1 or more"),
+        (["--weights", "none.safetensors"], "no network 'none.safetensors'"),
+        (["--labels", "none.npz"], "no labels at none.npz"),
+    ],
+)
+def test_command_line_names_errors(command, tmp_path, capsys, arguments, message):
+    """A wrong setting or file ends with 2 and one line, and leaves no folder."""
+    assert main([*command, "--out", str(tmp_path / "run"), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("prog", "shown"),
+    [(None, "python -m fixedfleet.training"), ("fixedfleet train", "fixedfleet train")],
+)
+def test_usage_names_the_command_that_was_typed(capsys, prog, shown):
+    """The usage line begins with what the user typed."""
+    with pytest.raises(SystemExit):
+        main(["--help"], prog=prog)
+    assert capsys.readouterr().out.startswith(f"usage: {shown} ")
+
+
+def test_weights_and_resume_exclude_each_other(command, tmp_path, capsys):
+    """The command line takes a checkpoint or weights, not both."""
+    with pytest.raises(SystemExit, match="2"):
+        main([*command, "--out", str(tmp_path), "--resume", "--weights", "vrp20"])
+    assert "not allowed with argument" in capsys.readouterr().err
 
 
 def test_two_processes_train_as_one(preset, dataset, tmp_path):

@@ -29,7 +29,7 @@ def train(argv: Sequence[str]) -> int:
     from fixedfleet.training.__main__ import main
 
     try:
-        return main(argv)
+        return main(argv, prog="fixedfleet train")
     except SystemExit as end:  # its --help, or what its parser refuses
         return int(end.code or 0)
 

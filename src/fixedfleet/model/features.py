@@ -144,7 +144,7 @@ def _plane(instance: Instance) -> NDArray[np.float64]:
     if not instance.has_coordinates:
         raise InputError(
             f"instance {instance.name!r} has a distance matrix and no coordinates, "
-            "which the network needs: plan it with method='search'"
+            "which the network needs: plan it with start='packing'"
         )
     points = instance.coordinates
     if instance.metric not in ("great_circle", "geo"):

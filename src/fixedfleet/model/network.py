@@ -52,7 +52,7 @@ class ModelConfig:
     heads
         Attention heads; ``max`` has none.
     shared
-        Whether depot, customers and vehicles share a layer's f; ``attention`` does.
+        Whether depot, customers and vehicles share a layer's f; ``attention`` must.
     normalisation
         What sums to one: ``vehicle`` (the paper's), ``row``, ``joint``, ``softassign``.
     softassign_iterations
@@ -129,6 +129,10 @@ class ModelConfig:
                     f"model setting {name} is {heads}, which does not divide the "
                     f"width {self.width}"
                 )
+        if self.pooling == "attention" and not self.shared:
+            raise InputError(
+                "model setting shared is false, which only pooling 'max' can be"
+            )
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> ModelConfig:
@@ -194,7 +198,8 @@ class Network(nn.Module):
 
     def forward(self, features: Features) -> Tensor:
         """Return log Ŷ, shape (B, M, N', N'), −inf where an edge is not allowed."""
-        geometry = self._geometry(features)
+        with torch.autocast(features.demands.device.type, enabled=False):
+            geometry = self._measure(features)
         nodes, vehicles = self._encode(features, geometry)
         scores = self.decoder(nodes, vehicles, geometry.distances, features.demands)
         return normalise(
@@ -211,14 +216,6 @@ class Network(nn.Module):
             if isinstance(module, MaxPoolingLayer | Decoder):
                 module.fused = fused
         return self
-
-    def encode(self, features: Features) -> tuple[Tensor, Tensor]:
-        """Return the last embeddings, shapes (B, N', d) and (B, M, d)."""
-        return self._encode(features, self._geometry(features))
-
-    def _geometry(self, features: Features) -> _Geometry:
-        with torch.autocast(features.demands.device.type, enabled=False):
-            return self._measure(features)
 
     def _measure(self, features: Features) -> _Geometry:
         distances = pairwise_distances(features.coordinates)
@@ -242,6 +239,7 @@ class Network(nn.Module):
         )
 
     def _encode(self, features: Features, geometry: _Geometry) -> tuple[Tensor, Tensor]:
+        """Return the last embeddings, shapes (B, N', d) and (B, M, d)."""
         nodes, vehicles = self._embed(features, geometry)
         if self.config.pooling == "max":
             demands = features.demands[:, :, None] + features.demands[:, None, :]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -55,7 +57,8 @@ def required_bytes(config: ModelConfig, size: int, nodes: int, vehicles: int) ->
     """Bytes a prediction takes at its peak, about: (B, M, N', N') and (B, H, T, T)."""
     tokens = nodes + vehicles
     scores = 6 * size * vehicles * nodes**2
-    pairs = size * tokens**2 * (8 + (64 + 4 * config.heads))
+    per_pair = 8 if config.pooling == "max" else 72 + 4 * config.heads
+    pairs = size * tokens**2 * per_pair
     embeddings = size * tokens * (8 * config.width + 2 * config.hidden)
     return 4 * (scores + pairs + embeddings)
 
@@ -66,6 +69,8 @@ def check_memory(
     nodes: int,
     vehicles: int,
     device: torch.device,
+    *,
+    advice: str = "give fewer at a time, or plan with start='packing'",
 ) -> None:
     """Raise InputError where a prediction would not fit into the device's memory."""
     need = required_bytes(config, size, nodes, vehicles)
@@ -74,14 +79,23 @@ def check_memory(
         raise InputError(
             f"{size} instances of {nodes - 1} customers and {vehicles} vehicles need "
             f"about {need / 2**30:.1f} GiB, {free / 2**30:.1f} GiB are free on "
-            f"{device}: give fewer at a time, or plan with method='search'"
+            f"{device}: {advice}"
         )
 
 
 def _free_bytes(device: torch.device) -> int | None:
     """Free memory, as far as the system says."""
     if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[0])
+        # What torch has set aside and does not use is free for torch.
+        idle = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0]) + idle
+    try:
+        # Pages of the file cache are given up on demand; only Linux counts them so.
+        text = Path("/proc/meminfo").read_text()
+        if found := re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE):
+            return 1024 * int(found[1])
+    except OSError:
+        pass
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

@@ -14,7 +14,7 @@ from fixedfleet.planning.problem import Problem, prepare
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["follow", "pseudo_greedy", "strict_greedy"]
+__all__ = ["boundless", "follow", "pseudo_greedy", "strict_greedy"]
 
 # What a customer needs once it is served, and what the way home needs: no vehicle has
 # room for the first (not even a boundless one), every vehicle has room for the second.
@@ -26,7 +26,6 @@ _BOUNDLESS = 2**62
 def pseudo_greedy(
     log_probs: Tensor,
     demands: Tensor,
-    capacity: Tensor | None = None,
     *,
     customers: Tensor | None = None,
     vehicles: Tensor | None = None,
@@ -44,8 +43,6 @@ def pseudo_greedy(
         log Ŷ, shape (B, M, N', N'), −inf where masked.
     demands
         Whole units, shape (B, N').
-    capacity
-        Plays no part; taken so that all decoders are called alike.
     customers
         Which locations are customers, shape (B, N'), in a padded batch.
     vehicles
@@ -55,14 +52,17 @@ def pseudo_greedy(
     -------
     The tours, and the load of each vehicle in whole units, shape (B, M).
     """
-    if capacity is None:
-        capacity = demands.new_ones(len(demands))
+    capacity = demands.new_ones(len(demands))  # plays no part
     problem = prepare(
         log_probs, demands, capacity, customers=customers, vehicles=vehicles
     )
-    boundless = torch.where(problem.vehicles, _BOUNDLESS, -1)
-    decoded = follow(problem, boundless)
+    decoded = follow(problem, boundless(problem))
     return decoded, decoded.loads(problem.demands)
+
+
+def boundless(problem: Problem) -> Tensor:
+    """Room without a bound for vehicles that are real, none for padding, (B, M)."""
+    return torch.where(problem.vehicles, _BOUNDLESS, -1)
 
 
 def strict_greedy(

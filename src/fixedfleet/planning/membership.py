@@ -70,6 +70,11 @@ class MembershipOptions:
         if not self.time_limit > 0:
             raise InputError(f"time limit is {self.time_limit:g} s, not above 0")
 
+    @classmethod
+    def suited_to(cls, normalisation: str) -> MembershipOptions:
+        """Return the defaults for a normalisation; ``row`` needs both arcs."""
+        return cls(arcs="both" if normalisation == "row" else "out")
+
 
 def evidence(problem: Problem, arcs: Arcs = "out") -> Tensor:
     """Log-probability that k serves i in whole 2⁻²⁰ shares, shape (B, N', M)."""

@@ -1,5 +1,10 @@
 """Training: labels, loss, steps, checkpoints."""
 
+# ruff: noqa: E402  # a missing torch is to be named before anything imports it
+from fixedfleet.errors import require
+
+require("torch", "network", "training")
+
 from fixedfleet.training.dataset import Dataset, load_dataset, make_dataset
 from fixedfleet.training.loss import LossConfig, plan_loss
 from fixedfleet.training.presets import Preset, TrainConfig, get_preset, list_presets

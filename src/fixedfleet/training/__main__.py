@@ -1,4 +1,4 @@
-"""``python -m fixedfleet.training PRESET --labels …``: train from the command line."""
+"""``fixedfleet train PRESET --labels …``, or ``python -m fixedfleet.training …``."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ def parse_setting(text: str) -> tuple[str, Any]:
         return name.strip(), value.strip()
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(prog: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m fixedfleet.training", description="Train a network on labels."
+        prog=prog or "python -m fixedfleet.training",
+        description="Train a network on labels.",
     )
     parser.add_argument(
         "preset", help=f"one of {', '.join(list_presets())}, or FILE.toml:NAME"
@@ -41,13 +42,19 @@ def _parser() -> argparse.ArgumentParser:
     budget.add_argument("--minutes", type=float, help="budget in minutes of steps")
     budget.add_argument("--epochs", type=int, help="budget in epochs")
     parser.add_argument("--steps", type=int, help="stop after so many steps in all")
-    parser.add_argument(
+    begin = parser.add_mutually_exclusive_group()
+    begin.add_argument(
         "--resume",
         nargs="?",
         const=True,
         default=False,
         metavar="CHECKPOINT",
         help="go on from the checkpoint in --out, or from another",
+    )
+    begin.add_argument(
+        "--weights",
+        metavar="FILE",
+        help="begin with a network's weights instead of random ones",
     )
     parser.add_argument("--device", help="cpu, cuda, cuda:1, …; default: a GPU if any")
     parser.add_argument("--seed", type=int, default=0)
@@ -61,9 +68,18 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Train as the command line says; 0 if all went well, 2 if the input is wrong."""
-    arguments = _parser().parse_args(argv)
+def main(argv: Sequence[str] | None = None, prog: str | None = None) -> int:
+    """
+    Train as the command line says; 0 if all went well, 2 if the input is wrong.
+
+    Parameters
+    ----------
+    argv
+        The arguments; those of the process if left out.
+    prog
+        What the user typed to get here, for the usage line.
+    """
+    arguments = _parser(prog).parse_args(argv)
     try:
         train(
             arguments.preset,
@@ -73,6 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             epochs=arguments.epochs,
             steps=arguments.steps,
             resume=arguments.resume,
+            weights=arguments.weights,
             device=arguments.device,
             seed=arguments.seed,
             settings=dict(map(parse_setting, arguments.set)),

@@ -1,25 +1,32 @@
-"""Checkpoints: the whole state of a training in one file, whole or not at all."""
+"""What a training begins from: its checkpoint, whole or not at all, or weights."""
 
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from fixedfleet.errors import InputError
-from fixedfleet.model.weights import read_tensors, write_tensors
+from fixedfleet.model.weights import load_model, read_tensors, write_tensors
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
 
     from torch import Tensor
 
+    from fixedfleet.model.network import ModelConfig
     from fixedfleet.training.presets import Preset
 
-__all__ = ["CHECKPOINT_FORMAT", "Position", "read_checkpoint", "write_checkpoint"]
+__all__ = [
+    "CHECKPOINT_FORMAT",
+    "Position",
+    "read_checkpoint",
+    "read_weights",
+    "write_checkpoint",
+]
 
 CHECKPOINT_FORMAT = 1
 _KIND = "fixedfleet checkpoint"
@@ -43,6 +50,8 @@ class Position:
         The training's seed.
     fingerprint
         That of the labels.
+    weights
+        The network it began with; None where its weights were random.
     """
 
     epoch: int
@@ -50,6 +59,7 @@ class Position:
     seconds: float
     seed: int
     fingerprint: str
+    weights: str | None = None
 
 
 def write_checkpoint(
@@ -127,6 +137,39 @@ def read_checkpoint(
                 "checkpoint of another size"
             )
     return stored, position
+
+
+def read_weights(
+    source: str | os.PathLike[str], config: ModelConfig
+) -> dict[str, Tensor]:
+    """
+    Read the weights of a network to begin a training with, as the stepper names them.
+
+    Parameters
+    ----------
+    source
+        The network's file, or the name of a shipped one.
+    config
+        The configuration it must have.
+
+    Raises
+    ------
+    InputError
+        If there is no such network, its file is corrupt or its configuration another.
+    """
+    network = load_model(source)
+    theirs, mine = asdict(network.config), asdict(config)
+    for name, value in mine.items():
+        if theirs[name] != value:
+            raise InputError(
+                f"{os.fspath(source)} is a network of model.{name} = {theirs[name]!r}, "
+                f"this training has {value!r}: begin with a network of the same"
+            )
+    return {
+        f"{kind}.{name}": tensor
+        for kind in ("model", "average")
+        for name, tensor in network.state_dict().items()
+    }
 
 
 def _check_settings(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,6 @@ from fixedfleet.model.features import Features, scale_to_unit_square, symmetry
 from fixedfleet.plan import PlanBatch
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
@@ -157,8 +157,8 @@ def load_dataset(
         If a file cannot be read, a label is no plan for its instance, or the files'
         sizes, capacities or fleets differ.
     """
-    if isinstance(paths, str | Path) or not isinstance(paths, list | tuple):
-        paths = [paths]  # type: ignore[list-item]
+    if isinstance(paths, str | os.PathLike):
+        paths = [paths]
     parts = [_read(Path(path), limit) for path in paths]
     shapes = {
         str(path): (batch.num_customers, int(batch.capacity[0]), int(batch.vehicles[0]))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fixedfleet.errors import InputError
 from fixedfleet.model.features import Features, sweep_order
-from fixedfleet.planning.greedy import follow
+from fixedfleet.planning.greedy import boundless, follow
 from fixedfleet.planning.problem import Problem
 from fixedfleet.training.assignment import assign
 
@@ -24,7 +24,6 @@ __all__ = ["Loads", "LossConfig", "LossParts", "Matching", "Target", "plan_loss"
 Matching = Literal["assignment", "sweep"]
 Loads = Literal["hard", "soft", "none"]
 
-_BOUNDLESS = 2**62
 _APART = 1e5  # cost of matching a vehicle with padding: above any plan's
 
 
@@ -67,8 +66,11 @@ class LossConfig:
     def __post_init__(self) -> None:
         for name in ("load_weight", "overload_weight", "depot_share", "cluster_weight"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not 0 <= value < float("inf"):
-                raise InputError(f"loss setting {name} is {value!r}, not at least 0")
+            number = type(value) in (int, float)
+            if not number or not 0 <= value < float("inf"):
+                raise InputError(
+                    f"loss setting {name} is {value!r}, not a number of at least 0"
+                )
         if self.depot_share > 1:
             raise InputError(
                 f"loss setting depot_share is {self.depot_share:g}, above 1"
@@ -259,8 +261,7 @@ def _greedy_loads(
         customers=customers,
         vehicles=features.vehicles,
     )
-    boundless = torch.where(features.vehicles, _BOUNDLESS, -1)
-    loads = follow(problem, boundless).loads(units)
+    loads = follow(problem, boundless(problem)).loads(units)
     return loads.to(log_probs.dtype) / capacity[:, None]
 
 

@@ -100,9 +100,10 @@ class TrainConfig:
                 )
         for name in ("learning_rate", "weight_decay", "clip", "ema"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not 0 <= value < float("inf"):
+            number = type(value) in (int, float)
+            if not number or not 0 <= value < float("inf"):
                 raise InputError(
-                    f"training setting {name} is {value!r}, not at least 0"
+                    f"training setting {name} is {value!r}, not a number of at least 0"
                 )
         if self.ema >= 1:
             raise InputError(f"training setting ema is {self.ema:g}, not below 1")
@@ -148,6 +149,7 @@ class Preset:
     @classmethod
     def from_dict(cls, name: str, tables: Mapping[str, Any]) -> Preset:
         """Read a preset's tables; an unknown name in one is an error."""
+        parts = {table: tables.get(table, {}) for table in _TABLES}
         if unknown := sorted(set(tables) - {*_TABLES, "customers"}):
             raise InputError(
                 f"preset {name!r} has an unknown entry {unknown[0]!r}: there are "
@@ -161,11 +163,9 @@ class Preset:
         return cls(
             name=name,
             customers=customers,
-            model=ModelConfig.from_dict(tables.get("model", {})),
-            loss=LossConfig(**_known(LossConfig, "loss", tables.get("loss", {}))),
-            training=TrainConfig(
-                **_known(TrainConfig, "training", tables.get("training", {}))
-            ),
+            model=ModelConfig(**_known(ModelConfig, "model", parts["model"])),
+            loss=LossConfig(**_known(LossConfig, "loss", parts["loss"])),
+            training=TrainConfig(**_known(TrainConfig, "training", parts["training"])),
         )
 
     def with_settings(self, settings: Mapping[str, Any]) -> Preset:
@@ -206,6 +206,9 @@ def list_presets(path: str | os.PathLike[str] = _PRESETS) -> dict[str, Preset]:
         raise InputError(f"no presets at {path}") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} is no TOML: {error}") from None
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise InputError(f"{path}: {name} is {table!r}, not the table of a preset")
     return {name: Preset.from_dict(name, table) for name, table in tables.items()}
 
 
@@ -221,6 +224,8 @@ def get_preset(name: str) -> Preset:
 
 def _known(kind: Any, table: str, values: Mapping[str, Any]) -> dict[str, Any]:
     names = {field.name for field in fields(kind)}
+    if not isinstance(values, dict):
+        raise InputError(f"{table} is {values!r}, not a table of settings")
     if unknown := sorted(set(values) - names):
         raise InputError(
             f"unknown {table} setting {unknown[0]!r}: there are "

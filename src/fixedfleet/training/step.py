@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fixedfleet.model.network import Network
     from fixedfleet.training.dataset import Dataset
     from fixedfleet.training.loss import LossConfig
-    from fixedfleet.training.presets import TrainConfig
+    from fixedfleet.training.presets import Precision, TrainConfig
 
 __all__ = ["Stepper", "autocast"]
 
@@ -24,7 +24,7 @@ _WARM_UPS = 3
 
 
 def autocast(
-    device: torch.device, precision: str
+    device: torch.device, precision: Precision
 ) -> contextlib.AbstractContextManager[Any]:
     """Return the context in which matrix products have the wanted precision."""
     if precision == "bf16":
@@ -111,6 +111,11 @@ class Stepper:
         """Copy a state back in place, where a captured graph sees it too."""
         for name, tensor in self.tensors().items():
             tensor.copy_(tensors[name])
+
+    def finite(self) -> bool:
+        """Whether every weight is a number."""
+        norms = torch._foreach_norm([p.detach() for p in self.network.parameters()])
+        return bool(torch.isfinite(torch.stack(list(norms))).all())
 
     def prepare(self) -> None:
         """Compile and capture on steps whose effects are undone."""

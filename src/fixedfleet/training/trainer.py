@@ -1,68 +1,23 @@
-"""Training: epochs over resident labels within a budget, resumable at any step."""
+"""The call that trains: settings, budget and labels in, a network out."""
 
 from __future__ import annotations
 
-import math
-import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from fixedfleet.errors import InputError
-from fixedfleet.model.network import Network
-from fixedfleet.model.weights import save_model
-from fixedfleet.training.checkpoint import Position, read_checkpoint, write_checkpoint
 from fixedfleet.training.dataset import Dataset, load_dataset
-from fixedfleet.training.loss import LossParts
 from fixedfleet.training.presets import Preset, get_preset
 from fixedfleet.training.processes import Processes
-from fixedfleet.training.record import Record
-from fixedfleet.training.step import Stepper
-from fixedfleet.training.validation import Validation, validate
+from fixedfleet.training.run import NonFiniteLossError, Run, TrainResult
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
-    from torch import Tensor
+    import torch
 
 __all__ = ["NonFiniteLossError", "TrainResult", "train"]
-
-_CHECK_EVERY = 50  # steps between waits for the device
-_CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least
-
-
-class NonFiniteLossError(ArithmeticError):
-    """The loss is no number any more; the message says since which step."""
-
-
-@dataclass(frozen=True)
-class TrainResult:
-    """
-    What a training came to.
-
-    Attributes
-    ----------
-    network
-        The network with its averaged weights, where there are such.
-    steps, epochs
-        Steps and whole epochs done.
-    seconds
-        Time spent in steps.
-    validation
-        The last validation, or None if there was none.
-    finished
-        Whether the budget is used up; otherwise the training can be resumed.
-    """
-
-    network: Network
-    steps: int
-    epochs: int
-    seconds: float
-    validation: Validation | None
-    finished: bool
 
 
 def train(
@@ -74,6 +29,7 @@ def train(
     epochs: int | None = None,
     steps: int | None = None,
     resume: bool | str | os.PathLike[str] = False,
+    weights: str | os.PathLike[str] | None = None,
     device: str | torch.device | None = None,
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
@@ -100,6 +56,9 @@ def train(
         Stop after so many steps in all, to be resumed; the budget stays what it is.
     resume
         Go on from the checkpoint in ``out``, or from another one.
+    weights
+        Begin with the weights of a network of the same configuration, a file or the
+        name of a shipped one; optimiser, schedule and budget begin anew.
     device
         Where to train; a GPU if there is one.
     seed
@@ -124,6 +83,10 @@ def train(
         raise InputError(
             f"minutes is {minutes:g} and epochs {epochs}: give one of them, above 0"
         )
+    if steps is not None and steps < 1:
+        raise InputError(f"steps is {steps}, not 1 or more")
+    if weights is not None and resume is not False:
+        raise InputError("resume and weights are both given: a checkpoint has weights")
     if isinstance(labels, Dataset) and device is None:
         device = labels.coordinates.device
     with Processes(device) as processes:
@@ -132,259 +95,6 @@ def train(
             if isinstance(labels, Dataset)
             else load_dataset(labels, processes.device)
         )
-        run = _Run(preset, dataset, processes, Path(out), minutes, seed, display)
-        run.begin(resume)
+        run = Run(preset, dataset, processes, Path(out), minutes, seed, display)
+        run.begin(resume, weights)
         return run.go(steps)
-
-
-class _Run:
-    """One training: its state, its budget, and what it leaves behind."""
-
-    def __init__(
-        self,
-        preset: Preset,
-        dataset: Dataset,
-        processes: Processes,
-        out: Path,
-        minutes: float | None,
-        seed: int,
-        display: Callable[[str], None] | None,
-    ) -> None:
-        config = preset.training
-        if dataset.num_customers != preset.customers:
-            raise InputError(
-                f"the labels have {dataset.num_customers} customers, preset "
-                f"{preset.name!r} is for {preset.customers}"
-            )
-        if config.batch_size % processes.world:
-            raise InputError(
-                f"batch size {config.batch_size} cannot be shared by "
-                f"{processes.world} processes"
-            )
-        self.preset, self.config, self.seed = preset, config, seed
-        self.processes, self.out, self.minutes = processes, out, minutes
-        self.fingerprint = dataset.fingerprint
-        self.data, self.held_out = dataset.split(config.validation)
-        self.steps_per_epoch = len(self.data) // config.batch_size
-        if not self.steps_per_epoch:
-            raise InputError(
-                f"{len(self.data)} labels to train on, fewer than a batch of "
-                f"{config.batch_size}"
-            )
-        if config.precision != "fp32":
-            torch.set_float32_matmul_precision("high")
-        torch.manual_seed(seed)
-        network = Network(preset.model).to(processes.device)
-        self.stepper = Stepper(
-            network, self.data, preset.loss, config, world=processes.world
-        )
-        self.display = display if processes.rank == 0 else None
-        self.epoch, self.step_in_epoch, self.seconds = 0, 0, 0.0
-        self.saved, self.validated = 0.0, -1
-        self.validation: Validation | None = None
-
-    @property
-    def step(self) -> int:
-        """Steps done in all."""
-        return self.epoch * self.steps_per_epoch + self.step_in_epoch
-
-    @property
-    def checkpoint(self) -> Path:
-        return self.out / "checkpoint.safetensors"
-
-    def begin(self, resume: bool | str | os.PathLike[str]) -> None:
-        """Start anew, or from a checkpoint; compile before the clock starts."""
-        source = self.checkpoint if isinstance(resume, bool) else Path(resume)
-        if resume is False and self.checkpoint.exists():
-            raise InputError(
-                f"{self.checkpoint} exists: resume it, or train into another folder"
-            )
-        stored: dict[str, Tensor] | None = None
-        if resume is not False:
-            stored, position = read_checkpoint(
-                source,
-                self.stepper.tensors(),
-                self.preset,
-                seed=self.seed,
-                fingerprint=self.fingerprint,
-            )
-            self.epoch, self.step_in_epoch = position.epoch, position.step
-            self.seconds = position.seconds
-        self.out.mkdir(parents=True, exist_ok=True)
-        if stored is not None:
-            self.stepper.restore(stored)
-        self.stepper.prepare()
-        first = self.processes.rank == 0
-        self.record = Record(self.out if first else None, self.step, self.display)
-        self.record.say(self._headline(resume is not False))
-
-    def _headline(self, resumed: bool) -> str:
-        size = sum(p.numel() for p in self.stepper.network.parameters())
-        verb = f"resumes at step {self.step}" if resumed else "begins"
-        return (
-            f"{self.preset.name} {verb}: {len(self.data)} labels of "
-            f"{self.data.num_customers} customers, {size / 1e6:.2f} million weights, "
-            f"{self.steps_per_epoch} steps an epoch on {self.processes.device}"
-        )
-
-    def go(self, steps: int | None) -> TrainResult:
-        """Train until the budget or ``steps`` is used up."""
-        every = self.config.validate_every
-        self.saved = time.monotonic()
-        try:
-            while self._progress() < 1 and (steps is None or self.step < steps):
-                self._epoch(steps)
-                if not self.step_in_epoch and self.epoch % every == 0:
-                    self._validate()
-        except KeyboardInterrupt:
-            self.record.say(f"interrupted at step {self.step}")
-            self._settle()
-            self._save()
-            raise
-        finished = self._progress() >= 1
-        if finished and self.validated != self.step:
-            self._validate()
-        self._save()
-        self.record.close()
-        return self._result(finished)
-
-    def _epoch(self, steps: int | None) -> None:
-        """Go through the rest of an epoch, waiting for the device now and then."""
-        generator = torch.Generator().manual_seed(_mix(self.seed, self.epoch))
-        order = torch.randperm(len(self.data), generator=generator)
-        codes = torch.randint(8, (len(order),), generator=generator)
-        device, size = self.processes.device, self.config.batch_size
-        order, codes = order.to(device), codes.to(device)
-        begin, first = time.perf_counter(), self.step
-        spent = self.seconds
-        ended = False
-        while self.step_in_epoch < self.steps_per_epoch and not ended:
-            start = self.step_in_epoch * size + self.processes.rank
-            share = slice(start, (self.step_in_epoch + 1) * size, self.processes.world)
-            self.stepper.step(order[share], codes[share], self._rate())
-            self.step_in_epoch += 1
-            if self.processes.world == 1:  # several take the first one's time, below
-                self.seconds = spent + time.perf_counter() - begin
-            if self.step % _CHECK_EVERY == 0:
-                self._settle()
-                self.seconds = self.processes.agree(spent + time.perf_counter() - begin)
-                ended = self.minutes is not None and self._progress() >= 1
-                if time.monotonic() - self.saved > _CHECKPOINT_SECONDS:
-                    self._save()
-            ended = ended or (steps is not None and self.step >= steps)
-        self._settle()
-        self.seconds = self.processes.agree(spent + time.perf_counter() - begin)
-        self._report(self.step - first, self.seconds - spent)
-        if self.step_in_epoch == self.steps_per_epoch:
-            self.epoch, self.step_in_epoch = self.epoch + 1, 0
-
-    def _settle(self) -> None:
-        """Wait for the device and stop where the loss is not finite."""
-        bad = int(self.stepper.first_bad)
-        if bad >= 0:
-            raise NonFiniteLossError(
-                f"the loss is not finite since step {bad}: the last checkpoint is from "
-                "before; lower training.learning_rate, set training.clip, or use "
-                "training.precision = 'fp32'"
-            )
-
-    def _progress(self) -> float:
-        if self.minutes is not None:
-            return self.seconds / (60 * self.minutes)
-        return self.step / (self.config.epochs * self.steps_per_epoch)
-
-    def _rate(self) -> float:
-        rate = self.config.learning_rate
-        if self.config.schedule == "cosine":
-            rate *= 0.5 + 0.5 * math.cos(math.pi * min(1.0, self._progress()))
-        if self.step < self.config.warmup:
-            rate *= (self.step + 1) / self.config.warmup
-        return rate
-
-    def _report(self, steps: int, seconds: float) -> None:
-        """Say and keep the mean losses since the last report."""
-        means = (self.stepper.sums / max(1, steps)).tolist()
-        self.stepper.sums.zero_()
-        rate = steps * self.config.batch_size / max(seconds, 1e-9)
-        progress = self._progress()
-        left = self.seconds * (1 / max(progress, 1e-9) - 1)
-        losses = dict(zip(LossParts._fields, means, strict=True))
-        self.record.say(
-            f"epoch {self.epoch + 1}, step {self.step}: loss {means[0]:.4f}, "
-            f"{rate:,.0f} instances/s, {self.seconds / 60:.1f} min, "
-            f"{max(0.0, left) / 60:.1f} min left"
-        )
-        metrics = {f"loss/{name}": value for name, value in losses.items()}
-        extra = {"rate": rate, "seconds": self.seconds, "learning_rate": self._rate()}
-        self.record.add(self.step, metrics | extra)
-
-    def _validate(self) -> None:
-        self.validated = self.step
-        if self.processes.rank != 0:
-            return
-        with self.stepper.averaged() as network:
-            result = validate(network, self.held_out, precision=self.config.precision)
-        self.validation = result
-        self.record.say(
-            f"  decoded: length {result.length:.4f}, labels {result.label_length:.4f}, "
-            f"{result.vehicles:.2f} vehicles, {result.solved:.1%} solved, "
-            f"{result.violation:.2%} of the capacity violated a vehicle"
-        )
-        metrics = {f"validation/{k}": v for k, v in result.to_dict().items()}
-        self.record.add(self.step, metrics | {"seconds": self.seconds})
-
-    def _save(self) -> None:
-        if self.processes.rank != 0:
-            return
-        # The device knows what it has done, also where an interrupt came in between.
-        epoch, step = divmod(int(self.stepper.step_number), self.steps_per_epoch)
-        position = Position(
-            epoch=epoch,
-            step=step,
-            seconds=self.seconds,
-            seed=self.seed,
-            fingerprint=self.fingerprint,
-        )
-        write_checkpoint(self.checkpoint, self.stepper.tensors(), position, self.preset)
-        with self.stepper.averaged() as network:
-            # For use, not for shipping: a shipped network keeps to the limit.
-            save_model(
-                network, self.out / "model.safetensors", card=self._card(), limit=None
-            )
-        self.saved = time.monotonic()
-
-    def _card(self) -> dict[str, Any]:
-        settings = self.preset.to_dict()
-        settings.pop("model")
-        return {
-            "preset": self.preset.name,
-            "settings": settings,
-            "labels": len(self.data),
-            "fingerprint": self.fingerprint,
-            "vehicles": self.data.vehicles,
-            "seed": self.seed,
-            "steps": self.step,
-            "epochs": round(self.step / self.steps_per_epoch, 2),
-            "minutes": round(self.seconds / 60, 2),
-            "validation": None
-            if self.validation is None
-            else self.validation.to_dict(),
-        }
-
-    def _result(self, finished: bool) -> TrainResult:
-        network = Network(self.preset.model).to(self.processes.device)
-        with self.stepper.averaged() as trained:
-            network.load_state_dict(trained.state_dict())
-        return TrainResult(
-            network=network.eval(),
-            steps=self.step,
-            epochs=self.epoch,
-            seconds=self.seconds,
-            validation=self.validation,
-            finished=finished,
-        )
-
-
-def _mix(seed: int, epoch: int) -> int:
-    """One seed from two, so that no epoch of one training is another's of the next."""
-    return (seed * 1_000_003 + epoch * 7_919 + 12_345) % 2**63

@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray  # noqa: TC002 - a NamedTuple's fields are looked up
 
+from fixedfleet.errors import InputError
 from fixedfleet.model.features import SYMMETRIES, collate, symmetry
 from fixedfleet.plan import PlanBatch
-from fixedfleet.planning import decode, pseudo_greedy, to_plans
+from fixedfleet.planning import MembershipOptions, decode, pseudo_greedy, to_plans
 from fixedfleet.training.step import autocast
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fixedfleet.planning import Method
     from fixedfleet.planning.repair import Repair
     from fixedfleet.training.dataset import Dataset
+    from fixedfleet.training.presets import Precision
 
 __all__ = ["RawPlans", "Validation", "decode_raw", "validate"]
 
@@ -33,7 +35,7 @@ class RawPlans(NamedTuple):
     length
         Length of the plan, inf where it is not feasible, shape (B,).
     vehicles
-        Vehicles of the plan, shape (B,).
+        Vehicles of the plan, 0 where it is not feasible, shape (B,).
     violation
         What the pseudo-greedy plan loads above the capacity, mean over the vehicles,
         as a share of the capacity, shape (B,).
@@ -81,7 +83,7 @@ def validate(
     *,
     method: Method = "membership",
     repair: Repair = "room",
-    precision: str = "bf16",
+    precision: Precision = "bf16",
     symmetries: int = 1,
 ) -> Validation:
     """
@@ -121,7 +123,7 @@ def decode_raw(
     *,
     method: Method = "membership",
     repair: Repair = "room",
-    precision: str = "bf16",
+    precision: Precision = "bf16",
     symmetries: int = 1,
     batch_size: int = 500,
 ) -> RawPlans:
@@ -143,9 +145,14 @@ def decode_raw(
         keep the shortest feasible plan.
     batch_size
         Instances at a time.
+
+    Raises
+    ------
+    InputError
+        If the number of symmetries is not between 1 and 8.
     """
-    training = network.training
-    network.eval()
+    if not 1 <= symmetries <= SYMMETRIES:
+        raise InputError(f"symmetries is {symmetries}, not between 1 and {SYMMETRIES}")
     parts = [
         _decode_batch(
             network,
@@ -153,11 +160,10 @@ def decode_raw(
             method,
             repair,
             precision,
-            min(symmetries, SYMMETRIES),
+            symmetries,
         )
         for start in range(0, len(instances), batch_size)
     ]
-    network.train(training)
     return RawPlans(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
@@ -166,11 +172,14 @@ def _decode_batch(
     instances: InstanceBatch,
     method: Method,
     repair: Repair,
-    precision: str,
+    precision: Precision,
     symmetries: int,
 ) -> RawPlans:
     device = next(network.parameters()).device
     batch = collate(instances, device)
+    options = None
+    if method == "membership":
+        options = MembershipOptions.suited_to(network.config.normalisation)
     length = np.full(len(instances), np.inf)
     vehicles = np.zeros(len(instances), dtype=np.int64)
     violation = np.zeros(len(instances))
@@ -200,6 +209,7 @@ def _decode_batch(
             customers=batch.features.nodes,
             vehicles=batch.features.vehicles,
             repair=repair,
+            options=options,
         )
         plans = to_plans(decoded)
         feasible = plans.feasible(instances)
