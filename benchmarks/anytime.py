@@ -196,7 +196,7 @@ def picture(table, methods, path):
 def main() -> None:
     """Run the methods, append rows as they come, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--reference", default="../shared/reference")
+    parser.add_argument("--reference", help="folder of the test sets' plans")
     parser.add_argument("--sizes", type=int, nargs="+", default=[20, 50, 100])
     parser.add_argument("--instances", type=int, default=200)
     parser.add_argument("--seed-set", type=int)
@@ -209,6 +209,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="cores, one method each")
     parser.add_argument("--output", default="results/anytime")
     arguments = parser.parse_args()
+    if not (arguments.reference or arguments.files or arguments.seed_set is not None):
+        parser.error("give --reference, --files or --seed-set")
     output = Path(arguments.output)
     output.parent.mkdir(parents=True, exist_ok=True)
     tasks = list(file_tasks(arguments) if arguments.files else test_tasks(arguments))

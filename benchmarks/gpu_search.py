@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 import fixedfleet as ff
+from fixedfleet import generate
+from fixedfleet.files import read_reference
 from fixedfleet.search.gpu import GpuParameters, improve_batch
 
-CAPACITY = {20: 30, 50: 40, 100: 50}
-FLEET = {20: 4, 50: 7, 100: 11}
 ITERATIONS = {
     20: (3_000, 6_000, 10_000),
     50: (10_000, 30_000, 60_000),
@@ -28,21 +28,11 @@ ITERATIONS = {
 }
 
 
-def test_set(n: int, seed: int = 1234) -> tuple[ff.InstanceBatch, np.ndarray]:
-    """Return the instances with Σq ≤ MQ of 10,000, and their rows among these."""
-    rs = np.random.RandomState(seed)  # the published stream
-    depots = rs.uniform(size=(10_000, 2))
-    customers = rs.uniform(size=(10_000, n, 2))
-    demands = rs.randint(1, 10, size=(10_000, n))
-    rows = np.flatnonzero(demands.sum(1) <= FLEET[n] * CAPACITY[n])
-    batch = ff.InstanceBatch(
-        depots=depots[rows],
-        customers=customers[rows],
-        demands=demands[rows],
-        capacity=CAPACITY[n],
-        vehicles=FLEET[n],
-    )
-    return batch, rows
+def test_set(n: int) -> tuple[ff.InstanceBatch, np.ndarray]:
+    """Return the test instances with Σq ≤ MQ, and their rows among all 10,000."""
+    batch = generate.test_set(n, reject=False)
+    rows = np.flatnonzero(batch.demands.sum(1) <= batch.vehicles * batch.capacity)
+    return batch.take(rows), rows
 
 
 def pack(batch: ff.InstanceBatch) -> tuple[ff.PlanBatch, np.ndarray]:
@@ -87,12 +77,11 @@ def reference_lengths(
     folder: Path, n: int, batch: ff.InstanceBatch, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Positions in the batch of the reference's instances, and their plans' lengths."""
-    with np.load(folder / f"ref_vrp{n}_cost.npz") as data:
-        index, routes = data["index"], data["routes"].astype(np.int64)
-    positions = np.searchsorted(rows, index)
+    file = read_reference(folder / f"ref_vrp{n}_cost.npz")
+    positions = np.searchsorted(rows, file.index)
     instances = batch.take(positions)
-    plans = ff.PlanBatch(routes)
-    if not (rows[positions] == index).all() or not plans.feasible(instances).all():
+    plans = ff.PlanBatch(file.routes)
+    if not (rows[positions] == file.index).all() or not plans.feasible(instances).all():
         raise ff.InputError(f"the reference in {folder} is for other instances")
     return positions, plans.lengths(instances)
 

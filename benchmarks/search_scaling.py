@@ -15,12 +15,8 @@ import numpy as np
 
 import fixedfleet as ff
 from fixedfleet.fleet import pack
-from fixedfleet.search.ruin_recreate import (
-    RuinRecreateParameters,
-    _problem,
-    _state,
-    ruin_recreate,
-)
+from fixedfleet.search import layout
+from fixedfleet.search.ruin_recreate import RuinRecreateParameters, ruin_recreate
 
 ITERATIONS = 20_000
 
@@ -65,8 +61,8 @@ def main() -> None:
         whole = min(seconds(instance, start, ITERATIONS, seed) for seed in range(5))
         best = (whole - setup) / ITERATIONS
         first = first or best
-        problem, _ = _problem(instance, 0.0, RuinRecreateParameters())
-        state = _state(instance, problem, 0)
+        problem = layout.lay_out(instance, 0.0, RuinRecreateParameters())
+        state = layout.empty_state(instance, 0)
         print(
             f"| {n} | {instance.vehicles} | {best * 1e6:.2f} | {best / first:.2f} "
             f"| {size_of(state) / 1024:.0f} | {size_of(problem) / 1024:.0f} |"

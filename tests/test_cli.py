@@ -369,6 +369,11 @@ def test_ctrl_c_before_the_search(run, csv, monkeypatch):
     Path("s.sol").write_text("Route #1: 1 3\nRoute #2: 2 4\nCost 9\n")
     assert run("solve", csv, *FAST, "--start", "s.sol", "--output", "p.sol")[0] == 130
     assert read_plan("p.sol") == read_plan("s.sol")
+    one = ("--vehicles", 1, "--capacity", 2, "--guarantee")
+    code, out, _ = run("solve", csv, *one)
+    assert code == 130
+    assert "total: 2 of 2 vehicles" in out
+    assert "1 vehicle will not do" in out
 
 
 def test_a_reader_that_goes_away():

@@ -68,3 +68,9 @@ def test_bad_arguments_are_named(square, arguments, message):
     """Each wrong argument gets a line that says what would be right."""
     with pytest.raises(ff.InputError, match=message):
         ff.solve(square, **arguments)
+
+
+def test_an_unknown_search_is_refused_whatever_the_fleet(square):
+    """A search that does not exist is named before the fleet is judged."""
+    with pytest.raises(ff.InputError, match=r"unknown search 'magic'.* and none"):
+        ff.solve(square.with_vehicles(1), search="magic")

@@ -60,7 +60,8 @@ def plot_instance(instance: Instance, ax: Axes | None = None) -> Axes:
     total = instance.amount(int(instance.demand_units.sum()))
     fleet = f"{_count(instance.vehicles, 'vehicle')} of {instance.capacity}"
     ax.set_title(
-        f"{_title(instance)}{instance.num_customers} customers\ndemand {total}, {fleet}"
+        f"{_title(instance)}{_count(instance.num_customers, 'customer')}\n"
+        f"demand {total}, {fleet}"
     )
     _draw_depot(ax, instance, points)
     _draw_legend(ax)
@@ -215,7 +216,8 @@ def _draw_scale(ax: Axes, points: NDArray[np.float64], km_per_degree: float) -> 
     if width <= 0:
         return
     power = 10.0 ** np.floor(np.log10(width / 6))
-    km = max(step * power for step in (1, 2, 5) if step * power <= width / 6)
+    steps = (step * power for step in (1, 2, 5) if step * power <= width / 6)
+    km = max(steps, default=power)  # rounding may put the power above the sixth
     anchored = require("mpl_toolkits.axes_grid1.anchored_artists", "plot", "drawing")
     bar = anchored.AnchoredSizeBar(
         ax.transData,

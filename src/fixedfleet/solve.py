@@ -11,6 +11,7 @@ from fixedfleet.errors import InputError
 from fixedfleet.fleet import FleetVerdict, assess_fleet
 from fixedfleet.plan import Plan
 from fixedfleet.search import SearchName, improve
+from fixedfleet.search.start import check_vehicle_cost
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,7 +154,7 @@ def solve(
         Asked now and then; the search ends when it answers True.
     """
     begin = time.perf_counter()
-    _check(instance, time_limit, start, objective, vehicle_cost)
+    _check(instance, time_limit, start, search, objective, vehicle_cost)
     charged = vehicle_cost if objective == "cost-v" else 0.0
     verdict = assess_fleet(instance, time_limit=time_limit / 2)
     first = start or verdict.packing
@@ -207,14 +208,19 @@ def _check(
     instance: Instance,
     time_limit: float,
     start: Plan | None,
+    search: str,
     objective: str,
     vehicle_cost: float,
 ) -> None:
     if not time_limit > 0 or math.isinf(time_limit):
         raise InputError(f"time limit is {time_limit:g} s, not a time above 0")
+    if search != "none" and search not in get_args(SearchName):
+        raise InputError(
+            f"unknown search {search!r}: choose from {', '.join(get_args(SearchName))} "
+            "and none"
+        )
     if objective not in get_args(Objective):
         raise InputError(f"unknown objective {objective!r}: choose from length, cost-v")
-    if not 0 <= vehicle_cost < math.inf:
-        raise InputError(f"vehicle cost is {vehicle_cost:g}, not 0 or above")
+    check_vehicle_cost(vehicle_cost)
     if start is not None and (faults := start.check(instance)):
         raise InputError(f"the start is no plan for this instance: {faults[0]}")

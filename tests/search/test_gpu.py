@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 import fixedfleet as ff
+from fixedfleet import fleet, generate
 from fixedfleet.errors import MissingPackageError
 from fixedfleet.search import gpu, gpu_arrays
 from fixedfleet.search.gpu import GpuParameters, improve_batch
+from fixedfleet.search.ruin_recreate import ruin_recreate
 
 HERE = Path(__file__).parent
 KERNEL = HERE.parents[1] / "src" / "fixedfleet" / "search" / "ruin_recreate.cu"
@@ -387,3 +389,22 @@ def test_gpu_coordinates_and_matrix_agree(make_instance):
         )
     ]
     assert lengths[0] == pytest.approx(lengths[1], rel=0.002)
+
+
+@needs_gpu
+@pytest.mark.parametrize(("n", "iterations"), [(20, 20_000), (50, 60_000)])
+@pytest.mark.parametrize("vehicle_cost", [0.0, 2.0])
+def test_gpu_plans_are_as_good_as_the_cores(n, iterations, vehicle_cost):
+    """Given time, GPU and core plan the same instances to within 1 % on average."""
+    drawn = [(i, fleet.pack(i)) for i in generate.uniform(n, 48, seed=31)]
+    instances, packings = zip(*((i, p) for i, p in drawn if p), strict=True)
+    starts = ff.PlanBatch.from_plans(packings)
+    found = improve_batch(
+        instances, starts, iterations=iterations, vehicle_cost=vehicle_cost
+    )
+    on_gpu = [p.cost_v(i, vehicle_cost) for p, i in zip(found, instances, strict=True)]
+    on_core = [
+        ruin_recreate(i, p, iterations=iterations, vehicle_cost=vehicle_cost).cost
+        for i, p in zip(instances, packings, strict=True)
+    ]
+    assert np.mean(on_gpu) == pytest.approx(np.mean(on_core), rel=0.01)

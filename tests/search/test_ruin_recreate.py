@@ -55,7 +55,8 @@ def test_agrees_with_the_exhaustive_oracle(seed, n, vehicles, symmetric):
 
 def test_the_same_seed_gives_the_same_plan(vrp50):
     """By iterations, a search is a function of its seed alone."""
-    runs = [ruin_recreate(vrp50, iterations=2500, seed=s).plan for s in (4, 4, 5)]
+    seeds = (4, np.int64(4), 5)
+    runs = [ruin_recreate(vrp50, iterations=2500, seed=s).plan for s in seeds]
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
 
@@ -107,6 +108,37 @@ def test_what_cannot_be_served_stays_out():
     ]
 
 
+def test_one_that_fits_nowhere_keeps_nobody_out():
+    """A customer larger than any vehicle does not cost the others their tours."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[[0, 1], [1, 0], [1, 1]],
+        demands=[1, 1, 9],
+        capacity=4,
+        vehicles=2,
+    )
+    found = ruin_recreate(instance, iterations=100)
+    assert found.plan.check(instance) == ["customer 3 missing"]
+
+
+def test_a_dear_vehicle_hides_no_length(vrp50):
+    """However much a vehicle costs, plans with as many of them go by their length."""
+    fleet = vrp50.with_vehicles(12)
+    lengths = {}
+    for cost in (0.0, 1e8):
+        found = ruin_recreate(fleet, iterations=4000, seed=2, vehicle_cost=cost)
+        lengths[cost] = found.plan.length(fleet)
+        assert found.trace[-1][1] == pytest.approx(found.cost, abs=1e-5)
+    assert found.plan.vehicles == vrp50.minimum_vehicles
+    assert lengths[1e8] < 1.03 * lengths[0.0]
+
+
+def test_a_long_search_does_not_lose_count(vrp50):
+    """After many iterations the cost counted on the way is still the plan's own."""
+    found = ruin_recreate(vrp50, iterations=30_000)
+    assert found.trace[-1][1] == pytest.approx(found.cost, rel=2e-7)
+
+
 def test_a_vehicle_cost_saves_vehicles():
     """Two near customers that fit into one vehicle share it once vehicles cost."""
     instance = ff.Instance(
@@ -144,6 +176,14 @@ def test_one_customer_and_more_vehicles_than_customers():
     found = ruin_recreate(instance, iterations=10)
     assert found.plan == ff.Plan([[1]])
     assert found.cost == 10.0
+
+
+def test_fleet_and_capacity_beyond_all_need(square):
+    """A vehicle that carries everything and a fleet of millions take no more room."""
+    roomy = square._replace(capacity=1e30, vehicles=10**12)
+    found = ruin_recreate(roomy, iterations=200)
+    assert found.plan.check(roomy) == []
+    assert found.cost == pytest.approx(6 + 2 * math.sqrt(2))
 
 
 def test_a_thousand_customers():
@@ -197,6 +237,31 @@ def test_parallel_chains_exchange_and_repeat(vrp50):
     assert runs[0].plan.is_feasible(vrp50)
 
 
+def test_parallel_chains_tell_whole_plans(vrp50):
+    """With chains in parallel every plan told on the way is whole and cheaper."""
+    told = []
+    found = ruin_recreate(
+        vrp50, iterations=4000, chains=3, on_improvement=lambda *best: told.append(best)
+    )
+    costs = [cost for _, cost, _ in told]
+    assert costs == [cost for _, cost in found.trace]
+    assert costs == sorted(set(costs), reverse=True)
+    for _, cost, plan in told:
+        assert plan.check(vrp50) == []
+        assert plan.length(vrp50) == pytest.approx(cost, rel=1e-6)
+
+
+def test_parallel_chains_end_together(vrp50):
+    """An interrupt of one chain ends the others, whose limit is far away."""
+
+    def interrupt(seconds, cost, plan):
+        raise KeyboardInterrupt
+
+    found = ruin_recreate(vrp50, iterations=10**9, chains=2, on_improvement=interrupt)
+    assert found.interrupted
+    assert found.plan.is_feasible(vrp50)
+
+
 def test_tight_fleets_are_solved():
     """At ⌈Σq/Q⌉ vehicles every instance that packs is planned."""
     batch = generate.uniform(50, 40, seed=17)
@@ -221,6 +286,7 @@ def test_the_logarithm_of_the_annealing(u):
         ({"time_limit": 0}, "time limit is 0 s"),
         ({"iterations": 0}, "0 iterations"),
         ({"iterations": 5, "chains": 0}, "0 chains"),
+        ({"iterations": 5, "vehicle_cost": -1.0}, "vehicle cost is -1"),
         ({"iterations": 5, "start": ff.Plan([[1, 1]])}, "customer 1 served twice"),
         ({"iterations": 5, "start": ff.Plan([[9]])}, "customer 9 does not exist"),
     ],
@@ -231,10 +297,20 @@ def test_bad_arguments_are_named(square, arguments, message):
         ruin_recreate(square, **arguments)
 
 
+@pytest.mark.parametrize("factor", [1e40, 1e-40])
+def test_lengths_that_no_number_holds_are_refused(square, factor):
+    """Distances too long or too short to be summed are refused, with the remedy."""
+    far = square._replace(customers=factor * square.customers)
+    with pytest.raises(ff.InputError, match=r"longest distance is 2\.8.*another unit"):
+        ruin_recreate(far, iterations=5)
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"removals": 0},
+        {"removals": math.nan},
+        {"start_temperature": math.inf},
         {"split": 2},
         {"blink": 1},
         {"end_temperature": 1.0},

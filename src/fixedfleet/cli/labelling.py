@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["add_commands"]
 
 # The package on the index behind each solver; LKH is a program, exact our own.
-_PACKAGES = {"hgs": "hybgensea", "pyvrp": "pyvrp", "ortools": "ortools"} | {
-    "vroom": "pyvroom"
+_PACKAGES = {
+    "hgs": "hybgensea",
+    "pyvrp": "pyvrp",
+    "ortools": "ortools",
+    "vroom": "pyvroom",
 }
 
 

@@ -140,9 +140,14 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
     except KeyboardInterrupt:  # outside the searches that return their best plan
         verdict = assess_fleet(instance, time_limit=0)
         sound = start if start is not None and start.is_feasible(instance) else None
+        plan = line.plan or sound or verdict.packing
+        if arguments.guarantee:
+            plan = plan or verdict.smallest_packing
+            if plan is not None and plan.vehicles > instance.vehicles:
+                instance = instance.with_vehicles(plan.vehicles)
         return Result(
             instance=instance,
-            plan=line.plan or sound or verdict.packing,
+            plan=plan,
             verdict=verdict,
             stages=(),
             objective=arguments.objective,

@@ -84,7 +84,7 @@ def _tour_table(plan: Plan, instance: Instance) -> str:
         )
     ]
     carried = sum(units)
-    fleet = max(1, instance.vehicles) * instance.capacity_units
+    fleet = instance.vehicles * instance.capacity_units
     rows.append(
         [
             "all",

@@ -75,6 +75,7 @@ class ProgressPrinter:
     stream: TextIO | None = None
     interval: float | None = None
     _last: float | None = field(default=None, init=False, repr=False)
+    _finished: bool = field(default=False, init=False, repr=False)
 
     def __call__(self, progress: Progress) -> None:
         stream = sys.stderr if self.stream is None else self.stream
@@ -83,9 +84,11 @@ class ProgressPrinter:
         if interval is None:
             interval = 0.5 if terminal else 10.0
         now, finished = time.monotonic(), progress.done >= progress.total
+        if finished and self._finished:  # the last row, then the last shard
+            return
         if self._last is not None and now - self._last < interval and not finished:
             return
-        self._last = now
+        self._last, self._finished = now, finished
         if terminal:  # \x1b[K clears what a longer line left behind
             stream.write(f"\r{progress}\x1b[K" + ("\n" if finished else ""))
         else:

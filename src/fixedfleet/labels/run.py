@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, check_whole
 from fixedfleet.labels.cluster import by_ray
 from fixedfleet.labels.job import INFEASIBLE, LABELLED, NO_PLAN, Advance, Done
 from fixedfleet.labels.processes import available_cores, by_processes
@@ -128,7 +128,8 @@ def label(
         If the teacher fails or workers keep dying. Whole shards are kept then, as
         they are on Ctrl-C and on a kill.
     """
-    _check_arguments(batch, shard_size, processes, engine, seed)
+    _check_arguments(batch, shard_size, processes, engine)
+    seed = check_whole("seed", seed, least=0)
     begin = time.monotonic()
     path = Path(folder)
     with locked(path):
@@ -218,7 +219,6 @@ def _check_arguments(
     shard_size: int | None,
     processes: int | None,
     engine: str,
-    seed: int,
 ) -> None:
     if not len(batch):
         raise InputError("there are no instances to label")
@@ -227,7 +227,5 @@ def _check_arguments(
             f"unknown engine {engine!r}: choose from {', '.join(get_args(Engine))}"
         )
     for name, value in (("shard_size", shard_size), ("processes", processes)):
-        if value is not None and (isinstance(value, bool) or value < 1):
-            raise InputError(f"{name} is {value!r}, not a whole number of at least 1")
-    if isinstance(seed, bool) or seed < 0:
-        raise InputError(f"seed is {seed!r}, not a whole number of at least 0")
+        if value is not None:
+            check_whole(name, value, least=1)

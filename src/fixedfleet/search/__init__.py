@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from fixedfleet.errors import InputError
 from fixedfleet.search.result import SearchResult, better
+from fixedfleet.search.start import check_vehicle_cost, fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +43,7 @@ def improve(
     instance
         The instance to plan for. Its fleet is a hard bound.
     start
-        A plan to start from.
+        A plan to start from; what it has beyond fleet and capacity is dropped.
     search
         Name of the search.
     time_limit
@@ -65,6 +66,8 @@ def improve(
         )
     if not time_limit > 0:
         raise InputError(f"time limit is {time_limit:g} s, not above 0")
+    check_vehicle_cost(vehicle_cost)
+    start = fit(instance, start)
     if search == "auto":
         from fixedfleet.search.auto import auto_search
 

@@ -25,7 +25,6 @@ import numpy as np
 
 from fixedfleet.search.layout import (
     ABSENT,
-    ACCEPTED,
     BEST_ABSENT,
     ITERATION,
     NEXT,
@@ -98,7 +97,7 @@ def _leg(problem: Problem, start: Any, end: Any) -> Any:
 def _cut(
     problem: Problem, state: State, first: Any, length: Any, removed: Any, cuts: Any
 ) -> Any:
-    """Take a string out of its tour and log it; return the change of length."""
+    """Take a string out of its tour and log it; return the change of cost."""
     nodes, legs = state.nodes, state.legs
     absent = len(state.loads)
     tour = nodes[first, TOUR]
@@ -239,7 +238,7 @@ def _try(
 
 @_inlined
 def _place(problem: Problem, state: State, customer: Any) -> Any:
-    """Find the cheapest place with room: (extra length, node before), 0 if none."""
+    """Find the cheapest place with room: the node before it, 0 if there is none."""
     nodes, loads = state.nodes, state.loads
     tours = len(loads)
     depot = np.uint32(problem.there.shape[0])
@@ -272,26 +271,31 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
                 node = nodes[node, NEXT]
     if state.counts[USED] < tours and room >= 0:
         alone = problem.back[customer, depot] + problem.there[customer, depot]
-        alone += problem.vehicle_cost
-        if alone < cost:
+        if alone + problem.vehicle_cost < cost:
             for r in range(tours):
                 node = np.uint32(depot + r)
                 if nodes[node, NEXT] == node:
-                    cost, place = alone, node
+                    place = node
                     break
-    return cost, place
+    return place
 
 
 @_inlined
 def _insert(
     problem: Problem, state: State, customer: Any, before: Any, placed: Any
-) -> None:
-    """Put a customer behind a node and log it."""
+) -> Any:
+    """Put a customer behind a node and log it; return the change of cost."""
     nodes, legs = state.nodes, state.legs
     after = nodes[before, NEXT]
     tour = nodes[before, TOUR]
+    # In 64 bits: what 32 lose would add up, for the cheapest place is often the one
+    # whose cost was rounded down most.
+    change = np.float64(problem.back[customer, before])
+    change += problem.there[customer, after]
+    change -= legs[before]
     if after == before:
         state.counts[USED] += 1
+        change += problem.vehicle_cost
     state.placed[placed] = customer
     state.placed_legs[placed] = legs[before]
     nodes[before, NEXT] = customer
@@ -302,6 +306,7 @@ def _insert(
     legs[before] = problem.back[customer, before]
     legs[customer] = problem.there[customer, after]
     state.loads[tour] += problem.demands[customer]
+    return change
 
 
 @_inlined
@@ -357,16 +362,15 @@ def _recreate(problem: Problem, state: State, count: Any) -> Any:
     complete = state.counts[ABSENT] == 0
     for k in range(count):
         customer = state.pool[k]
-        extra, before = _place(problem, state, customer)
+        before = _place(problem, state, customer)
         if before == 0:
             state.pool[left] = customer
             left += 1
             if complete:  # a plan that serves all is never given up
                 break
         else:
-            _insert(problem, state, customer, before, placed)
+            change += _insert(problem, state, customer, before, placed)
             placed += 1
-            change += extra
     return left, placed, change
 
 
@@ -380,7 +384,10 @@ def _accept(state: State, left: Any, change: Any, temperature: Any) -> Any:
     elif left == 0:
         better = True
     else:
-        fewer = _weight(state, state.pool, left) < _weight(state, state.absent, absent)
+        new = _weight(state, state.pool, left)
+        old = _weight(state, state.absent, absent)
+        # A tie is common: whoever fits nowhere is in both, with all the weight.
+        fewer = new < old or (new == old and left < absent)
         better = fewer or (better and left <= absent)
         for k in range(left):
             state.absences[state.pool[k]] += 1
@@ -388,11 +395,13 @@ def _accept(state: State, left: Any, change: Any, temperature: Any) -> Any:
 
 
 @_inlined
-def _is_best(state: State) -> Any:
-    """Whether the current plan leaves out fewer than the best, or is shorter."""
+def _is_best(problem: Problem, state: State) -> Any:
+    """Whether the current plan leaves out fewer than the best, or is cheaper."""
     absent, best = state.counts[ABSENT], state.counts[BEST_ABSENT]
-    shorter = state.lengths[0] < state.lengths[1] - 1e-7 * abs(state.lengths[1])
-    return absent < best or (absent == best and shorter)
+    # By more than 32 bits can tell of its length, however much the vehicles cost.
+    length = state.costs[0] - problem.vehicle_cost * state.counts[USED]
+    cheaper = state.costs[0] < state.costs[1] - 1e-7 * length
+    return absent < best or (absent == best and cheaper)
 
 
 @compiled(_nrt=False)
@@ -411,13 +420,12 @@ def advance(problem: Problem, state: State, iterations: Any, temperature: Any) -
         left, placed, more = _recreate(problem, state, count)
         change += more
         if _accept(state, left, change, temperature):
-            counts[ACCEPTED] += 1
-            state.lengths[0] += change
+            state.costs[0] += change
             counts[ABSENT] = left
             for k in range(left):
                 state.absent[k] = state.pool[k]
-            if _is_best(state):
-                state.lengths[1] = state.lengths[0]
+            if _is_best(problem, state):
+                state.costs[1] = state.costs[0]
                 counts[BEST_ABSENT] = left
                 for node in range(len(state.nodes)):
                     state.best[node] = state.nodes[node, NEXT]

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numba import njit
 
+from fixedfleet.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from fixedfleet.instance import Instance
+    from fixedfleet.search.parameters import RuinRecreateParameters
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 __all__ = [
     "ABSENT",
-    "ACCEPTED",
     "BEST_ABSENT",
     "ITERATION",
     "NEXT",
@@ -24,13 +28,17 @@ __all__ = [
     "Problem",
     "State",
     "compiled",
+    "empty_state",
+    "lay_out",
     "load",
-    "near_depot",
-    "nearest",
+    "scale",
 ]
 
 NEXT, PREV, TOUR = 0, 1, 2  # columns of State.nodes
-ABSENT, BEST_ABSENT, ITERATION, USED, ACCEPTED = range(5)  # of State.counts
+ABSENT, BEST_ABSENT, ITERATION, USED = range(4)  # of State.counts
+
+_MEAN_UNIT_SQUARE = 0.5214  # mean distance of two points drawn in the unit square
+_LONGEST, _SHORTEST = 1e30, 1e-30  # that sums in 32 bits hold
 
 
 def compiled(**options: Any) -> Callable[[Function], Function]:
@@ -49,7 +57,7 @@ class Problem(NamedTuple):
     neighbours: Any  # (N', K) uint32: nearest customers, nearest first
     reach: Any  # int64: how many of them to look beside for a place
     near_depot: Any  # (N',) bool: also look beside the depot
-    vehicle_cost: Any  # float32
+    vehicle_cost: Any  # float64
     removals: Any  # float64: customers to remove on average
     longest: Any  # int64: longest string to remove
     split: Any  # float64: probability to spare the middle of a string
@@ -59,7 +67,7 @@ class Problem(NamedTuple):
 class State(NamedTuple):
     """What does change; ``nodes``, ``legs`` and ``loads`` hold the current plan."""
 
-    nodes: Any  # (V, 4) uint32: next, previous and tour of each; tour M: absent
+    nodes: Any  # (V, 4) uint32: next, previous, tour (M: absent); 4 for alignment
     legs: Any  # (V,) float32: length from each node to its next
     loads: Any  # (M,) int64
     stamps: Any  # (M,) int64: iteration that ruined a tour last
@@ -74,14 +82,101 @@ class State(NamedTuple):
     keys: Any  # (N,) float32: their order
     placed: Any  # (N,) uint32: customers put back, in order
     placed_legs: Any  # (N,) float32: leg each of them replaced
-    lengths: Any  # (2,) float64: current and best
+    costs: Any  # (2,) float64: of the current and the best plan
     origin: Any  # (1,) float64: share of the limit before everybody was served
-    counts: Any  # (5,) int64: see the names above
+    counts: Any  # (4,) int64: see the names above
     random: Any  # (1,) uint64
 
 
+def lay_out(
+    instance: Instance, vehicle_cost: float, parameters: RuinRecreateParameters
+) -> Problem:
+    """Lay an instance out for the search."""
+    n, fleet = instance.num_customers, _fleet(instance)
+    distances = instance.distances
+    longest = float(distances.max())
+    if longest and not _SHORTEST < longest < _LONGEST:
+        raise InputError(
+            f"the longest distance is {longest:g}, not within {_SHORTEST:g} to "
+            f"{_LONGEST:g}: measure in another unit"
+        )
+    there = np.empty((n + 1, n + 1 + fleet), dtype=np.float32)
+    there[:, : n + 1] = distances
+    there[:, n + 1 :] = distances[:, :1]
+    back = there
+    if instance.metric == "explicit" and not np.array_equal(distances, distances.T):
+        back = np.empty_like(there)
+        back[:, : n + 1] = distances.T
+        back[:, n + 1 :] = distances[:1, :].T
+    neighbours = _nearest(there, back, min(parameters.neighbours, max(n - 1, 1)))
+    reach = min(parameters.reach, neighbours.shape[1]) if n > 1 else 0
+    demands = np.zeros(n + 1 + fleet, dtype=np.int64)
+    demands[: n + 1] = instance.demand_units
+    # A capacity beyond all demands may be beyond 64 bits as well.
+    capacity = min(instance.capacity_units, int(demands.sum()))
+    return Problem(
+        there=there,
+        back=back,
+        demands=demands,
+        capacity=np.int64(capacity),
+        neighbours=neighbours,
+        reach=np.int64(reach),
+        near_depot=_near_depot(there, back, neighbours, reach),
+        vehicle_cost=np.float64(vehicle_cost),
+        removals=np.float64(parameters.removals),
+        longest=np.int64(parameters.longest),
+        split=np.float64(parameters.split),
+        blink=np.int64(parameters.blink),
+    )
+
+
+def scale(instance: Instance) -> float:
+    """How long distances are, 1 being those of points drawn in the unit square."""
+    n = instance.num_customers
+    mean = float(instance.distances.sum()) / (n * (n + 1))
+    return mean / _MEAN_UNIT_SQUARE or 1.0
+
+
+def empty_state(instance: Instance, seed: int) -> State:
+    """Allocate a state without a plan, with random numbers of its own."""
+    n, fleet = instance.num_customers, _fleet(instance)
+    size = n + 1 + fleet
+
+    def customers(dtype: Any) -> Any:
+        return np.zeros(n, dtype=dtype)
+
+    # One step of splitmix64 spreads neighbouring seeds over all 64 bits.
+    mixed = (int(seed) * 0x9E3779B97F4A7C15 + 0x1234567) % 2**64
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+    return State(
+        nodes=np.zeros((size, 4), dtype=np.uint32),
+        legs=np.zeros(size, dtype=np.float32),
+        loads=np.zeros(fleet, dtype=np.int64),
+        stamps=np.zeros(fleet, dtype=np.int64),
+        absent=customers(np.uint32),
+        absences=np.zeros(n + 1, dtype=np.int64),
+        best=np.zeros(size, dtype=np.uint32),
+        removed=customers(np.uint32),
+        removed_legs=customers(np.float32),
+        cuts=np.zeros((n, 3), dtype=np.uint32),
+        cut_legs=customers(np.float32),
+        pool=customers(np.uint32),
+        keys=customers(np.float32),
+        placed=customers(np.uint32),
+        placed_legs=customers(np.float32),
+        costs=np.zeros(2),
+        origin=np.zeros(1),
+        counts=np.zeros(4, dtype=np.int64),
+        random=np.array([mixed | 1], dtype=np.uint64),
+    )
+
+
+def _fleet(instance: Instance) -> int:
+    return min(instance.vehicles, instance.num_customers)  # more tours are of no use
+
+
 @compiled()
-def nearest(there: Any, back: Any, count: Any) -> Any:
+def _nearest(there: Any, back: Any, count: Any) -> Any:
     """The nearest customers of each location, nearest first, shape (N', count)."""
     size = there.shape[0]
     found = np.ones((size, count), dtype=np.uint32)
@@ -106,7 +201,7 @@ def nearest(there: Any, back: Any, count: Any) -> Any:
 
 
 @compiled()
-def near_depot(there: Any, back: Any, neighbours: Any, reach: Any) -> Any:
+def _near_depot(there: Any, back: Any, neighbours: Any, reach: Any) -> Any:
     """Which locations have the depot among their nearest few, shape (N',)."""
     near = np.ones(there.shape[0], dtype=np.bool_)
     for i in range(there.shape[0]):
@@ -154,7 +249,7 @@ def load(problem: Problem, state: State, routes: Any) -> None:
         if nodes[customer, TOUR] == tours:
             state.absent[absent] = customer
             absent += 1
-    state.lengths[:] = cost
+    state.costs[:] = cost
     state.counts[ABSENT] = state.counts[BEST_ABSENT] = absent
     state.counts[USED] = used
     for node in range(len(nodes)):

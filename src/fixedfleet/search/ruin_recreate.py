@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,72 +14,18 @@ from fixedfleet.errors import InputError
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
 from fixedfleet.search import kernel, layout
+from fixedfleet.search.parameters import RuinRecreateParameters
 from fixedfleet.search.result import SearchResult, better
+from fixedfleet.search.start import check_vehicle_cost, fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["RuinRecreateParameters", "ruin_recreate", "warm_up"]
 
-_MEAN_UNIT_SQUARE = 0.5214  # mean distance of two points drawn in the unit square
 _CHUNK_SECONDS = 1e-3  # between two looks at the clock
 _CHUNK_ITERATIONS = 1000  # the same where iterations are the limit, at most
 _ROUNDS = 20  # exchanges between parallel chains
-
-
-@dataclass(frozen=True)
-class RuinRecreateParameters:
-    """
-    Settings of ruin and recreate; the defaults were fitted to N = 20 … 1,000.
-
-    Parameters
-    ----------
-    removals
-        Customers that an iteration removes on average.
-    longest
-        Longest string it removes from one tour.
-    split
-        Probability that a string spares customers in its middle.
-    blink
-        A place is overlooked once in so many times.
-    neighbours
-        Nearest customers around which tours are ruined.
-    reach
-        Nearest customers beside which a place is looked for.
-    start_temperature, end_temperature
-        Of the annealing, in lengths of an instance drawn in the unit square; other
-        instances are scaled by their mean distance. Default of the end: 1/N, as legs
-        become shorter the more customers there are.
-    """
-
-    removals: float = 10.0
-    longest: int = 10
-    split: float = 0.5
-    blink: int = 100
-    neighbours: int = 40
-    reach: int = 12
-    start_temperature: float = 0.1
-    end_temperature: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.removals < 1 or self.longest < 1:
-            raise InputError("removals and longest must be at least 1")
-        if not 0 <= self.split <= 1:
-            raise InputError(f"split is {self.split:g}, not a probability")
-        if self.blink < 2 or self.neighbours < 1 or self.reach < 1:
-            raise InputError("blink must be at least 2, neighbours and reach 1")
-        end = (
-            self.start_temperature
-            if self.end_temperature is None
-            else (self.end_temperature)
-        )
-        if not 0 < end <= self.start_temperature:
-            raise InputError("temperatures must fall: 0 < end ≤ start")
-
-    def temperatures(self, customers: int) -> tuple[float, float]:
-        """Start and end temperature for so many customers in the unit square."""
-        end = self.end_temperature or 1 / customers
-        return self.start_temperature, min(end, self.start_temperature)
 
 
 def ruin_recreate(
@@ -131,19 +77,19 @@ def ruin_recreate(
     """
     warm_up()
     begin = time.perf_counter()
-    _check_limits(time_limit, iterations, chains)
+    _check_limits(time_limit, iterations, chains, vehicle_cost)
     parameters = parameters or RuinRecreateParameters()
-    problem, scale = _problem(instance, vehicle_cost, parameters)
-    fitted = _fit(instance, start)
-    states = [_state(instance, problem, seed + 7919 * k) for k in range(chains)]
+    problem = layout.lay_out(instance, vehicle_cost, parameters)
+    fitted = Plan([]) if start is None else fit(instance, start)
+    states = [layout.empty_state(instance, seed + 7919 * k) for k in range(chains)]
     for state in states:
         _load(problem, state, fitted)
-    watch = _Watch(
-        instance, begin, time_limit, iterations, on_improvement, stop, states
-    )
+    watch = _Watch(begin, time_limit, iterations, on_improvement, stop)
+    scale = layout.scale(instance)
     hot, cold = parameters.temperatures(instance.num_customers)
     interrupted = False
     try:
+        watch.report(states[0])
         _anneal(problem, states, watch, (hot * scale, cold * scale))
     except KeyboardInterrupt:
         interrupted = True
@@ -172,8 +118,8 @@ def warm_up() -> None:
         capacity=2,
         vehicles=1,
     )
-    problem, _ = _problem(tiny, 0.0, RuinRecreateParameters())
-    state = _state(tiny, problem, seed=0)
+    problem = layout.lay_out(tiny, 0.0, RuinRecreateParameters())
+    state = layout.empty_state(tiny, seed=0)
     _load(problem, state, Plan([]))
     kernel.advance(problem, state, 1, 1.0)
 
@@ -183,23 +129,20 @@ class _Watch:
 
     def __init__(
         self,
-        instance: Instance,
         begin: float,
         time_limit: float | None,
         iterations: int | None,
         on_improvement: Callable[[float, float, Plan], None] | None,
         stop: Callable[[], bool] | None,
-        states: list[layout.State],
     ) -> None:
-        self.instance = instance
         self.begin = begin
         self.time_limit = np.inf if time_limit is None else time_limit
         self.iterations = iterations
         self.on_improvement = on_improvement
         self.stop = stop
-        self.states = states
+        self.ended = False
         self.trace: list[tuple[float, float]] = []
-        self.report()
+        self._lock = Lock()
 
     def elapsed(self) -> float:
         """Seconds since the search began."""
@@ -207,18 +150,24 @@ class _Watch:
 
     def over(self) -> bool:
         """Whether the time is up or the user has had enough."""
-        return self.elapsed() >= self.time_limit or bool(self.stop and self.stop())
+        if self.ended or self.elapsed() >= self.time_limit:
+            return True
+        return bool(self.stop and self.stop())
 
-    def report(self) -> None:
-        """Record the best plan if it has become better."""
-        served = [s for s in self.states if s.counts[layout.BEST_ABSENT] == 0]
-        if not served:
+    def report(self, state: layout.State) -> None:
+        """Record a chain's best plan if it is the best of all so far.
+
+        Only the thread that runs a chain may ask: nobody else can read its plan whole.
+        """
+        if state.counts[layout.BEST_ABSENT] > 0:
             return
-        best = min(float(state.lengths[1]) for state in served)
-        if not self.trace or best < self.trace[-1][1]:
-            self.trace.append((self.elapsed(), best))
+        cost = float(state.costs[1])
+        with self._lock:
+            if self.trace and cost >= self.trace[-1][1]:
+                return
+            self.trace.append((self.elapsed(), cost))
             if self.on_improvement is not None:
-                self.on_improvement(*self.trace[-1], _best_plan(self.states))
+                self.on_improvement(*self.trace[-1], _plan_of(state))
 
 
 def _anneal(
@@ -232,18 +181,20 @@ def _anneal(
         _run_chain(problem, states[0], watch, temperatures, 1.0)
         return
     with ThreadPoolExecutor(len(states)) as pool:
-        for part in range(1, _ROUNDS + 1):
-            jobs = [
-                pool.submit(
-                    _run_chain, problem, state, watch, temperatures, part / _ROUNDS
-                )
-                for state in states
-            ]
-            for job in jobs:
-                job.result()
-            if watch.over():
-                return
-            _exchange(problem, states)
+        try:
+            for part in range(1, _ROUNDS + 1):
+                share = part / _ROUNDS
+                jobs = [
+                    pool.submit(_run_chain, problem, state, watch, temperatures, share)
+                    for state in states
+                ]
+                for job in jobs:
+                    job.result()
+                if watch.over():
+                    return
+                _exchange(problem, states)
+        finally:
+            watch.ended = True  # after Ctrl-C or an error no chain goes on
 
 
 def _run_chain(
@@ -275,7 +226,7 @@ def _run_iterations(
         count = min(chunk, last - done)
         kernel.advance(problem, state, count, _cool(state, temperatures, done / total))
         done += count
-        watch.report()
+        watch.report(state)
 
 
 def _run_seconds(
@@ -291,7 +242,7 @@ def _run_seconds(
         temperature = _cool(state, temperatures, elapsed / watch.time_limit)
         before = elapsed
         kernel.advance(problem, state, count, temperature)
-        watch.report()
+        watch.report(state)
         elapsed = watch.elapsed()
         pace = count / max(elapsed - before, 1e-7)
         left = watch.time_limit * until - elapsed
@@ -324,7 +275,7 @@ def _exchange(problem: layout.Problem, states: list[layout.State]) -> None:
 
 
 def _rank(state: layout.State) -> tuple[int, float]:
-    return int(state.counts[layout.BEST_ABSENT]), float(state.lengths[1])
+    return int(state.counts[layout.BEST_ABSENT]), float(state.costs[1])
 
 
 def _best_plan(states: list[layout.State]) -> Plan:
@@ -346,108 +297,13 @@ def _plan_of(state: layout.State) -> Plan:
     return Plan(tours)
 
 
-def _problem(
-    instance: Instance, vehicle_cost: float, parameters: RuinRecreateParameters
-) -> tuple[layout.Problem, float]:
-    """Lay an instance out for the kernel; also return the scale of its distances."""
-    n, fleet = instance.num_customers, instance.vehicles
-    distances = instance.distances
-    there = np.empty((n + 1, n + 1 + fleet), dtype=np.float32)
-    there[:, : n + 1] = distances
-    there[:, n + 1 :] = distances[:, :1]
-    back = there
-    if instance.metric == "explicit" and not np.array_equal(distances, distances.T):
-        back = np.empty_like(there)
-        back[:, : n + 1] = distances.T
-        back[:, n + 1 :] = distances[:1, :].T
-    neighbours = layout.nearest(there, back, min(parameters.neighbours, max(n - 1, 1)))
-    reach = min(parameters.reach, neighbours.shape[1]) if n > 1 else 0
-    demands = np.zeros(n + 1 + fleet, dtype=np.int64)
-    demands[: n + 1] = instance.demand_units
-    mean = float(distances.sum()) / (n * (n + 1))
-    problem = layout.Problem(
-        there=there,
-        back=back,
-        demands=demands,
-        capacity=np.int64(instance.capacity_units),
-        neighbours=neighbours,
-        reach=np.int64(reach),
-        near_depot=layout.near_depot(there, back, neighbours, reach),
-        vehicle_cost=np.float32(vehicle_cost),
-        removals=np.float64(parameters.removals),
-        longest=np.int64(parameters.longest),
-        split=np.float64(parameters.split),
-        blink=np.int64(parameters.blink),
-    )
-    return problem, mean / _MEAN_UNIT_SQUARE or 1.0
-
-
-def _state(instance: Instance, problem: layout.Problem, seed: int) -> layout.State:
-    """Allocate an empty state with its own random numbers."""
-    n, fleet = instance.num_customers, instance.vehicles
-    size = n + 1 + fleet
-
-    def customers(dtype: Any) -> Any:
-        return np.zeros(n, dtype=dtype)
-
-    # One step of splitmix64 spreads neighbouring seeds over all 64 bits.
-    mixed = (seed * 0x9E3779B97F4A7C15 + 0x1234567) % 2**64
-    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
-    return layout.State(
-        nodes=np.zeros((size, 4), dtype=np.uint32),
-        legs=np.zeros(size, dtype=np.float32),
-        loads=np.zeros(fleet, dtype=np.int64),
-        stamps=np.zeros(fleet, dtype=np.int64),
-        absent=customers(np.uint32),
-        absences=np.zeros(n + 1, dtype=np.int64),
-        best=np.zeros(size, dtype=np.uint32),
-        removed=customers(np.uint32),
-        removed_legs=customers(np.float32),
-        cuts=np.zeros((n, 3), dtype=np.uint32),
-        cut_legs=customers(np.float32),
-        pool=customers(np.uint32),
-        keys=customers(np.float32),
-        placed=customers(np.uint32),
-        placed_legs=customers(np.float32),
-        lengths=np.zeros(2),
-        origin=np.zeros(1),
-        counts=np.zeros(5, dtype=np.int64),
-        random=np.array([mixed | 1], dtype=np.uint64),
-    )
-
-
 def _load(problem: layout.Problem, state: layout.State, plan: Plan) -> None:
     """Make a plan within fleet and capacity the current and the best one."""
     layout.load(problem, state, plan.to_routes(len(state.best)))
 
 
-def _fit(instance: Instance, start: Plan | None) -> Plan:
-    """Drop from a start what fleet or capacity do not allow."""
-    if start is None:
-        return Plan([])
-    _check_start(instance, start)
-    units, capacity = instance.demand_units, instance.capacity_units
-    tours = []
-    for tour in start.tours:
-        kept, load = [], 0
-        for customer in tour:
-            if load + units[customer] <= capacity:
-                kept.append(customer)
-                load += units[customer]
-        tours.append(kept)
-    if len(tours) > instance.vehicles:
-        tours = sorted(tours, key=len, reverse=True)[: instance.vehicles]
-    return Plan(tours)
-
-
-def _check_start(instance: Instance, start: Plan) -> None:
-    for fault in start.check(instance):
-        if "twice" in fault or "times" in fault or "does not exist" in fault:
-            raise InputError(f"the start is no plan for this instance: {fault}")
-
-
 def _check_limits(
-    time_limit: float | None, iterations: int | None, chains: int
+    time_limit: float | None, iterations: int | None, chains: int, vehicle_cost: float
 ) -> None:
     if time_limit is None and iterations is None:
         raise InputError("give a time limit or a number of iterations")
@@ -457,3 +313,4 @@ def _check_limits(
         raise InputError(f"{iterations} iterations asked for, not at least 1")
     if chains < 1:
         raise InputError(f"{chains} chains asked for, not at least 1")
+    check_vehicle_cost(vehicle_cost)

@@ -1,0 +1,101 @@
+"""What the compiled search keeps of a plan, against the plan counted anew."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fixedfleet as ff
+from fixedfleet.search import kernel, layout
+from fixedfleet.search.parameters import RuinRecreateParameters
+from fixedfleet.search.start import fit
+
+
+@st.composite
+def instances(draw) -> ff.Instance:
+    """Small instances, the odd ones among them: one customer, no demand, one place."""
+    n = draw(st.sampled_from((1, 2, 3, 8, 20)))
+    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
+    unit = draw(st.sampled_from((1, 10**15)))  # loads beyond 32 bits
+    demands = rng.integers(0, draw(st.sampled_from((1, 4, 14))), size=n)  # 13: too much
+    kind = draw(st.sampled_from(("one way", "grid", "one place")))
+    matrix = rng.uniform(0, 9, size=(n + 1, n + 1))
+    points = rng.integers(0, 3 if kind == "grid" else 1, size=(n + 1, 2))
+    return ff.Instance(
+        demands=unit * demands,
+        capacity=unit * 12,
+        vehicles=draw(st.sampled_from((1, 2, n, n + 3))),
+        **(
+            {"matrix": matrix}
+            if kind == "one way"
+            else {"depot": points[0], "customers": points[1:]}
+        ),
+    )
+
+
+parameters = st.builds(
+    RuinRecreateParameters,
+    removals=st.sampled_from((1.0, 10.0)),
+    longest=st.sampled_from((1, 4, 10)),
+    split=st.sampled_from((0.0, 0.5, 1.0)),
+    blink=st.sampled_from((2, 100)),
+    neighbours=st.sampled_from((1, 40)),
+    reach=st.sampled_from((1, 12)),
+)
+
+
+def tours_of(state: layout.State) -> list[list[int]]:
+    """The current plan along its links, which must lead back as they lead there."""
+    nodes, fleet = state.nodes.tolist(), len(state.loads)
+    tours = []
+    for number, depot in enumerate(range(len(nodes) - fleet, len(nodes))):
+        tour, node = [], depot
+        while True:
+            following, _, name, _ = nodes[node]
+            assert name == number
+            assert nodes[following][layout.PREV] == node
+            if following == depot:
+                break
+            tour.append(following)
+            node = following
+        tours.append(tour)
+    return tours
+
+
+def check(instance: ff.Instance, problem: layout.Problem, state: layout.State) -> None:
+    """Compare everything a state holds of its plan with the plan itself."""
+    n, tours = instance.num_customers, tours_of(state)
+    plan = ff.Plan(tours)
+    absent = state.absent[: state.counts[layout.ABSENT]].tolist()
+    assert sorted(absent) == plan.unserved(instance)
+    assert all(state.nodes[absent, layout.TOUR] == len(tours))
+    assert len(set(absent)) + sum(map(len, tours)) == n  # nobody twice
+    assert state.loads.tolist() == [
+        int(instance.demand_units[tour].sum()) if tour else 0 for tour in tours
+    ]
+    assert state.loads.max() <= instance.capacity_units
+    assert state.counts[layout.USED] == plan.vehicles
+    distances, cost = instance.distances.astype(np.float32), 0.0
+    for number, tour in enumerate(tours):
+        legs = distances[[0, *tour], [*tour, 0]]
+        assert state.legs[[n + 1 + number, *tour]].tolist() == legs.tolist()
+        cost += float(legs.sum(dtype=float))
+    cost += float(problem.vehicle_cost) * plan.vehicles
+    assert state.costs[0] == pytest.approx(cost, rel=1e-12, abs=1e-9)
+
+
+@given(instances(), parameters, st.sampled_from((0.0, 1e6)), st.integers(0, 99))
+@settings(max_examples=60, deadline=None)
+def test_the_books_are_kept(instance, parameters, vehicle_cost, seed):
+    """Links, legs, loads, vehicles, absent customers and cost fit after every step."""
+    problem = layout.lay_out(instance, vehicle_cost, parameters)
+    state = layout.empty_state(instance, seed)
+    order = np.random.default_rng(seed).permutation(instance.num_customers) + 1
+    start = fit(instance, ff.Plan([order[::2], order[1::2]]))
+    layout.load(problem, state, start.to_routes(len(state.best)))
+    check(instance, problem, state)
+    for iterations, temperature in ((1, 0.1), (1, 10.0), (1, 1e-3), (50, 1.0)):
+        kernel.advance(problem, state, iterations, temperature)
+        check(instance, problem, state)
