@@ -240,11 +240,14 @@ def _genetic(population: int) -> HgsParameters:
     """Parameters of the genetic search for a population fitted to the time."""
     from fixedfleet.solvers.hgs import HgsParameters
 
+    hasty = population <= 3  # too few plans for the penalty to find its level slowly
     return HgsParameters(
         population=population,
         generation=2 * population,
         granularity=8,
         elite=max(2, population // 3),
         closest=max(2, population // 3),
-        penalty_period=20,
+        penalty_period=10 if hasty else 20,
+        penalty_increase=1.6 if hasty else 1.2,
+        penalty_decrease=0.6 if hasty else 0.85,
     )
