@@ -22,6 +22,7 @@ ROOMS = (
     "labels",
     "training",
     "plotting",
+    "starts",
     "solve",
     "evaluate",
     "serve",

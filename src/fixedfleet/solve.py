@@ -12,6 +12,7 @@ from fixedfleet.fleet import FleetVerdict, assess_fleet
 from fixedfleet.plan import Plan
 from fixedfleet.search import SearchName, improve
 from fixedfleet.search.start import check_vehicle_cost
+from fixedfleet.starts import StartName, check_start, make_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,7 +119,7 @@ def solve(
     time_limit: float = 1.0,
     *,
     seed: int = 0,
-    start: Plan | None = None,
+    start: Plan | StartName = "auto",
     search: SearchName | Literal["none"] = "auto",
     objective: Objective = "length",
     vehicle_cost: float = 0.0,
@@ -138,7 +139,9 @@ def solve(
     seed
         Seed of the search.
     start
-        A plan for this instance to start from. Default: a packing of the demands.
+        What the search starts from: ``packing``, ``savings``, ``sweep``, ``network``
+        (a shipped network's plan), a plan of your own, or ``auto``, the one that
+        measured best in the same total time: the packing.
     search
         What improves the start: ``auto`` takes the best known for size and time,
         ``none`` leaves it as it is.
@@ -157,11 +160,20 @@ def solve(
     _check(instance, time_limit, start, search, objective, vehicle_cost)
     charged = vehicle_cost if objective == "cost-v" else 0.0
     verdict = assess_fleet(instance, time_limit=time_limit / 2)
-    first = start or verdict.packing
+    packing = verdict.packing
     if verdict.status == "impossible" and guarantee and verdict.smallest_packing:
-        first = verdict.smallest_packing
-        instance = instance.with_vehicles(first.vehicles)
-    stages = [_stage("fleet", begin, instance, first, charged)]
+        packing = verdict.smallest_packing
+        instance = instance.with_vehicles(packing.vehicles)
+    stages = [_stage("fleet", begin, instance, packing, charged)]
+    first: Plan | None = packing
+    if isinstance(start, Plan):
+        first = start
+    elif start not in ("auto", "packing") and (
+        packing or verdict.status == "undecided"
+    ):
+        begin_start = time.perf_counter()
+        first = make_start(start, instance, packing, seed=seed)
+        stages.append(_stage(start, begin_start, instance, first, charged))
     result = Result(
         instance=instance,
         plan=first,
@@ -176,7 +188,7 @@ def solve(
         instance,
         first if first is not None else Plan([]),
         search=search,
-        time_limit=max(time_limit - stages[0].seconds, 1e-3),
+        time_limit=max(time_limit - (time.perf_counter() - begin), 1e-3),
         seed=seed,
         vehicle_cost=charged,
         fewest=verdict.smallest_packing,
@@ -207,7 +219,7 @@ def _cost(instance: Instance, plan: Plan | None, charged: float) -> float:
 def _check(
     instance: Instance,
     time_limit: float,
-    start: Plan | None,
+    start: Plan | str,
     search: str,
     objective: str,
     vehicle_cost: float,
@@ -222,5 +234,7 @@ def _check(
     if objective not in get_args(Objective):
         raise InputError(f"unknown objective {objective!r}: choose from length, cost-v")
     check_vehicle_cost(vehicle_cost)
-    if start is not None and (faults := start.check(instance)):
+    if isinstance(start, str):
+        check_start(start)
+    elif faults := start.check(instance):
         raise InputError(f"the start is no plan for this instance: {faults[0]}")

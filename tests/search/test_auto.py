@@ -44,6 +44,20 @@ def test_a_dear_vehicle_is_saved():
     assert found.cost == pytest.approx(found.plan.cost_v(instance, 35.0))
 
 
+@pytest.mark.parametrize("n", [20, 150])
+def test_a_good_start_with_a_vehicle_too_many_is_no_hindrance(n):
+    """A start that is cheaper than the packing of the fewest vehicles may be given."""
+    instance = generate.uchoa(n, seed=2, route_size=8)
+    wide = instance.with_vehicles(instance.vehicles + 2)
+    good = auto_search(wide, pack(wide), time_limit=0.1).plan
+    fewest = pack(instance)
+    cost = 0.06 * good.length(wide)
+    assert good.cost_v(wide, cost) < fewest.cost_v(wide, cost)
+    found = auto_search(wide, good, time_limit=0.1, vehicle_cost=cost, fewest=fewest)
+    assert found.plan.check(wide) == []
+    assert found.cost <= good.cost_v(wide, cost)
+
+
 def test_a_cheap_vehicle_is_weighed():
     """A small vehicle cost counts in the cost, and the plan stays feasible."""
     instance = generate.uniform(20, 1, seed=8)[0]

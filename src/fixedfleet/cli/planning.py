@@ -20,9 +20,11 @@ from fixedfleet.cli.live import LiveLine
 from fixedfleet.errors import InputError
 from fixedfleet.files import read_plan, write_plan
 from fixedfleet.fleet import assess_fleet
+from fixedfleet.plan import Plan
 from fixedfleet.plotting import PICTURES, check_drawable, save_plan_picture
 from fixedfleet.search import SearchName
 from fixedfleet.solve import Objective, Result, solve
+from fixedfleet.starts import StartName
 
 if TYPE_CHECKING:
     from fixedfleet.cli.common import Arguments, Commands
@@ -59,7 +61,12 @@ def _add_solve(commands: Commands) -> None:
     add("--objective", choices=get_args(Objective), default="length")
     add("--vehicle-cost", type=float, metavar="C", help="of each vehicle used")
     add("--search", choices=(*get_args(SearchName), "none"), default="auto")
-    add("--start", metavar="PLAN", help="a plan to start from: .sol, .json or .csv")
+    add(
+        "--start",
+        default="auto",
+        metavar="START",
+        help=f"{', '.join(get_args(StartName))} (default: auto), or a plan's file",
+    )
     add(
         "--guarantee",
         action="store_true",
@@ -123,7 +130,9 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
     shown = sys.stderr.isatty() and not arguments.quiet
     line = LiveLine(sys.stderr, shown, instance.vehicles)
     vehicle_cost = arguments.vehicle_cost or 0.0
-    start = read_plan(arguments.start) if arguments.start else None
+    start: Plan | StartName = arguments.start
+    if arguments.start not in get_args(StartName):
+        start = read_plan(arguments.start)
     try:
         return solve(
             instance,
@@ -139,8 +148,9 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
         )
     except KeyboardInterrupt:  # outside the searches that return their best plan
         verdict = assess_fleet(instance, time_limit=0)
-        sound = start if start is not None and start.is_feasible(instance) else None
-        plan = line.plan or sound or verdict.packing
+        plan = line.plan or verdict.packing
+        if isinstance(start, Plan) and start.is_feasible(instance):
+            plan = line.plan or start
         if arguments.guarantee:
             plan = plan or verdict.smallest_packing
             if plan is not None and plan.vehicles > instance.vehicles:

@@ -111,6 +111,7 @@ def auto_search(
         until = 1 - _FLEET_SHARE
         if fewest is not None and vehicle_cost >= _DEAR * start.length(instance):
             bounded, until = instance.with_vehicles(fewest.vehicles), 1.0
+            run.fewest = fewest
             run.offer(fewest)
     recipe = recipe_for(instance.num_customers, time_limit * until)
     try:
@@ -138,6 +139,7 @@ class _Run:
         self.begin = time.perf_counter()
         self.instance = instance
         self.best = start
+        self.fewest = start
         self.time_limit = time_limit
         self.seed = seed
         self.vehicle_cost = vehicle_cost
@@ -165,6 +167,11 @@ class _Run:
             self.best = kept
             self.record(kept)
 
+    def start_within(self, bounded: Instance) -> Plan:
+        """Return the best plan, or where that has too many vehicles, the fewest."""
+        within = self.best.vehicles <= bounded.vehicles
+        return self.best if within else self.fewest
+
     def record(self, plan: Plan) -> None:
         """Note an improvement and tell the user."""
         if plan.unserved(self.instance):
@@ -181,7 +188,7 @@ class _Run:
             return
         found = ruin_recreate(
             bounded,
-            self.best,
+            self.start_within(bounded),
             time_limit=seconds,
             seed=self.seed,
             vehicle_cost=vehicle_cost,
@@ -201,12 +208,12 @@ class _Run:
         seed = self.seed
         while (seconds := self.left(until)) > _LEAST_SECONDS:
             whole = seconds < 2 * slice_seconds
-            complete = not self.best.unserved(self.instance)
+            start = self.start_within(bounded)
             found = hgs_search(
                 bounded,
                 time_limit=seconds if whole else slice_seconds,
                 seed=seed,
-                starts=(self.best,) if complete else (),
+                starts=() if start.unserved(bounded) else (start,),
                 parameters=_genetic(population),
             )
             if found is not None:
