@@ -85,7 +85,7 @@ def test_what_is_wrong_is_said_with_its_place(load, changes, said):
     ("text", "said"),
     [
         ("[1]", "the file is [1], not an object {…}"),
-        ('{"vehicles": 2,}', "not JSON: line 1, column 16"),
+        ('{"vehicles" 2}', "not JSON: line 1, column 13"),
         ('{"capacity": NaN}', "NaN in the file, not a finite number"),
         ('{"capacity": 1e999}', "capacity is inf, not a finite number"),
         ('{"capacity": 1, "capacity": 2}', "key 'capacity' twice in one object"),
