@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from fixedfleet.distances import Metric, Rounding, measure, round_distances
 from fixedfleet.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,15 +19,12 @@ if TYPE_CHECKING:
 
     Locations = Sequence[int] | NDArray[np.integer[Any]]
 
-__all__ = ["Instance", "InstanceBatch", "Metric", "Rounding"]
+__all__ = ["Instance", "InstanceBatch"]
 
-Metric = Literal["euclidean", "great_circle", "geo", "explicit"]
-Rounding = Literal["none", "round", "ceil", "trunc"]
 
 # Amounts finer than this share of the capacity are rounded away, so that sums of
 # amounts stay whole numbers that fit an int64: see `Instance.demand_units`.
 _FINEST_SHARE = Decimal("1e-12")
-_EARTH_RADIUS_KM = 6371.0088
 # Farther places and longer distances than this might add up to infinity.
 _FARTHEST = 1e300
 _WITHIN = f" and within {_FARTHEST:g}"
@@ -187,9 +185,9 @@ class Instance:
         """Distances from locations ``start`` to locations ``end``, elementwise."""
         start, end = np.asarray(start), np.asarray(end)
         if self.matrix is not None:
-            return _round(self.matrix[start, end], self.rounding)
+            return round_distances(self.matrix[start, end], self.rounding)
         points = self.coordinates
-        return _measure(points[start], points[end], self.metric, self.rounding)
+        return measure(points[start], points[end], self.metric, self.rounding)
 
     @cached_property
     def _units(self) -> tuple[NDArray[np.int64], int, Decimal]:
@@ -513,58 +511,3 @@ def _to_units(
         int((bound / unit).to_integral_value()),
         unit,
     )
-
-
-def _round(distances: NDArray[np.float64], rounding: Rounding) -> NDArray[np.float64]:
-    if rounding == "round":
-        return np.floor(distances + 0.5)  # TSPLIB's nint, not NumPy's half to even
-    if rounding == "ceil":
-        return np.ceil(distances)
-    if rounding == "trunc":
-        return np.floor(distances)
-    return np.array(distances, dtype=np.float64)
-
-
-def _measure(
-    start: NDArray[np.float64],
-    end: NDArray[np.float64],
-    metric: Metric,
-    rounding: Rounding,
-) -> NDArray[np.float64]:
-    """Distances between points (…, 2) and points (…, 2)."""
-    if metric == "great_circle":
-        lat1, lon1, lat2, lon2 = map(
-            np.radians, (start[..., 0], start[..., 1], end[..., 0], end[..., 1])
-        )
-        half = (
-            np.sin((lat2 - lat1) / 2) ** 2
-            + np.cos(lat1) * np.cos(lat2) * np.sin((lon2 - lon1) / 2) ** 2
-        )
-        return _round(2 * _EARTH_RADIUS_KM * np.arcsin(np.sqrt(half)), rounding)
-    if metric == "geo":
-        distances = _tsplib_geo(start, end)
-        # TSPLIB defines GEO with a rounding of its own: int(d + 1.0).
-        return (
-            np.floor(distances + 1.0)
-            if rounding == "round"
-            else _round(distances, rounding)
-        )
-    return _round(np.hypot(*np.moveaxis(start - end, -1, 0)), rounding)
-
-
-def _tsplib_geo(
-    start: NDArray[np.float64], end: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """TSPLIB's geographical distance, with its own π and radius."""
-
-    def radians(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        degrees = np.trunc(values)
-        return 3.141592 * (degrees + 5.0 * (values - degrees) / 3.0) / 180.0
-
-    lat1, lon1 = radians(start[..., 0]), radians(start[..., 1])
-    lat2, lon2 = radians(end[..., 0]), radians(end[..., 1])
-    q1 = np.cos(lon1 - lon2)
-    q2 = np.cos(lat1 - lat2)
-    q3 = np.cos(lat1 + lat2)
-    inner = 0.5 * ((1.0 + q1) * q2 - (1.0 - q1) * q3)
-    return 6378.388 * np.arccos(np.clip(inner, -1.0, 1.0))

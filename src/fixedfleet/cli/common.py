@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, get_args
 
+from fixedfleet.distances import Rounding
 from fixedfleet.errors import InputError
-from fixedfleet.instance import Rounding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast, get_args
 
+from fixedfleet.distances import Rounding
 from fixedfleet.errors import InputError
 from fixedfleet.files.csv_table import Table, format_row, read_table, restore, safe
 from fixedfleet.files.text import (
@@ -15,11 +16,11 @@ from fixedfleet.files.text import (
     to_whole,
     written,
 )
-from fixedfleet.instance import Instance, Rounding
+from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
-    from fixedfleet.instance import Metric
+    from fixedfleet.distances import Metric
 
 __all__ = ["format_instance", "format_plan", "parse_instance", "parse_plan"]
 

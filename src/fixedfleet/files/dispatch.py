@@ -24,8 +24,9 @@ from fixedfleet.files.text import Caller, read_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from fixedfleet.distances import Rounding
     from fixedfleet.files.npz_format import LabelFile, ReferenceFile
-    from fixedfleet.instance import Instance, InstanceBatch, Rounding
+    from fixedfleet.instance import Instance, InstanceBatch
     from fixedfleet.plan import Plan
 
 __all__ = [

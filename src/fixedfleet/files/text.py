@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from fixedfleet.distances import Rounding
 from fixedfleet.errors import InputError
-from fixedfleet.instance import Rounding
 
 if TYPE_CHECKING:
     import os

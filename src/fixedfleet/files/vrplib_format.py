@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 
+from fixedfleet.distances import Rounding
 from fixedfleet.errors import InputError
 from fixedfleet.files.text import (
     Caller,
@@ -17,14 +18,14 @@ from fixedfleet.files.text import (
     written,
 )
 from fixedfleet.files.vrplib_scan import Scan, lay_out_matrix, scan
-from fixedfleet.instance import Instance, Rounding
+from fixedfleet.instance import Instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    from fixedfleet.instance import Metric
+    from fixedfleet.distances import Metric
 
 __all__ = ["format_vrplib", "parse"]
 

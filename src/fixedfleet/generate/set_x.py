@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.random import RandomState
     from numpy.typing import NDArray
 
-    from fixedfleet.instance import Rounding
+    from fixedfleet.distances import Rounding
 
 __all__ = ["CustomerPosition", "Demand", "DepotPosition", "uchoa", "uchoa_batch"]
 
