@@ -16,13 +16,12 @@ import torch
 import fixedfleet as ff
 from fixedfleet.model import Network, load_model
 from fixedfleet.model.weights import read_metadata, read_tensors, write_tensors
-from fixedfleet.planning import MembershipOptions, decode
+from fixedfleet.planning import MembershipOptions, decode, predicted
 from fixedfleet.training import (
     NonFiniteLossError,
     make_dataset,
     train,
     validate,
-    validation,
 )
 from fixedfleet.training.__main__ import main
 from fixedfleet.training.validation import decode_raw
@@ -295,7 +294,7 @@ def test_row_softmax_is_judged_by_both_arcs(preset, dataset, monkeypatch):
         seen.append(options["options"])
         return decode(*arguments, **options)
 
-    monkeypatch.setattr(validation, "decode", spy)
+    monkeypatch.setattr(predicted, "decode", spy)
     rows = {"model.normalisation": "row", "loss.loads": "none"}
     config = preset.with_settings(rows | {"loss.cluster_weight": 0.0}).model
     few = dataset.instances.take(slice(4))

@@ -12,11 +12,15 @@ from fixedfleet.model import list_models, load_model, predict
 from fixedfleet.planning import MembershipOptions, decode, to_plans
 
 if TYPE_CHECKING:
-    from fixedfleet.instance import Instance
-    from fixedfleet.model import Network
-    from fixedfleet.plan import Plan
+    from torch import Tensor
 
-__all__ = ["nearest_model", "predicted_plan"]
+    from fixedfleet.instance import Instance
+    from fixedfleet.model import Batch, Network
+    from fixedfleet.plan import Plan
+    from fixedfleet.planning import Decoded, Method
+    from fixedfleet.planning.repair import Repair
+
+__all__ = ["decode_predicted", "nearest_model", "predicted_plan"]
 
 
 def nearest_model(customers: int) -> str:
@@ -55,18 +59,32 @@ def predicted_plan(instance: Instance, model: str = "auto") -> Plan:
         raise InputError("the network start needs coordinates, not a distance matrix")
     network = _load(nearest_model(instance.num_customers) if model == "auto" else model)
     log_probs, batch = predict(network, instance)
-    decoded = decode(
+    return to_plans(decode_predicted(network, log_probs, batch))[0]
+
+
+def decode_predicted(
+    network: Network,
+    log_probs: Tensor,
+    batch: Batch,
+    *,
+    method: Method = "membership",
+    repair: Repair = "room",
+) -> Decoded:
+    """Decode and repair what a network predicted for a batch, as suits the network."""
+    options = None
+    if method == "membership":
+        options = MembershipOptions.suited_to(network.config.normalisation)
+    return decode(
         log_probs,
         batch.units,
         batch.capacity,
         coordinates=batch.features.coordinates,
         customers=batch.features.nodes,
         vehicles=batch.features.vehicles,
-        method="membership",
-        repair="room",
-        options=MembershipOptions.suited_to(network.config.normalisation),
+        method=method,
+        repair=repair,
+        options=options,
     )
-    return to_plans(decoded)[0]
 
 
 @functools.cache

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from fixedfleet.errors import InputError
 from fixedfleet.search.result import SearchResult, better
-from fixedfleet.search.start import check_vehicle_cost, fit
+from fixedfleet.search.start import check_time_limit, check_vehicle_cost, fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,8 +64,7 @@ def improve(
         raise InputError(
             f"unknown search {search!r}: choose from {', '.join(get_args(SearchName))}"
         )
-    if not time_limit > 0:
-        raise InputError(f"time limit is {time_limit:g} s, not above 0")
+    check_time_limit(time_limit)
     check_vehicle_cost(vehicle_cost)
     start = fit(instance, start)
     if search == "auto":

@@ -16,7 +16,7 @@ from fixedfleet.plan import Plan
 from fixedfleet.search import kernel, layout
 from fixedfleet.search.parameters import RuinRecreateParameters
 from fixedfleet.search.result import SearchResult, better
-from fixedfleet.search.start import check_vehicle_cost, fit
+from fixedfleet.search.start import check_time_limit, check_vehicle_cost, fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -307,8 +307,8 @@ def _check_limits(
 ) -> None:
     if time_limit is None and iterations is None:
         raise InputError("give a time limit or a number of iterations")
-    if time_limit is not None and not time_limit > 0:
-        raise InputError(f"time limit is {time_limit:g} s, not above 0")
+    if time_limit is not None:
+        check_time_limit(time_limit)
     if iterations is not None and iterations < 1:
         raise InputError(f"{iterations} iterations asked for, not at least 1")
     if chains < 1:

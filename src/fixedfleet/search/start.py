@@ -11,7 +11,7 @@ from fixedfleet.plan import Plan
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
 
-__all__ = ["check_vehicle_cost", "fit"]
+__all__ = ["check_time_limit", "check_vehicle_cost", "fit"]
 
 
 def fit(instance: Instance, start: Plan) -> Plan:
@@ -42,6 +42,12 @@ def fit(instance: Instance, start: Plan) -> Plan:
     if len(tours) > instance.vehicles:
         tours = sorted(tours, key=len, reverse=True)[: instance.vehicles]
     return Plan(tours)
+
+
+def check_time_limit(time_limit: float) -> None:
+    """Refuse a time that leaves nothing to search in."""
+    if not time_limit > 0:
+        raise InputError(f"time limit is {time_limit:g} s, not above 0")
 
 
 def check_vehicle_cost(vehicle_cost: float) -> None:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray  # noqa: TC002 - a NamedTuple's fields are look
 from fixedfleet.errors import InputError
 from fixedfleet.model.features import SYMMETRIES, collate, symmetry
 from fixedfleet.plan import PlanBatch
-from fixedfleet.planning import MembershipOptions, decode, pseudo_greedy, to_plans
+from fixedfleet.planning import pseudo_greedy, to_plans
+from fixedfleet.planning.predicted import decode_predicted
 from fixedfleet.training.step import autocast
 
 if TYPE_CHECKING:
@@ -177,9 +178,6 @@ def _decode_batch(
 ) -> RawPlans:
     device = next(network.parameters()).device
     batch = collate(instances, device)
-    options = None
-    if method == "membership":
-        options = MembershipOptions.suited_to(network.config.normalisation)
     length = np.full(len(instances), np.inf)
     vehicles = np.zeros(len(instances), dtype=np.int64)
     violation = np.zeros(len(instances))
@@ -200,16 +198,9 @@ def _decode_batch(
             excess = (loads - batch.capacity[:, None]).clamp_min(0).double()
             fleet = batch.features.vehicles.sum(1)
             violation = (excess.sum(1) / fleet / batch.capacity).cpu().numpy()
-        decoded = decode(
-            log_probs,
-            batch.units,
-            batch.capacity,
-            coordinates=turned.coordinates,
-            method=method,
-            customers=batch.features.nodes,
-            vehicles=batch.features.vehicles,
-            repair=repair,
-            options=options,
+        seen = batch._replace(features=turned)
+        decoded = decode_predicted(
+            network, log_probs, seen, method=method, repair=repair
         )
         plans = to_plans(decoded)
         feasible = plans.feasible(instances)
