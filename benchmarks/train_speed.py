@@ -2,9 +2,11 @@
 Seconds an epoch, share of the assignment, memory and FLOP/s of each preset.
 
     python benchmarks/train_speed.py --labels FOLDER [--presets paper20 best20 …]
+                                     [--profile FILE]
 
 FOLDER holds vrp20…npz, vrp50…npz and vrp100…npz. Times are of whole steps, data,
-assignment and update included, after compilation.
+assignment and update included, after compilation. With --profile FILE the kernels of
+five steps of each preset are written to FILE, the dearest first.
 """
 
 from __future__ import annotations
@@ -24,12 +26,15 @@ from fixedfleet.training import Dataset, Preset, get_preset, list_presets, load_
 from fixedfleet.training.assignment import assign
 from fixedfleet.training.step import Stepper
 
+PROFILED_STEPS = 5
 PEAK = 790e12  # bf16 FLOP/s of an H200 as measured on large matrices
 EPOCH = 100_000
 
 
-def measure(preset: Preset, data: Dataset, seconds: float) -> dict[str, object]:
-    """Time steps of a preset on a dataset."""
+def measure(
+    preset: Preset, data: Dataset, seconds: float, table: Path | None = None
+) -> dict[str, object]:
+    """Time steps of a preset on a dataset, and profile a few if a table is wanted."""
     device = data.coordinates.device
     torch.manual_seed(0)
     network = Network(preset.model).to(device)
@@ -39,16 +44,22 @@ def measure(preset: Preset, data: Dataset, seconds: float) -> dict[str, object]:
     stepper = Stepper(network, data, preset.loss, preset.training)
     stepper.prepare()
     compiled = time.perf_counter() - begin
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
-    step = _time(
-        lambda: stepper.step(_rows(data, size), _codes(data, size), 1e-5), seconds
-    )
+
+    def advance() -> None:
+        stepper.step(_rows(data, size), _codes(data, size), 1e-5)
+
+    step = _time(advance, seconds)
+    if table is not None:
+        with table.open("a", encoding="utf-8") as file:
+            file.write(f"{preset.name}, M = {data.vehicles}\n{_profile(advance)}\n")
     cost = torch.rand(size, data.vehicles, data.vehicles, device=device)
     alone = _time(lambda: assign(cost), seconds / 5)
-    peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else 0
+    # What a captured step works in belongs to its graph: reserved, not allocated.
+    on_gpu = device.type == "cuda"
+    peak = torch.cuda.max_memory_reserved(device) if on_gpu else 0
     return {
         "preset": preset.name,
+        "device": torch.cuda.get_device_name(device) if on_gpu else "cpu",
         "M": data.vehicles,
         "batch": size,
         "epoch_s": round(step * EPOCH / size, 3),
@@ -69,6 +80,22 @@ def _rows(data: Dataset, size: int) -> torch.Tensor:
 
 def _codes(data: Dataset, size: int) -> torch.Tensor:
     return torch.randint(8, (size,), device=data.coordinates.device)
+
+
+def _profile(action) -> str:  # type: ignore[no-untyped-def]
+    """Table of the kernels of a few steps, by their total time."""
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    if torch.cuda.is_available():
+        activities.append(torch.profiler.ProfilerActivity.CUDA)
+    with torch.profiler.profile(activities=activities) as profile:
+        for _ in range(PROFILED_STEPS):
+            action()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+    order = f"self_{'cuda' if torch.cuda.is_available() else 'cpu'}_time_total"
+    return profile.key_averages().table(
+        sort_by=order, row_limit=60, max_name_column_width=110
+    )
 
 
 def _flops(network: Network, data: Dataset, size: int) -> float:
@@ -108,7 +135,10 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=20_000)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--fleet", type=int, help="more vehicles, such as 50")
+    parser.add_argument("--profile", type=Path, help="file for the tables of kernels")
     options = parser.parse_args()
+    if options.profile:
+        options.profile.write_text("", encoding="utf-8")
     for name in options.presets:
         preset = get_preset(name)
         (path,) = options.labels.glob(f"vrp{preset.customers}_*.npz")
@@ -118,7 +148,8 @@ def main() -> None:
             data = replace(
                 data, routes=pad(data.routes, (0, more)), vehicles=options.fleet
             )
-        print(json.dumps(measure(preset, data, options.seconds)), flush=True)
+        row = measure(preset, data, options.seconds, options.profile)
+        print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":

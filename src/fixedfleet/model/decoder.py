@@ -9,12 +9,11 @@ import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 __all__ = ["Decoder", "triple_score"]
 
-_CHUNK = 2**23  # elements of the largest temporary tensor outside a fused kernel
-_compiled: dict[Callable[..., Tensor], Callable[..., Tensor]] = {}
+_CHUNK = 2**23  # elements of the largest temporary tensor outside the kernels
 
 
 def _edges(a: Tensor, b: Tensor, c: Tensor, d: Tensor, w: Tensor) -> Tensor:
@@ -28,47 +27,6 @@ def _forward(
     a: Tensor, b: Tensor, c: Tensor, v: Tensor, d: Tensor, w: Tensor
 ) -> Tensor:
     return (_edges(a, b, c, d, w).relu() * v.float()[:, :, None, None]).sum(4)
-
-
-# The backward terms are functions of their own on purpose. Compiled together, the
-# tensor they share, M·N'²·D, would be kept; compiled apart, each makes it again
-# inside its own kernel, which is far cheaper than a trip to memory.
-
-
-def _passed(g: Tensor, *rest: Tensor) -> Tensor:
-    a, b, c, v, d, w = rest
-    slope = g.float()[..., None] * v.float()[:, :, None, None]
-    return torch.where(_edges(a, b, c, d, w) > 0, slope, torch.zeros_like(slope))
-
-
-def _grad_a(g: Tensor, *rest: Tensor) -> Tensor:
-    return _passed(g, *rest).sum((1, 3))  # (B, N', D)
-
-
-def _grad_b(g: Tensor, *rest: Tensor) -> Tensor:
-    return _passed(g, *rest).sum((1, 2))  # (B, N', D)
-
-
-def _grad_c(g: Tensor, *rest: Tensor) -> Tensor:
-    return _passed(g, *rest).sum((2, 3))  # (B, M, D)
-
-
-def _grad_v(g: Tensor, *rest: Tensor) -> Tensor:
-    a, b, c, _, d, w = rest
-    return (g.float()[..., None] * _edges(a, b, c, d, w).relu()).sum((2, 3))
-
-
-def _grad_w(g: Tensor, *rest: Tensor) -> Tensor:
-    d = rest[4].float()[:, None, :, :, None]
-    return (_passed(g, *rest) * d).sum((1, 2, 3))  # (B, D); over B by the caller
-
-
-def _fuse(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    if function not in _compiled:
-        _compiled[function] = cast(
-            "Callable[..., Tensor]", torch.compile(function, dynamic=False)
-        )
-    return _compiled[function]
 
 
 def _chunks(a: Tensor, c: Tensor) -> Iterator[tuple[slice, slice, slice]]:
@@ -90,11 +48,8 @@ class _TripleScore(torch.autograd.Function):
     """Σ_c ReLU(a_ic + b_jc + c_kc + d_ij w_c) · v_kc, keeping the small inputs only."""
 
     @staticmethod
-    def forward(ctx: Any, fused: bool, *inputs: Tensor) -> Tensor:
-        ctx.fused = fused
+    def forward(ctx: Any, *inputs: Tensor) -> Tensor:
         ctx.save_for_backward(*inputs)
-        if fused:
-            return _fuse(_forward)(*inputs)
         a, b, c, v, d, w = inputs
         size, n, _ = a.shape
         scores = a.new_empty((size, c.shape[1], n, n), dtype=torch.float32)
@@ -106,16 +61,8 @@ class _TripleScore(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         g = grads[0].contiguous()
         inputs = ctx.saved_tensors
-        wants_w = ctx.needs_input_grad[6]
-        results: list[Tensor | None]
-        if ctx.fused:
-            terms = (_grad_a, _grad_b, _grad_c, _grad_v)
-            results = [_fuse(term)(g, *inputs) for term in terms]
-            results.append(None)
-            results.append(_fuse(_grad_w)(g, *inputs).sum(0) if wants_w else None)
-        else:
-            results = _backward_in_chunks(g, inputs, wants_w)
-        return None, *(
+        results = _backward_in_chunks(g, inputs, ctx.needs_input_grad[5])
+        return tuple(
             None if grad is None else grad.to(x.dtype)
             for grad, x in zip(results, inputs, strict=True)
         )
@@ -142,13 +89,17 @@ def _backward_in_chunks(
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]
+def _score_in_chunks(*inputs: Tensor) -> Tensor:
+    return cast("Tensor", _TripleScore.apply(*inputs))  # type: ignore[no-untyped-call]
+
+
 def triple_score(
     a: Tensor,
     b: Tensor,
     c: Tensor,
     v: Tensor,
     distances: Tensor,
-    weight: Tensor,
+    weight: Tensor | None,
     *,
     fused: bool = False,
 ) -> Tensor:
@@ -164,18 +115,22 @@ def triple_score(
     distances
         d_ij / mean d, shape (B, N', N').
     weight
-        What a distance adds to each channel, shape (D,).
+        What a distance adds to each channel, shape (D,); None for nothing.
     fused
-        Whether to run in compiled kernels, which keep the sum's terms in registers;
-        otherwise in chunks.
+        Whether to run on a GPU in kernels that keep the sum's terms in registers (see
+        :func:`load_kernels`); elsewhere, and otherwise, it is done in chunks.
 
     Returns
     -------
     Tensor
         Shape (B, M, N', N').
     """
-    inputs = (a, b, c, v, distances, weight)
-    return cast("Tensor", _TripleScore.apply(fused, *inputs))  # type: ignore[no-untyped-call]
+    if fused and a.is_cuda:
+        score = torch.ops.fixedfleet.edge_scores
+        return cast("Tensor", score(a, b, c, v, distances, weight))
+    if weight is None:
+        weight = a.new_zeros(a.shape[2])
+    return cast("Tensor", _score_in_chunks(a, b, c, v, distances, weight))
 
 
 class Decoder(nn.Module):
@@ -241,9 +196,8 @@ class Decoder(nn.Module):
         """
         a, b, c = self.start(nodes), self.end(nodes), self.vehicle(vehicles)
         v = self.value(vehicles)
-        weight = a.new_zeros(a.shape[2])
+        weight = self.distance if self.edge_features else None
         if self.edge_features:
-            weight = self.distance
             # A sum of demands splits as W_o does: each end brings its own.
             a = a + (demands[..., None] * self.demand).to(a.dtype)
             b = b + (demands[..., None] * self.demand).to(b.dtype)

@@ -17,6 +17,7 @@ from fixedfleet.model.features import (
     pairwise_distances,
     sweep_anchors,
 )
+from fixedfleet.model.kernels import load_kernels
 from fixedfleet.model.normalise import Normalisation, normalise
 from fixedfleet.model.pooling import AttentionLayer, MaxPoolingLayer
 
@@ -211,7 +212,13 @@ class Network(nn.Module):
         )
 
     def fuse(self, fused: bool = True) -> Network:
-        """Run decoder and max pooling in compiled kernels (or, if False, in chunks)."""
+        """
+        Run decoder and max pooling on a GPU in Triton's kernels, or no longer.
+
+        On another device nothing changes: it is done in chunks.
+        """
+        if fused and torch.cuda.is_available():
+            load_kernels()
         for module in self.modules():
             if isinstance(module, MaxPoolingLayer | Decoder):
                 module.fused = fused

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = ["AttentionLayer", "MaxPoolingLayer", "Priming", "leave_one_out_max"]
 
-_CHUNK = 2**24  # elements of the largest temporary tensor outside a fused kernel
-_fused_winners: Callable[..., Tensor] | None = None
+_CHUNK = 2**24  # elements of the largest temporary tensor outside the kernels
 
 
 class Priming(nn.Module):
@@ -81,7 +77,7 @@ def _winners(
     """Which j has the largest h_j ⊙ w_ij in each channel of i, shape (B, I, d)."""
     weights = _weights(
         distances[..., None], demands[..., None], gain, rate, demand, offset
-    )  # (B, I, J, d): inside a fused kernel it never reaches memory
+    )  # (B, I, J, d)
     weighted = messages[:, None] * weights
     return weighted.masked_fill(~allowed[..., None], -math.inf).argmax(2)
 
@@ -106,25 +102,12 @@ def _winners_in_chunks(messages: Tensor, distances: Tensor, *rest: Tensor) -> Te
     )
 
 
-def _find_winners(fused: bool) -> Callable[..., Tensor]:
-    global _fused_winners
-    if not fused:
-        return _winners_in_chunks
-    if _fused_winners is None:
-        _fused_winners = cast(
-            "Callable[..., Tensor]", torch.compile(_winners, dynamic=False)
-        )
-    return _fused_winners
-
-
 def leave_one_out_max(
     messages: Tensor,
     distances: Tensor,
     demands: Tensor,
     allowed: Tensor,
     priming: Priming,
-    *,
-    fused: bool = False,
 ) -> Tensor:
     """
     Pool max_j h_j ⊙ w_ij over the allowed j, for each channel apart.
@@ -145,11 +128,9 @@ def leave_one_out_max(
         Which j each i listens to, shape (B, I, J); an i without any gets zeros.
     priming
         The weights' parameters.
-    fused
-        Whether to find the winners in one compiled kernel.
     """
     with torch.no_grad():
-        winners = _find_winners(fused)(
+        winners = _winners_in_chunks(
             messages, distances, demands, allowed, *priming.values()
         )  # (B, I, d)
     weights = priming(distances.gather(2, winners), demands.gather(2, winners))
@@ -159,12 +140,15 @@ def leave_one_out_max(
 
 def _others_max(messages: Tensor, real: Tensor) -> Tensor:
     """Unweighted leave-one-out maximum inside a group, shape (B, K, d)."""
-    masked = messages.masked_fill(~real[..., None], -math.inf)
     if messages.shape[1] < 2:
         return torch.zeros_like(messages)
-    best, where = masked.topk(2, dim=1)  # (B, 2, d)
-    own = torch.arange(messages.shape[1], device=messages.device).view(1, -1, 1)
-    pooled = torch.where(where[:, :1] == own, best[:, 1:], best[:, :1])
+    masked = messages.masked_fill(~real[..., None], -math.inf)
+    with torch.no_grad():
+        own = torch.arange(messages.shape[1], device=messages.device).view(1, -1, 1)
+        best = masked.argmax(1, keepdim=True)  # (B, 1, d)
+        second = masked.masked_fill(own == best, -math.inf).argmax(1, keepdim=True)
+        winners = torch.where(own == best, second, best)  # (B, K, d)
+    pooled = masked.gather(1, winners)
     return torch.where(torch.isfinite(pooled), pooled, torch.zeros_like(pooled))
 
 
@@ -248,16 +232,7 @@ class MaxPoolingLayer(nn.Module):
             (torch.zeros_like(depot), depot * weights, depot.expand(-1, m, -1)), dim=1
         )
 
-        own = torch.eye(n, dtype=torch.bool, device=nodes.device)[:, 1:]
-        allowed = real_nodes[:, None, 1:] & ~own  # (B, N', N)
-        pooled = leave_one_out_max(
-            nodes[:, 1:],
-            distances[:, :, 1:],
-            demands[:, :, 1:],
-            allowed,
-            self.priming,
-            fused=self.fused,
-        )
+        pooled = self._pool_customers(nodes, distances, demands, real_nodes)
         customers = nodes[:, 1:].masked_fill(~real_nodes[:, 1:, None], -math.inf)
         c_cus = torch.cat(
             (pooled, customers.amax(1, keepdim=True).expand(-1, m, -1)), dim=1
@@ -267,11 +242,31 @@ class MaxPoolingLayer(nn.Module):
         c_veh = torch.cat(
             (
                 fleet.amax(1, keepdim=True).expand(-1, n, -1),
-                _others_max(vehicles, real_vehicles),
+                self._pool_vehicles(vehicles, real_vehicles),
             ),
             dim=1,
         )
         return c_dep, c_cus, c_veh
+
+    def _pool_customers(
+        self, nodes: Tensor, distances: Tensor, demands: Tensor, real: Tensor
+    ) -> Tensor:
+        """Maximum over the other customers, weighted, shape (B, N', d)."""
+        if self.fused and nodes.is_cuda:
+            pool = torch.ops.fixedfleet.pool_primed
+            values = self.priming.values()
+            return cast("Tensor", pool(nodes, distances, demands, real, *values)[0])
+        own = torch.eye(nodes.shape[1], dtype=torch.bool, device=nodes.device)[:, 1:]
+        allowed = real[:, None, 1:] & ~own  # (B, N', N)
+        pairs = (distances[:, :, 1:], demands[:, :, 1:])
+        return leave_one_out_max(nodes[:, 1:], *pairs, allowed, self.priming)
+
+    def _pool_vehicles(self, vehicles: Tensor, real: Tensor) -> Tensor:
+        """Maximum over the other vehicles, shape (B, M, d)."""
+        if self.fused and vehicles.is_cuda:
+            pool = torch.ops.fixedfleet.pool_alike
+            return cast("Tensor", pool(vehicles, real)[0])
+        return _others_max(vehicles, real)
 
 
 class AttentionLayer(nn.Module):

@@ -10,9 +10,8 @@ from torch import Tensor
 
 from fixedfleet.errors import InputError
 from fixedfleet.model.features import Features, sweep_order
-from fixedfleet.planning.greedy import boundless, follow
-from fixedfleet.planning.problem import Problem
 from fixedfleet.training.assignment import assign
+from fixedfleet.training.greedy import greedy_loads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -252,16 +251,7 @@ def _greedy_loads(
     """Loads of the pseudo-greedy plan as shares of the capacity, shape (B, M)."""
     customers = features.nodes.clone()
     customers[:, 0] = False
-    # Built here and not by `prepare`, whose checks of values would wait for the GPU.
-    problem = Problem(
-        log_probs=log_probs.detach(),
-        owner=torch.arange(len(log_probs), device=log_probs.device),
-        demands=units,
-        capacity=capacity,
-        customers=customers,
-        vehicles=features.vehicles,
-    )
-    loads = follow(problem, boundless(problem)).loads(units)
+    loads = greedy_loads(log_probs.detach(), units, customers, features.vehicles)
     return loads.to(log_probs.dtype) / capacity[:, None]
 
 

@@ -1,0 +1,317 @@
+"""Triton: scores of edges and their gradients, the ReLU's terms in registers only."""
+# mypy: ignore-errors
+
+import torch
+import triton
+import triton.language as tl
+
+__all__ = ["edge_scores", "edge_scores_backward"]
+
+# Vectors that a tile's axes are loaded by have fewer elements than a program has
+# threads: Triton then loads them where they are needed, without shared memory.
+_WARPS = 4
+_ROWS = 16
+_COLUMNS = 64
+_VEHICLES = 4  # accumulators written out in `score_edges`
+
+
+@triton.jit
+def score_edges(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    v_ptr,
+    d_ptr,
+    w_ptr,
+    out_ptr,
+    n: tl.constexpr,
+    m: tl.constexpr,
+    width: tl.constexpr,
+    DISTANCE: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    """
+    Σ_c ReLU(a_ic + b_jc + c_kc + d_ij w_c) · v_kc of a tile of edges, four vehicles.
+
+    a and b are of shape (B, width, n), so that neighbouring threads read neighbouring
+    locations. Indices beyond the end are those of the last element: what comes of them
+    is not stored.
+    """
+    across = tl.cdiv(n, COLUMNS)
+    down = tl.cdiv(n, ROWS)
+    groups = tl.cdiv(m, 4)
+    program = tl.program_id(0)
+    j = (program % across) * COLUMNS + tl.arange(0, COLUMNS)
+    i = (program // across % down) * ROWS + tl.arange(0, ROWS)
+    first = program // (across * down) % groups * 4
+    instance = (program // (across * down * groups)).to(tl.int64)
+    row = tl.minimum(i, n - 1)
+    column = tl.minimum(j, n - 1)
+    a_ptr += instance * width * n
+    b_ptr += instance * width * n
+    second = tl.minimum(first + 1, m - 1)
+    third = tl.minimum(first + 2, m - 1)
+    fourth = tl.minimum(first + 3, m - 1)
+    vehicle = instance * m
+    c0 = c_ptr + (vehicle + first) * width
+    c1 = c_ptr + (vehicle + second) * width
+    c2 = c_ptr + (vehicle + third) * width
+    c3 = c_ptr + (vehicle + fourth) * width
+    v0 = v_ptr + (vehicle + first) * width
+    v1 = v_ptr + (vehicle + second) * width
+    v2 = v_ptr + (vehicle + third) * width
+    v3 = v_ptr + (vehicle + fourth) * width
+    if DISTANCE:
+        d_ptr += instance * n * n
+        lengths = tl.load(d_ptr + row[:, None] * n + column[None, :]).to(tl.float32)
+    s0 = tl.zeros((ROWS, COLUMNS), tl.float32)
+    s1 = tl.zeros((ROWS, COLUMNS), tl.float32)
+    s2 = tl.zeros((ROWS, COLUMNS), tl.float32)
+    s3 = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for c in range(width):
+        start = tl.load(a_ptr + c * n + row)
+        end = tl.load(b_ptr + c * n + column)
+        edge = start[:, None] + end[None, :]
+        if DISTANCE:
+            edge += lengths * tl.load(w_ptr + c).to(tl.float32)
+        s0 += tl.maximum(edge + tl.load(c0 + c).to(tl.float32), 0.0) * tl.load(
+            v0 + c
+        ).to(tl.float32)
+        s1 += tl.maximum(edge + tl.load(c1 + c).to(tl.float32), 0.0) * tl.load(
+            v1 + c
+        ).to(tl.float32)
+        s2 += tl.maximum(edge + tl.load(c2 + c).to(tl.float32), 0.0) * tl.load(
+            v2 + c
+        ).to(tl.float32)
+        s3 += tl.maximum(edge + tl.load(c3 + c).to(tl.float32), 0.0) * tl.load(
+            v3 + c
+        ).to(tl.float32)
+    inside = (i < n)[:, None] & (j < n)[None, :]
+    out_ptr += (vehicle + first) * n * n
+    place = i[:, None] * n + j[None, :]
+    tl.store(out_ptr + place, s0, mask=inside)
+    if first + 1 < m:
+        tl.store(out_ptr + n * n + place, s1, mask=inside)
+    if first + 2 < m:
+        tl.store(out_ptr + 2 * n * n + place, s2, mask=inside)
+    if first + 3 < m:
+        tl.store(out_ptr + 3 * n * n + place, s3, mask=inside)
+
+
+@triton.jit
+def slope_of_ends(
+    own_ptr,
+    other_ptr,
+    c_ptr,
+    v_ptr,
+    d_ptr,
+    w_ptr,
+    g_ptr,
+    own_grad_ptr,
+    c_grad_ptr,
+    v_grad_ptr,
+    w_grad_ptr,
+    n: tl.constexpr,
+    m: tl.constexpr,
+    width: tl.constexpr,
+    OWN_STEP: tl.constexpr,
+    OTHER_STEP: tl.constexpr,
+    DISTANCE: tl.constexpr,
+    VEHICLES: tl.constexpr,
+    ROWS: tl.constexpr,
+    CHANNELS: tl.constexpr,
+):
+    """
+    Gradients of one end's projections, and with VEHICLES of all that is summed besides.
+
+    A thread owns a few (location, channel) pairs and goes over vehicles and over the
+    locations at the other end, so that only what is summed over the own locations too
+    leaves the thread: a partial sum of each tile.
+    """
+    blocks = tl.cdiv(width, CHANNELS)
+    tiles = tl.cdiv(n, ROWS)
+    program = tl.program_id(0)
+    channel = (program % blocks) * CHANNELS + tl.arange(0, CHANNELS)
+    tile = program // blocks  # over the instances as well
+    row = (tile % tiles) * ROWS + tl.arange(0, ROWS)
+    instance = (tile // tiles).to(tl.int64)
+    tile = tile.to(tl.int64)
+    real = row < n
+    known = channel < width
+    place = (instance * n + row)[:, None] * width + channel[None, :]
+    inside = real[:, None] & known[None, :]
+    own = tl.load(own_ptr + place, mask=inside, other=0.0).to(tl.float32)
+    other_ptr += instance * n * width
+    d_ptr += instance * n * n
+    g_ptr += instance * m * n * n
+    if DISTANCE:
+        w = tl.load(w_ptr + channel, mask=known, other=0.0).to(tl.float32)
+    own_grad = tl.zeros((ROWS, CHANNELS), tl.float32)
+    w_grad = tl.zeros((ROWS, CHANNELS), tl.float32)
+    for k in range(m):
+        vehicle = (instance * m + k) * width + channel
+        c = tl.load(c_ptr + vehicle, mask=known, other=0.0).to(tl.float32)
+        v = tl.load(v_ptr + vehicle, mask=known, other=0.0).to(tl.float32)
+        base = own + c[None, :]
+        passed = tl.zeros((ROWS, CHANNELS), tl.float32)
+        value = tl.zeros((ROWS, CHANNELS), tl.float32)
+        length = tl.zeros((ROWS, CHANNELS), tl.float32)
+        for t in range(n):
+            end = tl.load(other_ptr + t * width + channel, mask=known, other=0.0)
+            edge = row * OWN_STEP + t * OTHER_STEP
+            g = tl.load(g_ptr + k * n * n + edge, mask=real, other=0.0)
+            x = base + end.to(tl.float32)[None, :]
+            if DISTANCE:
+                d = tl.load(d_ptr + edge, mask=real, other=0.0).to(tl.float32)
+                x += d[:, None] * w[None, :]
+            through = tl.where(x > 0, g[:, None], 0.0)
+            passed += through
+            if VEHICLES:
+                value += through * x
+                if DISTANCE:
+                    length += through * d[:, None]
+        own_grad += passed * v[None, :]
+        if VEHICLES:
+            w_grad += length * v[None, :]
+            partial = (tile * m + k) * width + channel
+            tl.store(c_grad_ptr + partial, tl.sum(passed, axis=0) * v, mask=known)
+            tl.store(v_grad_ptr + partial, tl.sum(value, axis=0), mask=known)
+    tl.store(own_grad_ptr + place, own_grad, mask=inside)
+    if VEHICLES and DISTANCE:
+        partial = tl.sum(w_grad, axis=0)
+        tl.store(w_grad_ptr + tile * width + channel, partial, mask=known)
+
+
+@torch.library.custom_op(
+    "fixedfleet::edge_scores",
+    mutates_args=(),
+    schema="(Tensor a, Tensor b, Tensor c, Tensor v, Tensor d, Tensor? w) -> Tensor",
+)
+def edge_scores(a, b, c, v, d, w):
+    """Σ_c ReLU(a_ic + b_jc + c_kc + d_ij w_c) · v_kc; without w no distances."""
+    size, n, width = a.shape
+    m = c.shape[1]
+    scores = a.new_empty((size, m, n, n), dtype=torch.float32)
+    rows, columns = _ROWS, min(_COLUMNS, triton.next_power_of_2(n))
+    tiles = triton.cdiv(n, rows) * triton.cdiv(n, columns)
+    if size and m:
+        score_edges[(size * triton.cdiv(m, _VEHICLES) * tiles,)](
+            _turned(a),
+            _turned(b),
+            c.contiguous(),
+            v.contiguous(),
+            d.contiguous(),
+            d if w is None else w,
+            scores,
+            n=n,
+            m=m,
+            width=width,
+            DISTANCE=w is not None,
+            ROWS=rows,
+            COLUMNS=columns,
+            num_warps=_WARPS,
+            num_stages=1,
+        )
+    return scores
+
+
+def _turned(x):
+    """Locations last, in float32."""
+    size, n, width = x.shape
+    return x.new_empty((size, width, n), dtype=torch.float32).copy_(x.mT)
+
+
+@edge_scores.register_fake
+def _(a, b, c, v, d, w):
+    size, n, _ = a.shape
+    return a.new_empty((size, c.shape[1], n, n), dtype=torch.float32)
+
+
+@torch.library.custom_op(
+    "fixedfleet::edge_scores_backward",
+    mutates_args=(),
+    schema="(Tensor g, Tensor a, Tensor b, Tensor c, Tensor v, Tensor d, Tensor? w)"
+    " -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
+)
+def edge_scores_backward(g, a, b, c, v, d, w):
+    """
+    Gradients to a, b, c, v and w, in float32; those to c, v, w as partial sums.
+
+    Returned are shapes (B, N', D), (B, N', D), (B, T, M, D) twice, to be summed over T,
+    and (B · T, D), to be summed over its rows (empty without w).
+    """
+    size, n, width = a.shape
+    m = c.shape[1]
+    tiles = triton.cdiv(n, _ROWS)
+    channels = min(_COLUMNS, triton.next_power_of_2(width))
+    floats = {"dtype": torch.float32}
+    a_grad, b_grad = a.new_empty(a.shape, **floats), a.new_empty(a.shape, **floats)
+    c_grad = a.new_empty((size, tiles, m, width), **floats)
+    v_grad = torch.empty_like(c_grad)
+    w_grad = a.new_empty((0 if w is None else size * tiles, width), **floats)
+    a, b, c, v, d, g = (x.contiguous() for x in (a, b, c, v, d, g))
+    for own, other, own_grad, steps, vehicles in (
+        (a, b, a_grad, (n, 1), True),
+        (b, a, b_grad, (1, n), False),
+    ):
+        slope_of_ends[(size * tiles * triton.cdiv(width, channels),)](
+            own,
+            other,
+            c,
+            v,
+            d,
+            d if w is None else w,
+            g,
+            own_grad,
+            c_grad,
+            v_grad,
+            w_grad,
+            n=n,
+            m=m,
+            width=width,
+            OWN_STEP=steps[0],
+            OTHER_STEP=steps[1],
+            DISTANCE=w is not None,
+            VEHICLES=vehicles,
+            ROWS=_ROWS,
+            CHANNELS=channels,
+            num_warps=_WARPS,
+            num_stages=1,
+        )
+    return a_grad, b_grad, c_grad, v_grad, w_grad
+
+
+@edge_scores_backward.register_fake
+def _(g, a, b, c, v, d, w):
+    size, n, width = a.shape
+    tiles = triton.cdiv(n, _ROWS)
+    floats = {"dtype": torch.float32}
+    ends, sums = (size, n, width), (size, tiles, c.shape[1], width)
+    return (
+        a.new_empty(ends, **floats),
+        a.new_empty(ends, **floats),
+        a.new_empty(sums, **floats),
+        a.new_empty(sums, **floats),
+        a.new_empty((0 if w is None else size * tiles, width), **floats),
+    )
+
+
+def _keep(ctx, inputs, output):
+    ctx.save_for_backward(*inputs)
+
+
+def _differentiate(ctx, g):
+    a, b, c, v, _, w = inputs = ctx.saved_tensors
+    grads = torch.ops.fixedfleet.edge_scores_backward(g, *inputs)
+    return (
+        grads[0].to(a.dtype),
+        grads[1].to(b.dtype),
+        grads[2].sum(1).to(c.dtype),
+        grads[3].sum(1).to(v.dtype),
+        None,
+        None if w is None else grads[4].sum(0).to(w.dtype),
+    )
+
+
+edge_scores.register_autograd(_differentiate, setup_context=_keep)

@@ -1,0 +1,335 @@
+"""Triton: leave-one-out max pooling, its pairs in registers only, and its gradients."""
+# mypy: ignore-errors
+
+import torch
+import triton
+import triton.language as tl
+
+__all__ = ["pool_alike", "pool_primed"]
+
+# As in the decoder, a tile's axes are shorter than a program's threads are many.
+_WARPS = 4
+_ROWS = 16
+_CHANNELS = 64
+
+
+@triton.jit
+def _primed(d, q, gain, fall, demand, offset):
+    """exp(−τ_d · d) and the weights, of tiles d and q and of vectors over channels."""
+    near = tl.exp2(fall[None, :] * d)
+    return near, gain[None, :] * near + demand[None, :] * q + offset[None, :]
+
+
+@triton.jit
+def find_maxima(
+    h_ptr,
+    d_ptr,
+    q_ptr,
+    real_ptr,
+    gain_ptr,
+    rate_ptr,
+    demand_ptr,
+    offset_ptr,
+    out_ptr,
+    winner_ptr,
+    n: tl.constexpr,
+    width: tl.constexpr,
+    FIRST: tl.constexpr,
+    PRIMED: tl.constexpr,
+    ROWS: tl.constexpr,
+    CHANNELS: tl.constexpr,
+):
+    """
+    max_j h_j ⊙ w_ij over the real j from FIRST on that are not i, and which j it is.
+
+    Of equal ones the first j wins, as with argmax; without any the result is 0 and the
+    winner −1.
+    """
+    blocks = tl.cdiv(width, CHANNELS)
+    tiles = tl.cdiv(n, ROWS)
+    program = tl.program_id(0)
+    channel = (program % blocks) * CHANNELS + tl.arange(0, CHANNELS)
+    row = (program // blocks % tiles) * ROWS + tl.arange(0, ROWS)
+    instance = (program // (blocks * tiles)).to(tl.int64)
+    known = channel < width
+    inside = (row < n)[:, None] & known[None, :]
+    h_ptr += instance * n * width
+    real_ptr += instance * n
+    place = instance * n * width + row[:, None] * width + channel[None, :]
+    if PRIMED:
+        d_ptr += instance * n * n
+        q_ptr += instance * n * n
+        gain = tl.load(gain_ptr + channel, mask=known, other=0.0)
+        # e^x as 2^(x · log2 e), the factor being the same for all pairs.
+        fall = tl.load(rate_ptr + channel, mask=known, other=0.0) * -1.4426950408889634
+        demand = tl.load(demand_ptr + channel, mask=known, other=0.0)
+        offset = tl.load(offset_ptr + channel, mask=known, other=0.0)
+    best = tl.full((ROWS, CHANNELS), float("-inf"), tl.float32)
+    winner = tl.full((ROWS, CHANNELS), -1, tl.int32)
+    for j in range(FIRST, n):
+        h = tl.load(h_ptr + j * width + channel, mask=known, other=0.0).to(tl.float32)
+        # Padding is heard by nobody: as if it were everybody's own.
+        own = tl.where(tl.load(real_ptr + j) > 0, row, j)
+        if PRIMED:
+            pair = tl.minimum(row, n - 1) * n + j
+            d = tl.load(d_ptr + pair).to(tl.float32)
+            q = tl.load(q_ptr + pair).to(tl.float32)
+            _, w = _primed(d[:, None], q[:, None], gain, fall, demand, offset)
+            message = h[None, :] * w
+        else:
+            message = h[None, :] + tl.zeros((ROWS, CHANNELS), tl.float32)
+        better = (own != j)[:, None] & (message > best)
+        best = tl.where(better, message, best)
+        winner = tl.where(better, j, winner)
+    best = tl.where(winner < 0, 0.0, best)
+    tl.store(out_ptr + place, best, mask=inside)
+    tl.store(winner_ptr + place, winner, mask=inside)
+
+
+@triton.jit
+def slope_of_priming(
+    g_ptr,
+    winner_ptr,
+    h_ptr,
+    d_ptr,
+    q_ptr,
+    gain_ptr,
+    rate_ptr,
+    demand_ptr,
+    offset_ptr,
+    pulled_ptr,
+    sums_ptr,
+    n: tl.constexpr,
+    width: tl.constexpr,
+    ROWS: tl.constexpr,
+    CHANNELS: tl.constexpr,
+):
+    """g ⊙ w of each winner, and an instance's gradients of the weights' parameters."""
+    blocks = tl.cdiv(width, CHANNELS)
+    program = tl.program_id(0)
+    channel = (program % blocks) * CHANNELS + tl.arange(0, CHANNELS)
+    instance = (program // blocks).to(tl.int64)
+    known = channel < width
+    h_ptr += instance * n * width
+    d_ptr += instance * n * n
+    q_ptr += instance * n * n
+    gain = tl.load(gain_ptr + channel, mask=known, other=0.0)
+    fall = tl.load(rate_ptr + channel, mask=known, other=0.0) * -1.4426950408889634
+    demand = tl.load(demand_ptr + channel, mask=known, other=0.0)
+    offset = tl.load(offset_ptr + channel, mask=known, other=0.0)
+    of_gain = tl.zeros((ROWS, CHANNELS), tl.float32)
+    of_rate = tl.zeros((ROWS, CHANNELS), tl.float32)
+    of_demand = tl.zeros((ROWS, CHANNELS), tl.float32)
+    of_offset = tl.zeros((ROWS, CHANNELS), tl.float32)
+    for start in range(0, n, ROWS):
+        row = start + tl.arange(0, ROWS)
+        inside = (row < n)[:, None] & known[None, :]
+        place = instance * n * width + row[:, None] * width + channel[None, :]
+        winner = tl.load(winner_ptr + place, mask=inside, other=-1)
+        won = winner >= 0
+        g = tl.load(g_ptr + place, mask=won, other=0.0).to(tl.float32)
+        pair = row[:, None] * n + winner
+        d = tl.load(d_ptr + pair, mask=won, other=0.0).to(tl.float32)
+        q = tl.load(q_ptr + pair, mask=won, other=0.0).to(tl.float32)
+        h = tl.load(h_ptr + winner * width + channel[None, :], mask=won, other=0.0)
+        near, w = _primed(d, q, gain, fall, demand, offset)
+        tl.store(pulled_ptr + place, g * w, mask=inside)
+        slope = g * h.to(tl.float32)
+        of_gain += slope * near
+        of_rate -= slope * near * d * gain[None, :]
+        of_demand += slope * q
+        of_offset += slope
+    sums_ptr += instance * 4 * width + channel
+    tl.store(sums_ptr, tl.sum(of_gain, axis=0), mask=known)
+    tl.store(sums_ptr + width, tl.sum(of_rate, axis=0), mask=known)
+    tl.store(sums_ptr + 2 * width, tl.sum(of_demand, axis=0), mask=known)
+    tl.store(sums_ptr + 3 * width, tl.sum(of_offset, axis=0), mask=known)
+
+
+@triton.jit
+def collect_by_winner(
+    pulled_ptr,
+    winner_ptr,
+    h_grad_ptr,
+    n: tl.constexpr,
+    width: tl.constexpr,
+    ROWS: tl.constexpr,
+    CHANNELS: tl.constexpr,
+):
+    """Sum over i what goes to its winner j: a gather, so no atomics, and repeatable."""
+    blocks = tl.cdiv(width, CHANNELS)
+    tiles = tl.cdiv(n, ROWS)
+    program = tl.program_id(0)
+    channel = (program % blocks) * CHANNELS + tl.arange(0, CHANNELS)
+    row = (program // blocks % tiles) * ROWS + tl.arange(0, ROWS)
+    instance = (program // (blocks * tiles)).to(tl.int64)
+    known = channel < width
+    pulled_ptr += instance * n * width
+    winner_ptr += instance * n * width
+    total = tl.zeros((ROWS, CHANNELS), tl.float32)
+    for i in range(n):
+        winner = tl.load(winner_ptr + i * width + channel, mask=known, other=-1)
+        pulled = tl.load(pulled_ptr + i * width + channel, mask=known, other=0.0)
+        mine = winner[None, :] == row[:, None]
+        total += tl.where(mine, pulled.to(tl.float32)[None, :], 0.0)
+    place = instance * n * width + row[:, None] * width + channel[None, :]
+    tl.store(h_grad_ptr + place, total, mask=(row < n)[:, None] & known[None, :])
+
+
+def _tiles(n, width):
+    """Rows and channels of a tile, and how many tiles an instance has."""
+    channels = min(_CHANNELS, triton.next_power_of_2(width))
+    return channels, triton.cdiv(width, channels), triton.cdiv(n, _ROWS)
+
+
+def _find(h, real, out, first, pairs, values):
+    size, n, width = h.shape
+    channels, blocks, tiles = _tiles(n, width)
+    winner = h.new_empty(h.shape, dtype=torch.int32)
+    if h.numel():
+        find_maxima[(size * tiles * blocks,)](
+            h.contiguous(),
+            *((x.contiguous() for x in pairs) if pairs else (h, h)),
+            real.contiguous().view(torch.uint8),
+            *(values or (h, h, h, h)),
+            out,
+            winner,
+            n=n,
+            width=width,
+            FIRST=first,
+            PRIMED=bool(pairs),
+            ROWS=_ROWS,
+            CHANNELS=channels,
+            num_warps=_WARPS,
+            num_stages=1,
+        )
+    return out, winner
+
+
+@torch.library.custom_op(
+    "fixedfleet::pool_primed",
+    mutates_args=(),
+    schema="(Tensor h, Tensor d, Tensor q, Tensor real, Tensor gain, Tensor rate, "
+    "Tensor demand, Tensor offset) -> (Tensor, Tensor)",
+)
+def pool_primed(h, d, q, real, gain, rate, demand, offset):
+    """max_j h_j ⊙ w_ij over the real customers j that are not i, and the winners."""
+    out = h.new_empty(h.shape, dtype=torch.float32)
+    return _find(h, real, out, 1, (d, q), (gain, rate, demand, offset))
+
+
+@pool_primed.register_fake
+def _(h, d, q, real, gain, rate, demand, offset):
+    return (
+        h.new_empty(h.shape, dtype=torch.float32),
+        h.new_empty(h.shape, dtype=torch.int32),
+    )
+
+
+@torch.library.custom_op(
+    "fixedfleet::pool_alike",
+    mutates_args=(),
+    schema="(Tensor h, Tensor real) -> (Tensor, Tensor)",
+)
+def pool_alike(h, real):
+    """max_j h_j over the real j that are not i, and the winners."""
+    return _find(h, real, h.new_empty(h.shape), 0, (), ())
+
+
+@pool_alike.register_fake
+def _(h, real):
+    return h.new_empty(h.shape), h.new_empty(h.shape, dtype=torch.int32)
+
+
+@torch.library.custom_op(
+    "fixedfleet::pool_primed_backward",
+    mutates_args=(),
+    schema="(Tensor g, Tensor winner, Tensor h, Tensor d, Tensor q, Tensor gain, "
+    "Tensor rate, Tensor demand, Tensor offset) -> (Tensor, Tensor)",
+)
+def pool_primed_backward(g, winner, h, d, q, gain, rate, demand, offset):
+    """g ⊙ w of the winners, (B, I, d), and the parameters' sums a row, (B, 4, d)."""
+    size, n, width = h.shape
+    channels, blocks, _ = _tiles(n, width)
+    pulled = h.new_empty(h.shape, dtype=torch.float32)
+    sums = h.new_empty((size, 4, width), dtype=torch.float32)
+    if h.numel():
+        slope_of_priming[(size * blocks,)](
+            *(x.contiguous() for x in (g, winner, h, d, q)),
+            gain,
+            rate,
+            demand,
+            offset,
+            pulled,
+            sums,
+            n=n,
+            width=width,
+            ROWS=_ROWS,
+            CHANNELS=channels,
+            num_warps=_WARPS,
+            num_stages=1,
+        )
+    return pulled, sums
+
+
+@pool_primed_backward.register_fake
+def _(g, winner, h, d, q, gain, rate, demand, offset):
+    return (
+        h.new_empty(h.shape, dtype=torch.float32),
+        h.new_empty((h.shape[0], 4, h.shape[2]), dtype=torch.float32),
+    )
+
+
+@torch.library.custom_op(
+    "fixedfleet::pool_collect",
+    mutates_args=(),
+    schema="(Tensor pulled, Tensor winner) -> Tensor",
+)
+def pool_collect(pulled, winner):
+    """The gradients that reach each j, shape (B, J, d), in float32."""
+    size, n, width = pulled.shape
+    channels, blocks, tiles = _tiles(n, width)
+    total = pulled.new_empty(pulled.shape, dtype=torch.float32)
+    if pulled.numel():
+        collect_by_winner[(size * tiles * blocks,)](
+            pulled.contiguous(),
+            winner.contiguous(),
+            total,
+            n=n,
+            width=width,
+            ROWS=_ROWS,
+            CHANNELS=channels,
+            num_warps=_WARPS,
+            num_stages=1,
+        )
+    return total
+
+
+@pool_collect.register_fake
+def _(pulled, winner):
+    return pulled.new_empty(pulled.shape, dtype=torch.float32)
+
+
+def _keep_primed(ctx, inputs, output):
+    h, d, q, _, *values = inputs
+    ctx.save_for_backward(output[1], h, d, q, *values)
+
+
+def _differentiate_primed(ctx, g, _):
+    winner, h, *rest = ctx.saved_tensors
+    pulled, sums = torch.ops.fixedfleet.pool_primed_backward(g, winner, h, *rest)
+    h_grad = torch.ops.fixedfleet.pool_collect(pulled, winner).to(h.dtype)
+    return h_grad, None, None, None, *sums.sum(0).unbind(0)
+
+
+def _keep_alike(ctx, inputs, output):
+    ctx.save_for_backward(output[1])
+
+
+def _differentiate_alike(ctx, g, _):
+    (winner,) = ctx.saved_tensors
+    return torch.ops.fixedfleet.pool_collect(g, winner).to(g.dtype), None
+
+
+pool_primed.register_autograd(_differentiate_primed, setup_context=_keep_primed)
+pool_alike.register_autograd(_differentiate_alike, setup_context=_keep_alike)

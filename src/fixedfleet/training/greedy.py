@@ -1,0 +1,81 @@
+"""Loads of the pseudo-greedy plan, on a GPU without a launch a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fixedfleet.errors import require
+from fixedfleet.planning.greedy import boundless, follow
+from fixedfleet.planning.problem import Problem
+
+__all__ = ["greedy_loads"]
+
+_kernel: Any = None
+
+
+@torch.no_grad()
+def greedy_loads(
+    log_probs: Tensor, units: Tensor, customers: Tensor, vehicles: Tensor
+) -> Tensor:
+    """
+    Follow the likeliest arcs without regard to capacity, and return the loads.
+
+    As :func:`fixedfleet.planning.pseudo_greedy`, but without its checks of values,
+    which would wait for the GPU. There, one program walks for each instance.
+
+    Parameters
+    ----------
+    log_probs
+        log Ŷ, shape (B, M, N', N'), −inf where masked.
+    units
+        Whole units of demand, shape (B, N'), the depot's being 0.
+    customers, vehicles
+        Which locations are customers, shape (B, N'), and which vehicles there are,
+        shape (B, M).
+
+    Returns
+    -------
+    Tensor
+        Whole units, shape (B, M).
+    """
+    if log_probs.is_cuda:
+        return _walk_on_gpu(log_probs, units, customers, vehicles)
+    problem = Problem(
+        log_probs=log_probs,
+        owner=torch.arange(len(log_probs), device=log_probs.device),
+        demands=units,
+        capacity=units.new_ones(len(units)),  # plays no part
+        customers=customers,
+        vehicles=vehicles,
+    )
+    return follow(problem, boundless(problem)).loads(units)
+
+
+def _walk_on_gpu(
+    log_probs: Tensor, units: Tensor, customers: Tensor, vehicles: Tensor
+) -> Tensor:
+    global _kernel
+    if _kernel is None:
+        require("triton", "network", "training on a GPU")
+        from fixedfleet.training.greedy_kernel import walk_greedily
+
+        _kernel = walk_greedily
+    size, m, n, _ = log_probs.shape
+    loads = units.new_empty((size, m))
+    if loads.numel():
+        block = max(2, 1 << (n - 1).bit_length())
+        _kernel[(size,)](
+            log_probs.contiguous(),
+            units.contiguous(),
+            customers.contiguous().view(torch.uint8),
+            vehicles.contiguous().view(torch.uint8),
+            loads,
+            n=n,
+            m=m,
+            BLOCK=block,
+            num_warps=1 if block <= 256 else 4,
+        )
+    return loads

@@ -1,0 +1,49 @@
+"""Triton: the pseudo-greedy walk of an instance in one program."""
+# mypy: ignore-errors
+
+import triton
+import triton.language as tl
+
+__all__ = ["walk_greedily"]
+
+
+@triton.jit
+def walk_greedily(
+    log_probs_ptr,
+    demand_ptr,
+    customer_ptr,
+    vehicle_ptr,
+    load_ptr,
+    n: tl.constexpr,
+    m: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """
+    Loads of the plan that follows the likeliest arcs without regard to capacity.
+
+    One lane a location. Each vehicle in turn goes on to the likeliest location that is
+    free until that is the depot, the first of equals; a score that is no number is
+    below all others. Every step but a tour's last serves a customer, so that the loops
+    end whatever the scores.
+    """
+    instance = tl.program_id(0).to(tl.int64)
+    log_probs_ptr += instance * m * n * n
+    lane = tl.arange(0, BLOCK)
+    inside = lane < n
+    demand = tl.load(demand_ptr + instance * n + lane, mask=inside, other=0)
+    free = tl.load(customer_ptr + instance * n + lane, mask=inside, other=0)
+    free = tl.where(lane == 0, 1, free.to(tl.int32))  # home is always free
+    for vehicle in range(m):
+        here = -1 + tl.load(vehicle_ptr + instance * m + vehicle).to(tl.int32)
+        load = tl.sum(tl.zeros_like(demand), axis=0)
+        while here >= 0:
+            arcs = log_probs_ptr + (vehicle * n + here) * n
+            score = tl.load(arcs + lane, mask=inside, other=float("-inf"))
+            score = score.to(tl.float32)
+            possible = (free > 0) & (score == score)
+            score = tl.where(possible, score, float("-inf"))
+            here = tl.argmax(score, axis=0).to(tl.int32)
+            load += tl.sum(tl.where(lane == here, demand, 0), axis=0)
+            free = tl.where((lane == here) & (lane > 0), 0, free)
+            here = tl.where(here == 0, -1, here)
+        tl.store(load_ptr + instance * m + vehicle, load)

@@ -1,0 +1,85 @@
+"""Loads of the greedy walk: one kernel, the same walk as the decoder's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from fixedfleet.model.normalise import normalise
+from fixedfleet.planning import pseudo_greedy
+from fixedfleet.training import greedy
+from fixedfleet.training.greedy import greedy_loads
+
+GPU = torch.cuda.is_available()
+INTERPRETER = os.environ.get("TRITON_INTERPRET") == "1"
+DEVICE = "cuda" if GPU and not INTERPRETER else "cpu"
+
+
+def _batch(size, n, m, *, ties=False):
+    """Random predictions, the last instance padded."""
+    torch.manual_seed(n)
+    nodes = torch.ones(size, n, dtype=torch.bool)
+    vehicles = torch.ones(size, m, dtype=torch.bool)
+    nodes[-1, n // 2 + 1 :] = False
+    vehicles[-1, (m + 1) // 2 :] = False
+    shape = (size, m, n, n)
+    scores = torch.randint(3, shape).float() if ties else 3 * torch.randn(shape)
+    logs = normalise(scores, nodes, vehicles, "vehicle")
+    units = torch.randint(1, 10, (size, n)) * nodes
+    units[:, 0] = 0
+    nodes[:, 0] = False
+    return [x.to(DEVICE) for x in (logs, units, nodes, vehicles)]
+
+
+def _wanted(logs, units, customers, vehicles):
+    _, loads = pseudo_greedy(logs, units, customers=customers, vehicles=vehicles)
+    return loads
+
+
+@pytest.fixture
+def kernel():
+    """The kernel's way, on a GPU or in Triton's interpreter."""
+    pytest.importorskip("triton", reason="Triton is not installed")
+    if not (GPU or INTERPRETER):
+        pytest.skip("no GPU; see the test in the interpreter")
+    return greedy._walk_on_gpu
+
+
+@pytest.mark.skipif(GPU or INTERPRETER, reason="the kernel runs in this process")
+def test_kernel_in_the_interpreter():
+    """Without a GPU, this file's tests pass in Triton's interpreter."""
+    pytest.importorskip("triton", reason="Triton is not installed")
+    # It has to be chosen before Triton is imported, hence another process.
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__],
+        env=os.environ | {"TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_loads_are_the_decoders():
+    """What the loss sees are the loads that pseudo-greedy decoding returns."""
+    batch = _batch(5, 9, 3)
+    assert torch.equal(greedy_loads(*batch), _wanted(*batch))
+
+
+@pytest.mark.parametrize("ties", [False, True], ids=["distinct", "ties"])
+@pytest.mark.parametrize("n, m", [(2, 1), (9, 3), (21, 4), (51, 7), (101, 11)])
+def test_kernel_walks_as_the_decoder_does(kernel, n, m, ties):
+    """Loads are equal, with padding and where many scores are."""
+    batch = _batch(40 if GPU else 3, n, m, ties=ties)
+    assert torch.equal(kernel(*batch), _wanted(*batch))
+
+
+def test_kernel_ends_without_a_possible_arc(kernel):
+    """Scores that are all masked, or no numbers, leave every vehicle at home."""
+    logs, *rest = _batch(3, 6, 2)
+    for value in (-torch.inf, torch.nan):
+        assert not kernel(torch.full_like(logs, value), *rest).any()
