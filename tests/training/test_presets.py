@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import fixedfleet as ff
 from fixedfleet.training import get_preset, list_presets
+from fixedfleet.training.__main__ import parse_setting
 
 
 @pytest.mark.parametrize(
@@ -60,6 +63,17 @@ def test_settings_change_by_dotted_name():
     """One setting changes and all others stay."""
     changed = get_preset("paper20").with_settings({"model.layers": 2})
     assert (changed.model.layers, changed.model.width) == (2, 256)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "tf32", "fp32"])
+@pytest.mark.parametrize("n", [20, 50, 100])
+def test_paper_presets_take_any_precision(n, precision):
+    """--set training.precision=… changes the precision and nothing else."""
+    name, value = parse_setting(f"training.precision={precision}")
+    preset = get_preset(f"paper{n}")
+    changed = preset.with_settings({name: value})
+    assert changed.training == replace(preset.training, precision=precision)
+    assert (changed.model, changed.loss) == (preset.model, preset.loss)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from fixedfleet.planning import MembershipOptions, decode, predicted
 from fixedfleet.training import (
     NonFiniteLossError,
     make_dataset,
+    plan_loss,
     train,
     validate,
 )
@@ -29,9 +30,14 @@ from fixedfleet.training.validation import decode_raw
 from .conftest import tiny_labels
 
 
+def _log(folder):
+    return [
+        json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()
+    ]
+
+
 def _losses(folder):
-    lines = (folder / "log.jsonl").read_text().splitlines()
-    return [row["loss/total"] for row in map(json.loads, lines) if "loss/total" in row]
+    return [row["loss/total"] for row in _log(folder) if "loss/total" in row]
 
 
 def _state(folder):
@@ -75,6 +81,26 @@ def test_paper_network_learns_too(preset, dataset, tmp_path, normalisation):
     assert losses[-1] < losses[0]
 
 
+@pytest.mark.parametrize("precision", ["bf16", "tf32", "fp32"])
+def test_every_precision_trains_the_papers_network(
+    preset, dataset, tmp_path, precision
+):
+    """The paper's network and loss train in each precision to a finite loss."""
+    settings = {
+        "model.pooling": "max",
+        "model.numbering": "linear",
+        "model.normalisation": "vehicle",
+        "model.membership": False,
+        "loss.loads": "hard",
+        "loss.cluster_weight": 0.0,
+        "training.precision": precision,
+    }
+    train(preset, dataset, out=tmp_path, epochs=2, settings=settings, display=None)
+    losses = _losses(tmp_path)
+    assert np.isfinite(losses).all()
+    assert losses[-1] < losses[0]
+
+
 @pytest.mark.parametrize("steps", [5, 7])
 def test_stopped_and_resumed_equals_uninterrupted(preset, dataset, tmp_path, steps):
     """Stopped at the end of an epoch or within one, a training goes on exactly."""
@@ -105,9 +131,7 @@ def test_killed_training_resumes_from_its_last_checkpoint(preset, dataset, tmp_p
     train(preset, dataset, out=part, resume=True, display=None)
     for name, tensor in _state(tmp_path / "whole").items():
         assert torch.equal(tensor, _state(part)[name]), name
-    steps = [
-        json.loads(x)["step"] for x in (part / "log.jsonl").read_text().splitlines()
-    ]
+    steps = [row["step"] for row in _log(part)]
     assert steps == sorted(steps)
 
 
@@ -229,9 +253,11 @@ def test_checkpoints_that_do_not_match_are_refused(preset, dataset, tmp_path):
         resume()
 
 
-def test_nonfinite_loss_stops_with_its_step(preset, dataset, tmp_path):
+@pytest.mark.parametrize("precision", ["bf16", "fp32"])
+def test_nonfinite_loss_stops_with_its_step(preset, dataset, tmp_path, precision):
     """A loss that is no number any more ends the training and names the step."""
     settings = {
+        "training.precision": precision,
         "training.learning_rate": 1e30,
         "training.clip": 0.0,
         "training.warmup": 0,
@@ -283,6 +309,40 @@ def test_validation_measures_what_decoding_gives(preset, dataset, tmp_path):
     assert found.violation == pytest.approx(one.violation.mean())
     with pytest.raises(ff.InputError, match="symmetries is 9, not between 1 and 8"):
         decode_raw(network, dataset.instances, symmetries=9)
+
+
+def test_validation_reports_the_loss_of_the_held_out_labels(preset, dataset, tmp_path):
+    """The log has the held-out loss and its parts, as the loss itself gives them."""
+    done = train(preset, dataset, out=tmp_path, display=None)
+    found = [row for row in _log(tmp_path) if "validation/loss" in row]
+    assert [row["step"] for row in found] == [10, 20]
+    held_out = dataset.split(preset.training.validation)[1]
+    batch = held_out.batch(torch.arange(len(held_out)))
+    with torch.no_grad():
+        parts = plan_loss(done.network(batch.features), *batch, preset.loss)
+    for name, value in parts._asdict().items():
+        key = "loss" if name == "total" else f"loss_{name}"
+        assert found[-1][f"validation/{key}"] == pytest.approx(float(value), abs=1e-5)
+    assert done.validation.losses["total"] == found[-1]["validation/loss"]
+
+
+def test_validation_without_instances_is_refused(preset, dataset):
+    """Rows that do not keep their instances cannot be decoded."""
+    bare = dataset.with_room(1, "none")
+    with pytest.raises(ff.InputError, match="keeps no instances"):
+        validate(Network(preset.model), bare)
+
+
+def test_training_ends_with_what_it_took(preset, dataset, tmp_path):
+    """Its last line and its log have seconds an epoch and the peak of the memory."""
+    lines: list[str] = []
+    done = train(preset, dataset, out=tmp_path, epochs=2, display=lines.append)
+    assert lines[-1].startswith("10 steps in ")
+    assert lines[-1].endswith(" s an epoch of 80 labels")  # no GPU, no memory
+    last = _log(tmp_path)[-1]
+    assert last["epoch_seconds"] == pytest.approx(done.seconds / 2)
+    assert done.epoch_seconds == last["epoch_seconds"]
+    assert last["peak_GiB"] == done.peak_bytes == 0
 
 
 def test_row_softmax_is_judged_by_both_arcs(preset, dataset, monkeypatch):

@@ -6,6 +6,7 @@ from fixedfleet.errors import require
 require("torch", "network", "training")
 
 from fixedfleet.training.dataset import Dataset, load_dataset, make_dataset
+from fixedfleet.training.fresh import Fresh
 from fixedfleet.training.loss import LossConfig, plan_loss
 from fixedfleet.training.presets import Preset, TrainConfig, get_preset, list_presets
 from fixedfleet.training.trainer import NonFiniteLossError, TrainResult, train
@@ -13,6 +14,7 @@ from fixedfleet.training.validation import Validation, validate
 
 __all__ = [
     "Dataset",
+    "Fresh",
     "LossConfig",
     "NonFiniteLossError",
     "Preset",

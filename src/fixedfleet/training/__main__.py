@@ -7,7 +7,8 @@ import sys
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, MissingPackageError
+from fixedfleet.training.fresh import Fresh
 from fixedfleet.training.presets import list_presets
 from fixedfleet.training.trainer import NonFiniteLossError, train
 
@@ -31,13 +32,13 @@ def parse_setting(text: str) -> tuple[str, Any]:
 def _parser(prog: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog or "python -m fixedfleet.training",
-        description="Train a network on labels.",
+        description="Train a network on labels, on fresh ones, or on both.",
     )
     parser.add_argument(
         "preset", help=f"one of {', '.join(list_presets())}, or FILE.toml:NAME"
     )
-    parser.add_argument("--labels", nargs="+", required=True, metavar="PATH")
     parser.add_argument("--out", required=True, metavar="FOLDER")
+    _add_data(parser)
     budget = parser.add_mutually_exclusive_group()
     budget.add_argument("--minutes", type=float, help="budget in minutes of steps")
     budget.add_argument("--epochs", type=int, help="budget in epochs")
@@ -68,6 +69,55 @@ def _parser(prog: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    data = parser.add_argument_group("what to train on")
+    data.add_argument(
+        "--labels", nargs="+", metavar="PATH", help="label files or folders of one size"
+    )
+    data.add_argument(
+        "--fresh",
+        type=int,
+        metavar="COUNT",
+        help="uniform instances to be drawn and labelled while training",
+    )
+    data.add_argument(
+        "--renew",
+        type=int,
+        metavar="EPOCHS",
+        help="epochs after which other fresh labels take their place; default: never",
+    )
+    data.add_argument(
+        "--fresh-iterations",
+        type=int,
+        metavar="K",
+        help="iterations of the search that labels them; default: 500 a customer",
+    )
+    data.add_argument(
+        "--fresh-teacher",
+        default="gpu",
+        choices=("gpu", "ruin_recreate"),
+        help="where that search runs: on the GPU (default) or on one core",
+    )
+    data.add_argument("--fresh-capacity", type=int, metavar="Q")
+    data.add_argument("--fresh-vehicles", type=int, metavar="M")
+
+
+def _fresh(arguments: argparse.Namespace) -> Fresh | None:
+    """Read the recipe of fresh labels, if any are wanted."""
+    settings = {
+        "iterations": arguments.fresh_iterations,
+        "renew": arguments.renew,
+        "capacity": arguments.fresh_capacity,
+        "vehicles": arguments.fresh_vehicles,
+    }
+    if arguments.fresh is not None:
+        return Fresh(count=arguments.fresh, teacher=arguments.fresh_teacher, **settings)
+    if given := [name for name, value in settings.items() if value is not None]:
+        option = given[0] if given[0] == "renew" else f"fresh-{given[0]}"
+        raise InputError(f"--{option} is for fresh labels: give --fresh COUNT too")
+    return None
+
+
 def main(argv: Sequence[str] | None = None, prog: str | None = None) -> int:
     """
     Train as the command line says; 0 if all went well, 2 if the input is wrong.
@@ -84,6 +134,7 @@ def main(argv: Sequence[str] | None = None, prog: str | None = None) -> int:
         train(
             arguments.preset,
             arguments.labels,
+            fresh=_fresh(arguments),
             out=arguments.out,
             minutes=arguments.minutes,
             epochs=arguments.epochs,
@@ -95,7 +146,7 @@ def main(argv: Sequence[str] | None = None, prog: str | None = None) -> int:
             settings=dict(map(parse_setting, arguments.set)),
             display=lambda line: print(line, flush=True),
         )
-    except InputError as error:
+    except (InputError, MissingPackageError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except NonFiniteLossError as error:

@@ -7,7 +7,7 @@ import os
 import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -24,8 +24,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Dataset", "TrainingBatch", "load_dataset", "make_dataset"]
+__all__ = [
+    "Dataset",
+    "FixedData",
+    "TrainingBatch",
+    "TrainingData",
+    "load_dataset",
+    "make_dataset",
+]
 
+_TENSORS = ("coordinates", "units", "capacity", "routes")
 _NUMBERS = ("n", "capacity", "fleet", "seed", "count")
 
 
@@ -67,7 +75,7 @@ class Dataset:
     fingerprint
         A hash of instances and labels: the same data has the same.
     instances
-        The instances themselves, for validation.
+        The instances themselves, for validation; None where they are not kept.
     """
 
     coordinates: Tensor
@@ -76,7 +84,7 @@ class Dataset:
     routes: Tensor
     vehicles: int
     fingerprint: str
-    instances: InstanceBatch
+    instances: InstanceBatch | None
 
     def __len__(self) -> int:
         return len(self.units)
@@ -118,19 +126,77 @@ class Dataset:
                 f"{count} labels to be held out for validation of {len(self)}: leave "
                 "one at least for each side"
             )
-        return self._rows(0, len(self) - count), self._rows(
-            len(self) - count, len(self)
-        )
+        return self.rows(0, len(self) - count), self.rows(len(self) - count, len(self))
 
-    def _rows(self, start: int, stop: int) -> Dataset:
-        return replace(
-            self,
-            coordinates=self.coordinates[start:stop],
-            units=self.units[start:stop],
-            capacity=self.capacity[start:stop],
-            routes=self.routes[start:stop],
-            instances=self.instances.take(slice(start, stop)),
-        )
+    def rows(self, start: int, stop: int) -> Dataset:
+        """Return some rows, as views of these."""
+        instances = self.instances
+        if instances is not None:
+            instances = instances.take(slice(start, stop))
+        tensors: dict[str, Any] = {
+            name: tensor[start:stop] for name, tensor in self.tensors().items()
+        }
+        return replace(self, instances=instances, **tensors)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return what lies on the device, by name."""
+        return {name: getattr(self, name) for name in _TENSORS}
+
+    def with_room(self, count: int, fingerprint: str) -> Dataset:
+        """Return these rows and room for ``count`` more, on the same device."""
+        tensors: dict[str, Any] = {
+            name: torch.cat((tensor, tensor.new_zeros((count, *tensor.shape[1:]))))
+            for name, tensor in self.tensors().items()
+        }
+        return replace(self, instances=None, fingerprint=fingerprint, **tensors)
+
+    def write(self, start: int, rows: Dataset) -> None:
+        """Copy rows over these from ``start`` on, where a captured graph sees them."""
+        own, new = self.rows(start, start + len(rows)).tensors(), rows.tensors()
+        for name, tensor in own.items():
+            tensor.copy_(new[name])
+
+
+class TrainingData(Protocol):
+    """
+    What a training learns from and is validated by.
+
+    Attributes
+    ----------
+    train, held_out
+        The rows to train on, whose tensors stay where they are, and those held out.
+    fingerprint
+        The same data has the same, in every epoch.
+    """
+
+    @property
+    def train(self) -> Dataset: ...
+
+    @property
+    def held_out(self) -> Dataset: ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    def renew(self, epoch: int) -> dict[str, float] | None:
+        """Put an epoch's rows in place; return facts about them if they are new."""
+
+
+@dataclass(frozen=True)
+class FixedData:
+    """Labels that stay the same through all epochs, the last of them held out."""
+
+    train: Dataset
+    held_out: Dataset
+    fingerprint: str
+
+    @classmethod
+    def from_dataset(cls, dataset: Dataset, validation: int) -> FixedData:
+        """Hold out so many of a dataset's rows."""
+        return cls(*dataset.split(validation), dataset.fingerprint)
+
+    def renew(self, epoch: int) -> None:
+        """Leave everything as it is."""
 
 
 def load_dataset(

@@ -54,3 +54,14 @@ class Processes:
         shared = torch.tensor(value, dtype=torch.float64, device=self.device)
         distributed.broadcast(shared, 0)
         return float(shared)
+
+    def share(self, tensor: torch.Tensor, source: int) -> None:
+        """Give one process's tensor to all of them, in place."""
+        if self.world > 1:
+            distributed.broadcast(tensor, source)
+
+    def peak_bytes(self) -> int:
+        """Most memory that torch has had in use on this process's GPU; 0 without."""
+        if self.device.type != "cuda":
+            return 0
+        return int(torch.cuda.max_memory_allocated(self.device))

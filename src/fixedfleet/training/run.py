@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +12,7 @@ from fixedfleet.errors import InputError
 from fixedfleet.model.network import Network
 from fixedfleet.model.predict import check_memory
 from fixedfleet.model.weights import save_model
+from fixedfleet.training.budget import Budget
 from fixedfleet.training.checkpoint import (
     Position,
     read_checkpoint,
@@ -22,8 +21,9 @@ from fixedfleet.training.checkpoint import (
 )
 from fixedfleet.training.loss import LossParts
 from fixedfleet.training.record import Record
+from fixedfleet.training.result import NonFiniteLossError, TrainResult
 from fixedfleet.training.step import Stepper
-from fixedfleet.training.validation import Validation, validate
+from fixedfleet.training.validation import validate
 
 if TYPE_CHECKING:
     import os
@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from fixedfleet.training.dataset import Dataset
+    from fixedfleet.training.dataset import TrainingData
     from fixedfleet.training.presets import Preset
     from fixedfleet.training.processes import Processes
+    from fixedfleet.training.validation import Validation
 
-__all__ = ["NonFiniteLossError", "Run", "TrainResult"]
+__all__ = ["Run"]
 
 _CHECK_EVERY = 50  # steps between waits for the device
 _CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least
@@ -45,44 +46,13 @@ _CURE = (
 )
 
 
-class NonFiniteLossError(ArithmeticError):
-    """The loss is no number any more; the message says since which step."""
-
-
-@dataclass(frozen=True)
-class TrainResult:
-    """
-    What a training came to.
-
-    Attributes
-    ----------
-    network
-        The network with its averaged weights, where there are such.
-    steps, epochs
-        Steps and whole epochs done.
-    seconds
-        Time spent in steps.
-    validation
-        The last validation, or None if there was none.
-    finished
-        Whether the budget is used up; otherwise the training can be resumed.
-    """
-
-    network: Network
-    steps: int
-    epochs: int
-    seconds: float
-    validation: Validation | None
-    finished: bool
-
-
 class Run:
     """One training: its state, its budget, and what it leaves behind."""
 
     def __init__(
         self,
         preset: Preset,
-        dataset: Dataset,
+        source: TrainingData,
         processes: Processes,
         out: Path,
         minutes: float | None,
@@ -90,20 +60,14 @@ class Run:
         display: Callable[[str], None] | None,
     ) -> None:
         config = preset.training
-        if dataset.num_customers != preset.customers:
-            raise InputError(
-                f"the labels have {dataset.num_customers} customers, preset "
-                f"{preset.name!r} is for {preset.customers}"
-            )
         if config.batch_size % processes.world:
             raise InputError(
                 f"batch size {config.batch_size} cannot be shared by "
                 f"{processes.world} processes"
             )
         self.preset, self.config, self.seed = preset, config, seed
-        self.processes, self.out, self.minutes = processes, out, minutes
-        self.fingerprint = dataset.fingerprint
-        self.data, self.held_out = dataset.split(config.validation)
+        self.processes, self.out = processes, out
+        self.source, self.data = source, source.train
         self.steps_per_epoch = len(self.data) // config.batch_size
         if not self.steps_per_epoch:
             raise InputError(
@@ -113,11 +77,12 @@ class Run:
         check_memory(
             preset.model,
             config.batch_size // processes.world,
-            dataset.num_customers + 1,
-            dataset.vehicles,
+            self.data.num_customers + 1,
+            self.data.vehicles,
             processes.device,
             advice="lower training.batch_size",
         )
+        self.budget = Budget(config, self.steps_per_epoch, minutes)
         # For the whole process, so it is set either way.
         high = "highest" if config.precision == "fp32" else "high"
         torch.set_float32_matmul_precision(high)
@@ -147,26 +112,8 @@ class Run:
         weights: str | os.PathLike[str] | None,
     ) -> None:
         """Start anew, or from a file; compile before the clock starts."""
-        source = self.checkpoint if isinstance(resume, bool) else Path(resume)
-        own = resume is not False and source.resolve() == self.checkpoint.resolve()
-        if self.checkpoint.exists() and not own:
-            raise InputError(
-                f"{self.checkpoint} exists: resume it, or train into another folder"
-            )
-        stored: dict[str, Tensor] | None = None
-        if resume is not False:
-            stored, position = read_checkpoint(
-                source,
-                self.stepper.tensors(),
-                self.preset,
-                seed=self.seed,
-                fingerprint=self.fingerprint,
-            )
-            self.epoch, self.step_in_epoch = position.epoch, position.step
-            self.seconds, self.weights = position.seconds, position.weights
-        elif weights is not None:
-            self.weights = Path(weights).name
-            stored = self.stepper.tensors() | read_weights(weights, self.preset.model)
+        stored = self._read(resume, weights)
+        news = self.source.renew(self.epoch)
         self.out.mkdir(parents=True, exist_ok=True)
         if stored is not None:
             self.stepper.restore(stored)
@@ -180,6 +127,35 @@ class Run:
         first = self.processes.rank == 0
         self.record = Record(self.out if first else None, self.step, self.display)
         self.record.say(self._headline(resume is not False))
+        self.record.labels(self.step, news)
+
+    def _read(
+        self,
+        resume: bool | str | os.PathLike[str],
+        weights: str | os.PathLike[str] | None,
+    ) -> dict[str, Tensor] | None:
+        """Read the state to begin with and take its position; None to begin anew."""
+        path = self.checkpoint if isinstance(resume, bool) else Path(resume)
+        own = resume is not False and path.resolve() == self.checkpoint.resolve()
+        if self.checkpoint.exists() and not own:
+            raise InputError(
+                f"{self.checkpoint} exists: resume it, or train into another folder"
+            )
+        if resume is not False:
+            stored, position = read_checkpoint(
+                path,
+                self.stepper.tensors(),
+                self.preset,
+                seed=self.seed,
+                fingerprint=self.source.fingerprint,
+            )
+            self.epoch, self.step_in_epoch = position.epoch, position.step
+            self.seconds, self.weights = position.seconds, position.weights
+            return stored
+        if weights is None:
+            return None
+        self.weights = Path(weights).name
+        return self.stepper.tensors() | read_weights(weights, self.preset.model)
 
     def _headline(self, resumed: bool) -> str:
         size = sum(p.numel() for p in self.stepper.network.parameters())
@@ -198,6 +174,7 @@ class Run:
         self.saved = time.monotonic()
         try:
             while self._progress() < 1 and (steps is None or self.step < steps):
+                self.record.labels(self.step, self.source.renew(self.epoch))
                 self._epoch(steps)
                 if not self.step_in_epoch and self.epoch % every == 0:
                     self._validate()
@@ -210,6 +187,13 @@ class Run:
         if finished and self.validated != self.step:
             self._validate()
         self._save()
+        self.record.conclusion(
+            self.step,
+            self.seconds,
+            self._epoch_seconds(),
+            len(self.data),
+            self.processes.peak_bytes(),
+        )
         self.record.close()
         return self._result(finished)
 
@@ -233,7 +217,7 @@ class Run:
             if self.step % _CHECK_EVERY == 0:
                 self._settle()
                 self.seconds = self.processes.agree(spent + time.perf_counter() - begin)
-                ended = self.minutes is not None and self._progress() >= 1
+                ended = self.budget.minutes is not None and self._progress() >= 1
                 if time.monotonic() - self.saved > _CHECKPOINT_SECONDS:
                     self._save()
             ended = ended or (steps is not None and self.step >= steps)
@@ -252,49 +236,40 @@ class Run:
             )
 
     def _progress(self) -> float:
-        if self.minutes is not None:
-            return self.seconds / (60 * self.minutes)
-        return self.step / (self.config.epochs * self.steps_per_epoch)
+        return self.budget.progress(self.step, self.seconds)
 
     def _rate(self) -> float:
-        rate = self.config.learning_rate
-        if self.config.schedule == "cosine":
-            rate *= 0.5 + 0.5 * math.cos(math.pi * min(1.0, self._progress()))
-        if self.step < self.config.warmup:
-            rate *= (self.step + 1) / self.config.warmup
-        return rate
+        return self.budget.rate(self.step, self.seconds)
+
+    def _epoch_seconds(self) -> float:
+        return self.seconds / max(1, self.step) * self.steps_per_epoch
 
     def _report(self, steps: int, seconds: float) -> None:
         """Say and keep the mean losses since the last report."""
         means = (self.stepper.sums / max(1, steps)).tolist()
         self.stepper.sums.zero_()
-        rate = steps * self.config.batch_size / max(seconds, 1e-9)
-        progress = self._progress()
-        left = self.seconds * (1 / max(progress, 1e-9) - 1)
-        losses = dict(zip(LossParts._fields, means, strict=True))
-        self.record.say(
-            f"epoch {self.epoch + 1}, step {self.step}: loss {means[0]:.4f}, "
-            f"{rate:,.0f} instances/s, {self.seconds / 60:.1f} min, "
-            f"{max(0.0, left) / 60:.1f} min left"
+        self.record.epoch(
+            self.step,
+            self.epoch + 1,
+            dict(zip(LossParts._fields, means, strict=True)),
+            rate=steps * self.config.batch_size / max(seconds, 1e-9),
+            seconds=self.seconds,
+            left=max(0.0, self.seconds * (1 / max(self._progress(), 1e-9) - 1)),
+            learning_rate=self._rate(),
         )
-        metrics = {f"loss/{name}": value for name, value in losses.items()}
-        extra = {"rate": rate, "seconds": self.seconds, "learning_rate": self._rate()}
-        self.record.add(self.step, metrics | extra)
 
     def _validate(self) -> None:
         self.validated = self.step
         if self.processes.rank != 0:
             return
         with self.stepper.averaged() as network:
-            result = validate(network, self.held_out, precision=self.config.precision)
-        self.validation = result
-        self.record.say(
-            f"  decoded: length {result.length:.4f}, labels {result.label_length:.4f}, "
-            f"{result.vehicles:.2f} vehicles, {result.solved:.1%} solved, "
-            f"{result.violation:.2%} of the capacity violated a vehicle"
-        )
-        metrics = {f"validation/{k}": v for k, v in result.to_dict().items()}
-        self.record.add(self.step, metrics | {"seconds": self.seconds})
+            self.validation = validate(
+                network,
+                self.source.held_out,
+                precision=self.config.precision,
+                loss=self.preset.loss,
+            )
+        self.record.validation(self.step, self.seconds, self.validation)
 
     def _save(self) -> None:
         if self.processes.rank != 0:
@@ -311,7 +286,7 @@ class Run:
             step=step,
             seconds=self.seconds,
             seed=self.seed,
-            fingerprint=self.fingerprint,
+            fingerprint=self.source.fingerprint,
             weights=self.weights,
         )
         write_checkpoint(self.checkpoint, self.stepper.tensors(), position, self.preset)
@@ -329,13 +304,15 @@ class Run:
             "preset": self.preset.name,
             "settings": settings,
             "labels": len(self.data),
-            "fingerprint": self.fingerprint,
+            "fingerprint": self.source.fingerprint,
             "vehicles": self.data.vehicles,
             "seed": self.seed,
             "weights": self.weights,
             "steps": self.step,
             "epochs": round(self.step / self.steps_per_epoch, 2),
             "minutes": round(self.seconds / 60, 2),
+            "epoch_seconds": round(self._epoch_seconds(), 3),
+            "peak_GiB": round(self.processes.peak_bytes() / 2**30, 2),
             "validation": None
             if self.validation is None
             else self.validation.to_dict(),
@@ -350,6 +327,8 @@ class Run:
             steps=self.step,
             epochs=self.epoch,
             seconds=self.seconds,
+            epoch_seconds=self._epoch_seconds(),
+            peak_bytes=self.processes.peak_bytes(),
             validation=self.validation,
             finished=finished,
         )

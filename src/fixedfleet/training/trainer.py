@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import InputError
-from fixedfleet.training.dataset import Dataset, load_dataset
+from fixedfleet.training.dataset import Dataset, FixedData, load_dataset
+from fixedfleet.training.fresh import Fresh, FreshData
 from fixedfleet.training.presets import Preset, get_preset
 from fixedfleet.training.processes import Processes
-from fixedfleet.training.run import NonFiniteLossError, Run, TrainResult
+from fixedfleet.training.result import NonFiniteLossError, TrainResult
+from fixedfleet.training.run import Run
 
 if TYPE_CHECKING:
     import os
@@ -17,13 +19,18 @@ if TYPE_CHECKING:
 
     import torch
 
+    from fixedfleet.training.dataset import TrainingData
+
+    Labels = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Dataset
+
 __all__ = ["NonFiniteLossError", "TrainResult", "train"]
 
 
 def train(
     preset: str | Preset,
-    labels: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Dataset,
+    labels: Labels | None = None,
     *,
+    fresh: Fresh | int | None = None,
     out: str | os.PathLike[str],
     minutes: float | None = None,
     epochs: int | None = None,
@@ -36,7 +43,7 @@ def train(
     display: Callable[[str], None] | None = print,
 ) -> TrainResult:
     """
-    Train a network on labels.
+    Train a network on labels, on ones made while training, or on both.
 
     Under ``torchrun``, every process trains on its share of each batch.
 
@@ -46,6 +53,9 @@ def train(
         A preset or its name; ``FILE.toml:NAME`` for one of yours.
     labels
         Label files or folders of one size, or a dataset on the device.
+    fresh
+        Labels to be made while training, by a GPU unless the recipe says otherwise;
+        a number for so many by the defaults of :class:`Fresh`.
     out
         Folder for ``checkpoint.safetensors``, ``model.safetensors`` and ``log.jsonl``.
     minutes
@@ -72,6 +82,8 @@ def train(
     ------
     InputError
         If anything given is wrong, before any work is lost.
+    MissingPackageError
+        If fresh labels need a package that is not installed.
     NonFiniteLossError
         If the loss becomes infinite or no number.
     """
@@ -89,12 +101,34 @@ def train(
         raise InputError("resume and weights are both given: a checkpoint has weights")
     if isinstance(labels, Dataset) and device is None:
         device = labels.coordinates.device
+    if isinstance(fresh, int):
+        fresh = Fresh(count=fresh)
     with Processes(device) as processes:
-        dataset = (
-            labels
-            if isinstance(labels, Dataset)
-            else load_dataset(labels, processes.device)
-        )
-        run = Run(preset, dataset, processes, Path(out), minutes, seed, display)
+        data = _data(preset, labels, fresh, processes, seed)
+        run = Run(preset, data, processes, Path(out), minutes, seed, display)
         run.begin(resume, weights)
         return run.go(steps)
+
+
+def _data(
+    preset: Preset,
+    labels: Labels | None,
+    fresh: Fresh | None,
+    processes: Processes,
+    seed: int,
+) -> TrainingData:
+    """Bring labels to the device, and make room for fresh ones."""
+    dataset = labels if isinstance(labels, Dataset) else None
+    if labels is not None and not isinstance(labels, Dataset):
+        dataset = load_dataset(labels, processes.device)
+    if dataset is not None and dataset.num_customers != preset.customers:
+        raise InputError(
+            f"the labels have {dataset.num_customers} customers, preset "
+            f"{preset.name!r} is for {preset.customers}"
+        )
+    held_out = preset.training.validation
+    if fresh is not None:
+        return FreshData(fresh, preset.customers, held_out, processes, seed, dataset)
+    if dataset is None:
+        raise InputError("nothing to train on: give labels, fresh ones, or both")
+    return FixedData.from_dataset(dataset, held_out)

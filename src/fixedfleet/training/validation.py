@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from fixedfleet.model.features import SYMMETRIES, collate, symmetry
 from fixedfleet.plan import PlanBatch
 from fixedfleet.planning import pseudo_greedy, to_plans
 from fixedfleet.planning.predicted import decode_predicted
+from fixedfleet.training.loss import LossParts, plan_loss
 from fixedfleet.training.step import autocast
 
 if TYPE_CHECKING:
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
     from fixedfleet.planning import Method
     from fixedfleet.planning.repair import Repair
     from fixedfleet.training.dataset import Dataset
+    from fixedfleet.training.loss import LossConfig
     from fixedfleet.training.presets import Precision
 
-__all__ = ["RawPlans", "Validation", "decode_raw", "validate"]
+__all__ = ["RawPlans", "Validation", "decode_raw", "mean_loss", "validate"]
+
+_AT_A_TIME = 500  # instances
 
 
 class RawPlans(NamedTuple):
@@ -65,6 +69,9 @@ class Validation:
     violation
         What the pseudo-greedy plan loads above the capacity, mean over all vehicles,
         as a share of the capacity.
+    losses
+        The loss of the labels, ``total``, and its parts by name; empty if not asked
+        for.
     """
 
     length: float
@@ -72,10 +79,15 @@ class Validation:
     vehicles: float
     solved: float
     violation: float
+    losses: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, float]:
-        """Return the numbers by name."""
-        return asdict(self)
+        """Return the numbers by name: ``loss`` in all, ``loss_edges`` and so on."""
+        names = ("length", "label_length", "vehicles", "solved", "violation")
+        numbers = {name: getattr(self, name) for name in names}
+        for name, value in self.losses.items():
+            numbers["loss" if name == "total" else f"loss_{name}"] = value
+        return numbers
 
 
 def validate(
@@ -86,6 +98,7 @@ def validate(
     repair: Repair = "room",
     precision: Precision = "bf16",
     symmetries: int = 1,
+    loss: LossConfig | None = None,
 ) -> Validation:
     """
     Decode a dataset's instances and compare with the labels.
@@ -98,7 +111,16 @@ def validate(
         Labelled instances it was not trained on.
     method, repair, precision, symmetries
         As in :func:`decode_raw`.
+    loss
+        What the loss of the labels is made of; None to leave it out.
+
+    Raises
+    ------
+    InputError
+        If the dataset does not keep its instances.
     """
+    if dataset.instances is None:
+        raise InputError("the dataset keeps no instances: validate on one that does")
     plans = decode_raw(
         network,
         dataset.instances,
@@ -115,7 +137,37 @@ def validate(
         vehicles=_mean(plans.vehicles[solved]),
         solved=float(solved.mean()),
         violation=_mean(plans.violation),
+        losses={} if loss is None else mean_loss(network, dataset, loss, precision),
     )
+
+
+@torch.no_grad()
+def mean_loss(
+    network: Network, dataset: Dataset, loss: LossConfig, precision: Precision
+) -> dict[str, float]:
+    """
+    Mean loss of a dataset's labels, and its parts, by the names in LossParts.
+
+    Parameters
+    ----------
+    network, dataset
+        The network, and the labels on its device.
+    loss
+        What the loss is made of.
+    precision
+        Of the network's matrix products.
+    """
+    device = dataset.coordinates.device
+    sums = torch.zeros(len(LossParts._fields), device=device)
+    for rows in torch.split(torch.arange(len(dataset), device=device), _AT_A_TIME):
+        batch = dataset.batch(rows)
+        with autocast(device, precision):
+            log_probs = network(batch.features)
+        parts = plan_loss(
+            log_probs, batch.features, batch.routes, batch.units, batch.capacity, loss
+        )
+        sums += len(rows) * torch.stack(list(parts))
+    return dict(zip(LossParts._fields, (sums / len(dataset)).tolist(), strict=True))
 
 
 def decode_raw(
@@ -126,7 +178,7 @@ def decode_raw(
     repair: Repair = "room",
     precision: Precision = "bf16",
     symmetries: int = 1,
-    batch_size: int = 500,
+    batch_size: int = _AT_A_TIME,
 ) -> RawPlans:
     """
     Predict, decode and repair, and check every plan.

@@ -1,0 +1,339 @@
+"""Labels made while training: packed, labelled, renewed in place, and made again."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import fixedfleet as ff
+from fixedfleet import generate
+from fixedfleet.errors import MissingPackageError
+from fixedfleet.fleet.batch import assess_batch
+from fixedfleet.model.weights import read_tensors
+from fixedfleet.training import Fresh, train
+from fixedfleet.training import fresh as module
+from fixedfleet.training.__main__ import main
+from fixedfleet.training.fresh import FreshData, PackedTeacher
+from fixedfleet.training.processes import Processes
+
+from .conftest import CAPACITY, FLEET, N
+
+has_cupy = importlib.util.find_spec("cupy") is not None
+no_cupy = pytest.mark.skipif(has_cupy, reason="CuPy is installed")
+needs_gpu = pytest.mark.skipif(
+    not (has_cupy and torch.cuda.is_available()), reason="no GPU with CuPy"
+)
+
+
+@dataclass(frozen=True)
+class PackingTeacher:
+    """Packings as labels: the quickest teacher there is."""
+
+    name = "packing"
+    on_gpu = False
+
+    def settings(self):
+        return {}
+
+    def label_many(self, batch, seeds):
+        verdict = assess_batch(batch, time_limit=0)
+        return verdict.packings.routes, verdict.feasible
+
+
+def recipe(**changes) -> Fresh:
+    """Sixty-four labels of the tiny preset's size, renewed every two epochs."""
+    fields = {"count": 64, "renew": 2, "teacher": PackingTeacher()}
+    return Fresh(**(fields | {"capacity": CAPACITY, "vehicles": FLEET} | changes))
+
+
+def make_data(fresh: Fresh | None = None, seed: int = 0, labels=None) -> FreshData:
+    return FreshData(fresh or recipe(), N, 16, Processes("cpu"), seed, labels)
+
+
+def _state(folder):
+    return read_tensors(folder / "checkpoint.safetensors")[0]
+
+
+def _rows(folder, key):
+    lines = (folder / "log.jsonl").read_text().splitlines()
+    return [row for row in map(json.loads, lines) if key in row]
+
+
+# --------------------------------------------------------------------------- rounds
+
+
+def test_rounds_follow_from_seed_and_number_alone():
+    """The same seed and round give the same labels, another seed or round others."""
+    data, again, other = make_data(), make_data(), make_data(seed=1)
+    for one in (data, again, other):
+        one.renew(0)
+    first = data.train.routes.clone()
+    assert torch.equal(first, again.train.routes)
+    assert not torch.equal(data.train.coordinates, other.train.coordinates)
+    assert data.renew(1) is None  # the same round
+    news = data.renew(2)
+    assert news["round"] == 2
+    assert not torch.equal(first, data.train.routes)
+    again.renew(7)
+    again.renew(2)  # as after a resumption, whatever was before
+    assert torch.equal(data.train.routes, again.train.routes)
+
+
+def test_renewed_labels_stay_where_a_captured_graph_reads_them():
+    """New labels are copied into the old ones' memory; those held out stay."""
+    data = make_data()
+    data.renew(0)
+    places = {name: t.data_ptr() for name, t in data.train.tensors().items()}
+    held_out = data.held_out.routes.clone()
+    data.renew(2)
+    assert {n: t.data_ptr() for n, t in data.train.tensors().items()} == places
+    assert torch.equal(data.held_out.routes, held_out)
+    assert torch.equal(make_data(seed=9).held_out.routes, held_out)
+
+
+def test_fresh_labels_are_plans_in_parts_of_any_size(monkeypatch):
+    """Made in several parts, with a smaller last one, every row has its label."""
+    monkeypatch.setattr(module, "_CHUNK", 24)
+    data = make_data()
+    news = data.renew(0)
+    assert news["labels"] == len(data.train) == 64
+    assert (data.train.routes.sort(1).values[:, -N:] == torch.arange(1, N + 1)).all()
+    assert (data.train.capacity == CAPACITY).all()
+    assert data.train.units[:, 1:].min() >= 1
+
+
+def test_labels_given_besides_are_kept_through_the_rounds(dataset):
+    """Given labels stay, the last of them held out, and fresh ones come after."""
+    data = make_data(labels=dataset, fresh=recipe(capacity=None, vehicles=None))
+    for epoch in (0, 2):
+        data.renew(epoch)
+        assert len(data.train) == len(dataset) - 16 + 64
+        assert torch.equal(data.train.routes[:80], dataset.routes[:80])
+        assert (data.train.units[80:, 1:] > 0).all()
+    assert torch.equal(data.held_out.routes, dataset.routes[80:])
+    with pytest.raises(ff.InputError, match="fresh capacity is 99, that of the labels"):
+        make_data(labels=dataset, fresh=recipe(capacity=99))
+
+
+def test_a_teacher_that_finds_too_little_is_named():
+    """Where too few instances get a plan, the error says what would help."""
+
+    class Lazy(PackingTeacher):
+        def label_many(self, batch, seeds):
+            routes, packed = super().label_many(batch, seeds)
+            return routes, packed & (np.arange(len(batch)) < 3)
+
+    with pytest.raises(ff.InputError, match=r"plans for 3 of 48.*16 are wanted"):
+        make_data(recipe(teacher=Lazy()))
+
+
+def test_a_teacher_that_lies_is_found_out():
+    """A label that is no plan for its instance stops the training."""
+
+    class Liar(PackingTeacher):
+        def label_many(self, batch, seeds):
+            routes, packed = super().label_many(batch, seeds)
+            return np.zeros_like(routes), packed
+
+    with pytest.raises(ff.InputError, match="no plan for its instance"):
+        make_data(recipe(teacher=Liar()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"count": 0}, "fresh count is 0"),
+        ({"renew": 0}, "fresh renew is 0"),
+        ({"renew": 1.5}, "fresh renew is 1.5"),
+        ({"teacher": "gpu", "iterations": -1}, "fresh iterations is -1"),
+        ({"teacher": "ortools"}, "choose from gpu, ruin_recreate"),
+        ({"iterations": 7}, "for a teacher that is named"),
+    ],
+)
+def test_senseless_recipes_are_refused(changes, message):
+    """A number or a teacher that makes no sense is an error by name."""
+    with pytest.raises(ff.InputError, match=message):
+        recipe(**changes)
+
+
+def test_sizes_come_from_the_presets_or_must_be_given():
+    """Known sizes have a capacity and a fleet, others need both."""
+    cpu = Processes("cpu")
+    data = FreshData(Fresh(count=8, teacher=PackingTeacher()), 20, 4, cpu, 0)
+    assert (data.capacity, data.train.vehicles) == (30, 4)
+    with pytest.raises(ff.InputError, match="no capacity and fleet are known for 6"):
+        make_data(recipe(vehicles=None))
+
+
+# ------------------------------------------------------------------------- teachers
+
+
+def test_the_gpu_teacher_improves_packings_of_the_whole_batch(monkeypatch):
+    """It hands packings to the search, with its iterations, and returns its plans."""
+    from fixedfleet.search import gpu
+
+    seen = {}
+
+    def improve(batch, starts, *, iterations, seed):
+        assert starts.feasible(batch).all()
+        seen.update(iterations=iterations, seed=seed, size=len(batch))
+        return starts
+
+    monkeypatch.setattr(gpu, "improve_batch", improve)
+    batch = generate.uniform(20, 30, seed=3)
+    teacher = Fresh(count=1).get_teacher(20)
+    assert isinstance(teacher, PackedTeacher)
+    routes, labelled = teacher.label_many(batch, np.arange(5, 35))
+    assert labelled.all()
+    assert ff.PlanBatch(routes).feasible(batch).all()
+    assert seen == {"iterations": 10_000, "seed": 5, "size": 30}
+
+
+@needs_gpu
+def test_the_gpu_teacher_shortens_packings():
+    """On a GPU its labels are plans, and much shorter than the packings."""
+    batch = generate.uniform(20, 100, seed=3)
+    packings = assess_batch(batch, time_limit=0).packings
+    routes, labelled = PackedTeacher(2000).label_many(batch, np.arange(100))
+    assert labelled.all()
+    plans = ff.PlanBatch(routes)
+    assert plans.feasible(batch).all()
+    assert plans.lengths(batch).mean() < 0.7 * packings.lengths(batch).mean()
+
+
+@needs_gpu
+def test_a_captured_step_sees_renewed_labels(preset, tmp_path):
+    """On a GPU, every round's loss is the same with and without a CUDA graph."""
+    losses = {}
+    for graph in (True, False):
+        train(
+            preset,
+            fresh=recipe(teacher="gpu", iterations=200, renew=1),
+            out=tmp_path / str(graph),
+            device="cuda",
+            settings={"training.compile": False, "training.graph": graph},
+            display=None,
+        )
+        rows = _rows(tmp_path / str(graph), "loss/total")
+        losses[graph] = [row["loss/total"] for row in rows]
+    assert losses[True] == pytest.approx(losses[False], rel=1e-2)
+
+
+@no_cupy
+def test_without_cupy_the_error_names_the_extra(preset, tmp_path, capsys):
+    """Fresh labels by default need CuPy: a clear error, and no folder."""
+    fresh = recipe(teacher="gpu")
+    with pytest.raises(MissingPackageError, match=r"fixedfleet\[gpu\]"):
+        train(preset, fresh=fresh, out=tmp_path / "run", device="cpu")
+    command = ["best20", "--fresh", "2000", "--out", str(tmp_path / "run")]
+    assert main([*command, "--device", "cpu"]) == 2
+    assert "needs the package 'cupy'" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+# ------------------------------------------------------------------------- training
+
+
+def test_training_renews_its_labels_and_resumes_exactly(preset, tmp_path):
+    """Stopped in its second round and resumed, a training is as if never stopped."""
+    train(preset, fresh=recipe(), out=tmp_path / "whole", device="cpu", display=None)
+    rounds = _rows(tmp_path / "whole", "fresh/round")
+    assert [(row["step"], row["fresh/round"]) for row in rounds] == [(0, 1), (8, 2)]
+    part = tmp_path / "part"
+    lines: list[str] = []
+    common = {"fresh": recipe(), "out": part, "device": "cpu"}
+    train(preset, **common, steps=10, display=None)
+    train(preset, **common, resume=True, display=lines.append)
+    assert any("round 2: 64 new labels" in line for line in lines)
+    whole, resumed = _state(tmp_path / "whole"), _state(part)
+    for name, tensor in whole.items():
+        assert torch.equal(tensor, resumed[name]), name
+
+
+def test_another_recipe_does_not_resume(preset, dataset, tmp_path):
+    """A checkpoint of fresh labels is only resumed with the same recipe."""
+    train(preset, fresh=recipe(), out=tmp_path, steps=2, device="cpu", display=None)
+    for changes, labels in (({"renew": 3}, None), ({}, dataset)):
+        with pytest.raises(ff.InputError, match="new every 2 epochs, this training"):
+            train(
+                preset,
+                labels,
+                fresh=recipe(**changes),
+                out=tmp_path,
+                resume=True,
+                device="cpu",
+                display=None,
+            )
+
+
+def test_nothing_to_train_on_is_an_error(preset, tmp_path):
+    """Neither labels nor fresh ones: the error says what to give."""
+    with pytest.raises(ff.InputError, match="give labels, fresh ones, or both"):
+        train(preset, out=tmp_path / "run", display=None)
+
+
+def test_command_line_makes_labels_on_a_core(tmp_path, capsys):
+    """--fresh with a teacher on the CPU trains without any file of labels."""
+    pytest.importorskip("numba")
+    (tmp_path / "mine.toml").write_text(
+        "[four]\ncustomers = 4\n"
+        "[four.model]\nwidth = 8\nhidden = 8\nlayers = 1\n"
+        '[four.training]\nbatch_size = 8\nvalidation = 4\nprecision = "fp32"\n'
+    )
+    command = [f"{tmp_path / 'mine.toml'}:four", "--device", "cpu"]
+    sizes = ["--fresh-capacity", "20", "--fresh-vehicles", "3"]
+    recipe = ["--fresh", "16", "--fresh-teacher", "ruin_recreate", *sizes]
+    rounds = ["--fresh-iterations", "20", "--renew", "1", "--epochs", "2"]
+    out = ["--out", str(tmp_path / "run")]
+    assert main([*command, *recipe, *rounds, *out]) == 0
+    printed = capsys.readouterr().out
+    assert "round 2: 16 new labels" in printed
+    assert main([*command, *sizes, *out]) == 2
+    assert "--fresh-capacity is for fresh labels" in capsys.readouterr().err
+
+
+def test_two_processes_share_the_labelling(preset, tmp_path, monkeypatch):
+    """Each process labels its part, and both train on all of it."""
+    monkeypatch.setattr(module, "_CHUNK", 24)
+    common = {"fresh": recipe(), "steps": 5, "device": "cpu", "display": None}
+    train(preset, **common, out=tmp_path / "one")
+    script = tmp_path / "share.py"
+    script.write_text(
+        "import json, sys\n"
+        "from fixedfleet.training import Preset, fresh, train\n"
+        "from tests.training.test_fresh import recipe\n"
+        "fresh._CHUNK = 24\n"
+        "preset = Preset.from_dict('tiny', json.loads(sys.argv[1]))\n"
+        "train(preset, fresh=recipe(), steps=5, device='cpu', display=None,\n"
+        "      out=sys.argv[2])\n"
+    )
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    places = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    places |= {"PYTHONPATH": str(Path(__file__).parents[2])}
+    running = [
+        subprocess.Popen(
+            [sys.executable, script, json.dumps(preset.to_dict()), tmp_path / "two"],
+            env=os.environ | places | {"RANK": str(rank)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    errors = [process.communicate(timeout=120)[1] for process in running]
+    assert [process.returncode for process in running] == [0, 0], errors
+    one, two = (_rows(tmp_path / name, "loss/total") for name in ("one", "two"))
+    assert [row["loss/total"] for row in two] == pytest.approx(
+        [row["loss/total"] for row in one], abs=1e-4
+    )
