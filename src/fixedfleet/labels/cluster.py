@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.labels.teacher import Teacher
 
-__all__ = ["by_ray"]
+__all__ = ["by_ray", "connected"]
 
 _log = logging.getLogger(__name__)
 _DEATHS = 2
@@ -40,7 +40,7 @@ def by_ray(
         If the teacher fails, or if a worker dies twice over the same shard.
     """
     ray = require("ray", "cluster", "the engine 'ray'")
-    with _connected(ray, address, processes):
+    with connected(ray, address, processes):
         # Retries are counted here, so that the first death is reported.
         task = ray.remote(label_job).options(
             num_cpus=1, num_gpus=1 if teacher.on_gpu else 0, max_retries=0
@@ -94,7 +94,7 @@ def _room(ray: Any) -> int:
 
 
 @contextlib.contextmanager
-def _connected(ray: Any, address: str | None, processes: int | None) -> Iterator[None]:
+def connected(ray: Any, address: str | None, processes: int | None) -> Iterator[None]:
     """Use the connection this process has, else make one and close it again."""
     if ray.is_initialized():
         yield

@@ -22,12 +22,18 @@ if TYPE_CHECKING:
 
     from fixedfleet.labels.teacher import Teacher
 
-__all__ = ["available_cores", "by_processes"]
+__all__ = [
+    "ONE_THREAD",
+    "available_cores",
+    "by_processes",
+    "environment",
+    "interrupts_held",
+]
 
 _log = logging.getLogger(__name__)
 
 # A process a core: threads of their own would only take cores from one another.
-_ONE_THREAD = dict.fromkeys(
+ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS",
         "OPENBLAS_NUM_THREADS",
@@ -109,7 +115,7 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         pipe, far = context.Pipe()
         process = context.Process(target=_work, args=(far, teacher), daemon=True)
-        with _environment(_ONE_THREAD), _interrupts_held():
+        with environment(ONE_THREAD), interrupts_held():
             process.start()
         far.close()  # so that the pipe ends when the worker does
         return cls(process, pipe)
@@ -183,7 +189,7 @@ def _work(pipe: Connection, teacher: Teacher) -> None:
 
 
 @contextlib.contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
+def environment(variables: dict[str, str]) -> Iterator[None]:
     """Set variables for a child: its libraries read them when they load."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
@@ -198,7 +204,7 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
+def interrupts_held() -> Iterator[None]:
     """
     Hold Ctrl-C back for a moment, so that a child born in it never sees one.
 

@@ -1,17 +1,27 @@
-"""A plan straight from a shipped network: predict, decode, repair."""
+"""Plans straight from a shipped network: predict, decode, repair."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
-from fixedfleet.errors import InputError
+import numpy as np
+import torch
+
+from fixedfleet.errors import InputError, check_whole
+from fixedfleet.instance import InstanceBatch
 from fixedfleet.model import list_models, load_model, predict
+from fixedfleet.model.predict import required_bytes
+from fixedfleet.plan import PlanBatch
 from fixedfleet.planning import MembershipOptions, decode, to_plans
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
     from torch import Tensor
 
     from fixedfleet.instance import Instance
@@ -20,7 +30,20 @@ if TYPE_CHECKING:
     from fixedfleet.planning import Decoded, Method
     from fixedfleet.planning.repair import Repair
 
-__all__ = ["decode_predicted", "nearest_model", "predicted_plan"]
+__all__ = [
+    "Precision",
+    "check_device",
+    "decode_predicted",
+    "load_network",
+    "nearest_model",
+    "predicted_plan",
+    "predicted_plans",
+]
+
+Precision = Literal["bf16", "fp32"]
+
+_BYTES = {"cpu": 2**30, "cuda": 2**33}  # that instances at a time may take
+_MOST = 1024  # instances at a time
 
 
 def nearest_model(customers: int) -> str:
@@ -57,9 +80,143 @@ def predicted_plan(instance: Instance, model: str = "auto") -> Plan:
     """
     if not instance.has_coordinates:
         raise InputError("the network start needs coordinates, not a distance matrix")
-    network = _load(nearest_model(instance.num_customers) if model == "auto" else model)
+    network = load_network(
+        nearest_model(instance.num_customers) if model == "auto" else model
+    )
     log_probs, batch = predict(network, instance)
     return to_plans(decode_predicted(network, log_probs, batch))[0]
+
+
+def predicted_plans(
+    instances: InstanceBatch | Sequence[Instance],
+    model: str = "auto",
+    *,
+    device: str = "cpu",
+    batch_size: int | None = None,
+    precision: Precision | None = None,
+) -> PlanBatch:
+    """
+    Plan many instances by a network alone: membership decoding, then repair.
+
+    Parameters
+    ----------
+    instances
+        The instances, with coordinates; a sequence may mix sizes.
+    model
+        A shipped network's name, a file's path, or ``auto``: for each instance the
+        nearest in size.
+    device
+        Where to predict and decode: ``cpu``, ``cuda`` or ``cuda:1``.
+    batch_size
+        Instances at a time. Default: what a moderate memory takes.
+    precision
+        Of the network's matrix products: ``bf16`` or ``fp32``. Default: bf16 on a
+        GPU, fp32 elsewhere.
+
+    Returns
+    -------
+    PlanBatch
+        A plan for each, within fleet and capacity; some may leave customers out.
+
+    Raises
+    ------
+    InputError
+        If an instance has no coordinates, or there is no such device.
+    """
+    kind = check_device(device).type
+    if batch_size is not None:
+        check_whole("batch_size", batch_size, least=1)
+    if precision is None:
+        precision = "bf16" if kind == "cuda" else "fp32"
+    if precision not in get_args(Precision):
+        raise InputError(f"precision is {precision!r}, not bf16 or fp32")
+    parts = []
+    for name, group in _by_network(instances, model):
+        network = load_network(name, device)
+        for rows in _portions(instances, group, network, kind, batch_size):
+            some = _take(instances, rows)
+            with torch.autocast(kind, torch.bfloat16, enabled=precision == "bf16"):
+                log_probs, batch = predict(network, some)
+            plans = to_plans(decode_predicted(network, log_probs, batch))
+            parts.append((rows, plans.routes))
+    width = max((routes.shape[1] for _, routes in parts), default=0)
+    together = np.zeros((len(instances), width), dtype=np.int64)
+    for rows, routes in parts:
+        together[rows, : routes.shape[1]] = routes
+    return PlanBatch(together)
+
+
+def check_device(device: str) -> torch.device:
+    """Refuse a device that torch does not know or has not got."""
+    try:
+        found = torch.device(device)
+    except RuntimeError:
+        found = None
+    if found is None or found.type not in _BYTES:
+        raise InputError(f"device is {device!r}, not cpu, cuda or cuda:1")
+    if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
+        raise InputError(
+            f"device {device!r} was asked for, and torch finds "
+            f"{torch.cuda.device_count()} GPUs"
+        )
+    return found
+
+
+def _by_network(
+    instances: InstanceBatch | Sequence[Instance], model: str
+) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Yield networks and the rows they are for, smaller instances first."""
+    if isinstance(instances, InstanceBatch):
+        rows = np.arange(len(instances))
+        if len(rows):
+            near = nearest_model(instances.num_customers)
+            yield (near if model == "auto" else model), rows
+        return
+    for row, instance in enumerate(instances):
+        if not instance.has_coordinates:
+            raise InputError(
+                f"instance {row} has a distance matrix and no coordinates, which the "
+                "network needs"
+            )
+    sizes = np.array([instance.num_customers for instance in instances], dtype=int)
+    order = np.argsort(sizes, kind="stable")
+
+    names = {n: nearest_model(n) for n in set(sizes.tolist())}
+
+    def network_of(row: np.int64) -> str:
+        return names[int(sizes[row])] if model == "auto" else model
+
+    for name, some in itertools.groupby(order, key=network_of):
+        yield name, np.array(list(some))
+
+
+def _portions(
+    instances: InstanceBatch | Sequence[Instance],
+    rows: NDArray[np.int64],
+    network: Network,
+    kind: str,
+    batch_size: int | None,
+) -> Iterator[NDArray[np.int64]]:
+    """Cut rows, smaller instances first, into as many as fit at a time."""
+    if batch_size is None:
+        if isinstance(instances, InstanceBatch):
+            nodes = instances.num_customers + 1
+            fleet = int(instances.vehicles.max())
+        else:
+            nodes = instances[rows[-1]].num_customers + 1
+            fleet = max(instances[row].vehicles for row in rows)
+        need = required_bytes(network.config, 1, nodes, fleet)
+        batch_size = min(_MOST, max(1, _BYTES[kind] // need))
+    for begin in range(0, len(rows), batch_size):
+        yield rows[begin : begin + batch_size]
+
+
+def _take(
+    instances: InstanceBatch | Sequence[Instance], rows: NDArray[np.int64]
+) -> InstanceBatch | list[Instance]:
+    if isinstance(instances, InstanceBatch):
+        return instances.take(rows)
+    return [instances[row] for row in rows]
 
 
 def decode_predicted(
@@ -68,7 +225,7 @@ def decode_predicted(
     batch: Batch,
     *,
     method: Method = "membership",
-    repair: Repair = "room",
+    repair: Repair | Literal["none"] = "room",
 ) -> Decoded:
     """Decode and repair what a network predicted for a batch, as suits the network."""
     options = None
@@ -88,5 +245,6 @@ def decode_predicted(
 
 
 @functools.cache
-def _load(name: str) -> Network:
-    return load_model(name)
+def load_network(name: str, device: str = "cpu") -> Network:
+    """Load a shipped network by its name, or another by its path, once."""
+    return load_model(name, device)

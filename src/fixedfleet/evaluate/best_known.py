@@ -1,0 +1,75 @@
+"""VRPLIB files with their best known plans: the .sol beside them, or the comment."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fixedfleet import files
+from fixedfleet.errors import InputError
+from fixedfleet.files.text import read_text
+from fixedfleet.files.vrplib_scan import scan
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fixedfleet.instance import Instance
+
+__all__ = ["best_known"]
+
+_VALUE = re.compile(
+    r"(?:optimal|best(?: known)?)(?: value| solution| cost)?\s*:\s*"
+    r"(\d+(?:\.\d+)?)",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def best_known(path: Path) -> tuple[Instance, float | None]:
+    """
+    Read an instance, named after its file, and the length of its best known plan.
+
+    The fleet is the file's. Where the best known plan has more tours, it is their
+    number: the k in CVRPLIB's names is a lower bound, and a plan that may not use as
+    many vehicles as the reference is not measured by it.
+
+    Raises
+    ------
+    InputError
+        If the plan in the .sol is not one for the instance, or not of the length that
+        it states.
+    """
+    solution = path.with_suffix(".sol")
+    plan = stated = None
+    if solution.is_file():
+        plan, stated = files.read_plan(solution), files.read_solution_cost(solution)
+    instance = _read(path, None if plan is None else plan.vehicles)
+    if plan is None or not plan.tours:
+        return instance, _in_comment(path) if stated is None else stated
+    if faults := plan.check(instance):
+        raise InputError(f"{solution}: no plan for {path.name}: {faults[0]}")
+    length = plan.length(instance)
+    if stated is not None and not math.isclose(stated, length, rel_tol=1e-6):
+        raise InputError(
+            f"{solution}: states a cost of {stated:g}, but its tours have a length of "
+            f"{length:g} with distances of {path.name}"
+        )
+    return instance, length
+
+
+def _read(path: Path, tours: int | None) -> Instance:
+    try:
+        instance = files.read(path)
+    except InputError:
+        if not tours:
+            raise
+        instance = files.read(path, tours)  # perhaps only the fleet was missing
+    vehicles = max(instance.vehicles, tours or 0)
+    return replace(instance, vehicles=vehicles, name=path.stem)
+
+
+def _in_comment(path: Path) -> float | None:
+    comment = scan(read_text(path, latin=True)).header("COMMENT")
+    found = _VALUE.search(comment or "")
+    return float(found[1]) if found else None

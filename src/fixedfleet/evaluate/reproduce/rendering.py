@@ -1,0 +1,254 @@
+"""Cells as Markdown for readers and as CSV for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from fixedfleet.evaluate.published import published
+from fixedfleet.evaluate.reproduce.definitions import title_of
+from fixedfleet.evaluate.reproduce.provenance import command, recorded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fixedfleet.evaluate.metrics import Mean
+    from fixedfleet.evaluate.reproduce.cells import Cell
+    from fixedfleet.evaluate.reproduce.definitions import Options, Table
+
+__all__ = ["markdown_grid", "render_csv", "render_markdown", "show_time"]
+
+_HEADINGS = (
+    "method",
+    "Cost",
+    "Cost_v",
+    "floor of Cost_v",
+    "within the fleet",
+    "no plan",
+    "gap, %",
+    "s an instance",
+    "instances",
+)
+_CSV = (
+    "table",
+    "set",
+    "source",
+    "kind",
+    "label",
+    "method",
+    "time_limit",
+    "seed",
+    "instances",
+    "no_plan",
+    "share_within",
+    "excess_vehicles",
+    "vehicles",
+    "cost",
+    "cost_half",
+    "cost_v",
+    "cost_v_half",
+    "cost_v_floor",
+    "gap_percent",
+    "gap_half",
+    "gap_of",
+    "gap_instances",
+    "seconds",
+    "total_seconds",
+    "machine",
+)
+
+
+def render_markdown(
+    table: Table, cells: Sequence[Cell], notes: Sequence[str], options: Options
+) -> str:
+    """Return a table as a page of Markdown, one part for each set."""
+    parts = [f"# {table.title}\n"]
+    for name in table.sets:
+        of_set = [cell for cell in cells if cell.set == name]
+        unit = table.unit.get(name, 1.0)
+        body = [_markdown_row(cell, unit) for cell in of_set]
+        parts.append(f"## {title_of(name)}\n\n{markdown_grid(_HEADINGS, body)}")
+    parts.append(_explanation(table, cells))
+    if remarks := [*table.notes, *notes]:
+        parts.append("\n".join(f"- {remark}" for remark in remarks) + "\n")
+    parts.append(render_origin(table.name, cells, options))
+    return "\n".join(parts)
+
+
+def render_origin(name: str, cells: Iterable[Cell], options: Options) -> str:
+    """Say on what machine, with what and how the rows were made."""
+    machines = sorted(
+        {machine for cell in cells if cell.summary for machine in cell.summary.machines}
+    )
+    versions = recorded(options) or ["not recorded"]
+    return (
+        f"Measured on {'; '.join(machines) or 'nothing yet'}, seed {options.seed}. "
+        f"Versions: {'; or '.join(versions)}.\n\n"
+        f"    {command(name, options)}\n"
+    )
+
+
+def render_csv(table: Table, cells: Iterable[Cell], options: Options) -> str:
+    """Return a table's raw numbers, a line for each method on each set."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _CSV, lineterminator="\n")
+    writer.writeheader()
+    for cell in cells:
+        fields = _printed_fields(cell) if cell.printed else _measured_fields(cell)
+        writer.writerow(
+            {"table": table.name, "set": cell.set, "label": cell.label, **fields}
+            | ({} if cell.printed else {"seed": options.seed})
+        )
+    return text.getvalue()
+
+
+def markdown_grid(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table: words to the left, numbers to the right."""
+    lines = [
+        f"| {' | '.join(headings)} |",
+        f"| --- |{' ---: |' * (len(headings) - 1)}",
+    ]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def show_time(seconds: float | None) -> str:
+    """Write a time in the unit that suits it."""
+    if seconds is None:
+        return "–"
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def _markdown_row(cell: Cell, unit: float) -> list[str]:
+    if cell.printed is not None:
+        return _printed_row(cell)
+    summary, line = cell.summary, cell.line
+    if summary is None or line is None:
+        raise ValueError(f"{cell.label} is neither measured nor published")
+    label = f"**{cell.label}**" if line.kind == "ours" else cell.label
+    of = " (of Cost_v)" if "objective=cost-v" in summary.method else ""
+    floor = summary.cost_v_floor
+    return [
+        label,
+        _length(summary.length, unit),
+        _cost_v(summary.cost_v.value / unit) if summary.cost_v else "–",
+        "–" if floor is None else _cost_v(floor / unit),
+        f"{100 * summary.share_within:.1f} %",
+        str(summary.runs - summary.served),
+        _gap(summary.gap_served) + of,
+        f"{summary.seconds.value:.3f}",
+        f"{summary.runs:,}",
+    ]
+
+
+def _printed_row(cell: Cell) -> list[str]:
+    row = cell.printed
+    if row is None:
+        raise ValueError(f"{cell.label} is not published")
+    mark = " †" if cell.impossible else ""
+    time = "–" if row.seconds is None else f"{row.seconds:g}"
+    if row.total is not None:
+        time = f"{show_time(row.total)} in all"
+    return [
+        f"*{row.method}*",
+        "–" if row.cost is None else f"{row.cost:.{2 if row.cost < 1e3 else 0}f}",
+        "–" if row.cost_v is None else f"{row.cost_v:.1f}{mark}",
+        "–" if cell.floor is None else _cost_v(cell.floor),
+        "–" if row.solved is None else f"{100 * row.solved:.3g} %",
+        "–" if row.unsolved is None else str(row.unsolved),
+        "–",
+        time,
+        "published",
+    ]
+
+
+def _explanation(table: Table, cells: Sequence[Cell]) -> str:
+    text = (
+        "Cost: mean length; Cost_v: with the cost of each vehicle used; both over the "
+        "plans that serve everybody within capacity. Floor: the same mean length with "
+        "⌈Σq/Q⌉ vehicles for each instance, fewer than which no plan has. Gap: to "
+        "reference plans of the same instances, mean and half of the 95 % interval. "
+        "Bold: ours with all its parts."
+    )
+    if table.published is not None:
+        source = published(table.published)
+        text += f" Italics: published, {source.source}, on {source.instances}."
+    counts = {(cell.set, cell.summary.runs) for cell in cells if cell.summary}
+    if len(counts) > len({name for name, _ in counts}):
+        text += (
+            " Lines with fewer instances took the first of them: compare their gaps, "
+            "not their Costs, with the others'."
+        )
+    if any(cell.impossible for cell in cells):
+        text += (
+            " † lies below the floor of the whole rejection-sampled test set: on these "
+            "instances no plans of that length have so low a Cost_v."
+        )
+    return text + "\n"
+
+
+def _length(mean: Mean | None, unit: float) -> str:
+    if mean is None:
+        return "–"
+    value = mean.value / unit
+    return f"{value:.1f}" if value >= 1e3 else f"{value:.4f}"
+
+
+def _cost_v(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1e4 else f"{value:.2f}"
+
+
+def _gap(mean: Mean | None) -> str:
+    if mean is None:
+        return "–"
+    return f"{mean.value:.3f}" + ("" if mean.half is None else f" ± {mean.half:.3f}")
+
+
+def _measured_fields(cell: Cell) -> dict[str, object]:
+    summary, line = cell.summary, cell.line
+    if summary is None or line is None:
+        raise ValueError(f"{cell.label} is neither measured nor published")
+    gap = summary.gap_served
+    return {
+        "source": "measured",
+        "kind": line.kind,
+        "method": summary.method,
+        "time_limit": summary.time_limit,
+        "instances": summary.runs,
+        "no_plan": summary.runs - summary.served,
+        "share_within": summary.share_within,
+        "excess_vehicles": summary.excess,
+        "vehicles": summary.vehicles and summary.vehicles.value,
+        "cost": summary.length and summary.length.value,
+        "cost_half": summary.length and summary.length.half,
+        "cost_v": summary.cost_v and summary.cost_v.value,
+        "cost_v_half": summary.cost_v and summary.cost_v.half,
+        "cost_v_floor": summary.cost_v_floor,
+        "gap_percent": gap and gap.value,
+        "gap_half": gap and gap.half,
+        "gap_of": "cost_v" if "objective=cost-v" in summary.method else "cost",
+        "gap_instances": gap and gap.count,
+        "seconds": summary.seconds.value,
+        "machine": "; ".join(summary.machines),
+    }
+
+
+def _printed_fields(cell: Cell) -> dict[str, object]:
+    row = cell.printed
+    if row is None:
+        raise ValueError(f"{cell.label} is not published")
+    return {
+        "source": "published",
+        "kind": "paper" if row.ours else "peer",
+        "cost": row.cost,
+        "cost_v": row.cost_v,
+        "cost_v_floor": cell.floor,
+        "no_plan": row.unsolved,
+        "share_within": row.solved,
+        "seconds": row.seconds,
+        "total_seconds": row.total,
+    }

@@ -1,0 +1,78 @@
+"""Evaluations on a real Ray cluster, started here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import fixedfleet as ff
+from fixedfleet.evaluate import Results, evaluate
+
+ray = pytest.importorskip("ray", reason="Ray is not installed")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster of two cores whose workers can import the test methods."""
+    ray.init(
+        num_cpus=2,
+        include_dashboard=False,
+        log_to_driver=False,
+        object_store_memory=100 * 2**20,
+        runtime_env={"env_vars": {"PYTHONPATH": str(Path(__file__).parent)}},
+    )
+    yield
+    ray.shutdown()
+
+
+def test_an_address_is_asked_for(fakes, tmp_path):
+    """Without a cluster at hand, the engine 'ray' asks where one is."""
+    if ray.is_initialized():
+        pytest.skip("this process is connected to a cluster")
+    with pytest.raises(ff.InputError, match="needs an address: 'auto'"):
+        evaluate(
+            [fakes.make_set(1)], [fakes.FirstFit()], [0.5], tmp_path / "r", engine="ray"
+        )
+
+
+def test_a_cluster_gives_the_rows_that_processes_give(cluster, fakes, tmp_path):
+    """Rows from a cluster are those of processes, faults and lost workers included."""
+    wrong = {"b": "raise", "d": "die", "e": "beyond"}
+    methods = [
+        fakes.FirstFit(wrong=wrong),
+        fakes.FirstFit(name="many", batch=4, limits=()),
+    ]
+    letters = fakes.make_set(6)
+    done = evaluate(
+        [letters], methods, [0.2], tmp_path / "ray", engine="ray", processes=2
+    )
+    evaluate([letters], methods, [0.2], tmp_path / "processes", processes=2)
+    one, two = (
+        {row.key: row for row in Results(tmp_path / name).rows()}
+        for name in ("ray", "processes")
+    )
+    assert done.new == len(one) == 12
+    assert one.keys() == two.keys()
+    for key, row in one.items():
+        assert (row.length, row.served) == (two[key].length, two[key].served)
+        assert (row.fault is None) == (two[key].fault is None)
+    assert "Ray worker was lost" in one["d", "first_fit", 0.2, None, 0].fault
+
+
+def test_a_job_that_hangs_on_a_cluster_is_ended(cluster, fakes, tmp_path):
+    """A run past its limit is cancelled and recorded, and the others go on."""
+    done = evaluate(
+        [fakes.make_set(3)],
+        [fakes.FirstFit(wrong={"b": "hang"})],
+        [0.1],
+        tmp_path / "rows",
+        engine="ray",
+        processes=1,
+        grace=3.0,
+        longest=5.0,
+    )
+    rows = {row.instance: row for row in Results(tmp_path / "rows").rows()}
+    assert (done.new, done.faults) == (3, 1)
+    assert rows["b"].fault.startswith("ended after ")
+    assert rows["c"].fault is None

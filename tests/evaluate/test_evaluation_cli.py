@@ -1,0 +1,222 @@
+"""``fixedfleet evaluate``, as a user types it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fixedfleet.cli import main
+from fixedfleet.evaluate import Results
+
+SOURCES = Path(__file__).parents[2] / "src"
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Run ``evaluate`` in an empty folder; return code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*argv):
+        code = main(["evaluate", *(str(argument) for argument in argv)])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def refused(answer, *words):
+    """Whether the command ended with code 2 and one line that has these words."""
+    code, out, err = answer
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert all(word in err for word in words), err
+    return True
+
+
+def test_starts_are_compared_in_a_table(run, tmp_path):
+    """Two starts on a set give a table with a line each, and a file with it."""
+    options = ("--set", "fresh20:3", "--count", 3, "--processes", 1)
+    methods = ("--method", "savings", "packing")
+    code, out, err = run(*options, *methods, "--results", "r.jsonl", "--table", "t.md")
+    assert code == 0
+    lines = out.splitlines()
+    assert [line.split("|")[2].strip() for line in lines[2:4]] == ["savings", "packing"]
+    assert lines[4].startswith("r.jsonl: 6 rows new, 0 there before")
+    assert Path("t.md").read_text().splitlines() == lines[:4]
+    assert "6 of 6 rows" in err
+    code, out, err = run(*options, *methods, "--results", "r.jsonl", "--quiet")
+    assert (code, err) == (0, "")
+    assert "r.jsonl: 0 rows new, 6 there before" in out
+
+
+def test_cvrplib_files_are_a_set(run, shared):
+    """Files that the shell expanded are one set, measured by their best known plans."""
+    files = sorted((shared / "cvrplib" / "A").glob("*.vrp"))[:2]
+    x = f"{shared}/cvrplib/X/X-n10[16]*.vrp"
+    code, out, _ = run(
+        "--set", *files, "--set", x, "--method", "savings", "packing+auto",
+        "--time-limit", 0.05, "--results", "r.jsonl", "--processes", 1, "--quiet",
+    )  # fmt: skip
+    assert code == 0
+    rows = {(row.instance, row.method): row for row in Results("r.jsonl").rows()}
+    assert len(rows) == 8
+    row = rows["X-n101-k25", "packing+auto"]
+    assert (row.set, row.customers, row.fleet, row.vehicle_cost) == ("X", 100, 26, 0)
+    assert row.within
+    assert row.length == round(row.length) >= 27591
+    assert rows["A-n32-k5", "packing+auto"].length >= 784
+    head, *lines = out.splitlines()
+    gaps = [line.split("|")[head.split("|").index(" gap % ")] for line in lines[1:5]]
+    assert all(float(gap.split("±")[0]) >= 0 for gap in gaps if "–" not in gap)
+
+
+def test_a_table_shows_what_was_asked_for(run):
+    """Rows of other methods, limits and seeds in the file are not in the table."""
+    common = ("--set", "fresh20:3", "--count", 1, "--processes", 1, "--results", "r")
+    run(*common, "--method", "packing", "--seeds", 0, 1)
+    code, out, _ = run(*common, "--method", "packing", "--quiet")
+    assert code == 0
+    assert out.splitlines()[2].split("|")[4].strip() == "1"
+    assert len(Results("r").rows()) == 2
+
+
+def test_bad_input_is_one_line(run, shared, tmp_path):
+    """Unknown sets and methods, other files, missing limits: code 2 and the reason."""
+    good = ("--set", "fresh20:3", "--method", "packing", "--results", "r")
+    assert refused(run(*good[:4]), "--results")
+    assert refused(run("--set", "vrp21", *good[2:]), "no set vrp21")
+    assert refused(run(*good[:2], "--method", "magic", *good[4:]), "unknown method")
+    assert refused(run(*good, "--table", "t.pdf"), "--table t.pdf", ".md, .csv")
+    assert refused(run(*good, "--base", "hgs"), "--base hgs", "--method")
+    assert refused(run(*good, "--reference", tmp_path), "has no reference")
+    assert refused(
+        run("--set", "vrp20", *good[2:], "--reference", tmp_path), "no reference"
+    )
+    hgs = (*good[:2], "--method", "hgs", *good[4:])
+    assert refused(run(*hgs), "'hgs' needs a time limit")
+    assert refused(run(*hgs, "--time-limit", -1), "a limit of -1 s")
+    assert not Path("r").exists()
+    Path("r").write_text(json.dumps({"format": "fixedfleet results", "version": 0}))
+    assert refused(run(*good), "of version 0")
+    Path("r").write_text("a,b\n")
+    assert refused(run(*good), "is no file of results")
+
+
+def test_a_missing_package_is_one_line(run, monkeypatch):
+    """A method that is not installed is named, with what to install."""
+    monkeypatch.setitem(sys.modules, "pyvrp", None)
+    answer = run(
+        "--set", "fresh20:3", "--method", "pyvrp", "--time-limit", 1, "--results", "r"
+    )
+    assert refused(answer, "'pyvrp'", "pip install 'fixedfleet[peers]'")
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """An environment as on a machine with few packages, run from the sources."""
+    absent = ("ortools", "matplotlib", "ray", "fastapi", "uvicorn", "pyvrp", "vroom")
+    (tmp_path / "sitecustomize.py").write_text(
+        f"import sys\nsys.modules.update(dict.fromkeys({absent!r}))\n"
+    )
+    return os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{SOURCES}"}
+
+
+def test_it_runs_with_few_packages(bare, tmp_path):
+    """Without OR-Tools, Ray, plots and peers, methods that need none of them run."""
+    command = [sys.executable, "-m", "fixedfleet", "evaluate", "--set", "vrp20"]
+    options = ["--count", "2", "--processes", "1", "--quiet", "--results", "r.jsonl"]
+    methods = ["--method", "packing+auto", "hgs", "--time-limit", "0.05"]
+    done = subprocess.run(
+        command + options + methods,
+        env=bare,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert [row.within for row in Results(tmp_path / "r.jsonl").rows()] == [True] * 4
+    done = subprocess.run(
+        [*command, *options, "--method", "packing+ortools", "--time-limit", "1"],
+        env=bare,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "needs the package 'ortools'" in done.stderr
+
+
+def test_an_uninstalled_package_has_a_command_line(monkeypatch, capsys):
+    """Run from its sources, the command line works without a known version."""
+
+    def unknown(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr("fixedfleet.cli.version", unknown)
+    assert main(["--version"]) == 0
+    assert "unknown version" in capsys.readouterr().out
+    assert main(["evaluate", "--help"]) == 0
+    assert main(["reproduce", "--help"]) == 0
+
+
+def test_ctrl_c_says_that_the_rows_are_kept(tmp_path):
+    """Ctrl-C ends with code 130, a word about the rows, and a file to go on with."""
+    command = [sys.executable, "-m", "fixedfleet", "evaluate", "--set", "fresh20:3"]
+    command += ["--method", "packing+auto", "--time-limit", "0.3", "--results", "r"]
+    process = subprocess.Popen(
+        [*command, "--processes", "1", "--quiet"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 100
+    path = tmp_path / "r"
+    while not path.exists() or path.read_bytes().count(b"\n") < 2:
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline, "no row was ever written"
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    stderr = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert "the same command goes on from there" in stderr
+    assert stderr.count("\n") == 1
+    assert len(Results(path).rows()) >= 1
+
+
+def test_reproduce_hands_on_what_was_asked(monkeypatch, capsys, tmp_path):
+    """``reproduce`` makes each table that is named, with the options given."""
+    asked = []
+
+    def made(name, **options):
+        asked.append((name, options))
+        options["display"]("a line of progress")
+        return [tmp_path / f"{name}.md"]
+
+    monkeypatch.setattr("fixedfleet.evaluate.reproduce.reproduce", made)
+    monkeypatch.setattr("fixedfleet.evaluate.reproduce.NAMES", ("one", "two"))
+    options = ("--instances", "7", "--attention-model", "am", "--render-only")
+    assert main(["reproduce", "two", *options]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"written: {tmp_path}/two.md\n"
+    assert err == "a line of progress\n"
+    ((name, given),) = asked
+    assert (name, given["instances"], given["attention_model"]) == ("two", 7, "am")
+    assert (given["render_only"], given["seed"], given["scale"]) == (True, 0, 1.0)
+    assert main(["reproduce", "all"]) == 0
+    assert [name for name, _ in asked] == ["two", "one", "two"]
+    capsys.readouterr()
+    assert main(["reproduce", "three"]) == 2
+    assert "no table 'three': choose from one, two" in capsys.readouterr().err

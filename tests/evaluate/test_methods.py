@@ -1,0 +1,277 @@
+"""Methods by their specs: names, options, limits, and the plans they make."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+
+import pytest
+
+import fixedfleet as ff
+from fixedfleet.evaluate import get_method, get_set
+from fixedfleet.solve_batch import solve_batch
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Hold PyTorch to one thread, as workers do: many of them wait for one another."""
+    try:
+        import torch
+    except ImportError:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def two():
+    """Two instances of 20 customers that no test set has."""
+    return get_set("fresh20:99", 2).instances
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("auto", "packing+auto"),
+        ("ruin_recreate", "packing+ruin_recreate"),
+        ("packing+auto", "packing+auto"),
+        ("savings+hgs:guarantee=no", "savings+hgs"),
+        ("network:decoding=membership,device=cpu", "network"),
+        (
+            "network:symmetries=8,decoding=beam20",
+            "network:decoding=beam20,symmetries=8",
+        ),
+        ("network:model=/a/folder/mine.safetensors", "network:model=mine"),
+        ("network+ortools:model=vrp50", "network+ortools:model=vrp50"),
+        ("am-greedy:weights=/a/folder,device=cuda", "am-greedy:device=cuda"),
+        ("am-sampling:samples=16,batch=4", "am-sampling:batch=4,samples=16"),
+        ("am-sampling:samples=1280", "am-sampling"),
+        ("packing+auto:objective=cost-v", "packing+auto:objective=cost-v"),
+        ("network:guarantee=yes", "network:guarantee=yes"),
+        ("hgs", "hgs"),
+        ("packing+gpu:batch=1000", "packing+gpu:batch=1000"),
+    ],
+)
+def test_a_name_says_what_matters_and_no_paths(spec, name):
+    """Specs that mean the same have one name, in which no path of a machine occurs."""
+    method = get_method(spec)
+    assert method.name == name
+    assert pickle.loads(pickle.dumps(method)) == method
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("magic", "unknown method 'magic': begin with a start"),
+        ("hgs+auto", "unknown method 'hgs\\+auto'"),
+        ("packing+magic", "unknown search 'magic'"),
+        ("packing+", "unknown search ''"),
+        ("network:colour=red", "unknown option 'colour'"),
+        ("network:symmetries=9", "symmetries of .* is '9', not 1 to 8"),
+        ("network:decoding=best", "not greedy, membership, beam20"),
+        ("network:device=tpu", "not cpu or cuda"),
+        ("am-sampling:samples=0", "not a whole number of at least 1"),
+        ("network:greedy", "'greedy' in .* is no option"),
+        ("network:batch=2,batch=3", "each key once"),
+        ("packing+auto:decoding=greedy", "does not take decoding=; its options: "),
+        ("network+auto:batch=8", "does not take batch="),
+        ("packing+hgs:objective=cost-v", "does not take objective="),
+        ("hgs:guarantee=yes", "does not take guarantee=; its options: none"),
+        ("am-greedy:samples=3", "does not take samples="),
+        ("am-greedy+gpu", "gpu begins with packing, savings or network"),
+        ("network+gpu:decoding=greedy", "does not take decoding=; its options: batch"),
+    ],
+)
+def test_specs_that_mean_nothing_are_refused(spec, said):
+    """A spec with a word that has no meaning is an error that says what there is."""
+    with pytest.raises(ff.InputError, match=said):
+        get_method(spec)
+
+
+def test_batches_and_gpus_follow_from_the_options():
+    """A start on a GPU takes many instances at once, on a core one, unless told."""
+    kinds = {
+        spec: (get_method(spec).batch, get_method(spec).on_gpu)
+        for spec in ("network", "network:batch=7", "network:device=cuda", "hgs")
+    }
+    assert kinds["network"] == kinds["hgs"] == (1, False)
+    assert kinds["network:batch=7"] == (7, False)
+    assert kinds["network:device=cuda"][0] > 100
+    assert kinds["network:device=cuda"][1]
+
+
+def test_the_gpu_search_takes_whole_batches(monkeypatch, two):
+    """Batches go through ``solve_batch``, and rows without a plan have their reason."""
+    asked = {}
+
+    def planned(instances, **options):
+        asked.update(options)
+        return solve_batch(
+            instances,
+            iterations=5,
+            search="ruin_recreate",
+            start="packing",
+            processes=1,
+        )
+
+    monkeypatch.setattr("fixedfleet.evaluate.pipelines.solve_batch", planned)
+    method = get_method("savings+gpu:batch=2,objective=cost-v")
+    assert (method.batch, method.on_gpu) == (2, True)
+    instances = [two[0], two[1].with_vehicles(1)]
+    good, bad = method.solve(instances, vehicle_cost=9.0, iterations=700, seed=3)
+    assert good.plan.is_feasible(two[0])
+    assert bad.plan is None
+    assert "demands sum to" in bad.reason
+    wanted = {"start": "savings", "search": "gpu", "iterations": 700, "seed": 3}
+    assert wanted.items() <= asked.items()
+    assert (asked["objective"], asked["vehicle_cost"]) == ("cost-v", 9.0)
+
+
+def test_limits_say_what_a_method_heeds():
+    """Starts take no limit; searches take time, and some count iterations."""
+    assert get_method("savings").limits == ()
+    assert get_method("packing+auto").limits == ("time",)
+    assert get_method("packing+ruin_recreate").limits == ("time", "iterations")
+    assert get_method("hgs").limits == ("time", "iterations")
+    assert get_method("ortools").limits == ("time",)
+    with pytest.raises(ff.InputError, match="needs a time limit"):
+        get_method("packing+auto").solve(get_set("fresh20:99", 1).instances)
+
+
+@pytest.mark.parametrize(
+    ("spec", "package"),
+    [("pyvrp", "pyvrp"), ("packing+ortools", "ortools"), ("hgs", "hybgensea")],
+)
+def test_a_missing_package_is_named_by_check(monkeypatch, spec, package):
+    """A method whose package is not installed says so before it is run."""
+    get_method(spec).check()
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ff.MissingPackageError, match=f"'{package}'.*pip install"):
+        get_method(spec).check()
+
+
+def test_missing_weights_are_named_by_check(monkeypatch, tmp_path):
+    """The Attention Model asks for its weights, a network for its file."""
+    pytest.importorskip("torch")
+    monkeypatch.delenv("FIXEDFLEET_ATTENTION_MODEL", raising=False)
+    with pytest.raises(ff.InputError, match="set FIXEDFLEET_ATTENTION_MODEL"):
+        get_method("am-greedy").check()
+    with pytest.raises(ff.InputError, match="none"):
+        get_method(f"am-greedy:weights={tmp_path}/none").check()
+    with pytest.raises(ff.InputError, match="no network 'nobody'"):
+        get_method("network:model=nobody").check()
+
+
+@pytest.mark.parametrize(
+    "spec", ["packing", "savings", "sweep", "network", "network:decoding=greedy"]
+)
+def test_starts_are_given_as_they_are(two, spec):
+    """A start alone is a plan for each instance, with nobody served twice."""
+    if spec.startswith("network"):
+        pytest.importorskip("torch")
+    for answer, instance in zip(get_method(spec).solve(two), two, strict=True):
+        served = [customer for tour in answer.plan for customer in tour]
+        assert len(set(served)) == len(served) > 0
+        assert max(answer.plan.load_units(instance)) <= instance.capacity_units
+
+
+def test_symmetries_never_make_a_plan_worse(two):
+    """The best of several views serves as many customers, in no greater length."""
+    pytest.importorskip("torch")
+    one = get_method("network:batch=2").solve(two)
+    four = get_method("network:batch=2,symmetries=4").solve(two)
+    for instance, plain, best in zip(two, one, four, strict=True):
+        found, known = (
+            (len(answer.plan.unserved(instance)), answer.plan.length(instance))
+            for answer in (best, plain)
+        )
+        assert found <= known
+
+
+def test_a_batch_is_planned_like_its_instances(two):
+    """A network plans two instances together as it plans each alone."""
+    pytest.importorskip("torch")
+    together = get_method("network:batch=2").solve(two)
+    alone = [get_method("network").solve([instance])[0] for instance in two]
+    lengths = [
+        [answer.plan.length(i) for answer, i in zip(answers, two, strict=True)]
+        for answers in (together, alone)
+    ]
+    assert lengths[0] == pytest.approx(lengths[1])
+
+
+@pytest.mark.parametrize(
+    "spec", ["packing+ruin_recreate", "savings+hgs", "hgs", "pyvrp"]
+)
+def test_iterations_give_the_same_plans_again(two, spec):
+    """The same seed and number of iterations give the same feasible plan."""
+    if spec == "pyvrp":
+        pytest.importorskip("pyvrp")
+    method = get_method(spec)
+    first, second = (method.solve(two, iterations=30, seed=4) for _ in range(2))
+    assert [answer.plan for answer in first] == [answer.plan for answer in second]
+    assert all(a.plan.is_feasible(i) for a, i in zip(first, two, strict=True))
+
+
+def test_a_search_improves_its_start_within_the_fleet(two):
+    """What a search makes of a start is never longer, and its trace ends there."""
+    start = get_method("savings").solve(two)
+    found = get_method("savings+ruin_recreate").solve(two, time_limit=0.05)
+    for instance, before, after in zip(two, start, found, strict=True):
+        assert after.plan.is_feasible(instance)
+        if not before.plan.unserved(instance):
+            assert after.plan.length(instance) <= before.plan.length(instance) + 1e-9
+        assert after.trace[-1][1] == pytest.approx(after.plan.length(instance))
+        assert all(moment >= 0 for moment, _ in after.trace)
+
+
+def test_an_impossible_fleet_has_a_reason_or_a_guarantee(two):
+    """Without enough vehicles the answer says why; the guarantee plans for more."""
+    tight = two[0].with_vehicles(1)
+    for limit in ({"time_limit": 0.05}, {"iterations": 20}):
+        (answer,) = get_method("packing+ruin_recreate").solve([tight], **limit)
+        assert answer.plan is None
+        assert answer.reason == f"the demands sum to {tight.demands.sum()} of 30"
+        more = get_method("packing+ruin_recreate:guarantee=yes")
+        (answer,) = more.solve([tight], **limit)
+        assert answer.plan.vehicles > 1
+        assert answer.plan.is_feasible(two[0])
+    (packing,) = get_method("packing:guarantee=yes").solve([tight])
+    assert packing.plan.is_feasible(two[0])
+
+
+def test_the_attention_model_may_exceed_the_fleet_and_a_search_may_not(shared, two):
+    """It plans with as many vehicles as it likes; a search after it keeps the bound."""
+    pytest.importorskip("torch")
+    weights = shared / "attention_model"
+    if not weights.is_dir():
+        pytest.skip("no weights of the Attention Model")
+    tight = [i.with_vehicles(i.minimum_vehicles) for i in get_set("vrp20", 8).instances]
+    greedy = get_method(f"am-greedy:batch=8,weights={weights}").solve(tight)
+    excess = [a.plan.vehicles - i.vehicles for a, i in zip(greedy, tight, strict=True)]
+    assert max(excess) > 0
+    worst = tight[excess.index(max(excess))]
+    method = get_method(f"am-greedy+ruin_recreate:weights={weights}")
+    (answer,) = method.solve([worst], iterations=500)
+    assert answer.plan is None or answer.plan.vehicles <= worst.vehicles
+    sampled = get_method(f"am-sampling:samples=4,batch=2,weights={weights}")
+    for seed in (0, 0, 1):
+        plans = [answer.plan for answer in sampled.solve(two, seed=seed)]
+        assert not any(p.unserved(i) for p, i in zip(plans, two, strict=True))
+
+
+def test_rounded_distances_are_not_planned_in_batches(shared):
+    """A batch has plain Euclidean distances; others are refused with what would do."""
+    pytest.importorskip("torch")
+    weights = shared / "attention_model"
+    if not weights.is_dir():
+        pytest.skip("no weights of the Attention Model")
+    instance = get_set(shared / "cvrplib" / "A" / "A-n32-k5.vrp").instances[0]
+    method = get_method(f"am-greedy:batch=2,weights={weights}")
+    with pytest.raises(ff.InputError, match="give batch=1"):
+        method.solve([instance, instance])
+    (answer,) = method.solve([instance])
+    assert not answer.plan.unserved(instance)

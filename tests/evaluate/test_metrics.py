@@ -1,0 +1,163 @@
+"""Summaries: means, intervals, shares, gaps, floors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fixedfleet as ff
+from fixedfleet.evaluate import summaries, summarise
+from fixedfleet.evaluate.metrics import Mean
+
+
+@pytest.fixture
+def letters(fakes):
+    """A set of six instances, a to f, with references for the first four."""
+    reference = {"a": 8.0, "b": 10.0, "c": 5.0, "d": 10.0}
+    return fakes.make_set(reference=reference, reference_cost_v={"a": 20.0})
+
+
+def test_a_mean_has_student_s_interval():
+    """Half of the interval is t(0.975) times the standard error, as tables have it."""
+    values = [1.0, 2.0, 4.0, 5.0]
+    mean = Mean.of(values)
+    error = np.std(values, ddof=1) / 2
+    assert (mean.value, mean.count) == (3.0, 4)
+    assert mean.half == pytest.approx(3.1824 * error, rel=2e-3)
+    assert Mean.of([0.0, 1.0]).half == pytest.approx(12.7062 * 0.5)
+    many = Mean.of([0.0, 1.0] * 500)
+    error = np.std([0, 1] * 500, ddof=1) / 1000**0.5
+    assert many.half == pytest.approx(1.9623 * error, rel=1e-4)
+    assert Mean.of([7.0]).half is None
+    assert Mean.of([]) is None
+
+
+def test_a_summary_counts_and_averages(letters, make_row):
+    """Shares, excess, means and gaps are those of the rows, by hand."""
+    nothing = {"length": None, "cost_v": None, "vehicles": None, "served": False}
+    beyond = {"length": 6.0, "cost_v": 46.0, "vehicles": 4}
+    rows = [
+        make_row(instance="a", length=8.8, cost_v=28.8, seconds=0.1),
+        make_row(instance="b", length=10.0, cost_v=30.0, seconds=0.2),
+        make_row(instance="c", within=False, fault="4 tours for 2 vehicles", **beyond),
+        make_row(instance="d", within=False, fault="no plan", **nothing),
+        make_row(instance="e", length=3.0, cost_v=23.0),
+    ]
+    found = summarise(rows, letters)
+    assert (found.runs, found.served, found.within) == (5, 4, 3)
+    assert found.share_within == pytest.approx(0.6)
+    assert found.share_violating == pytest.approx(0.2)
+    assert found.excess == 2
+    assert found.length.value == pytest.approx((8.8 + 10 + 6 + 3) / 4)
+    assert found.length_within.value == pytest.approx((8.8 + 10 + 3) / 3)
+    assert found.vehicles.value == pytest.approx(2.5)
+    assert found.cost_v.value == pytest.approx((28.8 + 30 + 46 + 23) / 4)
+    assert found.floor == 20
+    assert found.cost_v_floor == pytest.approx(20 + found.length.value)
+    assert found.gap.value == pytest.approx((10 + 0) / 2)
+    assert found.gap.count == 2
+    assert found.gap_served.value == pytest.approx((10 + 0 + 20) / 3)
+    assert found.seconds.value == pytest.approx((0.1 + 0.2 + 0.5 * 3) / 5)
+
+
+def test_no_mean_cost_lies_below_its_floor(letters, make_row):
+    """Whatever the plans, mean Cost_v is at least the floor with the mean length."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for instance in "abcdef":
+        floor = int(rng.integers(1, 4))
+        vehicles, length = floor + int(rng.integers(0, 3)), float(rng.uniform(1, 9))
+        rows.append(
+            make_row(
+                instance=instance,
+                floor=floor,
+                vehicles=vehicles,
+                length=length,
+                cost_v=length + 10 * vehicles,
+            )
+        )
+    found = summarise(rows, letters)
+    assert found.cost_v.value > found.cost_v_floor
+    exact = [make_row(floor=row.floor, vehicles=row.floor) for row in rows[:1]]
+    assert summarise(exact, letters).floor == 10 * rows[0].floor
+
+
+def test_seeds_of_an_instance_count_as_one(letters, make_row):
+    """Several seeds are averaged first, so they do not narrow the interval."""
+    rows = [
+        make_row(instance=name, seed=seed, length=8.0 + seed)
+        for name in "ab"
+        for seed in range(10)
+    ]
+    found = summarise(rows, letters)
+    assert (found.runs, found.length.count) == (20, 2)
+    assert found.length.value == pytest.approx(12.5)
+    assert found.length.half == pytest.approx(0.0)
+
+
+def test_methods_that_minimise_cost_v_have_its_reference(letters, make_row):
+    """The gap of such a method is that of Cost_v."""
+    row = make_row(method="packing+auto:objective=cost-v", cost_v=22.0)
+    assert summarise([row], letters).gap.value == pytest.approx(10.0)
+
+
+def test_without_reference_or_plan_there_is_no_gap(fakes, make_row):
+    """Figures that are not defined are None, not zero and not infinite."""
+    plain = fakes.make_set()
+    assert summarise([make_row()], plain).gap is None
+    nothing = make_row(length=None, cost_v=None, vehicles=None, served=False)
+    found = summarise([nothing], plain)
+    assert (found.length, found.cost_v, found.floor, found.cost_v_floor) == (None,) * 4
+    assert found.excess == 0
+
+
+def test_summaries_are_by_method_and_limit(letters, make_row):
+    """Rows of other instances are left out, the others grouped and in order."""
+    rows = [
+        make_row(method="b", time_limit=2.0),
+        make_row(method="b", time_limit=1.0),
+        make_row(method="a", time_limit=None),
+        make_row(method="a", time_limit=None, instance="b"),
+        make_row(method="a", time_limit=None, instance="elsewhere"),
+    ]
+    found = summaries(rows, letters)
+    kinds = [(s.method, s.time_limit, s.runs) for s in found]
+    assert kinds == [("a", None, 2), ("b", 1.0, 1), ("b", 2.0, 1)]
+    with pytest.raises(ff.InputError, match="one method with one limit"):
+        summarise(rows, letters)
+
+
+def test_integrals_are_taken_from_the_traces(letters, make_row):
+    """Each summary with a limit has its primal integral, and WRAP against the base."""
+    rows = [
+        make_row(method="slow", time_limit=10.0, trace=((0.0, 8.8), (5.0, 8.0))),
+        make_row(method="fast", time_limit=10.0, trace=((0.0, 8.0),)),
+        make_row(method="box", time_limit=10.0, length=8.0, seconds=9.0),
+        make_row(method="box", time_limit=4.0, length=8.4, seconds=4.0),
+        make_row(method="start", time_limit=None),
+    ]
+    found = {(s.method, s.time_limit): s for s in summaries(rows, letters, base="slow")}
+    assert found["slow", 10.0].primal_integral.value == pytest.approx(5.0)
+    assert found["slow", 10.0].wrap.value == pytest.approx(1.0)
+    assert found["fast", 10.0].primal_integral.value == pytest.approx(0.0, abs=1e-9)
+    # From 5 s on the base cannot be beaten.
+    assert found["fast", 10.0].wrap.value == pytest.approx(0.5)
+    box = found["box", 10.0].primal_integral.value
+    assert box == pytest.approx((4 * 10 + 5 * 5) / 10)
+    assert found["start", None].primal_integral is None
+    assert found["box", 4.0].wrap is None  # the base has no run of that limit
+
+
+def test_wrap_needs_a_base_and_a_reference(letters, fakes, make_row):
+    """A base without rows, and a set without references, are errors."""
+    with pytest.raises(ff.InputError, match="no rows of the base 'other'"):
+        summaries([make_row()], letters, base="other")
+    with pytest.raises(ff.InputError, match="WRAP needs a reference"):
+        summaries([make_row()], fakes.make_set(), base="fake")
+
+
+def test_rows_without_a_plan_have_the_worst_integral(letters, make_row):
+    """A run that finds nothing within the fleet counts, with 10 % all the time."""
+    row = make_row(within=False, trace=((0.0, 8.0),))
+    (found,) = summaries([row], letters)
+    assert found.primal_integral.value == pytest.approx(10.0)

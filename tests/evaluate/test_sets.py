@@ -1,0 +1,187 @@
+"""Sets by name and from files, their names and references."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+import fixedfleet as ff
+from fixedfleet import generate
+from fixedfleet.evaluate import InstanceSet, get_set
+
+VRP = """NAME : {name}
+COMMENT : {comment}
+TYPE : CVRP
+DIMENSION : 4
+EDGE_WEIGHT_TYPE : EUC_2D
+CAPACITY : 2
+NODE_COORD_SECTION
+1 0 0
+2 3 4
+3 6 8
+4 0 10
+DEMAND_SECTION
+1 0
+2 1
+3 1
+4 1
+DEPOT_SECTION
+1
+-1
+EOF
+"""
+
+
+def write(folder, name, comment="none", solution=None):
+    """Write a small VRPLIB file, with a solution beside it if one is given."""
+    (folder / f"{name}.vrp").write_text(VRP.format(name=name, comment=comment))
+    if solution is not None:
+        (folder / f"{name}.sol").write_text(solution)
+    return folder / f"{name}.vrp"
+
+
+def test_both_test_sets_name_an_instance_alike():
+    """vrp20 is kool20 without what exceeds the fleet; names are rows of the latter."""
+    whole, filtered = get_set("kool20", 10), get_set("vrp20", 8)
+    assert whole.names == [f"test20/{row}" for row in range(10)]
+    assert set(filtered.names) < set(get_set("kool20", 20).names)
+    batch = generate.test_set(20, reject=False)
+    for name, instance in zip(filtered.names, filtered.instances, strict=True):
+        there = batch[int(name.partition("/")[2])]
+        assert (there.demands == instance.demands).all()
+        assert instance.minimum_vehicles <= instance.vehicles
+    assert filtered.names != whole.names[:8]
+
+
+@pytest.mark.parametrize(
+    ("spec", "cost", "customers"),
+    [("vrp20", 35, 20), ("kool50", 50, 50), ("vrp100", 80, 100), ("uchoa30", 0, 30)],
+)
+def test_named_sets_have_their_vehicle_cost(spec, cost, customers):
+    """A vehicle costs 35, 50 and 80 in the test sets unless told otherwise."""
+    found = get_set(spec, 2)
+    assert (found.vehicle_cost, len(found)) == (cost, 2)
+    assert {instance.num_customers for instance in found.instances} == {customers}
+    assert get_set(spec, 1, vehicle_cost=7.0).vehicle_cost == 7.0
+
+
+def test_fresh_sets_are_of_their_seed_whatever_the_count():
+    """The first instances of a fresh set are the same in a larger one."""
+    few, more, other = get_set("fresh20:5", 2), get_set("fresh20:5", 3), "fresh20:6"
+    assert few.names == more.names[:2] == ["fresh20:5/0", "fresh20:5/1"]
+    assert few.instances[1] == more.instances[1]
+    assert (few.instances[0].demands != get_set(other, 1).instances[0].demands).any()
+
+
+def test_references_are_measured_by_plan(shared):
+    """References of the test set are the mean lengths that were stated for them."""
+    found = get_set("vrp20", None, shared / "reference")
+    assert len(found) == 9646
+    assert len(found.reference) == len(found.reference_cost_v) == 1000
+    assert sum(found.reference.values()) / 1000 == pytest.approx(6.1209, abs=5e-5)
+    mean = sum(found.reference_cost_v.values()) / 1000
+    assert mean == pytest.approx(139.297, abs=5e-4)
+    assert list(found.reference) == found.names[:1000]
+
+
+def test_a_set_without_a_reference_says_so(shared, tmp_path):
+    """A reference asked for and not there is an error that names what is missing."""
+    with pytest.raises(ff.InputError, match=r"no reference .*ref_vrp20_cost\.npz"):
+        get_set("vrp20", 5, tmp_path)
+    with pytest.raises(ff.InputError, match="'fresh20:1' has no reference"):
+        get_set("fresh20:1", 5, shared / "reference")
+    with pytest.raises(ff.InputError, match="lie beside them"):
+        get_set(write(tmp_path, "x-k2"), 5, shared / "reference")
+    other = shared / "reference" / "ref_vrp50_cost.npz"
+    shutil.copy(other, tmp_path / "ref_vrp20_cost.npz")
+    with pytest.raises(ff.InputError, match="for other instances"):
+        get_set("vrp20", 5, tmp_path)
+
+
+def test_files_bring_their_best_known_lengths(tmp_path):
+    """The .sol beside a file is measured; without one the comment's value counts."""
+    write(tmp_path, "a-k2", solution="Route #1: 1 2\nRoute #2: 3\nCost 40\n")
+    write(tmp_path, "b-k2", comment="(Someone, Min no of trucks: 2, Optimal value: 41)")
+    write(tmp_path, "c-k2", comment="Best value: 42.5")
+    write(tmp_path, "d-k2")
+    write(tmp_path, "e-k2", solution="Cost 39\n")
+    found = get_set(f"{tmp_path}/*.vrp")
+    assert found.name == tmp_path.name
+    assert found.names == ["a-k2", "b-k2", "c-k2", "d-k2", "e-k2"]
+    assert found.reference == {"a-k2": 40, "b-k2": 41, "c-k2": 42.5, "e-k2": 39}
+    assert found.vehicle_cost == 0
+
+
+def test_the_fleet_is_never_below_the_reference(tmp_path):
+    """M is the file's, or the number of best known tours where that is larger."""
+    three = "Route #1: 1\nRoute #2: 2\nRoute #3: 3\nCost 50\n"
+    paths = [
+        write(tmp_path, "a-k2", solution=three),
+        write(tmp_path, "b-k4", solution=three),
+        write(tmp_path, "plain", solution=three),
+    ]
+    fleets = [instance.vehicles for instance in get_set(paths).instances]
+    assert fleets == [3, 4, 3]
+
+
+@pytest.mark.parametrize(
+    ("solution", "said"),
+    [
+        ("Route #1: 1 2 3\nCost 40\n", "no plan for a-k2.vrp: tour 1 carries 3 of 2"),
+        ("Route #1: 1 2\nRoute #2: 3\nCost 39\n", "states a cost of 39, but its tours"),
+        ("Route #1: 1 9\nCost 40\n", "customer 9 does not exist"),
+    ],
+)
+def test_a_best_known_plan_is_not_believed(tmp_path, solution, said):
+    """A .sol that is no plan for the instance, or of another length, is refused."""
+    with pytest.raises(ff.InputError, match=said):
+        get_set(write(tmp_path, "a-k2", solution=solution))
+
+
+def test_numbers_in_names_are_sorted_as_numbers(tmp_path):
+    """A pattern gives X-n9 before X-n10, and count takes the first."""
+    for name in ("x-n10-k2", "x-n9-k2", "x-n101-k2"):
+        write(tmp_path, name)
+    assert get_set(f"{tmp_path}/*.vrp", 2).names == ["x-n9-k2", "x-n10-k2"]
+
+
+def test_cvrplib_instances_are_read_whole(shared):
+    """Set X comes with its best known lengths, its fleets those of their tours."""
+    found = get_set(f"{shared}/cvrplib/X/X-n10*.vrp")
+    assert found.names == ["X-n101-k25", "X-n106-k14", "X-n1001-k43"]
+    assert found.reference["X-n101-k25"] == 27591
+    assert found.instances[0].vehicles == 26
+    optima = get_set(f"{shared}/cvrplib/A/*.vrp").reference
+    assert optima["A-n32-k5"] == 784
+    assert len(optima) == 10
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("vrp21", "no set vrp21: choose from vrp20"),
+        ("vrp2O", "unknown set 'vrp2O': choose from vrp20"),
+        ("fresh20", "a seed belongs to fresh sets"),
+        ("vrp20:3", "a seed belongs to fresh sets"),
+        ("missing.vrp", "no file missing.vrp"),
+        ("missing/*.vrp", r"no file missing/\*\.vrp"),
+    ],
+)
+def test_unknown_sets_are_named(spec, said):
+    """What is no set and no file is an error that says what there is."""
+    with pytest.raises(ff.InputError, match=said):
+        get_set(spec)
+
+
+def test_names_must_tell_instances_apart(square, make_instance):
+    """A set refuses instances without a name or with the same one, and none at all."""
+    one = make_instance(name="one")
+    with pytest.raises(ff.InputError, match="with no name"):
+        InstanceSet(name="s", instances=[square])
+    with pytest.raises(ff.InputError, match="'one' twice"):
+        InstanceSet(name="s", instances=[one, one])
+    with pytest.raises(ff.InputError, match="no instances"):
+        InstanceSet(name="s", instances=[])
+    with pytest.raises(ff.InputError, match="count is 0"):
+        get_set("vrp20", 0)
