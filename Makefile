@@ -2,10 +2,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-EXTRAS := dev,network,plot,peers,cluster
+EXTRAS := dev,network,plot,peers,cluster,serve,browser
 READY := $(VENV)/.ready
 
-.PHONY: solve test lint format clean setup
+.PHONY: solve test test-browser chromium lint format clean setup
 
 setup: $(READY)
 
@@ -23,6 +23,19 @@ solve: $(READY)
 
 test: lint
 	$(BIN)/python -m pytest
+
+# The tests of the page, which `make test` skips without a Chromium: get one first.
+test-browser: $(READY) chromium
+	$(BIN)/python -m pytest tests/browser
+
+chromium:
+	@command -v chromium > /dev/null || command -v google-chrome > /dev/null || { \
+		command -v apt-get > /dev/null \
+			|| { echo "install Chromium first: there is no apt-get here"; exit 1; }; \
+		if [ "$$(id -u)" -eq 0 ]; then sudo=; else sudo=sudo; fi; \
+		$$sudo apt-get update --quiet && \
+		$$sudo apt-get install --quiet --yes --no-install-recommends chromium; \
+	}
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from fixedfleet.cli import data, labelling, networks, picture, planning
+from fixedfleet.cli import (
+    data,
+    evaluation,
+    labelling,
+    networks,
+    picture,
+    planning,
+    service,
+)
 from fixedfleet.cli.common import BAD_INPUT, INTERRUPTED, Parser, say_error
 from fixedfleet.errors import InputError, MissingPackageError
 
@@ -74,11 +82,19 @@ def _parser() -> argparse.ArgumentParser:
         "input, 3 fleet proven too small, 4 nothing found in time, 130 interrupted.",
     )
     parser.add_argument(
-        "--version", action="version", version=f"fixedfleet {version('fixedfleet')}"
+        "--version", action="version", version=f"fixedfleet {_version()}"
     )
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", required=True, parser_class=Parser
     )
-    for group in (planning, picture, data, labelling, networks):
+    groups = (planning, picture, data, labelling, networks, evaluation, service)
+    for group in groups:
         group.add_commands(commands)
     return parser
+
+
+def _version() -> str:
+    try:
+        return version("fixedfleet")
+    except PackageNotFoundError:  # run from its sources
+        return "of unknown version"

@@ -1,0 +1,68 @@
+// The colours of tours and maps. The hues are Okabe and Ito's, which people who see
+// fewer colours tell apart; from the eighth tour on, dashes help, and every tour
+// carries its number.
+
+const HUES = [
+  ["#0072b2", "#4aa8e0"],
+  ["#d55e00", "#ee7d2b"],
+  ["#009e73", "#1fbf92"],
+  ["#cc79a7", "#dd93bd"],
+  ["#e69f00", "#f0b429"],
+  ["#56b4e9", "#8fd0f5"],
+  ["#6b6b6b", "#a9b2ba"],
+];
+
+const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
+
+export const LIGHT = {
+  name: "light",
+  paper: "#ffffff",
+  grid: "#eef1f4",
+  ink: "#17212b",
+  muted: "#5b6875",
+  customer: "#8594a3",
+  missing: "#b3261e",
+};
+
+export const DARK = {
+  name: "dark",
+  paper: "#12181d",
+  grid: "#1d252c",
+  ink: "#e8edf2",
+  muted: "#9aa7b4",
+  customer: "#7f8d9b",
+  missing: "#ff8a80",
+};
+
+const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
+
+export const currentTheme = () => (prefersDark.matches ? DARK : LIGHT);
+
+export const onThemeChange = (callback) =>
+  prefersDark.addEventListener("change", callback);
+
+export function hue(slot, theme) {
+  return HUES[slot % HUES.length][theme === DARK ? 1 : 0];
+}
+
+export const dash = (slot) => DASHES[Math.floor(slot / HUES.length) % DASHES.length];
+
+// Black or white, whichever reads better on a colour.
+export function textOn(colour) {
+  const channels = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255);
+  const [r, g, b] = channels.map((c) =>
+    c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4,
+  );
+  const luminance = 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  return luminance > 0.18 ? "#10171d" : "#ffffff";
+}
+
+// Give an element its tour's colour, for either scheme, as variables of its style.
+export function paint(element, slot) {
+  const [light, dark] = HUES[slot % HUES.length];
+  element.style.setProperty("--hue", `light-dark(${light}, ${dark})`);
+  element.style.setProperty(
+    "--on-hue",
+    `light-dark(${textOn(light)}, ${textOn(dark)})`,
+  );
+}

@@ -1,0 +1,193 @@
+// One vehicle more or less: short plans for M − 1, M, M + 1 and M + 2 vehicles, and a
+// slider over them.
+
+import { ask } from "./api.js";
+import { byId, make, show, write } from "./elements.js";
+import { count, lengthOf, limitOf } from "./numbers.js";
+import { sleep, watch } from "./watch.js";
+
+const LONGEST = 5; // seconds a comparison may search
+const AROUND = [1, -1, 2]; // what is most wanted first
+const BUSY = [429, 503];
+
+export class Comparison {
+  #onShow;
+  #slider = byId("fleet-slider");
+  #plans = new Map(); // by fleet: a finished PlanDoc, "waiting", or "impossible"
+  #base = null;
+  #stopper = null;
+
+  /* onShow(plan) is called with the plan the reader wants to see. */
+  constructor(onShow) {
+    this.#onShow = onShow;
+    this.#slider.addEventListener("input", () => this.#choose(Number(this.#slider.value)));
+  }
+
+  clear() {
+    this.#stopper?.abort();
+    this.#plans.clear();
+    this.#base = null;
+    byId("options").replaceChildren();
+    show(byId("compare"), false);
+  }
+
+  /* Wait to be asked for the comparison, as for a plan that was finished long ago. */
+  offer(plan, bodyOf) {
+    this.clear();
+    if (!isComparable(plan)) return;
+    this.#reveal({ started: false });
+    write(byId("compare-note"), "");
+    byId("compare-start").onclick = () => {
+      this.begin(plan, bodyOf);
+      this.#slider.focus();
+    };
+  }
+
+  /* Compare a finished plan with its neighbours; body(vehicles) is what to send for one. */
+  begin(plan, bodyOf) {
+    this.clear();
+    if (!isComparable(plan)) return;
+    this.#base = plan;
+    const fleet = plan.result.fleet;
+    const fleets = [-1, 0, 1, 2].map((more) => fleet + more).filter((m) => m >= 1);
+    for (const m of fleets) this.#plans.set(m, m === fleet ? plan : "waiting");
+    // Where M vehicles cannot do it, fewer cannot.
+    if (!plan.result.feasible && fleet > 1) this.#plans.set(fleet - 1, "impossible");
+    Object.assign(this.#slider, { min: fleets[0], max: fleets.at(-1), value: fleet });
+    this.#slider.classList.toggle("three", fleets.length === 3);
+    const limit = Math.min(LONGEST, plan.request.time_limit);
+    write(byId("compare-note"), noteOf(plan.request.time_limit, limit));
+    this.#reveal({ started: true });
+    this.#stopper = new AbortController();
+    this.#run(fleet, (m) => ({ ...bodyOf(m), time_limit: limit }), this.#stopper.signal);
+    this.#draw();
+  }
+
+  #reveal({ started }) {
+    show(byId("compare"), true);
+    show(byId("compare-start"), !started);
+    show(this.#slider, started);
+  }
+
+  // One after the other: the server has other clients too.
+  async #run(fleet, bodyOf, signal) {
+    for (const m of AROUND.map((more) => fleet + more)) {
+      if (this.#plans.get(m) !== "waiting") continue;
+      try {
+        this.#plans.set(m, await this.#plan(bodyOf(m), signal));
+      } catch (error) {
+        if (error.name === "AbortError") return;
+        this.#plans.delete(m);
+        write(byId("compare-note"), `No comparison with ${m}: ${error.message}.`);
+      }
+      this.#draw();
+    }
+  }
+
+  async #plan(body, signal) {
+    const { id } = await patiently(() => ask("plans", { method: "POST", json: body }), signal);
+    const cancel = () => ask(`plans/${id}`, { method: "DELETE" }).catch(() => {});
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      const last = await watch(id, { onEvent: () => {}, signal });
+      if (last.name === "failed") throw new Error(last.data.error);
+      return last.data;
+    } finally {
+      signal.removeEventListener("abort", cancel);
+    }
+  }
+
+  #choose(fleet) {
+    const best = this.#bestWithin(fleet);
+    this.#mark(fleet);
+    const own = this.#plans.get(fleet);
+    if (best) this.#onShow(best);
+    else if (own?.result) this.#onShow(own);
+  }
+
+  // A plan for fewer vehicles is one for more, and a short search may not see it.
+  #bestWithin(fleet) {
+    let best = null;
+    for (const [m, plan] of this.#plans) {
+      if (m > fleet || !plan.result?.feasible || !this.#settled(fleet)) continue;
+      if (best === null || plan.result.cost < best.result.cost) best = plan;
+    }
+    return best;
+  }
+
+  #settled(fleet) {
+    return typeof this.#plans.get(fleet) === "object";
+  }
+
+  #draw() {
+    const options = [...this.#plans.keys()].sort((a, b) => a - b);
+    const columns = options.map((fleet) => {
+      const { cost, change } = this.#words(fleet);
+      // For the pointer alone: the slider above does the same by keyboard.
+      const button = make(
+        "button",
+        { type: "button", tabindex: -1, class: "option", "data-fleet": fleet },
+        make("span", { class: "option-fleet", text: `${fleet}` }),
+        make("span", { class: "option-cost", text: cost }),
+        make("span", { class: "option-change", text: change }),
+      );
+      button.addEventListener("click", () => {
+        this.#slider.value = fleet;
+        this.#choose(fleet);
+      });
+      return make("li", {}, button);
+    });
+    byId("options").replaceChildren(...columns);
+    this.#mark(Number(this.#slider.value));
+  }
+
+  #mark(fleet) {
+    for (const button of byId("options").querySelectorAll(".option")) {
+      button.classList.toggle("chosen", Number(button.dataset.fleet) === fleet);
+    }
+    const { cost, change } = this.#words(fleet);
+    const text = [cost, change].filter(Boolean).join(", ");
+    this.#slider.setAttribute("aria-valuetext", `${count(fleet, "vehicle")}: ${text}`);
+  }
+
+  #words(fleet) {
+    const plan = this.#plans.get(fleet);
+    if (plan === undefined) return { cost: "–", change: "" };
+    if (plan === "waiting") return { cost: "…", change: "" };
+    const best = plan === "impossible" ? null : this.#bestWithin(fleet);
+    if (best === null) return { cost: "not enough", change: "" };
+    const { unit } = this.#base.instance;
+    const cost = lengthOf(best.result.cost, unit);
+    if (fleet === this.#base.result.fleet || !this.#base.result.feasible) {
+      return { cost, change: "" };
+    }
+    return { cost, change: differenceOf(best.result.cost - this.#base.result.cost, unit) };
+  }
+}
+
+// Where a customer exceeds a vehicle, no number of vehicles helps.
+const isComparable = ({ result, verdict }) =>
+  result !== null && verdict?.upper_bound !== null;
+
+function differenceOf(difference, unit) {
+  if (Math.abs(difference) < 5e-7) return "no change";
+  const sign = difference < 0 ? "−" : "+";
+  return `${sign}${lengthOf(Math.abs(difference), unit, 3)}`;
+}
+
+function noteOf(own, limit) {
+  const text = `${limitOf(limit)} each`;
+  return own > limit ? `${text}, your plan ${limitOf(own)}` : text;
+}
+
+// A full server says when to come back.
+async function patiently(send, signal) {
+  for (;;) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!BUSY.includes(error.status)) throw error;
+      await sleep(error.retryAfter ?? 2, signal);
+    }
+  }
+}

@@ -1,0 +1,75 @@
+// Moving and zooming the map: drag, wheel, two fingers, and the buttons beside it.
+
+const STEP = 1.5;
+const SLACK = 4; // pixels a pointer may tremble and still click
+
+/*
+ * Turn pointers and wheel over a canvas into calls of the map's own methods: pan(dx, dy),
+ * zoom(factor, spot), point(spot, touch), leave(), click(spot, touch).
+ */
+export function followGestures(canvas, map) {
+  const fingers = new Map();
+  let moved = 0;
+  const spotOf = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return { x: event.clientX - box.left, y: event.clientY - box.top };
+  };
+  const touch = (event) => event.pointerType !== "mouse";
+
+  canvas.addEventListener("pointerdown", (event) => {
+    fingers.set(event.pointerId, spotOf(event));
+    if (fingers.size === 1) moved = 0;
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const spot = spotOf(event);
+    const before = fingers.get(event.pointerId);
+    if (!before) {
+      map.point(spot, touch(event));
+      return;
+    }
+    moved += Math.hypot(spot.x - before.x, spot.y - before.y);
+    if (fingers.size === 2) pinch(fingers, event.pointerId, spot, map);
+    // One finger scrolls the page, unless the map is zoomed in.
+    else if (moved > SLACK && (map.moved || !touch(event))) {
+      map.pan(spot.x - before.x, spot.y - before.y);
+    }
+    fingers.set(event.pointerId, spot);
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    fingers.delete(event.pointerId);
+    if (moved <= SLACK && fingers.size === 0) map.click(spotOf(event), touch(event));
+  });
+  canvas.addEventListener("pointercancel", (event) => fingers.delete(event.pointerId));
+  canvas.addEventListener("pointerleave", (event) => {
+    if (!touch(event)) map.leave();
+  });
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      // Where the page itself scrolls, the wheel is for that unless Ctrl is held.
+      const { scrollHeight, clientHeight } = document.documentElement;
+      if (scrollHeight > clientHeight && !event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE;
+      const pixels = event.deltaY * (lines ? 16 : 1);
+      map.zoom(Math.exp(-pixels / 400), spotOf(event));
+    },
+    { passive: false },
+  );
+}
+
+function pinch(fingers, moving, spot, map) {
+  const [other] = [...fingers].filter(([id]) => id !== moving).map(([, at]) => at);
+  const before = fingers.get(moving);
+  const apart = (a) => Math.max(1, Math.hypot(a.x - other.x, a.y - other.y));
+  const middle = { x: (spot.x + other.x) / 2, y: (spot.y + other.y) / 2 };
+  map.zoom(apart(spot) / apart(before), middle);
+  map.pan((spot.x - before.x) / 2, (spot.y - before.y) / 2);
+}
+
+export function followButtons({ closer, farther, whole }, map) {
+  closer.addEventListener("click", () => map.zoom(STEP));
+  farther.addEventListener("click", () => map.zoom(1 / STEP));
+  whole.addEventListener("click", () => map.showAll());
+}

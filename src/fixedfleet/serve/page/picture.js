@@ -1,0 +1,272 @@
+// Drawing a scene onto a canvas: the map on the page, the PNG and the drivers' sheets.
+
+import { dash, hue, textOn } from "./colours.js";
+import { lengthOf } from "./numbers.js";
+import { roundLength, toScreen } from "./projection.js";
+
+const FONT = '"Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif';
+const FADED = 0.14;
+const TURN = 2 * Math.PI;
+// Pixels beyond which a way is drawn through: thousands of dashes take long to draw, and
+// only a plan at the very start of a search has such ways.
+const LONGEST_DASHED = 4000;
+
+/*
+ * Draw a scene: {points, demands, unit, tours, unserved, selected, hovered}.
+ *
+ * points and demands begin with the depot; tours are {slot, number, stops}; selected is
+ * a slot or null, hovered a customer or null. The frame is {width, height, view, theme},
+ * in CSS pixels. motion, while the plan changes, is {drawn, shown, leaving}: the share
+ * of the ways that is drawn, the opacity of changed tours, and the tours they replace.
+ */
+export function drawScene(context, scene, frame, motion = null) {
+  const spots = scene.points.map((point) =>
+    toScreen(point, frame.view, frame.width, frame.height),
+  );
+  const dot = largestDot(scene, frame);
+  const pen = { context, scene, spots, dot, theme: frame.theme };
+  drawPaper(pen, frame);
+  for (const tour of motion?.leaving ?? []) {
+    drawWay(pen, tour, { alpha: 1 - motion.shown, drawn: 1 });
+  }
+  for (const tour of inOrder(scene)) {
+    const alpha = tour.changed && motion ? motion.shown : 1;
+    drawWay(pen, tour, { alpha, drawn: motion?.drawn ?? 1 });
+  }
+  drawCustomers(pen);
+  drawUnserved(pen);
+  drawDepot(pen);
+  if (scene.hovered !== null) drawRing(pen);
+  drawNumbers(pen);
+  drawScale(pen, frame);
+}
+
+// The tour singled out last, above the others.
+function inOrder({ tours, selected }) {
+  return [...tours].sort((a, b) => (a.slot === selected) - (b.slot === selected));
+}
+
+const strength = (scene, slot) =>
+  scene.selected === null || scene.selected === slot ? 1 : FADED;
+
+function drawPaper({ context, spots, theme }, { width, height, view }) {
+  context.globalAlpha = 1;
+  context.fillStyle = theme.paper;
+  context.fillRect(0, 0, width, height);
+  const step = roundLength(view.scale, 130) * view.scale;
+  const from = (origin) => ((origin % step) + step) % step;
+  context.strokeStyle = theme.grid;
+  context.lineWidth = 1;
+  context.setLineDash([]);
+  context.beginPath();
+  for (let x = from(spots[0].x); x < width; x += step) {
+    context.moveTo(Math.round(x) + 0.5, 0);
+    context.lineTo(Math.round(x) + 0.5, height);
+  }
+  for (let y = from(spots[0].y); y < height; y += step) {
+    context.moveTo(0, Math.round(y) + 0.5);
+    context.lineTo(width, Math.round(y) + 0.5);
+  }
+  context.stroke();
+}
+
+function drawWay({ context, scene, spots, theme }, { slot, stops }, { alpha, drawn }) {
+  if (!stops.length) return;
+  const inner = stops.map((stop) => spots[stop]);
+  // The ways from and to the depot all meet there: paler, so that it stays clear.
+  const parts = [
+    { way: [spots[0], inner[0]], depot: true },
+    { way: inner, depot: false },
+    { way: [inner.at(-1), spots[0]], depot: true },
+  ].map((part) => ({ ...part, length: lengthAlong(part.way) }));
+  let left = drawn * parts.reduce((sum, part) => sum + part.length, 0);
+  const width = scene.points.length > 300 ? 1.5 : 2.2;
+  context.strokeStyle = hue(slot, theme);
+  context.lineJoin = "round";
+  context.lineCap = "round";
+  for (const { way, depot, length } of parts) {
+    if (left <= 0) break;
+    context.globalAlpha = alpha * strength(scene, slot) * (depot ? 0.5 : 1);
+    context.lineWidth = depot ? width / 2 : width;
+    strokeLegs(context, way, left, length > LONGEST_DASHED ? [] : dash(slot));
+    left -= length;
+  }
+  context.setLineDash([]);
+}
+
+// Leg by leg: a browser without a graphics card draws one long way that crosses itself
+// several times slower.
+function strokeLegs(context, way, most, pattern) {
+  context.setLineDash(pattern);
+  let before = 0;
+  for (let i = 1; i < way.length && before < most; i += 1) {
+    const [from, to] = [way[i - 1], way[i]];
+    const length = Math.hypot(to.x - from.x, to.y - from.y);
+    const share = Math.min(1, (most - before) / (length || 1));
+    context.lineDashOffset = before;
+    context.beginPath();
+    context.moveTo(from.x, from.y);
+    context.lineTo(from.x + share * (to.x - from.x), from.y + share * (to.y - from.y));
+    context.stroke();
+    before += length;
+  }
+}
+
+function lengthAlong(way) {
+  let sum = 0;
+  for (let i = 1; i < way.length; i += 1) {
+    sum += Math.hypot(way[i].x - way[i - 1].x, way[i].y - way[i - 1].y);
+  }
+  return sum;
+}
+
+/* The radius of the largest dot: the more customers and the less room, the smaller. */
+export function largestDot(scene, { width, height }) {
+  const room = Math.sqrt((width * height) / scene.points.length);
+  return Math.max(2, Math.min(8, 0.12 * room));
+}
+
+/* The radius of a customer's dot: its area grows with the demand. */
+export function radiusOf(scene, customer, dot) {
+  const share = scene.largest > 0 ? scene.demands[customer] / scene.largest : 0;
+  return dot * Math.sqrt(0.15 + 0.85 * share);
+}
+
+function drawCustomers({ context, scene, spots, dot, theme }) {
+  context.setLineDash([]);
+  context.strokeStyle = theme.paper;
+  context.lineWidth = scene.points.length > 300 ? 0.7 : 1.5;
+  const dots = (customers, colour, least) => {
+    context.fillStyle = colour;
+    for (const customer of customers) {
+      const radius = Math.max(least, radiusOf(scene, customer, dot));
+      context.beginPath();
+      context.arc(spots[customer].x, spots[customer].y, radius, 0, TURN);
+      context.fill();
+      context.stroke();
+    }
+  };
+  context.globalAlpha = scene.selected === null ? 1 : FADED;
+  dots(inNoTour(scene), theme.customer, 0);
+  for (const { slot, stops } of inOrder(scene)) {
+    context.globalAlpha = strength(scene, slot);
+    const numbered = slot === scene.selected;
+    dots(stops, hue(slot, theme), numbered ? 9 : 0);
+    if (numbered) numberStops(context, stops, spots, hue(slot, theme));
+  }
+  context.globalAlpha = 1;
+}
+
+function inNoTour({ points, tours, unserved }) {
+  const placed = new Set(tours.flatMap((tour) => tour.stops));
+  return [...points.keys()].filter(
+    (customer) => customer && !placed.has(customer) && !unserved.has(customer),
+  );
+}
+
+function numberStops(context, stops, spots, colour) {
+  context.fillStyle = textOn(colour);
+  context.font = `600 10px ${FONT}`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  stops.forEach((customer, place) => {
+    context.fillText(place + 1, spots[customer].x, spots[customer].y + 0.5);
+  });
+}
+
+function drawUnserved({ context, scene, spots, dot, theme }) {
+  context.globalAlpha = 1;
+  context.strokeStyle = theme.missing;
+  context.lineWidth = 2.5;
+  context.lineCap = "round";
+  context.beginPath();
+  for (const customer of scene.unserved) {
+    const { x, y } = spots[customer];
+    const arm = Math.max(4.5, 0.8 * radiusOf(scene, customer, dot));
+    context.moveTo(x - arm, y - arm);
+    context.lineTo(x + arm, y + arm);
+    context.moveTo(x + arm, y - arm);
+    context.lineTo(x - arm, y + arm);
+  }
+  context.stroke();
+}
+
+function drawDepot({ context, spots, theme }) {
+  const { x, y } = spots[0];
+  context.fillStyle = theme.ink;
+  context.strokeStyle = theme.paper;
+  context.lineWidth = 2;
+  context.beginPath();
+  context.roundRect(x - 8, y - 8, 16, 16, 3);
+  context.fill();
+  context.stroke();
+  context.fillStyle = theme.paper;
+  context.fillRect(x - 3, y - 3, 6, 6);
+}
+
+function drawRing({ context, scene, spots, dot, theme }) {
+  const { x, y } = spots[scene.hovered];
+  const radius = scene.hovered === 0 ? 11 : radiusOf(scene, scene.hovered, dot);
+  context.strokeStyle = theme.ink;
+  context.lineWidth = 2;
+  context.beginPath();
+  context.arc(x, y, Math.max(9, radius) + 3.5, 0, TURN);
+  context.stroke();
+}
+
+/* Each tour's number beside its farthest stop, for those who see no hue. */
+function drawNumbers({ context, scene, spots, dot, theme }) {
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.font = `700 11px ${FONT}`;
+  for (const { slot, number, stops } of inOrder(scene)) {
+    if (!stops.length || strength(scene, slot) < 1) continue;
+    const farthest = farthestOf(spots, stops);
+    const far = spots[farthest];
+    const away = Math.hypot(far.x - spots[0].x, far.y - spots[0].y) || 1;
+    const least = slot === scene.selected ? 9 : 0;
+    const gap = 13 + Math.max(least, radiusOf(scene, farthest, dot));
+    const x = far.x + (gap * (far.x - spots[0].x)) / away;
+    const y = far.y + (gap * (far.y - spots[0].y)) / away;
+    const colour = hue(slot, theme);
+    const width = Math.max(17, context.measureText(number).width + 9);
+    context.fillStyle = colour;
+    context.strokeStyle = theme.paper;
+    context.lineWidth = 1.5;
+    context.beginPath();
+    context.roundRect(x - width / 2, y - 8.5, width, 17, 4);
+    context.fill();
+    context.stroke();
+    context.fillStyle = textOn(colour);
+    context.fillText(number, x, y + 0.5);
+  }
+}
+
+function farthestOf(spots, stops) {
+  const reach = (stop) => Math.hypot(spots[stop].x - spots[0].x, spots[stop].y - spots[0].y);
+  return stops.reduce((far, stop) => (reach(stop) > reach(far) ? stop : far));
+}
+
+function drawScale({ context, scene, theme }, { height, view }) {
+  const length = roundLength(view.scale, 130);
+  const [left, bottom, width] = [18, height - 18, length * view.scale];
+  const label = lengthOf(length, scene.unit, 1);
+  context.font = `500 12px ${FONT}`;
+  context.textAlign = "left";
+  context.textBaseline = "alphabetic";
+  context.lineJoin = "round";
+  context.strokeStyle = theme.paper; // a halo, so that tours do not cross the figures
+  context.lineWidth = 4;
+  context.strokeText(label, left, bottom - 9);
+  context.fillStyle = theme.muted;
+  context.fillText(label, left, bottom - 9);
+  context.beginPath();
+  context.moveTo(left, bottom - 5);
+  context.lineTo(left, bottom);
+  context.lineTo(left + width, bottom);
+  context.lineTo(left + width, bottom - 5);
+  context.stroke();
+  context.strokeStyle = theme.muted;
+  context.lineWidth = 1.5;
+  context.stroke();
+}

@@ -1,0 +1,45 @@
+// Which tour is which while the plan changes.
+
+/*
+ * Give each new tour the slot (colour and place in the list) of the tour before it that
+ * shares most customers with it, so that colours stay where they are while the plan
+ * improves. Slots are 0, 1, 2, …; a plan unlike the one before takes them in its order.
+ */
+export function keepSlots(before, tours) {
+  const slotOf = new Map();
+  for (const { slot, stops } of before) {
+    for (const customer of stops) slotOf.set(customer, slot);
+  }
+  const slots = new Array(tours.length).fill(-1);
+  const taken = new Set();
+  let kept = 0;
+  for (const [tour, slot, shared] of bySharing(tours, slotOf)) {
+    if (slots[tour] === -1 && !taken.has(slot)) {
+      slots[tour] = slot;
+      taken.add(slot);
+      kept += shared;
+    }
+  }
+  if (kept < slotOf.size / 2) return tours.map((_, tour) => tour);
+  let free = 0;
+  return slots.map((slot) => {
+    if (slot !== -1) return slot;
+    while (taken.has(free)) free += 1;
+    taken.add(free);
+    return free;
+  });
+}
+
+// The pairs of a tour and an earlier slot, those that share most customers first.
+function bySharing(tours, slotOf) {
+  const pairs = [];
+  tours.forEach((stops, tour) => {
+    const shared = new Map();
+    for (const customer of stops) {
+      const slot = slotOf.get(customer);
+      if (slot !== undefined) shared.set(slot, (shared.get(slot) ?? 0) + 1);
+    }
+    for (const [slot, customers] of shared) pairs.push([tour, slot, customers]);
+  });
+  return pairs.sort((a, b) => b[2] - a[2]);
+}

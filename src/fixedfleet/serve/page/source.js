@@ -1,0 +1,145 @@
+// Where the customers come from: a file, a pasted table, or an example.
+
+import { ask } from "./api.js";
+import { byId, make, show, write } from "./elements.js";
+import { capital, count, sentence } from "./numbers.js";
+
+const LARGEST = 16 * 2 ** 20; // the server's own limit is lower, and has its sentence
+const FORMATS = { vrp: "vrplib", csv: "csv", json: "json" };
+
+/*
+ * Call onText({text, format, vehicles, capacity, title}) with what the reader gives.
+ * vehicles and capacity are an example's own, and null otherwise.
+ */
+export class Source {
+  #onText;
+  #error = byId("source-error");
+
+  constructor(onText) {
+    this.#onText = onText;
+    const file = byId("file");
+    file.addEventListener("change", () => {
+      if (file.files.length) this.#take(file.files[0]);
+      file.value = ""; // the same file may be chosen again
+    });
+    byId("use-table").addEventListener("click", () => this.#paste(byId("table").value));
+    byId("table").addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        this.#paste(byId("table").value);
+      }
+    });
+    byId("change").addEventListener("click", () => this.open(byId("ways-in").hidden));
+    this.#followDrops();
+    this.#followPastes();
+  }
+
+  fail(message) {
+    write(this.#error, message ? sentence(message) : "");
+    show(this.#error, Boolean(message));
+    if (message) this.open(true);
+  }
+
+  open(open) {
+    show(byId("ways-in"), open);
+    byId("change").setAttribute("aria-expanded", open);
+  }
+
+  describe(instance, title) {
+    write(byId("loaded-name"), instance.name || title || "Your customers");
+    write(byId("loaded-count"), count(instance.customers, "customer"));
+    const notes = instance.notes ?? [];
+    byId("notes-list").replaceChildren(
+      ...notes.map((note) => make("li", { text: sentence(note) })),
+    );
+    show(byId("notes"), notes.length > 0);
+    show(byId("loaded"), true);
+    this.fail("");
+    this.open(false);
+  }
+
+  async listExamples() {
+    const examples = await ask("examples");
+    const items = examples.map((example) => {
+      const { name, title, customers, vehicles } = example;
+      const size = `${count(customers, "customer")}, ${count(vehicles, "vehicle")}`;
+      const [what, ...more] = title.split(": ");
+      const button = make(
+        "button",
+        { type: "button", class: "example", "data-example": name },
+        make("span", { class: "example-title", text: what }),
+        make("span", { class: "example-size", text: capital(more.join(": ")) || size }),
+      );
+      button.addEventListener("click", () => this.#example(name));
+      return make("li", {}, button);
+    });
+    byId("example-list").replaceChildren(...items);
+    show(byId("examples"), items.length > 0);
+  }
+
+  async #example(name) {
+    try {
+      const example = await ask(`examples/${encodeURIComponent(name)}`);
+      this.#onText({ format: "auto", ...example });
+    } catch (error) {
+      this.fail(error.message);
+    }
+  }
+
+  #paste(text) {
+    if (text.trim()) this.#give(text, "auto", "Pasted table");
+    else this.fail("the table is empty: paste a header and the rows below it");
+  }
+
+  async #take(file) {
+    if (file.size > LARGEST) {
+      this.fail(`${file.name} is too large to be a table of customers`);
+      return;
+    }
+    const extension = file.name.split(".").at(-1).toLowerCase();
+    const bytes = await file.arrayBuffer();
+    let text;
+    try {
+      text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    } catch {
+      if (extension !== "vrp") {
+        this.fail(`${file.name} is not text in UTF-8: save the table as “CSV UTF-8”`);
+        return;
+      }
+      text = new TextDecoder("latin1").decode(bytes); // what matters there is ASCII
+    }
+    this.#give(text, FORMATS[extension] ?? "auto", file.name);
+  }
+
+  #give(text, format, title) {
+    this.#onText({ text, format, vehicles: null, capacity: null, title });
+  }
+
+  #followDrops() {
+    const root = document.documentElement;
+    const carriesFile = (event) => event.dataTransfer?.types.includes("Files");
+    root.addEventListener("dragover", (event) => {
+      if (!carriesFile(event)) return;
+      event.preventDefault();
+      root.classList.add("dragging");
+    });
+    root.addEventListener("dragleave", (event) => {
+      if (!event.relatedTarget) root.classList.remove("dragging");
+    });
+    root.addEventListener("drop", (event) => {
+      root.classList.remove("dragging");
+      if (!carriesFile(event)) return;
+      event.preventDefault();
+      if (event.dataTransfer.files.length) this.#take(event.dataTransfer.files[0]);
+    });
+  }
+
+  // A table pasted anywhere but into a field is meant for the page.
+  #followPastes() {
+    document.addEventListener("paste", (event) => {
+      if (event.target.closest?.("input, textarea")) return;
+      const text = event.clipboardData?.getData("text/plain") ?? "";
+      if (text.includes("\n")) this.#paste(text);
+    });
+  }
+}

@@ -1,0 +1,40 @@
+// The note beside a customer on the map.
+
+import { byId, make, show } from "./elements.js";
+import { amount, nameOf } from "./numbers.js";
+
+const GAP = 16;
+
+/* Show what there is to say about a place at a spot of the map; nothing for null. */
+export function showTip(place, spot) {
+  const tip = byId("tip");
+  show(tip, place !== null);
+  if (place === null) return;
+  tip.replaceChildren(
+    make("strong", { text: place.name }),
+    ...place.lines.map((text) => make("span", { text })),
+  );
+  const [map, box] = [byId("map").getBoundingClientRect(), tip.getBoundingClientRect()];
+  const within = (at, most) => Math.max(4, Math.min(at, most - 4));
+  const right = spot.x + GAP + box.width < map.width;
+  const x = right ? spot.x + GAP : spot.x - GAP - box.width;
+  const left = within(x, map.width - box.width);
+  const top = within(spot.y - box.height / 2, map.height - box.height);
+  tip.style.transform = `translate(${left}px, ${top}px)`;
+}
+
+/* What there is to say about a customer, or the depot (0), under these tours. */
+export function describePlace(customer, instance, tours, unserved) {
+  if (customer === null) return null;
+  if (customer === 0) return { name: instance.depot.name, lines: ["The depot"] };
+  const stop = instance.stops[customer - 1];
+  const lines = [`Demand ${amount(stop.demand)}`];
+  const tour = tours.find(({ stops }) => stops.includes(customer));
+  if (tour) {
+    const place = tour.stops.indexOf(customer) + 1;
+    lines.push(`Stop ${place} of ${tour.stops.length} in tour ${tour.number}`);
+  } else if (unserved.includes(customer)) {
+    lines.push("Left out");
+  }
+  return { name: nameOf(stop), lines };
+}

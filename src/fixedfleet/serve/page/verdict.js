@@ -1,0 +1,54 @@
+// Whether the fleet is enough, why, and the smallest one that is.
+
+import { make, show } from "./elements.js";
+import { count, sentence } from "./numbers.js";
+
+const vehicles = (number) => count(number, "vehicle");
+
+/*
+ * Fill an element with a verdict on so many vehicles; nothing for null.
+ *
+ * onFleet(vehicles) is called when the reader takes the fleet that is offered.
+ */
+export function showVerdict(element, verdict, fleet, onFleet) {
+  show(element, verdict !== null);
+  if (verdict === null) {
+    element.replaceChildren();
+    return;
+  }
+  element.className = `verdict ${verdict.status}`;
+  const title = make("strong", { text: headline(verdict, fleet) });
+  const parts = [make("p", {}, title, ` ${sentence(verdict.reason)}${bound(verdict, fleet)}`)];
+  const offered = verdict.status === "feasible" ? null : offer(verdict, fleet);
+  if (offered !== null) {
+    const text = `Plan with ${vehicles(offered)}`;
+    const button = make("button", { type: "button", class: "accept", text });
+    button.addEventListener("click", () => onFleet(offered));
+    parts.push(button);
+  }
+  element.replaceChildren(...parts);
+}
+
+function headline({ status, upper_bound: upper }, fleet) {
+  if (status === "feasible") return `${sentence(`${vehicles(fleet)} ${does(fleet)}`)}`;
+  if (status === "undecided") return `Not known whether ${vehicles(fleet)} ${does(fleet)}.`;
+  if (upper === null) return "No number of vehicles suffices.";
+  return `${vehicles(fleet)} ${fleet === 1 ? "is" : "are"} not enough.`;
+}
+
+const does = (number) => (number === 1 ? "suffices" : "suffice");
+
+function bound({ status, smallest, upper_bound: upper }, fleet) {
+  if (status === "feasible") {
+    if (smallest === null) return "";
+    return smallest === fleet && fleet > 1 ? " Fewer would not do." : "";
+  }
+  if (smallest !== null) return ` The smallest fleet that suffices: ${smallest}.`;
+  return upper === null ? "" : ` ${sentence(`${vehicles(upper)} certainly ${does(upper)}`)}`;
+}
+
+/* The fleet to offer: the smallest that is known to suffice. */
+export function offer({ smallest, upper_bound: upper }, fleet) {
+  const enough = smallest ?? upper;
+  return enough === null || enough <= fleet ? null : enough;
+}

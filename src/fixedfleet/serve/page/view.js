@@ -1,0 +1,199 @@
+// A plan on show: the map, the figures, the tours and whoever is left out, all saying
+// the same.
+
+import { byId, make, show, write } from "./elements.js";
+import { followButtons } from "./gestures.js";
+import { FleetMap } from "./map.js";
+import { amount, count, nameOf, sentence } from "./numbers.js";
+import { keepSlots } from "./slots.js";
+import { Summary } from "./summary.js";
+import { describePlace, showTip } from "./tip.js";
+import { TourList } from "./tours.js";
+import { showVerdict } from "./verdict.js";
+
+export class PlanView {
+  #map;
+  #list;
+  #summary = new Summary();
+  #onFleet;
+  #selected = null;
+  #unserved = [];
+
+  instance = null;
+  tours = []; // {slot, number, stops, load, length or null}
+  plan = null; // the finished PlanDoc on show
+
+  /* onFleet(vehicles) is called when the reader takes the fleet a verdict offers. */
+  constructor(onFleet) {
+    this.#onFleet = onFleet;
+    this.#map = new FleetMap(byId("canvas"), {
+      onHover: (customer, spot) => this.#tip(customer, spot),
+      onPick: (slot) => this.#pick(slot, true),
+    });
+    this.#list = new TourList(byId("tour-list"), {
+      onPick: (slot) => this.#pick(slot, false),
+      onStop: (customer) => this.#point(customer),
+    });
+    const [closer, farther, whole] = ["closer", "farther", "whole"].map(byId);
+    followButtons({ closer, farther, whole }, this.#map);
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.#clear();
+    });
+  }
+
+  get scene() {
+    return this.#map.scene;
+  }
+
+  get status() {
+    return this.#summary;
+  }
+
+  /* Show the customers alone. */
+  showInstance(instance) {
+    this.instance = instance;
+    const drawable = this.#map.setInstance(instance);
+    byId("map").classList.remove("empty");
+    show(byId("canvas"), drawable);
+    show(byId("map-tools"), drawable);
+    show(byId("no-map"), !drawable);
+    show(byId("drawing"), false);
+    write(byId("no-map-title"), "Nothing to draw");
+    write(
+      byId("no-map-text"),
+      "These customers come with distances but no coordinates: their tours are listed.",
+    );
+    this.#list.setInstance(instance);
+    this.#reset();
+    for (const id of ["summary", "tours", "downloads"]) show(byId(id), false);
+    show(byId("intro"), true);
+  }
+
+  /* A plan has been asked for: for the same customers, perhaps another fleet. */
+  begin({ instance, request }) {
+    this.instance = instance;
+    this.#list.setInstance(instance);
+    this.#reset();
+    this.#summary.begin(instance.unit, request.time_limit);
+    show(byId("intro"), false);
+    show(byId("summary"), true);
+    show(byId("downloads"), false);
+  }
+
+  /* A better plan was found; the search goes on. */
+  improve({ seconds, cost, vehicles, fleet, tours, lengths = [] }) {
+    const slots = keepSlots(this.tours, tours);
+    this.#setTours(
+      tours.map((stops, i) => ({
+        slot: slots[i],
+        number: slots[i] + 1, // steady until the plan is finished
+        stops,
+        load: stops.reduce((sum, stop) => sum + this.#demand(stop), 0),
+        length: lengths[i] ?? null,
+      })),
+    );
+    this.#summary.improve(seconds, cost, vehicles, fleet ?? this.instance.vehicles);
+  }
+
+  /* Show a finished plan: its tours numbered as in its files. */
+  finish(plan) {
+    this.plan = plan;
+    const { result, verdict } = plan;
+    this.#summary.finish(plan);
+    show(byId("intro"), false);
+    show(byId("summary"), true);
+    show(byId("downloads"), result !== null);
+    const said = this.#worthSaying(plan);
+    showVerdict(byId("result-verdict"), said, verdict?.vehicles, this.#onFleet);
+    if (result === null) return;
+    const before = keepSlots(this.tours, result.tours.map((tour) => tour.stops));
+    const selected = before.indexOf(this.#selected);
+    const tours = result.tours.map((tour, i) => ({ ...tour, slot: i, number: i + 1 }));
+    this.#setTours(tours, result.feasible ? [] : result.unserved);
+    if (this.#selected !== null) this.#select(selected === -1 ? null : selected);
+    this.#listLeftOut();
+  }
+
+  fail(message) {
+    this.#summary.fail();
+    write(byId("result-error"), sentence(message));
+    show(byId("result-error"), true);
+  }
+
+  // That the fleet suffices is said beside the form; here, only what stands in the way.
+  #worthSaying({ result, verdict }) {
+    return verdict && !(result?.feasible && result.fleet === verdict.vehicles)
+      ? verdict
+      : null;
+  }
+
+  #reset() {
+    this.plan = null;
+    this.tours = [];
+    this.#clear();
+    this.#setTours([]);
+    show(byId("result-error"), false);
+    show(byId("left-out"), false);
+    showVerdict(byId("result-verdict"), null);
+  }
+
+  #setTours(tours, unserved = []) {
+    this.tours = tours;
+    this.#unserved = unserved;
+    if (!tours.some((tour) => tour.slot === this.#selected)) this.#select(null);
+    this.#map.setTours(tours, unserved);
+    this.#list.setTours(tours);
+    write(byId("tours-title"), tours.length ? count(tours.length, "tour") : "Tours");
+    show(byId("tours"), tours.length > 0);
+    byId("canvas").setAttribute("aria-label", this.#caption());
+  }
+
+  #caption() {
+    const customers = count(this.instance.customers, "customer");
+    if (!this.tours.length) return `Map of ${customers} and the depot`;
+    const tours = count(this.tours.length, "tour");
+    return `Map of ${tours} to ${customers}; the list of tours says the same in words`;
+  }
+
+  #demand(customer) {
+    return this.instance.stops[customer - 1].demand;
+  }
+
+  #listLeftOut() {
+    const items = this.#unserved.map((customer) => {
+      const name = make("span", { text: nameOf(this.instance.stops[customer - 1]) });
+      const demand = make("span", { class: "muted", text: amount(this.#demand(customer)) });
+      return make("li", {}, name, demand);
+    });
+    write(byId("left-out-title"), `${count(items.length, "customer")} left out`);
+    byId("left-out-list").replaceChildren(...items);
+    show(byId("left-out"), items.length > 0);
+  }
+
+  #tip(customer, spot) {
+    showTip(describePlace(customer, this.instance, this.tours, this.#unserved), spot);
+  }
+
+  #point(customer) {
+    if (!this.scene) return;
+    this.#map.hover(customer);
+    this.#tip(customer, customer === null ? null : this.#map.spotOf(customer));
+  }
+
+  #pick(slot, fromMap) {
+    this.#select(slot === this.#selected ? null : slot);
+    if (fromMap && this.#selected !== null) this.#list.reveal(slot);
+  }
+
+  #select(slot) {
+    this.#selected = slot;
+    this.#map.select(slot);
+    this.#list.select(slot);
+  }
+
+  #clear() {
+    this.#select(null);
+    showTip(null);
+    this.#map.hover(null);
+  }
+}

@@ -1,0 +1,202 @@
+"""A real server and a real browser for the tests of the page."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from urllib.request import Request, urlopen
+
+import pytest
+
+PATIENCE = 40_000  # milliseconds to wait for what must come, on a busy machine too
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
+
+
+# For the package, not for the session: while Playwright runs, no other test could run
+# an event loop of its own, and workers need memory.
+@pytest.fixture(scope="package")
+def address():
+    """Where a server with an empty data folder answers."""
+    pytest.importorskip("fastapi")
+    pytest.importorskip("uvicorn")
+    with tempfile.TemporaryDirectory() as folder:
+        command = (sys.executable, "-m", "fixedfleet", "serve", "--port", "0")
+        # All tests are one client, and each leaves short plans behind.
+        options = ("--data", folder, "--workers", "2", "--jobs-per-client", "64")
+        environment = {k: v for k, v in os.environ.items() if k != "FIXEDFLEET_TOKEN"}
+        server = subprocess.Popen(
+            (*command, *options), stdout=subprocess.PIPE, text=True, env=environment
+        )
+        try:
+            line = server.stdout.readline()
+            yield next(word for word in line.split() if word.startswith("http://"))
+        finally:
+            server.terminate()
+            server.communicate()
+
+
+@pytest.fixture(scope="package")
+def chromium():
+    """A browser."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    path = next(filter(None, map(shutil.which, CHROMIUMS)), None)
+    if path is None:
+        pytest.skip("no Chromium: `make test-browser` installs one")
+    sync_api.expect.set_options(timeout=PATIENCE)
+    arguments = ["--disable-dev-shm-usage"]
+    if os.geteuid() == 0:  # it refuses to start as root otherwise, as in containers
+        arguments.append("--no-sandbox")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=arguments)
+        yield browser
+        browser.close()
+
+
+class Reader:
+    """
+    Somebody at the page.
+
+    Parameters
+    ----------
+    page
+        Playwright's page.
+    expect
+        Playwright's assertions, which wait for what they assert.
+    """
+
+    def __init__(self, page, expect):
+        self.page, self.expect = page, expect
+
+    def see(self, selector: str):
+        """Return the assertions about an element."""
+        return self.expect(self.page.locator(selector))
+
+    def take_example(self, name: str = "leipzig_parcels") -> None:
+        """Load an example."""
+        self.page.click(f"[data-example={name}]")
+        self.see("#plan").to_be_enabled()
+
+    def paste(self, text: str) -> None:
+        """Paste a table into the field for one, and use it."""
+        self.page.click(".paste summary")
+        self.page.fill("#table", text)
+        self.page.click("#use-table")
+        self.see("#plan").to_be_enabled()
+
+    def set_fleet(self, vehicles: int, capacity: float) -> None:
+        """Fill in the fleet."""
+        self.page.fill("#vehicles", str(vehicles))
+        self.page.fill("#capacity", str(capacity))
+
+    def plan(self, seconds: float = 0.5) -> None:
+        """Plan, and wait until the plan is finished."""
+        self.begin(seconds)
+        self.see("#status").to_contain_text("Finished")
+
+    def begin(self, seconds: float) -> None:
+        """Plan, and wait until tours are there."""
+        self.page.fill("#time_limit", str(seconds))
+        self.page.click("#plan")
+        self.see(".tour").not_to_have_count(0)
+
+    def text(self, selector: str) -> str:
+        """Return what an element says."""
+        return self.page.inner_text(selector)
+
+    def spot_of(self, customer: int) -> dict[str, float]:
+        """Where a customer of the plan on show lies on the canvas, in pixels."""
+        spot: dict[str, float] = self.page.evaluate(
+            """async (customer) => {
+              const {fit, placesOf, toScreen} = await import("/static/projection.js");
+              const id = new URLSearchParams(location.hash.slice(1)).get("plan");
+              const {instance} = await (await fetch(`/plans/${id}`)).json();
+              const places = placesOf(instance);
+              const canvas = document.getElementById("canvas");
+              const {width, height} = canvas.getBoundingClientRect();
+              const view = fit(places, width, height, 44);
+              return toScreen(places[customer], view, width, height);
+            }""",
+            customer,
+        )
+        return spot
+
+
+@pytest.fixture
+def open_page(chromium, address):
+    """Return a function that opens the page; its script and CSP must raise nothing."""
+    from playwright.sync_api import expect
+
+    contexts, faults = [], []
+
+    def listen(message):
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            faults.append(message.text)
+
+    def open_page(fragment="", **options):
+        options.setdefault("viewport", {"width": 1280, "height": 800})
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", listen)
+        page.goto(address + fragment)
+        page.wait_for_selector("html.ready")
+        return Reader(page, expect)
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+@pytest.fixture
+def reader(open_page):
+    """Somebody who has just opened the page."""
+    return open_page()
+
+
+@pytest.fixture(scope="package")
+def finished(address) -> str:
+    """The fragment of the address of a finished plan, Leipzig's parcels."""
+    with urlopen(f"{address}examples/leipzig_parcels") as answer:
+        text = json.load(answer)["text"]
+    body = json.dumps({"text": text, "time_limit": 1, "wait": 30}).encode()
+    request = Request(
+        f"{address}plans", body, {"Content-Type": "application/json"}, method="POST"
+    )
+    with urlopen(request) as answer:
+        return f"#plan={json.load(answer)['id']}"
+
+
+@pytest.fixture
+def planned(open_page, finished):
+    """Somebody with a finished plan of seven tours before them."""
+    return open_page(finished)
+
+
+def table(customers: int, *, seed: int = 1, largest: int = 9) -> str:
+    """A table of customers with a depot in the middle, without a fleet."""
+    rng = random.Random(seed)
+    rows = ["name,x,y,demand", "Depot,500,500,"]
+    for i in range(1, customers + 1):
+        x, y = rng.uniform(0, 1000), rng.uniform(0, 1000)
+        rows.append(f"Shop {i},{x:.1f},{y:.1f},{rng.randint(1, largest)}")
+    return "\n".join(rows)
+
+
+@pytest.fixture(scope="session")
+def two_hundred() -> str:
+    """A table of 200 customers."""
+    return table(200)
+
+
+@pytest.fixture(scope="session")
+def thousand() -> str:
+    """A table of 1,000 customers."""
+    return table(1000)

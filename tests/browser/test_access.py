@@ -1,0 +1,146 @@
+"""The page for everybody: by keyboard, on a phone, in the dark, on paper."""
+
+from __future__ import annotations
+
+import re
+
+SHOT = "<img src=x onerror='window.shot=1'>"
+NAMES = f"""name,lat,lon,demand
+<b>Depot</b>,51.39,12.29,
+{SHOT},51.34,12.37,3
+"<script>window.shot=1</script>",51.35,12.38,4
+"""
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True}
+
+
+def tab_to(reader, selector: str) -> None:
+    """Press Tab until an element has the focus, which must show."""
+    for _ in range(80):
+        reader.page.keyboard.press("Tab")
+        if reader.page.locator(f"{selector}:focus").count():
+            shown = """(element) => {
+              // The file's own field is unseen: its label shows the focus for it.
+              const unseen = element.classList.contains("unseen");
+              const seen = unseen ? element.nextElementSibling : element;
+              return getComputedStyle(seen).outlineStyle;
+            }"""
+            assert reader.page.locator(selector).first.evaluate(shown) != "none"
+            return
+    raise AssertionError(f"{selector} is not reached by Tab")
+
+
+def test_all_can_be_done_by_keyboard(reader):
+    """From an example to a plan, a tour, a stop and a file, without a pointer."""
+    tab_to(reader, "#file")
+    tab_to(reader, ".paste summary")
+    tab_to(reader, "[data-example=leipzig_parcels]")
+    reader.page.keyboard.press("Enter")
+    reader.see("#plan").to_be_focused()
+    for _ in range(2):  # back over the cost of a vehicle to the seconds
+        reader.page.keyboard.press("Shift+Tab")
+    reader.see("#time_limit").to_be_focused()
+    reader.page.keyboard.type("1")
+    reader.page.keyboard.press("Enter")
+    reader.see("#status").to_contain_text("Finished")
+    tab_to(reader, "#closer")
+    tab_to(reader, "#fleet-slider")
+    tab_to(reader, ".tour:nth-child(2) .tour-head")
+    reader.page.keyboard.press("Enter")
+    tab_to(reader, ".tour:nth-child(2) .stop")
+    reader.see("#tip").to_contain_text(re.compile(r"Stop 1 of \d+ in tour 2"))
+    reader.page.keyboard.press("Escape")
+    reader.see("#tip").to_be_hidden()
+    tab_to(reader, "[data-download=csv]")
+    with reader.page.expect_download() as download:
+        reader.page.keyboard.press("Enter")
+    assert download.value.suggested_filename.endswith(".csv")
+    tab_to(reader, "#print")
+    tab_to(reader, "#change")  # around the end: nothing holds the focus
+
+
+def test_the_outcome_is_announced(planned):
+    """A screen reader is told the outcome, and finds words in place of the map."""
+    announced = planned.see("#announcer")
+    announced.to_have_text(re.compile(r"Finished: 7 tours, [\d.]+\skm"))
+    caption = planned.page.get_attribute("#canvas", "aria-label")
+    assert caption.startswith("Map of 7 tours to 63 customers")
+
+
+def test_a_phone_shows_everything_in_one_column(open_page):
+    """At 360 pixels nothing is wider than the screen, before and after planning."""
+    reader = open_page(**PHONE)
+    width = "document.documentElement.scrollWidth"
+    assert reader.page.evaluate(width) == 360
+    reader.take_example()
+    assert reader.page.evaluate(width) == 360
+    reader.plan()
+    reader.see(".option").to_have_count(4)
+    assert reader.page.evaluate(width) == 360
+    for selector in ("#map", "#summary", "#tours", "#fleet-form"):
+        box = reader.page.locator(selector).bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+
+
+def test_a_tap_shows_a_customer(open_page, finished):
+    """On a touch screen a tap does what hovering does, and singles no tour out."""
+    reader = open_page(finished, **PHONE)
+    reader.page.locator("#canvas").tap(position=reader.spot_of(1))
+    reader.see("#tip strong").to_have_text("Buchhandlung Grimmaische Straße 12")
+    reader.see(".tour.selected").to_have_count(0)
+    reader.page.locator(".tour-head").first.tap()
+    reader.see(".tour.selected").to_have_count(1)
+
+
+CORNER = """async (dark) => {
+  const canvas = document.getElementById("canvas");
+  for (;;) {  // until the corner of the map is what it should be
+    const corner = canvas.getContext("2d").getImageData(3, 3, 1, 1).data;
+    const light = Math.max(corner[0], corner[1], corner[2]);
+    if (corner[3] && (dark ? light < 60 : light > 200)) return true;
+    await new Promise((done) => requestAnimationFrame(done));
+  }
+}"""
+
+
+def test_the_dark_scheme_reaches_the_map(open_page, finished):
+    """In the dark scheme page and map are dark, and they follow a change at once."""
+    reader = open_page(finished, color_scheme="dark")
+    back = reader.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert max(map(int, re.findall(r"\d+", back))) < 60
+    assert reader.page.evaluate(CORNER, True)
+    reader.page.emulate_media(color_scheme="light")
+    assert reader.page.evaluate(CORNER, False)
+
+
+def test_markup_in_names_is_shown_as_text(reader):
+    """Names with markup appear letter by letter wherever names appear."""
+    reader.paste(NAMES)
+    reader.set_fleet(1, 10)
+    reader.plan()
+    reader.page.click(".tour-head")
+    names = reader.page.locator(".stop-name").all_inner_texts()
+    assert sorted(names) == [SHOT, "<script>window.shot=1</script>"]
+    reader.page.hover("#canvas", position=reader.spot_of(0))
+    reader.see("#tip strong").to_have_text("<b>Depot</b>")
+    reader.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert "<b>Depot</b>" in reader.page.text_content(".sheet")
+    assert reader.page.locator("img").count() == 0
+    assert reader.page.evaluate("window.shot") is None
+
+
+def test_print_gives_one_sheet_a_driver(planned):
+    """The printed plan has a page for each tour, with its stops in order and sums."""
+    document = planned.page.pdf()
+    assert len(re.findall(rb"/Type\s*/Page\b", document)) == 7
+    planned.see(".sheet").to_have_count(0)  # on screen they are gone again
+    planned.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    planned.see(".sheet").to_have_count(7)
+    sheet = planned.page.locator(".sheet").first
+    assert "Vehicle 1 of 7" in sheet.text_content()
+    cells = sheet.locator("tbody tr:not(.sheet-depot)").evaluate_all(
+        "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
+    )
+    assert [row[0] for row in cells] == [str(i) for i in range(1, len(cells) + 1)]
+    total = sum(float(row[2]) for row in cells)
+    assert abs(total - float(cells[-1][3].replace(",", ""))) < 1e-6

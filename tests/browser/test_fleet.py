@@ -1,0 +1,159 @@
+"""A fleet that is too small, one vehicle more or less, and what is typed wrongly."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+
+def test_a_fleet_too_small_is_proven_so(reader):
+    """Before any search, the page says why the fleet cannot do it."""
+    reader.take_example("bakery_round")
+    reader.see("#form-verdict").to_contain_text("3 vehicles are not enough.")
+    reader.see("#form-verdict").to_contain_text("The smallest fleet that suffices: 4.")
+
+
+def test_the_best_plan_for_a_small_fleet_names_who_is_left_out(reader):
+    """A plan with too few vehicles shows those it cannot serve."""
+    reader.take_example("bakery_round")
+    reader.plan()
+    reader.see("#left-out-title").to_have_text(re.compile(r"\d customers? left out"))
+    reader.see("#left-out-list li").not_to_have_count(0)
+    reader.see("#result-verdict").to_contain_text("3 vehicles are not enough.")
+    reader.see("#gain").to_have_text("for the customers served")
+
+
+def test_the_smallest_fleet_is_one_click_away(reader):
+    """The fleet that the verdict offers is planned at once, and leaves nobody out."""
+    reader.take_example("bakery_round")
+    reader.page.fill("#time_limit", "1")
+    reader.page.click("#form-verdict .accept")
+    reader.see("#status").to_contain_text("Finished")
+    reader.see("#vehicles").to_have_value("4")
+    reader.see("#cost-of").to_have_text("4 of 4 vehicles")
+    reader.see("#left-out").to_be_hidden()
+    reader.see("#form-verdict").to_contain_text("4 vehicles suffice.")
+
+
+def test_a_customer_beyond_a_vehicle_cannot_be_helped_by_more(reader):
+    """Where no number of vehicles suffices, none is offered and none compared."""
+    reader.paste("name,x,y,demand\nDepot,0,0,\nMill,3,4,50\nShop,6,8,5")
+    reader.set_fleet(2, 40)
+    verdict = reader.see("#form-verdict")
+    verdict.to_contain_text("No number of vehicles suffices.")
+    verdict.to_contain_text("Mill")
+    reader.plan()
+    reader.see("#left-out-list").to_contain_text("Mill")
+    reader.see(".accept").to_have_count(0)
+    reader.see("#compare").to_be_hidden()
+
+
+def test_the_verdict_follows_the_fleet_as_it_is_typed(reader):
+    """Another number of vehicles is weighed without planning."""
+    reader.take_example()
+    reader.see("#form-verdict").to_contain_text("7 vehicles suffice.")
+    reader.page.fill("#vehicles", "6")
+    reader.see("#form-verdict").to_contain_text("6 vehicles are not enough.")
+    reader.see("#filling-text").to_contain_text("109 % full")
+    reader.page.fill("#vehicles", "8")
+    reader.see("#form-verdict").to_contain_text("8 vehicles suffice.")
+
+
+def test_the_slider_shows_one_vehicle_more_or_less(reader):
+    """After a plan, its neighbours are planned and shown by the slider's keys."""
+    reader.take_example()
+    reader.page.fill("#vehicle_cost", "5")
+    reader.plan()
+    reader.see(".option-fleet").to_have_text(["6", "7", "8", "9"])
+    reader.see("#options").not_to_contain_text("…")
+    slider = reader.page.locator("#fleet-slider")
+    slider.press("ArrowRight")
+    said = slider.get_attribute("aria-valuetext")
+    assert re.match(r"8 vehicles: [\d.]+\skm, (no change|[+−][\d.]+\skm)$", said)
+    reader.see(".option.chosen .option-fleet").to_have_text("8")
+    slider.press("ArrowLeft")
+    slider.press("ArrowLeft")
+    assert slider.get_attribute("aria-valuetext") == "6 vehicles: not enough"
+    reader.see("#left-out").to_be_visible()
+    slider.press("ArrowRight")
+    reader.see("#left-out").to_be_hidden()
+    reader.see("#cost-of").to_have_text("7 of 7 vehicles")
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "sentence"),
+    [
+        ("time_limit", "100000", "at most"),
+        ("vehicles", "1.5", "integer"),
+        ("capacity", "-3", "greater than 0"),
+        ("vehicle_cost", "-1", "greater than or equal to 0"),
+        ("vehicles", "", "vehicles"),
+    ],
+)
+def test_the_servers_sentence_stands_beside_its_field(reader, field, typed, sentence):
+    """What is wrong with a field is said beside it, and the field has the focus."""
+    # A table that leaves the fleet to the form.
+    reader.paste("name,x,y,demand\nDepot,0,0,\nMill,3,4,5")
+    reader.set_fleet(1, 10)
+    reader.page.fill(f"#{field}", typed)
+    reader.page.click("#plan")
+    reader.see(f"#{field}-error").to_contain_text(sentence)
+    reader.see(f"#{field}").to_be_focused()
+    reader.see(f"#{field}").to_have_attribute("aria-invalid", "true")
+
+
+def test_a_wrong_table_is_explained_where_it_was_given(reader):
+    """What is wrong with the customers is said beside them."""
+    reader.page.click(".paste summary")
+    reader.page.fill("#table", "name,x,y,demand\nDepot,0,0,\nMill,3,four,5")
+    reader.page.click("#use-table")
+    reader.see("#source-error").to_contain_text("Line 3")
+    reader.page.fill("#table", "   ")
+    reader.page.click("#use-table")
+    reader.see("#source-error").to_contain_text("The table is empty")
+
+
+def test_a_file_that_is_no_text_is_refused(reader):
+    """A binary file is refused with what to do instead."""
+    file = {"name": "book.xlsx", "mimeType": "text/csv", "buffer": b"PK\x03\x04\xff"}
+    reader.page.set_input_files("#file", file)
+    reader.see("#source-error").to_contain_text("CSV UTF-8")
+
+
+def test_a_server_that_is_gone_is_said_to_be(reader):
+    """Without a server the page says so."""
+    reader.take_example()
+    reader.page.route("**/plans", lambda route: route.abort())
+    reader.page.click("#plan")
+    reader.see("#form-error").to_have_text("The server cannot be reached.")
+
+
+def test_the_token_is_sent_and_not_shown(reader, address):
+    """A token in the address goes into the header of every request and out of sight."""
+    sent = []
+    reader.page.on("request", lambda request: sent.append(request))
+    reader.page.goto("about:blank")
+    reader.page.goto(f"{address}#token=secret-token")
+    reader.page.wait_for_selector("html.ready")
+    assert "secret" not in reader.page.url
+    reader.take_example()
+    reader.plan()
+    tokens = {
+        re.sub("[0-9a-f]{16}", "ID", request.url.removeprefix(address)): (
+            request.headers.get("authorization")
+        )
+        for request in sent
+    }
+    asked = ("examples", "instances", "plans", "plans/ID/events")
+    assert {tokens[path] for path in asked} == {"Bearer secret-token"}
+
+
+def test_a_server_that_wants_a_token_is_explained(reader):
+    """A refusal for want of a token says how to give one."""
+    reader.page.route(
+        "**/examples",
+        lambda route: route.fulfill(status=401, json={"error": "no token"}),
+    )
+    reader.page.reload()
+    reader.see("#source-error").to_contain_text("#token=")

@@ -1,0 +1,116 @@
+"""The page's modules one by one, in a browser."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def page(chromium, address):
+    """One page for all: these tests leave it as it was."""
+    page = chromium.new_page()
+    page.goto(address)
+    return page
+
+
+def test_events_are_read_however_they_are_cut(page):
+    """Server-sent events come out whole from pieces that end anywhere."""
+    events = page.evaluate(
+        r"""async () => {
+          const {EventParser} = await import("/static/api.js");
+          const stream = ': still here\n\nevent: improved\ndata: {"cost": 3}\n\n' +
+            'retry: 9\n\nevent: done\r\ndata: {"a":\r\ndata: 1}\r\n\r\n';
+          const runs = [1, 2, 3, 7, 1000].map((size) => {
+            const parser = new EventParser();
+            const events = [];
+            for (let at = 0; at < stream.length; at += size) {
+              events.push(...parser.take(stream.slice(at, at + size)));
+            }
+            return JSON.stringify(events);
+          });
+          return [...new Set(runs)];
+        }"""
+    )
+    assert events == [
+        '[{"name":"improved","data":{"cost":3}},{"name":"done","data":{"a":1}}]'
+    ]
+
+
+def places(page, points, geographic=True):
+    """Where the page puts points (x, y), the depot first."""
+    stops = [{"x": x, "y": y} for x, y in points]
+    return page.evaluate(
+        """async (instance) => {
+          const {placesOf} = await import("/static/projection.js");
+          return placesOf(instance);
+        }""",
+        {"geographic": geographic, "depot": stops[0], "stops": stops[1:]},
+    )
+
+
+def test_degrees_become_kilometres(page):
+    """Distances on the map agree with those on the globe to half a per cent."""
+    leipzig, halle = (12.3731, 51.3397), (11.9688, 51.4828)
+    a, b = places(page, [leipzig, halle])
+    (lon1, lat1), (lon2, lat2) = (map(math.radians, p) for p in (leipzig, halle))
+    half = math.sin((lat2 - lat1) / 2) ** 2 + (
+        math.cos(lat1) * math.cos(lat2) * math.sin((lon2 - lon1) / 2) ** 2
+    )
+    truth = 2 * 6371 * math.asin(math.sqrt(half))
+    drawn = math.hypot(a["x"] - b["x"], a["y"] - b["y"])
+    assert drawn == pytest.approx(truth, rel=0.005)
+
+
+def test_the_date_line_does_not_tear_the_map(page):
+    """Neighbours on both sides of the date line stay neighbours."""
+    a, b = places(page, [(179.9, -17), (-179.9, -17)])
+    assert math.hypot(a["x"] - b["x"], a["y"] - b["y"]) < 25
+
+
+def test_an_instance_without_coordinates_has_no_places(page):
+    """A matrix of distances alone is not drawn."""
+    assert places(page, [(None, None), (None, None)], geographic=False) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "tours", "slots"),
+    [
+        ([], [[1], [2]], [0, 1]),
+        ([[1, 2], [3, 4]], [[4, 3], [2, 1]], [1, 0]),
+        ([[1, 2], [3, 4]], [[5], [1, 2, 3], [4]], [2, 0, 1]),
+        ([[1, 2, 3, 4]], [[3, 4, 1], [2]], [0, 1]),
+    ],
+)
+def test_tours_keep_their_colours(page, before, tours, slots):
+    """A tour has the slot of the one before that shares most customers with it."""
+    found = page.evaluate(
+        """async ([before, tours]) => {
+          const {keepSlots} = await import("/static/slots.js");
+          return keepSlots(before.map((stops, slot) => ({slot, stops})), tours);
+        }""",
+        [before, tours],
+    )
+    assert found == slots
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("figures(172.789, 5)", "172.79"),
+        ("figures(27591, 5)", "27,591"),
+        ("figures(0.123456, 5)", "0.12346"),
+        ("amount(0.1 + 0.2)", "0.3"),
+        ("lengthOf(22.44, 'km', 3)", "22.4\u00a0km"),
+        ("count(1, 'stop')", "1 stop"),
+        ("count(1200, 'stop')", "1,200 stops"),
+        ("sentence('all is well')", "All is well."),
+        ("nameOf({name: '7', index: 7})", "Customer 7"),
+    ],
+)
+def test_numbers_are_written_for_people(page, call, text):
+    """Numbers have the digits that matter and no more."""
+    name, arguments = call.split("(", 1)
+    module = 'await import("/static/numbers.js")'
+    assert page.evaluate(f"async () => ({module}).{name}({arguments}") == text

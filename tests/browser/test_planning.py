@@ -1,0 +1,239 @@
+"""From customers to a plan, as a reader goes about it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+COSTS = """() => {
+  const cost = document.getElementById("cost");
+  window.costs = [];
+  new MutationObserver(() => window.costs.push(cost.textContent))
+    .observe(cost, {childList: true, characterData: true, subtree: true});
+}"""
+MATRIX = """NAME : three
+TYPE : CVRP
+DIMENSION : 4
+CAPACITY : 2
+VEHICLES : 2
+EDGE_WEIGHT_TYPE : EXPLICIT
+EDGE_WEIGHT_FORMAT : FULL_MATRIX
+EDGE_WEIGHT_SECTION
+0 1 2 3
+1 0 1 2
+2 1 0 1
+3 2 1 0
+DEMAND_SECTION
+1 0
+2 1
+3 1
+4 1
+DEPOT_SECTION
+1
+-1
+EOF
+"""
+
+
+def number(text: str) -> float:
+    """Read a number as the page writes it."""
+    return float(text.replace(",", ""))
+
+
+def test_the_page_opens_with_examples_and_nothing_to_plan(reader):
+    """At first there are ways to give customers, and no plan can be asked for."""
+    reader.see(".example").to_have_count(2)
+    reader.see("#plan").to_be_disabled()
+    reader.see("#summary").to_be_hidden()
+
+
+def test_a_file_of_customers_appears_at_once(reader, two_hundred):
+    """A chosen file is drawn, and its missing fleet asked for, before any planning."""
+    file = {"name": "shops.csv", "mimeType": "text/csv", "buffer": two_hundred.encode()}
+    reader.page.set_input_files("#file", file)
+    reader.see("#loaded-count").to_have_text("200 customers")
+    reader.see("#loaded-name").to_have_text("shops.csv")
+    reader.see("#canvas").to_be_visible()
+    reader.see("#vehicles").to_be_focused()
+
+
+def test_a_file_is_taken_where_it_is_dropped(reader):
+    """A VRPLIB file dropped onto the page is read with its fleet and capacity."""
+    reader.page.evaluate(
+        """(text) => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], "three.vrp"));
+          const options = {bubbles: true, cancelable: true, dataTransfer: data};
+          document.body.dispatchEvent(new DragEvent("drop", options));
+        }""",
+        MATRIX,
+    )
+    reader.see("#loaded-count").to_have_text("3 customers")
+    reader.see("#vehicles").to_have_value("2")
+    reader.see("#capacity").to_have_value("2")
+
+
+def test_the_plan_improves_before_the_readers_eyes(reader, two_hundred):
+    """Tours are shown while the search runs, and their cost falls."""
+    reader.paste(two_hundred)
+    reader.set_fleet(12, 100)
+    reader.page.evaluate(COSTS)
+    reader.begin(3)
+    reader.see("#cancel").to_be_visible()
+    reader.see("#status").to_contain_text("Finished")
+    costs = reader.page.evaluate("window.costs")
+    shown = [number(cost) for cost in costs if cost != "–"]
+    assert len(set(shown)) > 1
+    assert shown == sorted(shown, reverse=True)
+    assert " first" in reader.text("#gain")
+
+
+def test_a_finished_plan_says_all_about_its_tours(reader):
+    """Each tour shows its stops, load and length; together they are the plan."""
+    reader.take_example()
+    reader.plan()
+    reader.see("#cost-of").to_have_text("7 of 7 vehicles")
+    reader.see(".tour").to_have_count(7)
+    heads = reader.page.locator(".tour-head").evaluate_all(
+        "heads => heads.map((head) => head.ariaLabel)"
+    )
+    parts = [
+        re.fullmatch(
+            r"Tour (\d): (\d+) stops, load ([\d.,]+) of 850, ([\d.]+)\skm", head
+        )
+        for head in heads
+    ]
+    assert [int(part[1]) for part in parts] == [1, 2, 3, 4, 5, 6, 7]
+    assert sum(int(part[2]) for part in parts) == 63
+    assert sum(number(part[3]) for part in parts) == pytest.approx(5539.6)
+    length = sum(number(part[4]) for part in parts)
+    assert length == pytest.approx(number(reader.text("#cost")), abs=0.5)
+
+
+def test_a_customer_is_shown_under_the_pointer(planned):
+    """Hovering tells a customer's name, demand and place in its tour."""
+    planned.page.hover("#canvas", position=planned.spot_of(1))
+    planned.see("#tip strong").to_have_text("Buchhandlung Grimmaische Straße 12")
+    planned.see("#tip").to_contain_text("Demand 192.7")
+    planned.see("#tip").to_contain_text(re.compile(r"Stop \d+ of \d+ in tour \d"))
+
+
+def test_a_tour_is_singled_out_by_click(planned):
+    """A click on a tour, in the list or on the map, opens it alone; Escape closes."""
+    names = planned.page.locator(".tour.selected .stop-name")
+    sought = "Buchhandlung Grimmaische Straße 12"
+    planned.page.click("#canvas", position=planned.spot_of(1))
+    planned.expect(names.filter(has_text=sought)).to_have_count(1)
+    chosen = planned.text(".tour.selected .badge")
+    another = "3" if chosen != "3" else "4"
+    planned.page.click(f".tour:nth-child({another}) .tour-head")
+    planned.see(".tour.selected .badge").to_have_text(another)
+    planned.expect(names.filter(has_text=sought)).to_have_count(0)
+    planned.page.keyboard.press("Escape")
+    planned.see(".tour.selected").to_have_count(0)
+
+
+def test_stop_keeps_the_best_plan_so_far(reader, two_hundred):
+    """A search that is stopped leaves the tours it had found."""
+    reader.paste(two_hundred)
+    reader.set_fleet(12, 100)
+    reader.begin(120)
+    reader.page.click("#cancel")
+    reader.see("#status").to_contain_text("Stopped")
+    reader.see(".tour").not_to_have_count(0)
+    reader.see("#downloads").to_be_visible()
+    reader.see("#plan").to_be_visible()
+
+
+def test_a_reload_shows_the_same_plan(reader, open_page):
+    """The address of a plan shows it again, in this tab and in another browser."""
+    reader.take_example()
+    reader.plan()
+    cost, tours = reader.text("#cost"), reader.text("#tour-list")
+    reader.page.reload()
+    reader.see("#cost").to_have_text(cost)
+    other = open_page("#" + reader.page.url.partition("#")[2])
+    other.see("#cost").to_have_text(cost)
+    assert reader.text("#tour-list") == other.text("#tour-list") == tours
+    other.see("#vehicles").to_have_value("7")
+    other.plan()
+
+
+def test_a_reload_during_the_search_goes_on_with_it(reader, two_hundred):
+    """A page that is reloaded while its plan is in the making follows it again."""
+    reader.paste(two_hundred)
+    reader.set_fleet(12, 100)
+    reader.begin(120)
+    reader.page.reload()
+    reader.see(".tour").not_to_have_count(0)
+    reader.page.click("#cancel")
+    reader.see("#status").to_contain_text("Stopped")
+
+
+def test_a_broken_connection_is_made_again(reader):
+    """A stream of events that breaks costs nothing but a moment."""
+    broken = []
+
+    def breaking(route):
+        if broken:
+            route.continue_()
+        else:
+            broken.append(route.abort())
+
+    reader.page.route("**/events", breaking)
+    reader.take_example()
+    reader.plan()
+    assert broken
+    reader.see(".tour").to_have_count(7)
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "sol", "png"])
+def test_the_plan_can_be_taken_along(planned, format):
+    """The plan is saved as a table, JSON, VRPLIB's solution and a picture."""
+    button = "#picture" if format == "png" else f"[data-download={format}]"
+    with planned.page.expect_download() as download:
+        planned.page.click(button)
+    assert download.value.suggested_filename == f"Leipzig_parcels.{format}"
+    data = download.value.path().read_bytes()
+    if format == "csv":
+        assert data.startswith(b"tour,stop,customer,name,demand")
+        assert data.count(b"\n") == 64
+    elif format == "json":
+        assert len(json.loads(data)["tours"]) == 7
+    elif format == "sol":
+        assert data.count(b"Route #") == 7
+    else:
+        assert data.startswith(b"\x89PNG")
+        assert len(data) > 20_000
+
+
+def test_vehicles_cost_what_is_typed(reader):
+    """With a cost for each vehicle, the figure is way and vehicles together."""
+    reader.take_example()
+    reader.page.fill("#vehicle_cost", "10")
+    reader.plan()
+    way = re.match(r"([\d.]+)\skm of way and 7 × 10 for", reader.text("#gain"))
+    assert number(reader.text("#cost")) == pytest.approx(number(way[1]) + 70, abs=0.02)
+
+
+def test_customers_without_coordinates_are_listed(reader):
+    """An instance that is a matrix alone is planned, and its tours are listed."""
+    reader.paste(MATRIX)
+    reader.see("#no-map-title").to_have_text("Nothing to draw")
+    reader.plan()
+    reader.see(".tour").to_have_count(2)
+    reader.page.click("#picture")
+    reader.see("#download-error").to_contain_text("no coordinates")
+
+
+def test_a_thousand_customers_are_planned(reader, thousand):
+    """A thousand customers are drawn; stops are listed when they are asked for."""
+    reader.paste(thousand)
+    reader.set_fleet(30, 200)
+    reader.plan(2)
+    assert reader.page.locator(".tour").count() <= 30
+    reader.see(".stop").to_have_count(0)
+    reader.page.click(".tour:first-child .tour-head")
+    reader.see(".stop").not_to_have_count(0)

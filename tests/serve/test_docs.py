@@ -1,0 +1,77 @@
+"""What docs/service.md tells its readers to type works."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fixedfleet.cli import _parser
+from fixedfleet.files import read_plan
+from fixedfleet.serve.schema import PlanDoc, PlanRequest, ResultDoc
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(
+    not (shutil.which("curl") and shutil.which("bash")), reason="needs curl and bash"
+)
+def test_the_lines_can_be_typed(server, tmp_path):
+    """Every shell line runs, one after the other, and gives what is said of it."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    blocks = re.findall(r"^```sh\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+    assert len(blocks) >= 6
+    script = "\n".join(blocks).replace("http://127.0.0.1:8000", server.url)
+    subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=tmp_path,
+        check=True,
+        timeout=120,
+    )
+
+    def document(name):
+        return json.loads((tmp_path / name).read_text(encoding="utf-8"))
+
+    for name in ("plan.json", "small.json", "done.json"):
+        plan = PlanDoc.model_validate(document(name))
+        if plan.status == "running":  # a busy machine took longer than was waited
+            with server.client() as client:
+                client.get(f"/plans/{plan.id}/events")
+                answer = client.get(f"/plans/{plan.id}")
+                plan = PlanDoc.model_validate(answer.json())
+        assert plan.status == "done" and plan.result.feasible
+    assert document("job.json")["status"] in ("queued", "running")
+    assert document("cancelled.json")["status"] in ("cancelled", "running")
+    events = (tmp_path / "events.txt").read_text(encoding="utf-8")
+    assert "event: improved\n" in events and "event: done\n" in events
+    assert read_plan(tmp_path / "plan.csv") == read_plan(tmp_path / "plan.sol")
+    assert document("list.json")[0]["id"] == document("cancelled.json")["id"]
+    # A worker that did not heed the cancelling in time was killed.
+    assert document("health.json")["status"] in ("ok", "starting")
+    assert "fixedfleet_queue_length" in (tmp_path / "metrics.txt").read_text()
+    assert "/plans" in document("openapi.json")["paths"]
+
+
+def test_every_option_is_documented():
+    """The table of options names each option of the command."""
+    (commands,) = (a.choices for a in _parser()._actions if isinstance(a.choices, dict))
+    options = {
+        option
+        for action in commands["serve"]._actions
+        for option in action.option_strings
+        if option.startswith("--") and option != "--help"
+    }
+    assert [option for option in sorted(options) if f"`{option}" not in TEXT] == []
+
+
+def test_every_field_is_documented():
+    """The tables name each field of requests, plans and results."""
+    fields = set(PlanDoc.model_fields) | set(PlanRequest.model_fields)
+    fields |= set(ResultDoc.model_fields)
+    words = set(re.findall(r"\w+", TEXT))
+    assert fields - {"result"} <= words
