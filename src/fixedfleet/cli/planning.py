@@ -17,12 +17,14 @@ from fixedfleet.cli.common import (
     read_instance,
 )
 from fixedfleet.cli.live import LiveLine
+from fixedfleet.describe import as_json, describe_fleet, describe_result
 from fixedfleet.errors import InputError
 from fixedfleet.files import read_plan, write_plan
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Plan
 from fixedfleet.plotting import PICTURES, check_drawable, save_plan_picture
 from fixedfleet.search import SearchName
+from fixedfleet.search.partial import serve_most
 from fixedfleet.solve import Objective, Result, solve
 from fixedfleet.starts import StartName
 
@@ -70,7 +72,7 @@ def _add_solve(commands: Commands) -> None:
     add(
         "--guarantee",
         action="store_true",
-        help="where the fleet is too small, plan for the smallest that suffices",
+        help="where the fleet has no plan, plan for the smallest that suffices",
     )
     add("--seed", type=int, default=0, help="default: 0")
     add("--output", metavar="PLAN", help="write the plan: .json, .sol or .csv")
@@ -85,7 +87,7 @@ def _fleet(arguments: Arguments) -> int:
     verdict = assess_fleet(instance, time_limit=arguments.time_limit)
     _require_carriable(arguments, verdict)
     if arguments.json:
-        print(report.as_json(report.describe_fleet(instance, verdict, notes)))
+        print(as_json(describe_fleet(instance, verdict, notes)))
     else:
         print(
             *(f"note: {note}" for note in notes), printable_verdict(verdict), sep="\n"
@@ -97,7 +99,6 @@ def _solve(arguments: Arguments) -> int:
     instance, notes = read_instance(arguments)
     _check(arguments, instance)
     result = _search(arguments, instance)
-    _require_carriable(arguments, result.verdict)
     if result.plan is not None:
         if arguments.output:
             write_plan(result.plan, result.instance, arguments.output)
@@ -106,7 +107,7 @@ def _solve(arguments: Arguments) -> int:
     elif arguments.output or arguments.plot:
         notes.append("there is no plan, so no file was written")
     if arguments.json:
-        print(report.as_json(report.describe_result(result, instance, notes)))
+        print(as_json(describe_result(result, instance, notes)))
     elif not arguments.quiet:
         print(report.report_result(result, instance, notes))
         for path in filter(None, (arguments.output, arguments.plot)):
@@ -117,6 +118,8 @@ def _solve(arguments: Arguments) -> int:
 
 def _check(arguments: Arguments, instance: Instance) -> None:
     """Refuse, before the search, what would be refused after it."""
+    if instance.demand_units.max() > instance.capacity_units:
+        _require_carriable(arguments, assess_fleet(instance, time_limit=0))
     if arguments.objective == "cost-v" and arguments.vehicle_cost is None:
         raise InputError("--objective cost-v needs --vehicle-cost, a number from 0")
     if arguments.output:
@@ -129,7 +132,6 @@ def _check(arguments: Arguments, instance: Instance) -> None:
 def _search(arguments: Arguments, instance: Instance) -> Result:
     shown = sys.stderr.isatty() and not arguments.quiet
     line = LiveLine(sys.stderr, shown, instance.vehicles)
-    vehicle_cost = arguments.vehicle_cost or 0.0
     start: Plan | StartName = arguments.start
     if arguments.start not in get_args(StartName):
         start = read_plan(arguments.start)
@@ -141,31 +143,40 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
             start=start,
             search=arguments.search,
             objective=arguments.objective,
-            vehicle_cost=vehicle_cost,
+            vehicle_cost=arguments.vehicle_cost or 0.0,
             guarantee=arguments.guarantee,
             on_improvement=line.improved,
             stop=line.tick,
         )
     except KeyboardInterrupt:  # outside the searches that return their best plan
-        verdict = assess_fleet(instance, time_limit=0)
-        plan = line.plan or verdict.packing
-        if isinstance(start, Plan) and start.is_feasible(instance):
-            plan = line.plan or start
-        if arguments.guarantee:
-            plan = plan or verdict.smallest_packing
-            if plan is not None and plan.vehicles > instance.vehicles:
-                instance = instance.with_vehicles(plan.vehicles)
-        return Result(
-            instance=instance,
-            plan=plan,
-            verdict=verdict,
-            stages=(),
-            objective=arguments.objective,
-            vehicle_cost=vehicle_cost,
-            interrupted=True,
-        )
+        plan = line.plan
+        if plan is None and isinstance(start, Plan) and start.is_feasible(instance):
+            plan = start
+        return _interrupted(arguments, instance, plan)
     finally:
         line.clear()
+
+
+def _interrupted(arguments: Arguments, instance: Instance, plan: Plan | None) -> Result:
+    """Return what is known at once: the plan there is, a packing, or whom it serves."""
+    verdict = assess_fleet(instance, time_limit=0)
+    plan = plan or verdict.packing
+    if plan is None and arguments.guarantee:
+        plan = verdict.smallest_packing
+    within = plan is not None and plan.vehicles <= instance.vehicles
+    partial = None if within else serve_most(instance)
+    if plan is not None and not within:
+        instance = instance.with_vehicles(plan.vehicles)
+    return Result(
+        instance=instance,
+        plan=plan,
+        verdict=verdict,
+        stages=(),
+        objective=arguments.objective,
+        vehicle_cost=arguments.vehicle_cost or 0.0,
+        interrupted=True,
+        partial=partial,
+    )
 
 
 def _exit_code(result: Result, asked: Instance) -> int:

@@ -1,23 +1,21 @@
-"""Results in words, tables and JSON."""
+"""Results in words and tables."""
 
 from __future__ import annotations
 
-import json
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fixedfleet.cli.common import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fixedfleet.fleet import FleetVerdict
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
     from fixedfleet.solve import Result
 
-__all__ = ["as_json", "describe_fleet", "describe_result", "report_result", "table"]
+__all__ = ["report_result", "table"]
 
 _WIDTH = 88
 
@@ -48,14 +46,46 @@ def report_result(result: Result, asked: Instance, notes: Sequence[str]) -> str:
         lines += ["no plan"]
     lines += [printable(line) for line in str(result.verdict).splitlines()]
     if result.instance.vehicles > asked.vehicles:
-        proven = " that suffices" if result.verdict.smallest_is_proven else " found"
-        lines.append(
-            f"{_count(asked.vehicles, 'vehicle')} will not do: this plan is for the "
-            f"smallest fleet{proven}, {result.instance.vehicles} vehicles"
-        )
+        lines.append(_widened(result, asked))
+    if result.partial is not None:
+        lines += ["", *_left_out(result, asked)]
     if result.interrupted:
         lines.append("interrupted: this is the best found so far")
     return "\n".join(lines)
+
+
+def _widened(result: Result, asked: Instance) -> str:
+    """Say for which larger fleet the plan is, and why."""
+    verdict = result.verdict
+    proven = " that suffices" if verdict.smallest_is_proven else " found"
+    why = f"{_count(asked.vehicles, 'vehicle')} will not do"
+    if verdict.status != "impossible":
+        why = f"no plan for {_count(asked.vehicles, 'vehicle')} was found"
+    return (
+        f"{why}: this plan is for the smallest fleet{proven}, "
+        f"{result.instance.vehicles} vehicles"
+    )
+
+
+def _left_out(result: Result, asked: Instance) -> list[str]:
+    """Say who is left out within the fleet asked for; its tours if no others are."""
+    plan = result.partial
+    if plan is None:
+        raise RuntimeError("nobody is left out")
+    names = ", ".join(printable(asked.name_of(c)) for c in result.unserved)
+    lines = []
+    if result.plan is None:
+        lines += [*_tours(plan, asked), "", _tour_table(plan, asked), ""]
+    would = "is" if len(result.unserved) == 1 else "are"
+    if result.plan is not None:
+        would = "would be"
+    lines += textwrap.wrap(
+        f"with {_count(asked.vehicles, 'vehicle')} {len(result.unserved)} of "
+        f"{_count(asked.num_customers, 'customer')} {would} left out: {names}",
+        _WIDTH,
+        subsequent_indent="    ",
+    )
+    return lines
 
 
 def _tours(plan: Plan, instance: Instance) -> list[str]:
@@ -125,83 +155,3 @@ def _decimals(length: float) -> int:
     if not 0 < length < math.inf:
         return 0
     return min(6, max(0, 5 - math.floor(math.log10(length))))
-
-
-def as_json(document: dict[str, Any]) -> str:
-    """Lay a document out as JSON that any reader takes."""
-    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
-
-
-def describe_fleet(
-    instance: Instance, verdict: FleetVerdict, notes: Sequence[str]
-) -> dict[str, Any]:
-    """Describe a verdict, with the packing that is its witness."""
-    packing = None if verdict.packing is None else [list(t) for t in verdict.packing]
-    return {
-        "instance": instance.name,
-        "customers": instance.num_customers,
-        "capacity": instance.capacity,
-        **_verdict(verdict),
-        "packing": packing,
-        "notes": list(notes),
-    }
-
-
-def _verdict(verdict: FleetVerdict) -> dict[str, Any]:
-    return {
-        "status": verdict.status,
-        "vehicles": verdict.vehicles,
-        "reason": verdict.reason,
-        "lower_bound": verdict.lower_bound,
-        "upper_bound": verdict.upper_bound,
-        "smallest": verdict.smallest,
-    }
-
-
-def describe_result(
-    result: Result, asked: Instance, notes: Sequence[str]
-) -> dict[str, Any]:
-    """Describe all that a result holds; what is infinite is null."""
-    plan, instance = result.plan, result.instance
-    return {
-        "instance": asked.name,
-        "customers": asked.num_customers,
-        "vehicles": asked.vehicles,
-        "capacity": asked.capacity,
-        "metric": asked.metric,
-        "rounding": asked.rounding,
-        "feasible": plan is not None and plan.is_feasible(asked),
-        "vehicles_planned_for": instance.vehicles,
-        "vehicles_used": None if plan is None else plan.vehicles,
-        "objective": result.objective,
-        "vehicle_cost": result.vehicle_cost,
-        "length": _finite(result.length),
-        "cost_v": _finite(result.cost_v),
-        "cost": _finite(result.cost),
-        "tours": None if plan is None else _tour_documents(plan, instance),
-        "verdict": _verdict(result.verdict),
-        "stages": [
-            {"name": s.name, "seconds": s.seconds, "cost": _finite(s.cost)}
-            for s in result.stages
-        ],
-        "trace": [list(point) for point in result.trace],
-        "interrupted": result.interrupted,
-        "notes": list(notes),
-    }
-
-
-def _tour_documents(plan: Plan, instance: Instance) -> list[dict[str, Any]]:
-    columns = zip(plan, plan.loads(instance), plan.tour_lengths(instance), strict=True)
-    return [
-        {
-            "customers": list(tour),
-            "names": [instance.name_of(customer) for customer in tour],
-            "load": load,
-            "length": length,
-        }
-        for tour, load, length in columns
-    ]
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -73,7 +73,7 @@ def _serve(arguments: Arguments) -> int:
 
 def _settings(arguments: Arguments) -> Settings:
     """What the options say; what they do not say is left to the settings."""
-    from fixedfleet.labels.processes import available_cores
+    from fixedfleet.cores import available_cores
     from fixedfleet.serve.settings import Settings
 
     names = ("queue", "jobs_per_client", "max_customers", "max_seconds", "max_wait")

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from multiprocessing import connection
 from typing import TYPE_CHECKING
 
+from fixedfleet.cores import ONE_THREAD, environment, interrupts_held
 from fixedfleet.errors import InputError
 from fixedfleet.evaluate.job import Job, Skipped, failed, machine_name, run_job, warm_up
-from fixedfleet.labels.processes import ONE_THREAD, environment, interrupts_held
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence

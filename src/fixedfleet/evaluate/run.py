@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
+from fixedfleet.cores import available_cores
 from fixedfleet.errors import InputError, check_whole
 from fixedfleet.evaluate.cluster import by_ray
 from fixedfleet.evaluate.job import Job, Skipped
@@ -16,7 +17,6 @@ from fixedfleet.evaluate.methods import get_method
 from fixedfleet.evaluate.processes import Patience, by_processes
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.schedule import Schedule, limits_of
-from fixedfleet.labels.processes import available_cores
 from fixedfleet.labels.progress import Progress
 
 if TYPE_CHECKING:

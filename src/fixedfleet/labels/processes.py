@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import multiprocessing
-import os
-import signal
 from collections import Counter, deque
 from dataclasses import dataclass
-from multiprocessing import connection, resource_tracker
+from multiprocessing import connection
 from typing import TYPE_CHECKING
 
+from fixedfleet.cores import ONE_THREAD, environment, interrupts_held
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.labels.job import Advance, Done, Job, LabellingError, Labels, label_job
 
@@ -22,40 +21,12 @@ if TYPE_CHECKING:
 
     from fixedfleet.labels.teacher import Teacher
 
-__all__ = [
-    "ONE_THREAD",
-    "available_cores",
-    "by_processes",
-    "environment",
-    "interrupts_held",
-]
+__all__ = ["by_processes"]
 
 _log = logging.getLogger(__name__)
 
-# A process a core: threads of their own would only take cores from one another.
-ONE_THREAD = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "BLIS_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-        "NUMBA_NUM_THREADS",
-        "RAYON_NUM_THREADS",
-    ),
-    "1",
-)
-
 # A shard during which two workers died is given up.
 _DEATHS = 2
-
-
-def available_cores() -> int:
-    """The number of cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def by_processes(
@@ -186,37 +157,3 @@ def _work(pipe: Connection, teacher: Teacher) -> None:
             except (InputError, MissingPackageError, LabellingError) as error:
                 answer = error
             pipe.send(answer)
-
-
-@contextlib.contextmanager
-def environment(variables: dict[str, str]) -> Iterator[None]:
-    """Set variables for a child: its libraries read them when they load."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-@contextlib.contextmanager
-def interrupts_held() -> Iterator[None]:
-    """
-    Hold Ctrl-C back for a moment, so that a child born in it never sees one.
-
-    A terminal sends the signal to the children too; they inherit the mask and leave
-    it to the parent to end them.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # begun by the first child, it lifts the mask
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

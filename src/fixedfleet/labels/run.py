@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from fixedfleet.cores import available_cores
 from fixedfleet.errors import InputError, check_whole
 from fixedfleet.labels.cluster import by_ray
 from fixedfleet.labels.job import INFEASIBLE, LABELLED, NO_PLAN, Advance, Done
-from fixedfleet.labels.processes import available_cores, by_processes
+from fixedfleet.labels.processes import by_processes
 from fixedfleet.labels.progress import Progress, ProgressCallback
 from fixedfleet.labels.shards import LabelFolder, Manifest, locked
 

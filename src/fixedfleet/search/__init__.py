@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SearchName", "SearchResult", "better", "improve"]
 
-SearchName = Literal["auto", "ruin_recreate", "hgs", "pyvrp", "vroom", "ortools", "lkh"]
+SearchName = Literal[
+    "auto", "ruin_recreate", "gpu", "hgs", "pyvrp", "vroom", "ortools", "lkh"
+]
 
 
 def improve(
@@ -35,8 +37,9 @@ def improve(
     """
     Improve a plan by the search of this name.
 
-    ``auto`` and ``ruin_recreate`` heed all arguments; the outside solvers minimise
-    length within the fleet, whatever a vehicle costs, and cannot be stopped early.
+    ``auto`` and ``ruin_recreate`` heed all arguments, and so does ``gpu``, between its
+    rounds. The outside solvers minimise length within the fleet, whatever a vehicle
+    costs, and cannot be stopped early, except ``hgs``, which runs in slices.
 
     Parameters
     ----------
@@ -80,10 +83,8 @@ def improve(
             on_improvement=on_improvement,
             stop=stop,
         )
-    if search == "ruin_recreate":
-        from fixedfleet.search.ruin_recreate import ruin_recreate
-
-        return ruin_recreate(
+    if search in ("ruin_recreate", "gpu", "hgs"):
+        return _stoppable(search)(
             instance,
             start,
             time_limit=time_limit,
@@ -93,6 +94,21 @@ def improve(
             stop=stop,
         )
     return _outside(instance, start, search, time_limit, seed, vehicle_cost)
+
+
+def _stoppable(name: str) -> Callable[..., SearchResult]:
+    """Return a search that can be watched and stopped."""
+    if name == "gpu":
+        from fixedfleet.search.gpu_clock import gpu_search
+
+        return gpu_search
+    if name == "hgs":
+        from fixedfleet.search.genetic import hgs_in_slices
+
+        return hgs_in_slices
+    from fixedfleet.search.ruin_recreate import ruin_recreate
+
+    return ruin_recreate
 
 
 def _outside(

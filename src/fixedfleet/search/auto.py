@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fixedfleet.search.result import SearchResult, better
+from fixedfleet.search.genetic import breed
 from fixedfleet.search.ruin_recreate import (
     RuinRecreateParameters,
     ruin_recreate,
     warm_up,
 )
+from fixedfleet.search.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
+    from fixedfleet.search.result import SearchResult
     from fixedfleet.solvers.hgs import HgsParameters
 
 __all__ = ["Recipe", "auto_search", "recipe_for"]
@@ -29,7 +30,6 @@ _DEAR = 0.05
 # or less pays.
 _FLEET_SHARE = 0.2
 _LEAST_SECONDS = 1e-3  # less is not worth a call
-_SLICE_SECONDS = 0.5  # between two looks at what the genetic search has found
 
 
 @dataclass(frozen=True)
@@ -105,134 +105,72 @@ def auto_search(
         Asked now and then; the search ends when it answers True.
     """
     warm_up()
-    run = _Run(instance, start, time_limit, seed, vehicle_cost, on_improvement, stop)
-    bounded, until = instance, 1.0
+    run = Run(
+        instance,
+        start,
+        time_limit=time_limit,
+        vehicle_cost=vehicle_cost,
+        on_improvement=on_improvement,
+        stop=stop,
+    )
+    bounded, until, within = instance, 1.0, start
     if vehicle_cost > 0:
         until = 1 - _FLEET_SHARE
         if fewest is not None and vehicle_cost >= _DEAR * start.length(instance):
             bounded, until = instance.with_vehicles(fewest.vehicles), 1.0
-            run.fewest = fewest
+            within = fewest
             run.offer(fewest)
     recipe = recipe_for(instance.num_customers, time_limit * until)
     try:
-        run.ruin(bounded, recipe.ruin_share * until, vehicle_cost=0.0)
-        run.breed(bounded, recipe.population, until)
-        run.ruin(instance, 1.0, vehicle_cost)
+        _ruin(run, bounded, within, recipe.ruin_share * until, seed, 0.0)
+        breed(
+            run,
+            bounded,
+            _start_within(run, bounded, within),
+            seed=seed,
+            parameters=_genetic(recipe.population),
+            until=until,
+        )
+        _ruin(run, instance, within, 1.0, seed, vehicle_cost)
     except KeyboardInterrupt:
         run.interrupted = True
     return run.result()
 
 
-class _Run:
-    """One default search: the best plan so far, and the clock."""
+def _start_within(run: Run, bounded: Instance, within: Plan) -> Plan:
+    """Return the best plan, or where that has too many vehicles, the one given."""
+    return run.best if run.best.vehicles <= bounded.vehicles else within
 
-    def __init__(
-        self,
-        instance: Instance,
-        start: Plan,
-        time_limit: float,
-        seed: int,
-        vehicle_cost: float,
-        on_improvement: Callable[[float, float, Plan], None] | None,
-        stop: Callable[[], bool] | None,
-    ) -> None:
-        self.begin = time.perf_counter()
-        self.instance = instance
-        self.best = start
-        self.fewest = start
-        self.time_limit = time_limit
-        self.seed = seed
-        self.vehicle_cost = vehicle_cost
-        self.on_improvement = on_improvement
-        self.stop = stop
-        self.iterations = 0
-        self.interrupted = False
-        self.trace: list[tuple[float, float]] = []
-        self.record(start)
 
-    def elapsed(self) -> float:
-        """Seconds since the search began."""
-        return time.perf_counter() - self.begin
+def _ruin(
+    run: Run,
+    bounded: Instance,
+    within: Plan,
+    until: float,
+    seed: int,
+    vehicle_cost: float,
+) -> None:
+    """Ruin and recreate from the best plan until a share of the time is used."""
+    seconds = run.left(until)
+    if seconds <= _LEAST_SECONDS:
+        return
 
-    def left(self, until: float) -> float:
-        """Seconds until a share of the time is used; 0 if the user has had enough."""
-        if self.interrupted or (self.stop is not None and self.stop()):
-            return 0.0
-        return self.time_limit * until - self.elapsed()
+    def forward(_seconds: float, _cost: float, plan: Plan) -> None:
+        run.offer(plan)
 
-    def offer(self, plan: Plan) -> None:
-        """Keep a plan if it is better than the best."""
-        kept = better(self.instance, plan, self.best, self.vehicle_cost)
-        if kept is not self.best:
-            self.best = kept
-            self.record(kept)
-
-    def start_within(self, bounded: Instance) -> Plan:
-        """Return the best plan, or where that has too many vehicles, the fewest."""
-        within = self.best.vehicles <= bounded.vehicles
-        return self.best if within else self.fewest
-
-    def record(self, plan: Plan) -> None:
-        """Note an improvement and tell the user."""
-        if plan.unserved(self.instance):
-            return
-        cost = plan.cost_v(self.instance, self.vehicle_cost)
-        self.trace.append((self.elapsed(), cost))
-        if self.on_improvement is not None:
-            self.on_improvement(*self.trace[-1], plan)
-
-    def ruin(self, bounded: Instance, until: float, vehicle_cost: float) -> None:
-        """Ruin and recreate from the best plan until a share of the time is used."""
-        seconds = self.left(until)
-        if seconds <= _LEAST_SECONDS:
-            return
-        found = ruin_recreate(
-            bounded,
-            self.start_within(bounded),
-            time_limit=seconds,
-            seed=self.seed,
-            vehicle_cost=vehicle_cost,
-            parameters=_ruining(self.instance.num_customers, seconds),
-            on_improvement=self._forward if self.on_improvement else None,
-            stop=self.stop,
-        )
-        self.iterations += found.iterations
-        self.interrupted |= found.interrupted
-        self.offer(found.plan)
-
-    def breed(self, bounded: Instance, population: int, until: float) -> None:
-        """Let the genetic search go on from the best plan, a slice of time each."""
-        from fixedfleet.solvers.hgs import hgs_search
-
-        slice_seconds = max(_SLICE_SECONDS, 3e-6 * self.instance.num_customers**2)
-        seed = self.seed
-        while (seconds := self.left(until)) > _LEAST_SECONDS:
-            whole = seconds < 2 * slice_seconds
-            start = self.start_within(bounded)
-            found = hgs_search(
-                bounded,
-                time_limit=seconds if whole else slice_seconds,
-                seed=seed,
-                starts=() if start.unserved(bounded) else (start,),
-                parameters=_genetic(population),
-            )
-            if found is not None:
-                self.offer(found)
-            seed += 1
-
-    def result(self) -> SearchResult:
-        """Return the best plan and how it was found."""
-        return SearchResult(
-            plan=self.best,
-            cost=self.best.cost_v(self.instance, self.vehicle_cost),
-            seconds=self.elapsed(),
-            iterations=self.iterations,
-            trace=tuple(self.trace),
-            interrupted=self.interrupted,
-        )
-
-    def _forward(self, _seconds: float, _cost: float, plan: Plan) -> None:
-        self.offer(plan)
+    found = ruin_recreate(
+        bounded,
+        _start_within(run, bounded, within),
+        time_limit=seconds,
+        seed=seed,
+        vehicle_cost=vehicle_cost,
+        parameters=_ruining(bounded.num_customers, seconds),
+        on_improvement=forward if run.on_improvement else None,
+        stop=run.stop,
+    )
+    run.iterations += found.iterations
+    run.interrupted |= found.interrupted
+    run.offer(found.plan)
 
 
 def _ruining(customers: int, seconds: float) -> RuinRecreateParameters | None:

@@ -13,6 +13,7 @@ from fixedfleet.errors import InputError, require
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.plan import PlanBatch
 from fixedfleet.search.gpu_arrays import pack
+from fixedfleet.search.mixed import costs_v, feasible, widened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
     from fixedfleet.instance import Instance
     from fixedfleet.search.gpu_arrays import Group
 
-__all__ = ["GpuParameters", "improve_batch"]
+__all__ = [
+    "MOST_ITERATIONS",
+    "GpuParameters",
+    "chains_to_fill",
+    "improve_batch",
+    "require_gpu",
+]
 
 _LIMITS = np.dtype(  # the kernel's struct Limits
     [
@@ -36,6 +43,7 @@ _LIMITS = np.dtype(  # the kernel's struct Limits
         ("seed", np.uint32),
     ]
 )
+MOST_ITERATIONS = 2**31 - 1  # that the kernel counts
 _BLOCKS = 16  # on a multiprocessor, where registers are few enough: 32 warps
 _OLDEST_ARCHITECTURE = 80  # the first with a minimum over a warp in one instruction
 
@@ -123,7 +131,7 @@ def improve_batch(
     MissingPackageError
         If CuPy is not installed.
     """
-    if not 1 <= iterations < 2**31:
+    if not 1 <= iterations <= MOST_ITERATIONS:
         raise InputError(f"iterations is {iterations}, not 1 to 2^31 − 1")
     if seed < 0:
         raise InputError(f"seed is {seed}, not at least 0")
@@ -135,12 +143,41 @@ def improve_batch(
     limits = _limits(iterations, seed, parameters, vehicle_cost)
     pending = [_launch(group, limits, parameters.chains) for group in groups]
 
-    best, costs = starts, _costs(batch, starts, vehicle_cost)  # while the GPU works
+    best, costs = starts, costs_v(batch, starts, vehicle_cost)  # while the GPU works
     found = [routes() for routes in pending]
-    for chain in range(parameters.chains):
+    if not isinstance(batch, InstanceBatch):  # no checking each chain one by one
+        found = [
+            _pick(batch, group, routes, vehicle_cost)
+            for group, routes in zip(groups, found, strict=True)
+        ]
+    for chain in range(len(found[0]) if found else 0):
         plans = _gather(groups, [routes[chain] for routes in found], starts)
         best, costs = _better(batch, best, costs, plans, vehicle_cost)
     return best
+
+
+def require_gpu() -> None:
+    """
+    See that there is a GPU to search on.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it is too old.
+    MissingPackageError
+        If CuPy is not installed.
+    """
+    _cupy()
+
+
+def chains_to_fill(instance: Instance) -> int:
+    """Return how many chains of an instance keep the whole GPU busy."""
+    nothing = PlanBatch(np.zeros((1, 1), dtype=np.int64))
+    group = pack([instance], nothing)[0]
+    attributes = _cupy().cuda.Device().attributes
+    memory = int(attributes["MaxSharedMemoryPerMultiprocessor"])
+    resident = min(max(1, memory // group.shared_bytes), 2 * _BLOCKS)
+    return int(attributes["MultiProcessorCount"]) * resident
 
 
 def _limits(
@@ -164,7 +201,7 @@ def _require_feasible(
 ) -> None:
     if len(batch) != len(starts):
         raise InputError(f"{len(starts)} starts for {len(batch)} instances")
-    bad = np.flatnonzero(~_feasible(batch, starts))
+    bad = np.flatnonzero(~feasible(batch, starts))
     if len(bad):
         row = int(bad[0])
         fault = starts[row].check(batch[row])[0]
@@ -174,22 +211,26 @@ def _require_feasible(
         )
 
 
-def _feasible(
-    batch: InstanceBatch | Sequence[Instance], plans: PlanBatch
-) -> NDArray[np.bool_]:
-    if isinstance(batch, InstanceBatch):
-        return plans.feasible(batch)
-    pairs = zip(plans, batch, strict=True)
-    return np.array([plan.is_feasible(i) for plan, i in pairs], dtype=bool)
+def _pick(
+    instances: Sequence[Instance],
+    group: Group,
+    routes: NDArray[np.uint16],
+    vehicle_cost: float,
+) -> NDArray[np.uint16]:
+    """
+    Take each instance's cheapest chain: (chains, B, W) to (1, B, W).
 
-
-def _costs(
-    batch: InstanceBatch | Sequence[Instance], plans: PlanBatch, vehicle_cost: float
-) -> NDArray[np.float64]:
-    if isinstance(batch, InstanceBatch):
-        return plans.costs_v(batch, vehicle_cost)
-    pairs = zip(plans, batch, strict=True)
-    return np.array([plan.cost_v(i, vehicle_cost) for plan, i in pairs])
+    Only a choice of what to look at: the plan itself is checked and measured after it.
+    """
+    if len(routes) == 1:
+        return routes
+    picked = np.empty_like(routes[:1])
+    for place, row in enumerate(group.rows):
+        path = np.pad(routes[:, place], ((0, 0), (1, 1)))  # (chains, W + 2)
+        legs = instances[row].distances[path[:, :-1], path[:, 1:]]
+        tours = PlanBatch(routes[:, place]).vehicles()
+        picked[0, place] = routes[np.argmin(legs.sum(1) + vehicle_cost * tours), place]
+    return picked
 
 
 def _gather(
@@ -211,14 +252,13 @@ def _better(
     vehicle_cost: float,
 ) -> tuple[PlanBatch, NDArray[np.float64]]:
     """Of each instance's two plans the cheaper, counted and checked in float64."""
-    bad = np.flatnonzero(~_feasible(batch, new))
+    bad = np.flatnonzero(~feasible(batch, new))
     if len(bad):
         row = int(bad[0])
         faults = new[row].check(batch[row])
         raise RuntimeError(f"the GPU returned an infeasible plan {row}: {faults[0]}")
-    new_costs = _costs(batch, new, vehicle_cost)
-    short = new.routes.shape[1] - old.routes.shape[1]
-    kept = np.pad(old.routes, ((0, 0), (0, short)))
+    new_costs = costs_v(batch, new, vehicle_cost)
+    kept = widened(old.routes, new.routes.shape[1])
     routes = np.where((new_costs < old_costs)[:, None], new.routes, kept)
     return PlanBatch(routes), np.minimum(new_costs, old_costs)
 

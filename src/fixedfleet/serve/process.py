@@ -9,6 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from fixedfleet.cores import ONE_THREAD
 from fixedfleet.serve.documents import dump
 
 if TYPE_CHECKING:
@@ -19,17 +20,6 @@ __all__ = ["COMMAND", "WorkerDied", "WorkerProcess"]
 # -P: nothing that lies in the folder the server was started in is ever imported.
 COMMAND = (sys.executable, "-P", "-m", "fixedfleet.serve.worker")
 
-# A process a core: threads of their own would only take cores from one another.
-_ONE_THREAD = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-        "NUMBA_NUM_THREADS",
-    ),
-    "1",
-)
 _LONGEST_LINE = 64 * 2**20
 _END_SECONDS = 3.0
 
@@ -61,7 +51,7 @@ class WorkerProcess:
             *command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, **_ONE_THREAD, "FIXEDFLEET_TOKEN": ""},
+            env={**os.environ, **ONE_THREAD, "FIXEDFLEET_TOKEN": ""},
             limit=_LONGEST_LINE,
             # Ctrl-C on the terminal is for the server, which ends its workers itself.
             start_new_session=True,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import Instance
 
-__all__ = ["Hgs", "HgsParameters", "hgs_search"]
+__all__ = ["Hgs", "HgsParameters", "hgs_plans", "hgs_search"]
 
 # HGS takes an excess below 1e-5 for none and a largest demand above 1e5 for an error.
 # In units of at least 2^-16 an excess is seen, and 2^32 of those still fit.
@@ -135,25 +135,52 @@ def hgs_search(
     iterations: int | None = None,
     parameters: HgsParameters | None = None,
 ) -> Plan | None:
+    """Return the best of :func:`hgs_plans`, or None where no plan was found."""
+    plans = hgs_plans(
+        instance,
+        time_limit=time_limit,
+        seed=seed,
+        starts=starts,
+        vehicles=vehicles,
+        iterations=iterations,
+        parameters=parameters,
+    )
+    return plans[0] if plans else None
+
+
+def hgs_plans(
+    instance: Instance,
+    *,
+    most: int = 1,
+    time_limit: float | None = None,
+    seed: int = 0,
+    starts: Sequence[Plan] = (),
+    vehicles: int | None = None,
+    iterations: int | None = None,
+    parameters: HgsParameters | None = None,
+) -> list[Plan]:
     """
-    Search for a short plan with at most so many vehicles, from plans or from nothing.
+    Search for short plans with at most so many vehicles, from plans or from nothing.
 
     Either the time or the iterations are limited: with a time limit the package starts
     anew instead of stopping where it no longer improves. Only the limit on iterations
-    gives the same plan for the same seed on every machine.
+    gives the same plans for the same seed on every machine.
 
     Parameters
     ----------
     instance
         The instance.
+    most
+        How many plans to return at most: the best found, then the best of the last
+        population.
     time_limit
         Seconds of processor time.
     seed
         Seed of the search.
     starts
         Plans that join the first population. Each must serve every customer once with
-        at most ``vehicles`` tours, but may overload them. The answer is never longer
-        than the shortest feasible one.
+        at most ``vehicles`` tours, but may overload them. The first answer is never
+        longer than the shortest feasible one.
     vehicles
         The bound on the number of tours, if lower than the instance's fleet.
     iterations
@@ -163,16 +190,16 @@ def hgs_search(
 
     Returns
     -------
-    Plan | None
-        The best feasible plan, or None where none was found.
+    list
+        Different feasible plans, the best first; empty where none was found.
     """
     bound = _bound(instance, vehicles)
     _check_limits(time_limit, iterations)
     demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)
     if not enough(demands, capacity, bound):
-        return None
+        return []
     if instance.num_customers == 1:  # its crossover wants two customers
-        return Plan([[1]])
+        return [Plan([[1]])]
     parameters = parameters or HgsParameters()
     loads, limit = _scaled_amounts(demands, capacity)
     x, y = instance.coordinates.T if instance.has_coordinates else (None, None)
@@ -186,7 +213,7 @@ def hgs_search(
             num_vehicles=bound,
             initial_solutions=[start.tours for start in starts],
             initial_solutions_allow_infeasible=True,
-            extract_all_feasible=False,
+            extract_all_feasible=most > 1,
             verbose=False,
             seed=1 + seed % _SEEDS,
             timeLimit=time_limit or 0.0,
@@ -199,9 +226,12 @@ def hgs_search(
         raise InputError(f"a start cannot be used by hgs: {error}") from error
     except RuntimeError as error:
         if "no feasible solution" in str(error):
-            return None
+            return []
         raise
-    return Plan(result.routes)
+    found = [result.routes]
+    if most > 1:  # the best may come from before a restart and be in there or not
+        found += [member.routes for member in result.feasible_population[:most]]
+    return list(dict.fromkeys(map(Plan, found)))[:most]
 
 
 def _scaled_distances(instance: Instance) -> NDArray[np.float64]:

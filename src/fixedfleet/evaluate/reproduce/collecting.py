@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from fixedfleet.cores import available_cores
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.evaluate.methods import get_method
 from fixedfleet.evaluate.reproduce.definitions import customers_of
@@ -14,7 +15,6 @@ from fixedfleet.evaluate.reproduce.provenance import note_run
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.run import evaluate
 from fixedfleet.evaluate.sets import InstanceSet, get_set
-from fixedfleet.labels.processes import available_cores
 from fixedfleet.labels.progress import ProgressPrinter
 
 if TYPE_CHECKING:

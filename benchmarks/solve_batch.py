@@ -1,0 +1,117 @@
+"""Ten thousand instances from their coordinates to checked plans: wall time and gap.
+
+    python benchmarks/solve_batch.py --n 100 --device cuda --reference FOLDER
+    python benchmarks/solve_batch.py --n 20 --count 200 --iterations 1000 --reference F
+
+Each row is one call of `fixedfleet.solve_batch` on the first instances of the seed-1234
+test set, those with too small a fleet among them: verdict and packing, the start
+(packing, or features, network, decoding and repair), the search, and the check of every
+plan. Kernels are compiled and weights loaded by a first call that is not timed; on
+cores, worker processes start anew with every call, and that counts. The gap is to
+`ref_vrpN_cost.npz`, over its instances (the first 1,000 rejection-sampled ones) that
+are among them. Iterations of 0 are the start alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+from pathlib import Path
+
+import numpy as np
+
+import fixedfleet as ff
+from fixedfleet import generate
+from fixedfleet.files import read_reference
+
+ITERATIONS = {
+    20: (0, 1_000, 3_000, 10_000),
+    50: (0, 3_000, 10_000, 30_000, 60_000),
+    100: (0, 3_000, 10_000, 30_000, 130_000),
+}
+COLUMNS = (
+    "start", "iterations", "fleet s", "start s", "search s", "check s", "total s",
+    "instances/s", "plans", "mean length", "gap %",
+)  # fmt: skip
+
+
+def reference_lengths(
+    folder: Path, n: int, batch: ff.InstanceBatch
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the batch that have a reference plan, and those plans' lengths."""
+    file = read_reference(folder / f"ref_vrp{n}_cost.npz")
+    inside = file.index < len(batch)
+    rows = file.index[inside]
+    instances, plans = batch.take(rows), ff.PlanBatch(file.routes[inside])
+    if not plans.feasible(instances).all():
+        raise ff.InputError(f"the reference in {folder} is for other instances")
+    return rows, plans.lengths(instances)
+
+
+def call(batch, start, iterations, arguments):
+    """Plan the batch once."""
+    return ff.solve_batch(
+        batch,
+        start=start,
+        search="none" if iterations == 0 else "auto",
+        iterations=iterations or None,
+        device=arguments.device,
+        processes=arguments.processes,
+        seed=arguments.seed,
+        fleet_limit=0,  # packing alone settles these sets
+    )
+
+
+def row(result, start, iterations, rows, reference):
+    """One row of the table."""
+    seconds = {stage.name: stage.seconds for stage in result.stages}
+    fleet, check = seconds.pop("fleet"), seconds.pop("check")
+    own = seconds.pop(start, 0.0)
+    found = result.lengths[rows]
+    gap = 100 * (found.mean() / reference.mean() - 1) if len(rows) else np.nan
+    return (
+        start,
+        f"{iterations:,}",
+        f"{fleet:.3f}",
+        f"{own:.3f}",
+        f"{sum(seconds.values()):.3f}",
+        f"{check:.3f}",
+        f"{result.seconds:.3f}",
+        f"{len(result) / result.seconds:,.0f}",
+        f"{int(result.feasible.sum()):,}",
+        f"{result.lengths[result.feasible].mean():.4f}",
+        f"{gap:.3f}",
+    )
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    add = parser.add_argument
+    add("--n", type=int, nargs="+", default=[100], choices=list(ITERATIONS))
+    add("--count", type=int, default=10_000)
+    add("--reference", type=Path, required=True, help="folder of the reference plans")
+    add("--device", default="cpu", help="cpu or cuda: for the network and the search")
+    add("--starts", nargs="+", default=["packing", "network"])
+    add("--iterations", type=int, nargs="+")
+    add("--processes", type=int, help="on cores; default: all")
+    add("--seed", type=int, default=0)
+    arguments = parser.parse_args(argv)
+    for n in arguments.n:
+        batch = generate.test_set(n, reject=False).take(slice(0, arguments.count))
+        rows, reference = reference_lengths(arguments.reference, n, batch)
+        print(f"\n### VRP{n}: {len(batch):,} instances, {len(rows):,} with a reference")
+        print(f"\n{arguments.device}, Python {platform.python_version()}\n")
+        print("| " + " | ".join(COLUMNS) + " |")
+        print("| " + " | ".join("---" for _ in COLUMNS) + " |")
+        for start in arguments.starts:
+            call(batch, start, 1, arguments)
+            for iterations in arguments.iterations or ITERATIONS[n]:
+                result = call(batch, start, iterations, arguments)
+                cells = row(result, start, iterations, rows, reference)
+                print("| " + " | ".join(cells) + " |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

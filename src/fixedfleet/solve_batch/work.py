@@ -1,0 +1,219 @@
+"""A batch under way: the plans so far, and the clock."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fixedfleet.cores import available_cores
+from fixedfleet.fleet.batch import assess_batch
+from fixedfleet.instance import Instance, InstanceBatch
+from fixedfleet.plan import PlanBatch
+from fixedfleet.search.mixed import costs_v, feasible, take, widened
+from fixedfleet.solve import Objective, Stage
+from fixedfleet.solve_batch.core import Job, Task, do
+from fixedfleet.solve_batch.result import BatchResult
+from fixedfleet.starts import complete
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["Instances", "Work"]
+
+Instances = InstanceBatch | list[Instance]
+
+_CHUNK_SECONDS = 0.5  # of work that a process is given at a time
+_CHUNK = 64  # instances that it is given at most
+_CHUNKS = 4  # times that each process is given some, at least, so that all end at once
+_DEAR = 0.05  # a vehicle's share of a plan's length from which on none is wasted
+
+
+class Work:
+    """One call of :func:`solve_batch`: the plans so far, and the clock."""
+
+    def __init__(
+        self,
+        instances: Instances,
+        seed: int,
+        objective: Objective,
+        vehicle_cost: float,
+        display: bool,
+    ) -> None:
+        self.clock = time.perf_counter()
+        self.instances = instances
+        self.seed = seed
+        self.objective: Objective = objective
+        self.vehicle_cost = vehicle_cost
+        self.charged = vehicle_cost if objective == "cost-v" else 0.0
+        self.display = display
+        self.stages: list[Stage] = []
+        self.interrupted = False
+
+    def say(self, text: str) -> None:
+        """Print a line, if anybody wants to see it."""
+        if self.display:
+            print(text, file=sys.stdout, flush=True)
+
+    def judge(self, time_limit: float) -> None:
+        """Find out which fleets suffice; the witnesses are the first plans."""
+        self.verdict = assess_batch(
+            self.instances, time_limit=time_limit, smallest=self.charged > 0
+        )
+        self.rows = np.flatnonzero(self.verdict.feasible)
+        self.good = take(self.instances, self.rows)
+        self.packings = PlanBatch(self.verdict.packings.routes[self.rows])
+        self.plans = self.packings
+        self._done("fleet")
+
+    def predict(self, device: str) -> None:
+        """Let a network plan; whom it leaves out is put back, or the packing taken."""
+        from fixedfleet.planning.predicted import predicted_plans
+
+        plans = predicted_plans(self.good, device=device)
+        mended = {}
+        for row in np.flatnonzero(~feasible(self.good, plans)).tolist():
+            plan = complete(self.good[row], plans[row], seed=self.seed + row)
+            mended[row] = (plan or self.packings[row]).to_routes()
+        self.plans = _replaced(plans, mended)
+        self._done("network")
+
+    def over_cores(self, name: str, task: Task, processes: int | None) -> None:
+        """Do a task for each instance, in processes."""
+        from fixedfleet.search.processes import over_cores
+
+        found: dict[int, NDArray[np.int32]] = {}
+        begin = time.perf_counter()
+        last = begin
+
+        def note(answers: list[tuple[int, NDArray[np.int32]]]) -> None:
+            nonlocal last
+            found.update(answers)
+            now = time.perf_counter()
+            if now - last > max(1.0, (now - begin) / 10):  # rarer as time goes on
+                last = now
+                self.say(
+                    f"{name}: {len(found):,} of {len(self.good):,} instances, "
+                    f"{last - begin:.1f} s"
+                )
+
+        processes = processes or available_cores()
+        jobs = list(self._chunks(task, processes))
+        processes = min(processes, max(1, len(jobs)))
+        self.interrupted = over_cores(do, jobs, processes, note)
+        self.plans = _replaced(self.plans, found)
+        self._done(name)
+
+    def on_gpu(self, time_limit: float | None, iterations: int | None) -> None:
+        """Improve all plans at once."""
+        from fixedfleet.search.gpu import improve_batch
+        from fixedfleet.search.gpu_clock import Rounds
+
+        bounded, starts = self._bounded()
+        seed, charged = self.seed, self.charged
+        try:
+            if iterations is not None:
+                self.plans = improve_batch(
+                    bounded,
+                    starts,
+                    iterations=iterations,
+                    seed=seed,
+                    vehicle_cost=charged,
+                )
+            elif time_limit is not None:
+                rounds = Rounds(bounded, starts, seed=seed, vehicle_cost=charged)
+                seconds = time_limit * len(starts)
+                end = time.perf_counter() + seconds
+                rounds.run(seconds, lambda: end - time.perf_counter(), told=self._keep)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        self._done("gpu")
+
+    def result(self) -> BatchResult:
+        """Check and measure every plan."""
+        shape = len(self.instances), self.plans.routes.shape[1]
+        routes = np.zeros(shape, dtype=np.int64)
+        routes[self.rows] = self.plans.routes
+        solved = np.zeros(len(self.instances), dtype=bool)
+        solved[self.rows] = feasible(self.good, self.plans)
+        lengths = np.full(len(self.instances), math.inf)
+        lengths[self.rows] = costs_v(self.good, self.plans)
+        lengths[~solved] = math.inf
+        plans = PlanBatch(routes)
+        self._done("check")
+        return BatchResult(
+            plans=plans,
+            statuses=self.verdict.statuses,
+            reasons=self.verdict.reasons,
+            feasible=solved,
+            lengths=lengths,
+            costs_v=lengths + self.vehicle_cost * plans.vehicles(),
+            stages=tuple(self.stages),
+            objective=self.objective,
+            vehicle_cost=self.vehicle_cost,
+            interrupted=self.interrupted,
+        )
+
+    def _keep(self, plans: PlanBatch) -> None:
+        self.plans = plans
+
+    def _bounded(self) -> tuple[Instances, PlanBatch]:
+        """Bound the fleets to the fewest vehicles where another is never worth it."""
+        fewest = self.packings.vehicles()
+        dear = self.charged >= _DEAR * costs_v(self.good, self.packings)
+        if not self.charged or not dear.any():
+            return self.good, self.plans
+        within = self.plans.vehicles() <= fewest
+        width = max(self.plans.routes.shape[1], self.packings.routes.shape[1])
+        routes = np.where(
+            (dear & ~within)[:, None],
+            widened(self.packings.routes, width),
+            widened(self.plans.routes, width),
+        )
+        if isinstance(self.good, InstanceBatch):
+            bound = np.where(dear, fewest, self.good.vehicles)
+            return self.good.with_vehicles(bound), PlanBatch(routes)
+        bounded = [
+            one.with_vehicles(int(few)) if is_dear else one
+            for one, few, is_dear in zip(self.good, fewest, dear, strict=True)
+        ]
+        return bounded, PlanBatch(routes)
+
+    def _chunks(self, task: Task, processes: int) -> Iterator[Job]:
+        size = min(_CHUNK, max(1, -(-len(self.good) // (_CHUNKS * processes))))
+        if task.time_limit is not None:
+            size = min(size, max(1, int(_CHUNK_SECONDS / task.time_limit)))
+        for begin in range(0, len(self.good), size):
+            rows = np.arange(begin, min(begin + size, len(self.good)))
+            yield Job(
+                task,
+                rows,
+                take(self.good, rows),
+                self.plans.routes[rows],
+                self.packings.routes[rows],
+            )
+
+    def _done(self, name: str) -> None:
+        """Close a stage; measuring what it left behind counts for the next."""
+        now = time.perf_counter()
+        costs = costs_v(self.good, self.plans, self.charged)
+        cost = float(costs.mean()) if len(costs) else math.inf
+        gain = self.stages[-1].cost - cost if self.stages and len(costs) else 0.0
+        self.stages.append(Stage(name, now - self.clock, cost, gain))
+        self.say(f"{name}: {now - self.clock:.3f} s, mean cost {cost:g}")
+        self.clock = now
+
+
+def _replaced(plans: PlanBatch, rows: dict[int, NDArray[np.int32]]) -> PlanBatch:
+    """Return plans with other routes in some rows."""
+    width = max([plans.routes.shape[1], *map(len, rows.values())])
+    routes = widened(plans.routes, width)
+    for row, entries in rows.items():
+        routes[row] = 0
+        routes[row, : len(entries)] = entries
+    return PlanBatch(routes)

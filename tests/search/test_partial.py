@@ -1,0 +1,95 @@
+"""Plans for fleets that are too small."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import fixedfleet as ff
+from fixedfleet import generate
+from fixedfleet.fleet import assess_demands
+from fixedfleet.search.partial import exchange, partial_plan, serve_most
+
+
+def only_missing(plan, instance):
+    """Whether a plan's sole faults are customers that it leaves out."""
+    return all(fault.endswith("missing") for fault in plan.check(instance))
+
+
+def most_by_trying(instance):
+    """The most customers that any choice of them packs into the fleet."""
+    units, n = instance.demand_units, instance.num_customers
+    for count in range(n, 0, -1):
+        for some in combinations(range(1, n + 1), count):
+            verdict = assess_demands(
+                units[list(some)], instance.capacity_units, instance.vehicles
+            )
+            if verdict.packing is not None:
+                return count
+    return 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_as_many_as_can_be_are_served(make_instance, seed):
+    """No choice of customers that the fleet carries is larger than the one taken."""
+    rng = np.random.default_rng(seed)
+    instance = make_instance(
+        n=8, vehicles=2, capacity=10, seed=seed, demands=rng.integers(1, 9, size=8)
+    )
+    plan = serve_most(instance)
+    assert only_missing(plan, instance)
+    assert 8 - len(plan.unserved(instance)) == most_by_trying(instance)
+
+
+def test_a_customer_that_no_vehicle_carries_is_left_out(square):
+    """Demands above the capacity are left out, whatever else fits."""
+    instance = square._replace(demands=[1, 3, 1, 1])
+    assert serve_most(instance).unserved(instance) == [2]
+    hopeless = square._replace(demands=[3, 3, 3, 3])
+    assert serve_most(hopeless).tours == ()
+    assert partial_plan(hopeless, time_limit=0.01).plan.tours == ()
+
+
+def test_the_search_leaves_out_no_more_and_is_shorter():
+    """Searching shortens the tours and serves as many as the packing did."""
+    instance = generate.uniform(50, 1, seed=4)[0]
+    tight = instance.with_vehicles(instance.minimum_vehicles - 1)
+    packing, found = serve_most(tight), partial_plan(tight, time_limit=0.2)
+    assert only_missing(found.plan, tight)
+    assert len(found.plan.unserved(tight)) == len(packing.unserved(tight))
+    assert found.cost == found.plan.length(tight) < 0.7 * packing.length(tight)
+
+
+def test_one_left_out_is_exchanged_for_a_farther_one(square):
+    """Of equal demands the far customer is left out, not the near one."""
+    far = square._replace(customers=[[1, 1], [1, -1], [-1, -1], [9, 9]], vehicles=1)
+    plan = exchange(far, ff.Plan([[1, 4]]))
+    assert plan.unserved(far) == [3, 4]
+    assert exchange(far, plan) == plan
+
+
+def test_a_whole_plan_has_nobody_to_exchange(square):
+    """Where nobody is left out, nothing changes."""
+    plan = ff.Plan([[1, 3], [2, 4]])
+    assert exchange(square, plan) == plan
+
+
+def test_one_way_distances_and_names_are_kept(square):
+    """A matrix that differs by direction is searched among the customers served."""
+    matrix = np.full((6, 6), 10.0)
+    matrix[np.arange(6), (np.arange(6) + 1) % 6] = 1.0
+    np.fill_diagonal(matrix, 0.0)
+    instance = ff.Instance(
+        matrix=matrix, demands=[1, 1, 1, 1, 9], capacity=4, vehicles=1, names="abcde"
+    )
+    found = partial_plan(instance, time_limit=0.05)
+    assert found.plan.tours == ((1, 2, 3, 4),)
+
+
+def test_a_search_told_to_stop_keeps_the_packing():
+    """Stopped before it began, the packing comes back."""
+    instance = generate.uniform(20, 1, seed=4)[0].with_vehicles(2)
+    found = partial_plan(instance, time_limit=5, stop=lambda: True)
+    assert found.plan == serve_most(instance)

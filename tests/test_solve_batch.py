@@ -1,0 +1,225 @@
+"""Many instances at once."""
+
+from __future__ import annotations
+
+import importlib
+import math
+
+import numpy as np
+import pytest
+
+import fixedfleet as ff
+from fixedfleet import generate
+from fixedfleet.search import gpu
+
+
+@pytest.fixture(scope="module")
+def batch():
+    """Forty small instances, some of whose fleets are too small."""
+    return generate.uniform(20, 40, seed=1, reject=False)
+
+
+@pytest.fixture
+def no_kernel(monkeypatch):
+    """A GPU whose kernel returns the starts; the groups and limits it was given."""
+    launched = []
+
+    def launch(group, limits, chains):
+        launched.append((group, limits))
+        return lambda: np.repeat(group.starts[None], chains, axis=0)
+
+    monkeypatch.setattr(gpu, "_launch", launch)
+    monkeypatch.setattr(gpu, "_cupy", lambda: None)
+    return launched
+
+
+def test_every_plan_is_feasible_and_every_fault_reported(batch):
+    """Each instance has a plan, or a reason why not, and the numbers are the plans'."""
+    result = ff.solve_batch(batch, iterations=300, processes=1)
+    assert len(result) == 40
+    np.testing.assert_array_equal(result.plans.feasible(batch), result.feasible)
+    np.testing.assert_array_equal(result.feasible, result.statuses == "feasible")
+    impossible = np.flatnonzero(~result.feasible)
+    assert len(impossible) > 0
+    assert sorted(result.reasons) == impossible.tolist()
+    assert result.reasons[impossible[0]].startswith("the demands sum to")
+    assert result.plan(int(impossible[0])) is None
+    good = result.feasible
+    lengths = result.plans.lengths(batch)
+    np.testing.assert_array_equal(result.lengths[good], lengths[good])
+    assert np.isinf(result.lengths[~good]).all()
+    names = [stage.name for stage in result.stages]
+    assert names == ["fleet", "auto", "check"]
+    assert result.stages[1].gain == result.stages[0].cost - result.stages[1].cost > 0
+    assert f"{good.sum()} plans, mean length" in str(result)
+
+
+def test_the_same_seed_gives_the_same_plans_on_any_number_of_cores(batch):
+    """With a number of iterations, processes make no difference, seeds do."""
+    some = batch.take(slice(0, 12))
+    one, two = (
+        ff.solve_batch(some, iterations=200, seed=3, processes=k) for k in (1, 2)
+    )
+    np.testing.assert_array_equal(one.plans.routes, two.plans.routes)
+    other = ff.solve_batch(some, iterations=200, seed=99, processes=1)
+    assert [p.tours for p in other.plans] != [p.tours for p in one.plans]
+
+
+@pytest.mark.parametrize("start", ["savings", "network"])
+def test_starts_are_stages_of_their_own(batch, start):
+    """Without a search, a start is shorter than the packing and within the fleet."""
+    some = batch.take(slice(0, 8))
+    result = ff.solve_batch(some, start=start, search="none", processes=1)
+    assert [stage.name for stage in result.stages] == ["fleet", start, "check"]
+    assert result.stages[1].gain > 0
+    np.testing.assert_array_equal(result.feasible, result.statuses == "feasible")
+
+
+def test_whom_the_network_leaves_out_is_put_back(batch, monkeypatch):
+    """A predicted plan that is not whole is completed, or the packing is taken."""
+    predicted = importlib.import_module("fixedfleet.planning.predicted")
+    nobody = lambda instances, device: ff.PlanBatch(  # noqa: E731
+        np.zeros((len(instances), 1), dtype=int)
+    )
+    monkeypatch.setattr(predicted, "predicted_plans", nobody)
+    some = batch.take(slice(0, 5))
+    result = ff.solve_batch(some, start="network", search="none")
+    np.testing.assert_array_equal(result.feasible, result.statuses == "feasible")
+    work = importlib.import_module("fixedfleet.solve_batch.work")
+    monkeypatch.setattr(work, "complete", lambda *_, **__: None)
+    packed = ff.solve_batch(some, start="network", search="none")
+    assert list(packed.plans) == list(ff.solve_batch(some, search="none").plans)
+
+
+def test_sizes_metrics_and_hopeless_instances_mix(square, make_instance):
+    """A list may hold anything; what cannot be planned disturbs nobody."""
+    rounded = make_instance(n=9, rounding="ceil", name="rounded")
+    matrix = ff.Instance(demands=[1], capacity=1, vehicles=1, matrix=[[0, 1], [2, 0]])
+    heavy = square._replace(demands=[1, 3, 1, 1])
+    instances = [square, rounded, square.with_vehicles(1), matrix, heavy]
+    result = ff.solve_batch(instances, time_limit=0.02, processes=1)
+    assert result.feasible.tolist() == [True, True, False, True, False]
+    assert result.lengths[0] == pytest.approx(4 + 4 * math.sqrt(2))
+    assert result.lengths[3] == 3
+    assert "alone exceeds a vehicle" in result.reasons[4]
+    assert result.plans[2].tours == ()
+
+
+def test_cost_v_uses_the_fewest_vehicles():
+    """Where vehicles are dear, no more of them are used than packing needs."""
+    wide = generate.uniform(20, 5, seed=3).with_vehicles(9)
+    result = ff.solve_batch(
+        wide, time_limit=0.05, objective="cost-v", vehicle_cost=35, processes=1
+    )
+    fewest = [instance.minimum_vehicles for instance in wide]
+    assert result.plans.vehicles().tolist() == fewest
+    assert result.costs == pytest.approx(result.lengths + 35 * np.array(fewest))
+
+
+def test_no_instances():
+    """Nothing in, nothing out."""
+    result = ff.solve_batch([], iterations=1)
+    assert len(result) == 0
+    assert str(result).startswith("0 fleets")
+
+
+def test_a_gpu_gets_the_feasible_ones_in_one_call(batch, no_kernel):
+    """A batch goes to the GPU whole, without those that have no plan."""
+    result = ff.solve_batch(batch, iterations=50, search="gpu")
+    ((group, limits),) = no_kernel
+    assert len(group.rows) == result.feasible.sum() < len(batch)
+    assert limits["iterations"][0] == 50
+    assert [stage.name for stage in result.stages] == ["fleet", "gpu", "check"]
+
+
+def test_a_gpu_is_given_rounds_for_its_time(batch, no_kernel):
+    """With a time limit, the GPU improves all plans round after round."""
+    result = ff.solve_batch(batch, time_limit=0.01, search="gpu")
+    counts = [int(limits["iterations"][0]) for _, limits in no_kernel]
+    assert counts[:3] == [1, 1, 50]
+    assert len(counts) > 4
+    np.testing.assert_array_equal(result.feasible, result.statuses == "feasible")
+
+
+def test_a_gpu_is_bound_to_the_fewest_vehicles(no_kernel):
+    """Where vehicles are dear, the fleets on the GPU are the smallest that suffice."""
+    wide = generate.uniform(20, 5, seed=3).with_vehicles(9)
+    options = {"iterations": 5, "search": "gpu", "objective": "cost-v"}
+    for instances in (wide, list(wide)):
+        ff.solve_batch(instances, **options, vehicle_cost=35)
+        group, _ = no_kernel[-1]
+        fewest = [instance.minimum_vehicles for instance in wide]
+        assert group.sizes[:, 1].tolist() == fewest
+    ff.solve_batch(wide, **options, vehicle_cost=0.001)
+    assert set(no_kernel[-1][0].sizes[:, 1].tolist()) == {9}
+
+
+def test_a_cuda_device_means_the_search_there(batch, no_kernel):
+    """``device='cuda'`` alone takes the GPU search."""
+    ff.solve_batch(batch, iterations=5, device="cuda")
+    assert len(no_kernel) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "give either a time limit or a number of iterations"),
+        ({"time_limit": 1, "iterations": 1}, "give either"),
+        ({"time_limit": 0}, "time limit is 0 s"),
+        ({"time_limit": math.inf}, "time limit is inf s"),
+        ({"iterations": 0}, "iterations is 0"),
+        ({"iterations": 1, "processes": 0}, "processes is 0"),
+        ({"iterations": 1, "search": "hgs"}, "unknown search 'hgs'"),
+        ({"iterations": 1, "start": "sweep"}, "unknown start 'sweep'"),
+        ({"iterations": 1, "objective": "fun"}, "unknown objective 'fun'"),
+        ({"iterations": 1, "vehicle_cost": -1}, "vehicle cost is -1"),
+        ({"start": "network", "search": "none", "device": "x"}, "device is 'x'"),
+    ],
+)
+def test_wrong_arguments_are_named(batch, options, message):
+    """Each wrong argument gets a line before anything is done."""
+    with pytest.raises(ff.InputError, match=message):
+        ff.solve_batch(batch, **options)
+
+
+def test_what_is_no_instance_is_named(square):
+    """A list with something else in it is refused by its place."""
+    with pytest.raises(ff.InputError, match="instance 1 is a str, not an Instance"):
+        ff.solve_batch([square, "square"], iterations=1)
+
+
+def test_without_cupy(batch, monkeypatch):
+    """A GPU asked for where there is no CuPy is an error, not another search."""
+    monkeypatch.setattr(gpu, "_cupy", gpu._cupy.__wrapped__)
+    monkeypatch.setitem(__import__("sys").modules, "cupy", None)
+    with pytest.raises(ff.MissingPackageError, match=r"fixedfleet\[gpu\]"):
+        ff.solve_batch(batch, iterations=1, search="gpu")
+
+
+def test_ctrl_c_keeps_what_is_done(batch, monkeypatch):
+    """Cut short, the rest keep their packings and the result says so."""
+    core = importlib.import_module("fixedfleet.solve_batch.work")
+    processes = importlib.import_module("fixedfleet.search.processes")
+
+    def first_job_only(work, jobs, number, done):
+        done(work(jobs[0], lambda: False))
+        return True
+
+    monkeypatch.setattr(processes, "over_cores", first_job_only)
+    monkeypatch.setattr(core, "_CHUNK", 10)
+    result = ff.solve_batch(batch, iterations=300, processes=1)
+    assert result.interrupted
+    np.testing.assert_array_equal(result.feasible, result.statuses == "feasible")
+    packed = ff.solve_batch(batch, search="none")
+    same = result.lengths == packed.lengths
+    rows = np.flatnonzero(result.feasible)
+    assert not same[rows[:10]].any()
+    assert same[rows[10:]].all()
+
+
+def test_display_says_how_far_it_is(batch, capsys):
+    """Stages are printed as they end, and the summary at last."""
+    result = ff.solve_batch(batch, iterations=5, processes=1, display=True)
+    out = capsys.readouterr().out
+    assert out.startswith("fleet: ")
+    assert out.endswith(f"{result}\n")
