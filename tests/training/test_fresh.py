@@ -321,7 +321,8 @@ def test_two_processes_share_the_labelling(preset, tmp_path, monkeypatch):
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     places = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    places |= {"PYTHONPATH": str(Path(__file__).parents[2])}
+    root = Path(__file__).parents[2]
+    places |= {"PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}"}
     running = [
         subprocess.Popen(
             [sys.executable, script, json.dumps(preset.to_dict()), tmp_path / "two"],

@@ -451,7 +451,9 @@ def test_two_processes_train_as_one(preset, dataset, tmp_path):
     processes = [
         subprocess.Popen(
             [sys.executable, script, json.dumps(preset.to_dict()), tmp_path / "two"],
-            env=os.environ | common | {"RANK": str(rank), "PYTHONPATH": str(root)},
+            env=os.environ
+            | common
+            | {"RANK": str(rank), "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}"},
             stderr=subprocess.PIPE,
             text=True,
         )

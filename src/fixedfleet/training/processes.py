@@ -30,6 +30,8 @@ class Processes:
         if device is None:
             device = f"cuda:{local}" if torch.cuda.is_available() else "cpu"
         self.device = torch.device(device)
+        if self.device.type == "cuda" and self.device.index is None:
+            self.device = torch.device("cuda", local)
         if self.device.type == "cuda" and not torch.cuda.is_available():
             raise InputError(f"device {device} is asked for, but torch finds no GPU")
         self.own_group = False
