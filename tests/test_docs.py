@@ -1,15 +1,79 @@
-"""The snippets of the documentation do what they say."""
+"""What the documentation tells its readers to do works."""
 
 from __future__ import annotations
 
 import re
 import runpy
+import shlex
 import shutil
+import subprocess
+import sys
+import textwrap
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+import fixedfleet as ff
+from fixedfleet.cli import _parser, main
+
 ROOT = Path(__file__).parent.parent
+PAGES = sorted(
+    path
+    for folder in (ROOT, ROOT / "docs", ROOT / "examples")
+    for path in folder.glob("*.md")
+)
+CARDS = sorted((ROOT / "src" / "fixedfleet" / "model" / "shipped").glob("*.md"))
+_FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")
+_OURS = re.compile(r"([A-Z_]+=\S* )*(fixedfleet|torchrun|python) ")
+
+
+def text_of(name: str) -> str:
+    """The text of a page of the documentation."""
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(text: str) -> list[tuple[str, str]]:
+    """The fenced blocks of a page in order, each with its language."""
+    return [
+        (language, textwrap.dedent(body)) for _, language, body in _FENCE.findall(text)
+    ]
+
+
+def unfenced(text: str) -> str:
+    """The text of a page without its fenced blocks."""
+    return _FENCE.sub("", text)
+
+
+def lines_of(language: str, block: str) -> list[str]:
+    """The lines of a block that are typed, with those that go on put together."""
+    lines = re.sub(r"\\\n\s*", "", block).splitlines()
+    if language == "console":
+        return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+    return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def typed_lines(text: str) -> list[str]:
+    """What of ours a page tells its reader to type, in blocks fenced or indented."""
+    found = []
+    for language, block in blocks(text):
+        if language in ("sh", "console"):
+            found += lines_of(language, block)
+    indented = re.findall(r"^    (?:\$ )?(.*)$", unfenced(text), re.MULTILINE)
+    found += lines_of("sh", "\n".join(indented))
+    return [line for line in found if _OURS.match(line)]
+
+
+def words_of(line: str) -> list[str]:
+    """The words of the first command of a line, without what is set before it."""
+    words = shlex.split(line, comments=True)
+    ends = [place for place, word in enumerate(words) if word in ("|", "||", "&&")]
+    words = words[: min(ends, default=len(words))]
+    while words and _ASSIGNMENT.fullmatch(words[0]):
+        del words[0]
+    return words
 
 
 @pytest.fixture
@@ -20,11 +84,148 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+# Commands
+
+
+def _check_fixedfleet(words: list[str]) -> None:
+    """Let the command line parse a command, and the names in it be looked up."""
+    if words[:1] == ["train"]:
+        pytest.importorskip("torch")
+        from fixedfleet.training.__main__ import _parser as training_parser
+
+        training_parser(None).parse_args(words[1:])
+        return
+    arguments = _parser().parse_args(words)
+    if words[0] == "evaluate":
+        from fixedfleet.evaluate import get_method
+
+        for spec in (spec for specs in arguments.method for spec in specs):
+            get_method(spec)
+    if words[0] == "reproduce":
+        from fixedfleet.evaluate.reproduce import NAMES
+
+        assert set(arguments.name) <= {*NAMES, "all"}
+
+
+def _check_script(words: list[str]) -> None:
+    """Look for a benchmark and for the options it is given."""
+    script = text_of(words[0])
+    for word in words[1:]:
+        if word.startswith("--"):
+            assert f'"{word.partition("=")[0]}"' in script, f"{words[0]}: {word}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_what_is_to_be_typed_can_be(path):
+    """Each command of a page is one that the command line, or a benchmark, takes."""
+    for line in typed_lines(path.read_text(encoding="utf-8")):
+        words = words_of(line)
+        if words[0] == "fixedfleet":
+            _check_fixedfleet(words[1:])
+        elif words[0] == "torchrun":
+            module = words.index("fixedfleet.training")
+            _check_fixedfleet(["train", *words[module + 1 :]])
+        elif words[1].startswith("benchmarks/"):
+            _check_script(words[1:])
+
+
+def test_the_readme_shows_the_commands_of_every_user():
+    """The README has a line to be typed for dispatchers and for researchers."""
+    shown = {words_of(line)[1] for line in typed_lines(text_of("README.md"))}
+    assert shown >= {"serve", "solve", "fleet", "evaluate", "reproduce", "label"}
+
+
+def test_every_command_is_documented():
+    """docs/cli.md has a heading for each command there is."""
+    text = text_of("docs/cli.md")
+    (commands,) = (
+        action.choices
+        for action in _parser()._actions
+        if isinstance(action.choices, dict)
+    )
+    missing = [name for name in commands if f"\n## `{name}`" not in text]
+    assert missing == []
+
+
+# What is run
+
+
+def run_line(line: str) -> None:
+    """Run a line as if it were typed, and hold it to the exit code it announces."""
+    words = words_of(line)
+    said = re.search(r"# exit code (\d+)", line)
+    if words[0] == "fixedfleet":
+        code = main(words[1:])
+    else:
+        assert words[0] == "python", line
+        done = subprocess.run(
+            [sys.executable, *words[1:]], capture_output=True, text=True, timeout=300
+        )
+        code = done.returncode
+        assert code == 0, done.stderr
+    assert code == (int(said[1]) if said else 0), line
+
+
+def run_page(name: str, folder: Path) -> None:
+    """Run the blocks of a page in order; those that are files become them."""
+    names: dict[str, object] = {}
+    for language, block in blocks(text_of(name)):
+        if file := re.match(r"# (\w+\.(?:py|toml))\n", block):
+            (folder / file[1]).write_text(block, encoding="utf-8")
+        elif language == "csv" and (file := re.match(r"# name: (\w+)\n", block)):
+            (folder / f"{file[1]}.csv").write_text(block, encoding="utf-8")
+        elif language == "python":
+            exec(compile(block, name, "exec"), names)
+        elif language == "sh":
+            for line in lines_of(language, block):
+                run_line(line)
+
+
+def test_the_tutorial_of_dispatchers_runs(folder, capsys):
+    """What a dispatcher is told to type gives the plans and verdicts that are shown."""
+    pytest.importorskip("matplotlib")
+    run_page("docs/tutorial_dispatcher.md", folder)
+    out = capsys.readouterr().out
+    assert "6 vehicles: impossible, the demands sum to 5539.6 of 5100" in out
+    assert "with 6 vehicles 3 of 63 customers are left out" in out
+    assert "total: 3 of 3 vehicles, length 61.1496" in out
+    assert "total: 2 of 3 vehicles, length 80.0998" in out
+    leipzig = ff.read("examples/leipzig_parcels.csv")
+    assert ff.read_plan("seven.csv").is_feasible(leipzig)
+    assert ff.read_plan("better.csv").is_feasible(leipzig)
+
+
+def test_the_tutorial_of_researchers_runs(folder):
+    """Generating, labelling, training and a method of one's own work as described."""
+    for package in ("torch", "safetensors", "scipy"):
+        pytest.importorskip(package)
+    from fixedfleet.evaluate import Results
+    from fixedfleet.model import load_model
+
+    run_page("docs/tutorial_researcher.md", folder)
+    assert load_model(str(folder / "runs/tiny/model.safetensors")).config.layers == 2
+    methods = {row.method for row in Results("own.jsonl").rows() if row.within}
+    assert methods == {"nearest-next", "packing", "savings"}
+
+
+def test_the_snippet_of_the_readme_runs(folder, shared):
+    """The Python of the README does what it says, with a file of CVRPLIB."""
+    from fixedfleet.files import write_batch
+    from fixedfleet.generate import uniform
+
+    shutil.copy(shared / "cvrplib" / "A" / "A-n32-k5.vrp", folder)
+    write_batch("days.npz", uniform(20, 3, seed=1))
+    (snippet,) = (body for kind, body in blocks(text_of("README.md")) if kind)
+    names: dict[str, object] = {}
+    exec(compile(snippet, "README.md", "exec"), names)
+    assert names["result"].plan.check(names["instance"]) == []
+    assert names["many"].feasible.all()
+
+
 def test_the_snippets_of_the_api_run(folder):
     """Every Python snippet of docs/api.md runs, one after the other."""
     pytest.importorskip("matplotlib")
-    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    snippets = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    snippets = [b for kind, b in blocks(text_of("docs/api.md")) if kind == "python"]
     assert len(snippets) >= 7
     names: dict[str, object] = {}
     for snippet in snippets:
@@ -40,15 +241,39 @@ def test_the_example_of_the_api_runs(folder, capsys):
     assert out.count("of 850 kg") == 7
 
 
-def test_every_command_is_documented():
-    """docs/cli.md has a heading for each command there is."""
-    from fixedfleet.cli import _parser
+# Links
 
-    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    (commands,) = (
-        action.choices
-        for action in _parser()._actions
-        if isinstance(action.choices, dict)
-    )
-    missing = [name for name in commands if f"\n## `{name}`" not in text]
-    assert missing == []
+
+@cache
+def anchors(path: Path) -> set[str]:
+    """The anchors of a page, made of its headings as GitHub makes them."""
+    text = unfenced(path.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("path", [*PAGES, *CARDS], ids=lambda path: path.stem)
+def test_links_lead_somewhere(path):
+    """A link to another file, a picture or a heading finds it."""
+    for link in _LINK.findall(unfenced(path.read_text(encoding="utf-8"))):
+        if "://" in link:
+            continue
+        name, _, heading = link.partition("#")
+        target = path if not name else (path.parent / name).resolve()
+        assert target.exists(), f"{path.name}: {link}"
+        if heading:
+            assert heading in anchors(target), f"{path.name}: {link}"
+
+
+def test_every_page_is_in_the_index():
+    """docs/README.md leads to every other page of docs/."""
+    linked = set(_LINK.findall(text_of("docs/README.md")))
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert pages <= linked
+
+
+def test_pictures_stay_small():
+    """No picture of the documentation is too large to be loaded at a glance."""
+    for path in (ROOT / "docs").glob("*.png"):
+        assert path.stat().st_size < 250_000, path.name

@@ -44,6 +44,23 @@ def test_a_dear_vehicle_is_saved():
     assert found.cost == pytest.approx(found.plan.cost_v(instance, 35.0))
 
 
+def test_a_vehicle_that_pays_is_taken():
+    """A third vehicle of 15 is taken where it saves 19, dear as it may seem."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[(10, 0), (10, 1), (-10, 0), (-10, 1)],
+        demands=[60, 60, 40, 40],
+        capacity=100,
+        vehicles=3,
+    )
+    fewest = pack(instance, 2)
+    found = auto_search(
+        instance, pack(instance), time_limit=0.1, vehicle_cost=15.0, fewest=fewest
+    )
+    assert found.plan.vehicles == 3
+    assert found.cost == pytest.approx(106.15, abs=0.01)
+
+
 @pytest.mark.parametrize("n", [20, 150])
 def test_a_good_start_with_a_vehicle_too_many_is_no_hindrance(n):
     """A start that is cheaper than the packing of the fewest vehicles may be given."""

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Recipe", "auto_search", "recipe_for"]
 
-# Where a vehicle costs at least this share of a plan's length, hardly any length that
-# another vehicle saves pays for it, and the fewest vehicles are the bound.
+# Where a vehicle costs at least this share of a plan's length, how many are worth it is
+# settled first, and length is minimised with no more than these. Where it costs less,
+# length comes first.
 _DEAR = 0.05
 # With a vehicle cost, this share of the time goes into asking whether a vehicle more
 # or less pays.
@@ -113,15 +114,17 @@ def auto_search(
         on_improvement=on_improvement,
         stop=stop,
     )
-    bounded, until, within = instance, 1.0, start
-    if vehicle_cost > 0:
-        until = 1 - _FLEET_SHARE
-        if fewest is not None and vehicle_cost >= _DEAR * start.length(instance):
-            bounded, until = instance.with_vehicles(fewest.vehicles), 1.0
-            within = fewest
-            run.offer(fewest)
-    recipe = recipe_for(instance.num_customers, time_limit * until)
+    within, until = start, 1.0
     try:
+        if vehicle_cost > 0:
+            if fewest is not None and vehicle_cost >= _DEAR * start.length(instance):
+                within = _settle_fleet(run, instance, fewest, seed, vehicle_cost)
+            else:
+                until -= _FLEET_SHARE
+        bounded = (
+            instance if within is start else instance.with_vehicles(within.vehicles)
+        )
+        recipe = recipe_for(instance.num_customers, time_limit * until)
         _ruin(run, bounded, within, recipe.ruin_share * until, seed, 0.0)
         breed(
             run,
@@ -135,6 +138,17 @@ def auto_search(
     except KeyboardInterrupt:
         run.interrupted = True
     return run.result()
+
+
+def _settle_fleet(
+    run: Run, instance: Instance, fewest: Plan, seed: int, vehicle_cost: float
+) -> Plan:
+    """Return a plan with as many vehicles as are worth their cost, or a guess."""
+    run.offer(fewest)
+    if vehicle_cost < fewest.length(instance):
+        _ruin(run, instance, fewest, _FLEET_SHARE, seed, vehicle_cost)
+        return run.best
+    return fewest  # no plan pays for one more vehicle, however short it is
 
 
 def _start_within(run: Run, bounded: Instance, within: Plan) -> Plan:
