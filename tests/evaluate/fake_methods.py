@@ -77,6 +77,28 @@ class FirstFit:
 
 
 @dataclass(frozen=True)
+class WithNetwork(FirstFit):
+    """Says that it takes its plans from a network in a file."""
+
+    file: str = ""
+
+    def network(self, _customers):
+        return Path(self.file)
+
+
+@dataclass(frozen=True)
+class Cores(FirstFit):
+    """Says by the first customer of its tour how many cores it may use."""
+
+    name: str = "cores"
+
+    def _solve(self, instance, seed):
+        first = len(os.sched_getaffinity(0))
+        rest = [c for c in range(1, instance.num_customers + 1) if c != first]
+        return Answer(ff.Plan([[first, *rest]]))
+
+
+@dataclass(frozen=True)
 class Threads(FirstFit):
     """Says by the first customer of its tour how many threads it may start."""
 

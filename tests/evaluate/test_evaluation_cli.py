@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fixedfleet.cli import main
+from fixedfleet.errors import InputError
 from fixedfleet.evaluate import Results
 
 SOURCES = Path(__file__).parents[2] / "src"
@@ -96,6 +97,9 @@ def test_bad_input_is_one_line(run, shared, tmp_path):
     assert refused(run(*good[:2], "--method", "magic", *good[4:]), "unknown method")
     assert refused(run(*good, "--table", "t.pdf"), "--table t.pdf", ".md, .csv")
     assert refused(run(*good, "--base", "hgs"), "--base hgs", "--method")
+    timed = (*good[:2], "--method", "auto", "--time-limit", 0.05, "--results", "r")
+    assert refused(run(*timed, "--base", "auto"), "--base needs a reference")
+    assert refused(run(*good, "--base", "packing"), "runs with a time limit")
     assert refused(run(*good, "--reference", tmp_path), "has no reference")
     assert refused(
         run("--set", "vrp20", *good[2:], "--reference", tmp_path), "no reference"
@@ -220,3 +224,21 @@ def test_reproduce_hands_on_what_was_asked(monkeypatch, capsys, tmp_path):
     capsys.readouterr()
     assert main(["reproduce", "three"]) == 2
     assert "no table 'three': choose from one, two" in capsys.readouterr().err
+
+
+def test_a_table_that_cannot_be_made_does_not_stop_the_others(
+    monkeypatch, capsys, tmp_path
+):
+    """What is wrong with one table is said, the others are made, and the code is 2."""
+
+    def made(name, **_options):
+        if name == "one":
+            raise InputError("no rows of one")
+        return [tmp_path / f"{name}.md"]
+
+    monkeypatch.setattr("fixedfleet.evaluate.reproduce.reproduce", made)
+    monkeypatch.setattr("fixedfleet.evaluate.reproduce.NAMES", ("one", "two"))
+    assert main(["reproduce", "all"]) == 2
+    out, err = capsys.readouterr()
+    assert out == f"written: {tmp_path}/two.md\n"
+    assert err == "fixedfleet: error: one: no rows of one\n"

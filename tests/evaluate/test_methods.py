@@ -9,6 +9,7 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet.evaluate import get_method, get_set
+from fixedfleet.evaluate.starters import NetworkStart
 from fixedfleet.solve_batch import solve_batch
 
 
@@ -241,6 +242,28 @@ def test_an_impossible_fleet_has_a_reason_or_a_guarantee(two):
         assert answer.plan.is_feasible(two[0])
     (packing,) = get_method("packing:guarantee=yes").solve([tight])
     assert packing.plan.is_feasible(two[0])
+
+
+@pytest.mark.parametrize("limit", [{"time_limit": 0.05}, {"iterations": 20}])
+def test_with_the_guarantee_the_starter_plans_for_the_wider_fleet(
+    two, limit, monkeypatch
+):
+    """Where the fleet is too small, the network too plans for the one that suffices."""
+    pytest.importorskip("torch")
+    fleets = []
+    real = NetworkStart.plans
+
+    def plans(self, instances, seed):
+        fleets.extend(instance.vehicles for instance in instances)
+        return real(self, instances, seed)
+
+    monkeypatch.setattr(NetworkStart, "plans", plans)
+    tight = two[0].with_vehicles(1)
+    method = get_method("network+ruin_recreate:guarantee=yes")
+    (answer,) = method.solve([tight], **limit)
+    assert fleets == [ff.assess_fleet(tight).upper_bound]
+    assert answer.plan.is_feasible(tight.with_vehicles(fleets[0]))
+    assert not answer.trace or answer.trace[-1][1] > 0
 
 
 def test_the_attention_model_may_exceed_the_fleet_and_a_search_may_not(shared, two):

@@ -148,6 +148,43 @@ def test_integrals_are_taken_from_the_traces(letters, make_row):
     assert found["box", 4.0].wrap is None  # the base has no run of that limit
 
 
+def test_a_single_silent_run_has_no_integral(letters, make_row):
+    """The end of one run says nothing of the time before it; two runs do."""
+    silent = make_row(method="box", time_limit=10.0, length=8.0, seconds=10.0)
+    base = make_row(method="base", time_limit=10.0, trace=((0.0, 8.8),))
+    found = summaries([silent, base], letters, base="base")
+    box = next(s for s in found if s.method == "box")
+    assert (box.primal_integral, box.wrap) == (None, None)
+    found = {s.method: s for s in summaries([silent, base], letters, base="box")}
+    assert found["base"].wrap is None  # the base is silent
+    shorter = make_row(method="box", time_limit=5.0, length=8.4, seconds=5.0)
+    found = summaries([silent, shorter, base], letters, base="base")
+    assert found[-1].primal_integral.value == pytest.approx(7.5)
+
+
+def test_wrap_compares_what_is_minimised(letters, make_row):
+    """A method for Cost_v has no WRAP against one for the length."""
+    trace = ((0.0, 8.0),)
+    rows = [
+        make_row(method="base", trace=trace),
+        make_row(method="other", trace=((0.0, 28.0),), objective="cost-v"),
+    ]
+    found = {s.method: s for s in summaries(rows, letters, base="base")}
+    assert found["base"].wrap is not None
+    assert found["other"].wrap is None
+
+
+def test_runs_beyond_their_limit_are_counted(letters, make_row):
+    """A run counts as late after 1.1 times its limit; one without limit never does."""
+    rows = [
+        make_row(instance=name, time_limit=1.0, seconds=seconds)
+        for name, seconds in (("a", 1.0), ("b", 1.09), ("c", 1.2), ("d", 3.0))
+    ]
+    assert summarise(rows, letters).overrun == 0.5
+    free = [make_row(time_limit=None, seconds=9.0)]
+    assert summarise(free, letters).overrun is None
+
+
 def test_wrap_needs_a_base_and_a_reference(letters, fakes, make_row):
     """A base without rows, and a set without references, are errors."""
     with pytest.raises(ff.InputError, match="no rows of the base 'other'"):

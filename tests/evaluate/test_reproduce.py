@@ -330,6 +330,23 @@ def test_rows_of_other_machines_are_taken_in(calls, folders):
     assert len(keys) == len(set(keys)) > 0
 
 
+def test_a_cell_that_becomes_mixed_is_warned_of(calls, folders, make_row):
+    """Before rows of this machine join those of another, a line says so."""
+    line = Line(label="one", method="hgs")
+    table = Table(name="fixed-costs", title="Some", sets=("vrp20",), lines=(line,))
+    said = []
+    options = Options(instances=2, display=said.append, **folders)
+    with open_store(options) as store:
+        name, fields = "test20/0", {"method": "hgs", "time_limit": 0.05}
+        store.append(make_row(instance=name, machine="an old one", **fields))
+    collect(table, options)
+    (warning,) = [line for line in said if line.startswith("warning")]
+    assert "hgs on vrp20 has rows from an old one" in warning
+    said.clear()
+    collect(table, options)
+    assert not [line for line in said if line.startswith("warning")]
+
+
 def test_methods_really_run(tmp_path):
     """Two methods on three instances: true rows, within the fleet, none twice."""
     table = Table(

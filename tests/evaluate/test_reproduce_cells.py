@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+from dataclasses import replace
 
 import pytest
 
 from fixedfleet.evaluate.reproduce.cells import Stock, published_cells, whole_floor
 from fixedfleet.evaluate.reproduce.definitions import TENTH, Line, Options, Table
 from fixedfleet.evaluate.reproduce.main_tables import fixed_costs
-from fixedfleet.evaluate.reproduce.provenance import command
+from fixedfleet.evaluate.reproduce.pictures import sizes_pages
+from fixedfleet.evaluate.reproduce.provenance import command, recorded
 from fixedfleet.evaluate.reproduce.rendering import (
     render_csv,
     render_markdown,
@@ -91,6 +94,86 @@ def test_rows_made_on_a_gpu_are_found_without_one(tmp_path, row):
     here = [row(0, "am-greedy:batch=100", time_limit=None)]
     assert Stock(on_gpu, options).rows(line, "vrp20") == on_gpu
     assert Stock(here + on_gpu, options).rows(line, "vrp20") == on_gpu  # the more
+
+
+def test_lines_of_another_machine_are_marked(tmp_path, row):
+    """A line with rows from elsewhere than most of its set says so, and how many."""
+    options = Options(instances=3, work=tmp_path)
+    other = Line(label="other", method="pyvrp", kind="peer")
+    table = replace(TABLE, lines=(LINE, other))
+    rows = [row(place) for place in range(3)]
+    rows += [row(place, "pyvrp") for place in range(2)]
+    cells, _ = Stock(rows, options).cells(table, "vrp20")
+    assert "‡" not in render_markdown(table, cells, [], options)
+    rows += [row(2, "pyvrp", machine="another")]
+    cells, _ = Stock(rows, options).cells(table, "vrp20")
+    page = render_markdown(table, cells, [], options)
+    assert "| other ‡ |" in page
+    assert "| someone |" in page
+    assert "other (2 on a made-up processor, 1 on another)" in page
+
+
+def test_of_a_run_on_two_machines_the_set_s_counts(tmp_path, row):
+    """Where a run is there twice, the one of the machine of the set is shown."""
+    options = Options(instances=2, work=tmp_path)
+    here = [row(0), row(1)]
+    there = [row(0, machine="another", length=9.0)]
+    for rows in (here + there, there + here):
+        (cell,) = Stock(rows, options).cells(TABLE, "vrp20")[0]
+        assert [r.machine for r in cell.rows] == ["a made-up processor"] * 2
+        assert not cell.elsewhere
+
+
+def test_gaps_are_of_plans_within_the_fleet(tmp_path, row):
+    """Plans beyond the fleet are not in the gap, and its count is said."""
+    reference = Line(label="reference", method="lkh")
+    table = replace(TABLE, reference={"vrp20": reference})
+    options = Options(instances=3, work=tmp_path)
+    rows = [row(place, "lkh", length=5.0) for place in range(3)]
+    rows += [row(0), row(1), row(2, length=3.0, vehicles=6, within=False)]
+    cells, _ = Stock(rows, options).cells(table, "vrp20")
+    page = render_markdown(table, cells, [], options)
+    assert "| 20.000 ± 0.000 (2 plans) |" in page
+    (numbers,) = csv.DictReader(io.StringIO(render_csv(table, cells, options)))
+    assert float(numbers["gap_percent"]) == pytest.approx(20)
+    assert numbers["gap_instances"] == "2"
+
+
+def test_lines_that_often_run_late_are_named(tmp_path, row):
+    """A line with more than 5 % of its runs beyond their limit is named."""
+    options = Options(instances=2, work=tmp_path)
+    for seconds, late in ((0.054, False), (0.06, True)):
+        rows = [row(0, seconds=0.05), row(1, seconds=seconds)]
+        cells, _ = Stock(rows, options).cells(TABLE, "vrp20")
+        page = render_markdown(TABLE, cells, [], options)
+        assert ("in so many runs: someone (50 %)" in page) == late
+
+
+def test_versions_are_those_of_the_rows_where_they_tell(tmp_path, row):
+    """Versions that no row was made with are left out, unless a row does not tell."""
+    for number in ("0.1", "0.2"):
+        with (tmp_path / "versions.jsonl").open("a") as file:
+            file.write(json.dumps({"versions": {"fixedfleet": number}}) + "\n")
+    options = Options(work=tmp_path)
+    new = row(0, made={"fixedfleet": "0.2"})
+    assert recorded(options, [new]) == ["fixedfleet 0.2"]
+    assert recorded(options, [new, row(1)]) == ["fixedfleet 0.1", "fixedfleet 0.2"]
+
+
+def test_fleet_sizes_are_of_the_same_instances(tmp_path, row):
+    """Lines with more instances than others are restricted to the common ones."""
+    other = Line(label="other", method="pyvrp", kind="peer")
+    table = replace(TABLE, lines=(LINE, other))
+    options = Options(instances=4, work=tmp_path)
+    rows = [row(place, vehicles=4 - place, floor=4 - place) for place in range(3)]
+    rows += [row(1, "pyvrp", floor=3), row(3, "pyvrp"), row(2, "pyvrp", **NOTHING)]
+    cells, _ = Stock(rows, options).cells(table, "vrp20")
+    numbers = sizes_pages(table, cells, [], options)[1]
+    assert [line.split(",")[-2:] for line in numbers.splitlines()[1:]] == [
+        ["3", "1"],  # the floor of the only instance that both have plans of
+        ["3", "1"],
+        ["4", "1"],
+    ]
 
 
 def test_a_spec_of_another_version_has_no_rows(tmp_path, row):

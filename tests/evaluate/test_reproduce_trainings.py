@@ -86,6 +86,22 @@ def test_a_training_is_made_once(trained, tmp_path, labels):
     assert asked.settings == {"loss.loads": "none", "training.validate_every": 1}
 
 
+def test_a_training_of_another_kind_is_not_taken_over(trained, tmp_path, labels):
+    """Another seed, budget or setting is an error; an old mark tells none of them."""
+    missing(tmp_path, labels)
+    done = PLAIN.folder(tmp_path) / "finished.json"
+    kept = json.loads(done.read_text())
+    assert (kept["seed"], kept["minutes"]) == (4, 2.0)
+    for name, value in (("seed", 5), ("minutes", None), ("settings", {})):
+        done.write_text(json.dumps(kept | {name: value}))
+        with pytest.raises(InputError, match=f"a training with {name} "):
+            missing(tmp_path, labels)
+        assert missing(tmp_path, None) == []  # what is there is taken
+    done.write_text('{"steps": 20, "seconds": 6.0}')
+    missing(tmp_path, labels)
+    assert len(trained) == 1
+
+
 def test_a_training_cut_short_is_gone_on_with(trained, tmp_path, labels):
     """A checkpoint without the mark of the end is resumed."""
     leave(PLAIN.folder(tmp_path), checkpoint=True)

@@ -153,6 +153,24 @@ def test_workers_have_one_thread(fakes, tmp_path):
     assert row.length == pytest.approx(expected)
 
 
+@pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2,
+    reason="needs two cores and a system that tells them apart",
+)
+@pytest.mark.parametrize("batch", [1, 2])
+def test_timed_workers_have_a_core_each(fakes, tmp_path, batch):
+    """A worker stays on one core; one that takes batches may use all of them."""
+    letters = fakes.make_set(2, n=len(os.sched_getaffinity(0)) + 3)
+    method = fakes.Cores(batch=batch)
+    evaluate([letters], [method], [0.5], tmp_path / "rows", processes=1)
+    first = 1 if batch == 1 else len(os.sched_getaffinity(0))
+    for row, instance in zip(
+        Results(tmp_path / "rows").rows(), letters.instances, strict=True
+    ):
+        rest = [c for c in range(1, instance.num_customers + 1) if c != first]
+        assert row.length == pytest.approx(ff.Plan([[first, *rest]]).length(instance))
+
+
 def test_batches_are_shared_out(fakes, tmp_path):
     """A method that takes batches gets whole ones of equal size, and equal seconds."""
     log = tmp_path / "log"
@@ -364,6 +382,7 @@ def test_a_method_that_is_not_installed_ends_the_run_before_it_begins(fakes, tmp
     [
         ({"n": 6}, "a row of 'a' with 5 customers, here it is 6"),
         ({"vehicle_cost": 3.0}, "with 10 as the cost of a vehicle, here it is 3"),
+        ({}, "with 2 vehicles that its demands ask for, here it is 1"),
     ],
 )
 def test_rows_of_another_instance_by_that_name_are_refused(
@@ -376,6 +395,30 @@ def test_rows_of_another_instance_by_that_name_are_refused(
         evaluate(
             [fakes.make_set(1, **other)], [fakes.FirstFit()], [0.5], tmp_path / "rows"
         )
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"n": 6}, "different instances named 'a', one of them other"),
+        ({"vehicle_cost": 3.0}, "costs 10 instead of 3"),
+    ],
+)
+def test_two_instances_of_one_name_are_refused(fakes, tmp_path, other, said):
+    """Sets share rows by instances' names, so a name must mean one instance."""
+    sets = [fakes.make_set(1), fakes.make_set(1, name="other", **other)]
+    with pytest.raises(ff.InputError, match=said):
+        evaluate(sets, [fakes.FirstFit()], [0.5], tmp_path / "rows")
+
+
+def test_rows_carry_the_objective_of_their_method(fakes, tmp_path):
+    """What a method says it minimises is in its rows, whatever its name."""
+    method = fakes.FirstFit(objective="cost-v", trace=((0.0, 1000.0),))
+    evaluate([fakes.make_set(1)], [method], [0.5], tmp_path / "rows", processes=1)
+    (row,) = Results(tmp_path / "rows").rows()
+    assert row.objective == "cost-v"
+    assert row.trace[-1][1] == row.cost == row.cost_v
+    assert row.made["fixedfleet"]
 
 
 def test_iterations_give_the_same_rows_on_one_process_and_on_two(fakes, tmp_path):

@@ -5,8 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from fixedfleet.cli.common import INTERRUPTED, check_target, printable, say_error
-from fixedfleet.errors import InputError
+from fixedfleet.cli.common import (
+    BAD_INPUT,
+    INTERRUPTED,
+    check_target,
+    printable,
+    say_error,
+)
+from fixedfleet.errors import InputError, MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,12 +99,8 @@ def _evaluate(arguments: Arguments) -> int:
     if arguments.table:
         check_target("--table", arguments.table, _TABLES)
     methods = [get_method(spec) for specs in arguments.method for spec in specs]
-    base = None if arguments.base is None else get_method(arguments.base).name
-    if base is not None and base not in {method.name for method in methods}:
-        raise InputError(
-            f"--base {base} is none of the methods: give it to --method too"
-        )
     sets = _sets(arguments)
+    base = _base(arguments, methods, sets)
     results = Results(arguments.results)
     try:
         done = evaluate(
@@ -126,7 +128,10 @@ def _evaluate(arguments: Arguments) -> int:
     places = {method.name: place for place, method in enumerate(methods)}
     found = []
     for part in sets:
-        by_name = summaries(rows, part, base=base)
+        names = set(part.names)
+        # A run that was cut short may have no rows of the base yet.
+        has_base = any(row.method == base and row.instance in names for row in rows)
+        by_name = summaries(rows, part, base=base if has_base else None)
         found += sorted(by_name, key=lambda summary: places[summary.method])
     _report(found, arguments)
     print(f"{printable(arguments.results)}: {done}")
@@ -151,15 +156,38 @@ def _sets(arguments: Arguments) -> list[InstanceSet]:
     return sets
 
 
+def _base(
+    arguments: Arguments, methods: Sequence[Method], sets: Sequence[InstanceSet]
+) -> str | None:
+    """Name of the method that WRAP is relative to, which must be there to be run."""
+    from fixedfleet.evaluate import get_method
+
+    if arguments.base is None:
+        return None
+    base = get_method(arguments.base)
+    if base.name not in {method.name for method in methods}:
+        raise InputError(
+            f"--base {base.name} is none of the methods: give it to --method too"
+        )
+    if not base.limits or arguments.iterations is not None:
+        raise InputError(f"--base {base.name}: WRAP needs runs with a time limit")
+    for part in sets:
+        if not part.reference:
+            raise InputError(f"--base needs a reference, and {part.name} has none")
+    return base.name
+
+
 def _asked_for(
     rows: Sequence[Row], methods: Sequence[Method], arguments: Arguments
 ) -> list[Row]:
     """Leave out what the file holds besides: other methods, limits and seeds."""
-    names = {method.name for method in methods}
+    from fixedfleet.evaluate.made import current
+
+    names = {method.name: method for method in methods}
     limits = {None, *arguments.time_limit}
     return [
         row
-        for row in rows
+        for row in current(rows, names)
         if row.method in names
         and row.time_limit in limits
         and row.iterations in (None, arguments.iterations)
@@ -188,27 +216,32 @@ def _reproduce(arguments: Arguments) -> int:
         raise InputError(
             f"no table {unknown[0]!r}: choose from {', '.join(NAMES)}, or all"
         )
+    code = 0
     for name in names:
-        written = reproduce(
-            name,
-            instances=arguments.instances,
-            out=arguments.out,
-            work=arguments.work,
-            processes=arguments.processes,
-            seed=arguments.seed,
-            device=arguments.device,
-            attention_model=arguments.attention_model,
-            reference=arguments.reference,
-            labels=arguments.labels,
-            minutes=arguments.minutes,
-            scale=arguments.scale,
-            render_only=arguments.render_only,
-            collect_only=arguments.collect_only,
-            display=None if arguments.quiet else _say,
-        )
+        try:
+            written = reproduce(
+                name,
+                instances=arguments.instances,
+                out=arguments.out,
+                work=arguments.work,
+                processes=arguments.processes,
+                seed=arguments.seed,
+                device=arguments.device,
+                attention_model=arguments.attention_model,
+                reference=arguments.reference,
+                labels=arguments.labels,
+                minutes=arguments.minutes,
+                scale=arguments.scale,
+                render_only=arguments.render_only,
+                collect_only=arguments.collect_only,
+                display=None if arguments.quiet else _say,
+            )
+        except (InputError, MissingPackageError) as error:
+            code = say_error(f"{name}: {error}", BAD_INPUT)  # the others all the same
+            continue
         for path in written:
             print(f"written: {path}")
-    return 0
+    return code
 
 
 def _say(line: str) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.evaluate.rows import Row, Trace
 
-__all__ = ["curve", "primal_integral", "wrap"]
+__all__ = ["curve", "primal_integral", "tells", "wrap"]
 
 # The DIMACS challenge begins with a plan this much above the reference.
 _WORST = 1.1
@@ -132,6 +132,19 @@ def curve(rows: Sequence[Row], limit: float) -> Trace:
         if row.cost is not None and (not ends or row.cost < ends[-1][1]):
             ends.append((row.seconds, row.cost))
     return tuple(ends)
+
+
+def tells(rows: Sequence[Row], limit: float) -> bool:
+    """
+    Whether runs on one instance with one seed tell of the time before their end.
+
+    They do if the run with this limit reported improvements, or if there is a shorter
+    one beside it. The end of a single run says nothing of when its plan was found.
+    """
+    timed = [row for row in rows if row.time_limit is not None]
+    own = [row for row in timed if row.time_limit == limit]
+    shorter = any(row.time_limit < limit for row in timed if row.time_limit)
+    return any(row.trace for row in own) or (bool(own) and shorter)
 
 
 def _best(trace: Trace, time: float) -> float | None:

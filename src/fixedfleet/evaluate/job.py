@@ -7,16 +7,19 @@ import functools
 import math
 import platform
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fixedfleet.evaluate.rows import Row
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fixedfleet.evaluate.protocol import Answer, Method
     from fixedfleet.evaluate.rows import Key, Trace
     from fixedfleet.instance import Instance
+    from fixedfleet.solve import Objective
 
 __all__ = ["Job", "Skipped", "failed", "machine_name", "run_job", "warm_up"]
 
@@ -47,6 +50,8 @@ class Job:
         The limit; one of them, or neither.
     seed
         The seed.
+    objective, made
+        What the method minimises, and what the rows are made with.
     """
 
     method: int
@@ -57,6 +62,8 @@ class Job:
     time_limit: float | None
     iterations: int | None
     seed: int
+    objective: Objective | None = None
+    made: Mapping[str, str] = field(default_factory=dict)
 
     def keys(self) -> list[Key]:
         """Keys of the rows that come of it."""
@@ -175,6 +182,8 @@ def _row(
         floor=instance.minimum_vehicles,
         seconds=seconds,
         machine=machine,
+        objective=job.objective,
+        made=job.made,
         **(plan | flags | found),
     )
 

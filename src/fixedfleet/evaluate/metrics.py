@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fixedfleet.errors import InputError
-from fixedfleet.evaluate.integrals import curve, primal_integral, wrap
+from fixedfleet.evaluate.integrals import curve, primal_integral, tells, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from fixedfleet.evaluate.rows import Row
+    from fixedfleet.evaluate.rows import Row, Trace
     from fixedfleet.evaluate.sets import InstanceSet
+    from fixedfleet.solve import Objective
 
 __all__ = ["Mean", "Summary", "summaries", "summarise"]
+
+_TOLERANCE = 1.1  # of a time limit, before a run counts as beyond it
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class Summary:
     ----------
     set, method, time_limit, iterations
         What was run.
+    objective
+        What it minimises.
     machines
         Names of the processors that ran it.
     runs
@@ -96,15 +101,20 @@ class Summary:
         The same over the instances served, plans beyond the fleet included.
     seconds
         Mean wall time an instance.
+    overrun
+        Share of the rows that took more than 1.1 times their time limit; None without
+        one.
     primal_integral, wrap
         See :mod:`fixedfleet.evaluate.integrals`; None without a time limit, without
-        references, or (wrap) without a base.
+        references, where nothing is known of the time before the end, or (wrap)
+        without a base that minimises the same.
     """
 
     set: str
     method: str
     time_limit: float | None
     iterations: int | None
+    objective: Objective | None
     machines: tuple[str, ...]
     runs: int
     served: int
@@ -120,6 +130,7 @@ class Summary:
     gap: Mean | None
     gap_served: Mean | None
     seconds: Mean
+    overrun: float | None
     primal_integral: Mean | None = None
     wrap: Mean | None = None
 
@@ -203,6 +214,7 @@ def summarise(rows: Sequence[Row], instance_set: InstanceSet) -> Summary:
         method=first.method,
         time_limit=first.time_limit,
         iterations=first.iterations,
+        objective=first.objective,
         machines=tuple(sorted({row.machine for row in rows})),
         runs=len(rows),
         served=len(served),
@@ -218,7 +230,14 @@ def summarise(rows: Sequence[Row], instance_set: InstanceSet) -> Summary:
         gap=_mean(within, lambda row: _gap(row, known)),
         gap_served=_mean(served, lambda row: _gap(row, known)),
         seconds=_mean(rows, lambda row: row.seconds) or Mean(0.0, None, 0),
+        overrun=_overrun(rows, first.time_limit),
     )
+
+
+def _overrun(rows: Sequence[Row], limit: float | None) -> float | None:
+    if limit is None:
+        return None
+    return fmean(row.seconds > _TOLERANCE * limit for row in rows)
 
 
 def _order(group: list[Row]) -> tuple[str, float, int]:
@@ -251,18 +270,28 @@ def _integrals(
     if limit is None:
         return None, None
 
+    reports = any(row.trace for row in group)
+
+    def mine(row: Row) -> Trace | None:
+        found = runs[row.method, row.instance, row.seed]
+        # Of a method that reports, silence means that it found nothing.
+        known = tells(found, limit) or (reports and not row.within)
+        return curve(found, limit) if known and row.instance in references else None
+
     def integral(row: Row) -> float | None:
-        if row.instance not in references:
+        trace = mine(row)
+        if trace is None:
             return None
-        mine = curve(runs[row.method, row.instance, row.seed], limit)
-        return primal_integral(mine, references[row.instance], limit)
+        return primal_integral(trace, references[row.instance], limit)
 
     def relative(row: Row) -> float | None:
-        if base is None or row.instance not in references:
+        trace, others = mine(row), runs.get((base or "", row.instance, row.seed), [])
+        if trace is None or not tells(others, limit):
             return None
-        mine = curve(runs[row.method, row.instance, row.seed], limit)
-        other = curve(runs.get((base, row.instance, row.seed), []), limit)
-        return wrap(mine, other, references[row.instance], limit) if other else None
+        other = curve(others, limit)
+        if not other or others[0].objective != row.objective:
+            return None
+        return wrap(trace, other, references[row.instance], limit)
 
     return _mean(group, integral), _mean(group, relative)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fixedfleet import solvers
 from fixedfleet.errors import InputError
+from fixedfleet.evaluate.counting import COUNTING, count
 from fixedfleet.evaluate.packages import require_search
 from fixedfleet.evaluate.protocol import Answer
 from fixedfleet.evaluate.starters import NamedStart, NetworkStart
@@ -19,10 +20,12 @@ from fixedfleet.starts import complete, make_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from fixedfleet.evaluate.protocol import Limit
     from fixedfleet.evaluate.rows import Trace
     from fixedfleet.evaluate.starters import Starter
+    from fixedfleet.fleet import FleetVerdict
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
     from fixedfleet.search import SearchName
@@ -32,12 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchesOnGpu", "SolverAlone", "StartAlone", "StartAndSearch"]
 
-# Searches that a number of iterations can end, and those that report no improvements.
-_COUNTING = ("ruin_recreate", "hgs", "pyvrp")
-_SILENT = ("pyvrp", "vroom", "ortools", "lkh")
+_SILENT = ("pyvrp", "vroom", "ortools", "lkh")  # that report no improvements
 
 _LEAST_SECONDS = 1e-3
-_NO_LIMIT = 1e6  # seconds, for a solver that its iterations end
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,10 @@ class StartAlone:
     def check(self) -> None:
         """Raise MissingPackageError or InputError if it cannot run here."""
         self.starter.check()
+
+    def network(self, customers: int) -> Path | None:
+        """Return the file of the network it takes for a size, if it takes one."""
+        return _network(self.starter, customers)
 
     def solve(
         self,
@@ -119,7 +123,7 @@ class SolverAlone:
     ) -> list[Answer]:
         """Plan one instance after the other."""
         if iterations is not None:
-            return [_count(self.name, i, None, iterations, seed) for i in instances]
+            return [count(self.name, i, None, iterations, seed) for i in instances]
         limit = _required(time_limit, self.name)
         solver = solvers.get(self.name)
         return [
@@ -172,6 +176,10 @@ class StartAndSearch:
         self.starter.check()
         require_search(self.search)
 
+    def network(self, customers: int) -> Path | None:
+        """Return the file of the network it takes for a size, if it takes one."""
+        return _network(self.starter, customers)
+
     def solve(
         self,
         instances: Sequence[Instance],
@@ -195,6 +203,10 @@ class StartAndSearch:
         if isinstance(self.starter, NamedStart):
             start = self.starter.name
         else:
+            if self.guarantee:
+                # The starter is to plan for the fleet that the search will have.
+                verdict = assess_fleet(instance, time_limit=time_limit / 4)
+                instance = _widened(instance, verdict)
             start = self._first(instance, seed) or "packing"
         result = solve(
             instance,
@@ -228,13 +240,13 @@ class StartAndSearch:
             if not self.guarantee or verdict.smallest_packing is None:
                 return Answer(None, reason=verdict.reason)
             packing = verdict.smallest_packing
-            instance = instance.with_vehicles(packing.vehicles)
+            instance = _widened(instance, verdict)
         if isinstance(self.starter, NamedStart):
             start = make_start(self.starter.name, instance, packing, seed=seed)
         else:
             start = self._first(instance, seed) or packing
         charged = vehicle_cost if self.objective == "cost-v" else 0.0
-        return _count(self.search, instance, start, iterations, seed, charged)
+        return count(self.search, instance, start, iterations, seed, charged)
 
     def _first(self, instance: Instance, seed: int) -> Plan | None:
         """Make a start that serves everybody within the fleet; None if none is found.
@@ -279,6 +291,10 @@ class BatchesOnGpu:
         if self.start == "network":
             NetworkStart(device="cuda").check()
 
+    def network(self, customers: int) -> Path | None:
+        """Return the file of the network it takes for a size, if it takes one."""
+        return _network(NetworkStart(), customers) if self.start == "network" else None
+
     def solve(
         self,
         instances: Sequence[Instance],
@@ -306,44 +322,23 @@ class BatchesOnGpu:
         ]
 
 
-def _count(
-    name: str,
-    instance: Instance,
-    start: Plan | None,
-    iterations: int,
-    seed: int,
-    charged: float = 0.0,
-) -> Answer:
-    """Search for so many iterations, so that the plan is the same on any machine."""
-    if name == "ruin_recreate":
-        from fixedfleet.search.ruin_recreate import ruin_recreate
+def _widened(instance: Instance, verdict: FleetVerdict) -> Instance:
+    """Return the instance with the smallest fleet that suffices, if its own does not.
 
-        found = ruin_recreate(
-            instance, start, iterations=iterations, seed=seed, vehicle_cost=charged
-        )
-        return Answer(found.plan, found.trace)
-    if name == "hgs":
-        from fixedfleet.solvers.hgs import hgs_search
+    Where nobody knows whether it does, it is left as it is.
+    """
+    packing = verdict.smallest_packing
+    if verdict.status != "impossible" or packing is None:
+        return instance
+    return instance.with_vehicles(packing.vehicles)
 
-        starts = () if start is None else (start,)
-        return Answer(
-            hgs_search(instance, iterations=iterations, seed=seed, starts=starts)
-        )
-    if name == "pyvrp":
-        from fixedfleet.solvers.pyvrp_adapter import Pyvrp
 
-        solver = Pyvrp(iterations)
-        return Answer(
-            solver.solve(instance, time_limit=_NO_LIMIT, seed=seed, start=start)
-        )
-    raise InputError(
-        f"{name} cannot count iterations, only {', '.join(_COUNTING)} can: give a time "
-        "limit"
-    )
+def _network(starter: Starter, customers: int) -> Path | None:
+    return starter.file(customers) if isinstance(starter, NetworkStart) else None
 
 
 def _limits(name: str) -> tuple[Limit, ...]:
-    return ("time", "iterations") if name in _COUNTING else ("time",)
+    return ("time", "iterations") if name in COUNTING else ("time",)
 
 
 def _required(time_limit: float | None, name: str) -> float:

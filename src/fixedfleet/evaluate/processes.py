@@ -65,6 +65,8 @@ def by_processes(
     methods: Sequence[Method],
     processes: int,
     patience: Patience,
+    *,
+    pinned: bool = False,
 ) -> Generator[tuple[Job, list[Row] | Skipped]]:
     """
     Run jobs in worker processes, one thread each, and give back their rows.
@@ -73,12 +75,24 @@ def by_processes(
     another worker takes over. Leaving the iterator, by its end, an error or Ctrl-C,
     ends the workers.
 
+    Parameters
+    ----------
+    jobs, methods
+        What to do, and with what.
+    processes
+        Workers at once.
+    patience
+        How long one may take.
+    pinned
+        Keep each worker on a core of its own, if there are enough and the system can.
+
     Raises
     ------
     InputError
         If workers cannot start.
     """
-    workers = [_Worker.start(methods) for _ in range(processes)]
+    cores = _cores(processes) if pinned else [None] * processes
+    workers = [_Worker.start(methods, core) for core in cores]
     try:
         while True:
             for worker in workers:
@@ -96,7 +110,7 @@ def by_processes(
                     yield done
             for place, worker in enumerate(workers):
                 if lost := worker.lost():
-                    workers[place] = _Worker.start(methods)
+                    workers[place] = _Worker.start(methods, cores[place])
                     yield lost
     finally:
         for worker in workers:
@@ -117,10 +131,10 @@ class _Worker:
     gone: bool = False
 
     @classmethod
-    def start(cls, methods: Sequence[Method]) -> _Worker:
+    def start(cls, methods: Sequence[Method], core: int | None) -> _Worker:
         context = multiprocessing.get_context("spawn")
         pipe, far = context.Pipe()
-        process = context.Process(target=_work, args=(far, methods), daemon=True)
+        process = context.Process(target=_work, args=(far, methods, core), daemon=True)
         with environment(ONE_THREAD), interrupts_held():
             process.start()
         far.close()  # so that the pipe ends when the worker does
@@ -184,8 +198,19 @@ class _Worker:
         self.pipe.close()
 
 
-def _work(pipe: Connection, methods: Sequence[Method]) -> None:
+def _cores(processes: int) -> list[int | None]:
+    """Return a core for each worker; no core where they cannot have one each."""
+    if hasattr(os, "sched_setaffinity"):
+        there = sorted(os.sched_getaffinity(0))
+        if len(there) >= processes:
+            return list(there[:processes])
+    return [None] * processes
+
+
+def _work(pipe: Connection, methods: Sequence[Method], core: int | None) -> None:
     """Run jobs until the parent hangs up, or is gone."""
+    if core is not None:
+        os.sched_setaffinity(0, {core})
     if hasattr(os, "setpgrp"):
         os.setpgrp()  # to be ended together with a program that a method runs
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -40,7 +40,9 @@ class Method(Protocol):
     """
     Anything that plans tours; it is sent to worker processes, so it can be pickled.
 
-    Weights and the like are loaded at the first :meth:`solve`, in the worker.
+    Weights and the like are loaded at the first :meth:`solve`, in the worker. A method
+    that takes a network may have ``network(customers)`` too, which returns the file of
+    the network it takes for so many: rows then tell its hash.
     """
 
     @property

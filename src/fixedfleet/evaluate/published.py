@@ -10,7 +10,7 @@ from typing import Any
 
 from fixedfleet.errors import InputError
 
-__all__ = ["PublishedRow", "PublishedTable", "published", "published_names"]
+__all__ = ["PublishedRow", "PublishedTable", "published"]
 
 _FILE = Path(__file__).parent / "published.toml"
 
@@ -105,11 +105,6 @@ def published(name: str) -> PublishedTable:
             f"no published table {name!r}: there are {', '.join(sorted(tables))}"
         )
     return tables[name]
-
-
-def published_names() -> tuple[str, ...]:
-    """Names of all tables, in the file's order."""
-    return tuple(_tables())
 
 
 @cache

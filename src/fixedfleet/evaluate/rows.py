@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -13,6 +13,7 @@ from fixedfleet.errors import InputError
 from fixedfleet.files import atomic
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
 
     from fixedfleet.solve import Objective
@@ -66,6 +67,13 @@ class Row:
         the method minimises. Empty for a method that reports none.
     machine
         Name of the processor, or of the GPU, that did the work.
+    objective
+        What the method minimises; None stands for what its name says, for files
+        that were written without it.
+    made
+        What the row was made with: the version of ``fixedfleet`` and, where there is
+        one, the first digits of the SHA-256 of the ``network``'s file. Empty where
+        that was not recorded.
     """
 
     set: str
@@ -87,6 +95,13 @@ class Row:
     fault: str | None = None
     trace: Trace = ()
     machine: str = ""
+    objective: Objective | None = None
+    made: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if self.objective is None:
+            named = "objective=cost-v" in self.method
+            object.__setattr__(self, "objective", "cost-v" if named else "length")
 
     @property
     def key(self) -> Key:
@@ -98,11 +113,6 @@ class Row:
             self.iterations,
             self.seed,
         )
-
-    @property
-    def objective(self) -> Objective:
-        """What the method minimises: Cost_v if its name says so, else the length."""
-        return "cost-v" if "objective=cost-v" in self.method else "length"
 
     @property
     def cost(self) -> float | None:
@@ -186,11 +196,19 @@ class Results:
         self._file.flush()
 
     def take(self, other: Results) -> int:
-        """Append the rows of another file whose keys are not here; return how many."""
-        known, taken = self.keys(), 0
+        """
+        Append the rows of another file that are not here; return how many.
+
+        A row is here if one of its key is, unless both tell of different networks.
+        """
+        known: dict[Key, set[str | None]] = {}
+        for row in self.rows():
+            known.setdefault(row.key, set()).add(row.made.get("network"))
+        taken = 0
         for row in other.rows():
-            if row.key not in known:
-                known.add(row.key)
+            network, there = row.made.get("network"), known.setdefault(row.key, set())
+            if not there or not (network is None or {None, network} & there):
+                there.add(network)
                 self.append(row)
                 taken += 1
         return taken

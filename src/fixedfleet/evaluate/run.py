@@ -125,9 +125,10 @@ def evaluate(
         Limit methods by iterations instead of time, which gives the same plans on any
         machine.
     processes
-        Processes at work at once, one thread each. Default: one a core, or what the
-        cluster has. Methods that take instances in batches, and those on a GPU, run
-        before the others in one process.
+        Processes at work at once, one thread each, on a core of its own each where
+        there are enough. Default: one a core, or what the cluster has. Methods that
+        take instances in batches, and those on a GPU, run before the others in one
+        process, on any cores.
     engine
         ``processes`` for the cores of this machine, ``ray`` for a cluster.
     ray_address
@@ -170,7 +171,10 @@ def evaluate(
                 done = by_ray(_until(jobs, end), chosen, most, ray_address, patience)
             else:
                 many = min(most or available_cores(), len(jobs))
-                done = by_processes(_until(jobs, end), chosen, many, patience)
+                pinned = jobs is schedule.parallel
+                done = by_processes(
+                    _until(jobs, end), chosen, many, patience, pinned=pinned
+                )
             with contextlib.closing(done):  # on Ctrl-C workers are ended at once
                 tally.follow(done)
     return tally.summary()
@@ -189,7 +193,7 @@ class _Tally:
         self.store, self.begin, self.display = store, begin, display
         self.total, self.found = schedule.total, schedule.found
         self.new = self.faults = 0
-        self.known = store.keys()
+        self.known = schedule.known
         self.skipped: set[Key] = set()
         self._tell()
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError, check_whole
 from fixedfleet.evaluate.job import Job
+from fixedfleet.evaluate.made import current, made_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -63,7 +64,7 @@ class Schedule:
     limits
         The limits of each method.
     rows
-        What there is already.
+        What there is already. Those of a network that was replaced since do not count.
 
     Attributes
     ----------
@@ -80,7 +81,7 @@ class Schedule:
     ------
     InputError
         If there is a row by a wanted name that is of another instance, or of another
-        vehicle cost.
+        vehicle cost; or if two sets have different instances of one name.
     """
 
     def __init__(
@@ -94,8 +95,9 @@ class Schedule:
         self.alone: list[Job] = []
         self.parallel: list[Job] = []
         self.found = self.total = 0
-        self._known = {row.key: row for row in rows}
-        self._planned: set[Key] = set()
+        by_name = {method.name: method for method in methods}
+        self._known = {row.key: row for row in current(rows, by_name)}
+        self._planned: dict[Key, tuple[Instance, float]] = {}
         for chosen in sets:
             for seed in dict.fromkeys(seeds):
                 for job in _jobs(chosen, methods, limits, seed):
@@ -103,13 +105,19 @@ class Schedule:
                     alone = single.batch > 1 or single.on_gpu
                     self._add(job, self.alone if alone else self.parallel)
 
+    @property
+    def known(self) -> set[Key]:
+        """Keys of the rows there are."""
+        return set(self._known)
+
     def _add(self, job: Job, jobs: list[Job]) -> None:
         """Take a job unless its rows are there or planned for; sets share rows."""
         missing = False
         for key, instance in zip(job.keys(), job.instances, strict=True):
-            if key in self._planned:
+            if there := self._planned.get(key):
+                _check_alike(there, (instance, job.vehicle_cost), job.set)
                 continue
-            self._planned.add(key)
+            self._planned[key] = instance, job.vehicle_cost
             self.total += 1
             if row := self._known.get(key):
                 _check_same(row, instance, job.vehicle_cost)
@@ -139,6 +147,8 @@ def _jobs(
             time_limit=limit[0],
             iterations=limit[1],
             seed=seed,
+            objective=methods[place].objective,
+            made=made_with(methods[place], part[0].num_customers),
         )
 
     for place, (method, wanted) in enumerate(kinds):
@@ -163,11 +173,28 @@ def _batches(instances: Sequence[Instance], size: int) -> Iterator[list[Instance
             yield group[begin : begin + size]
 
 
+def _check_alike(
+    there: tuple[Instance, float], here: tuple[Instance, float], name: str
+) -> None:
+    """See that an instance that several sets have is the same in all of them."""
+    if there[1] != here[1]:
+        raise InputError(
+            f"{here[0].name!r} of the set {name} is in another set too, where a "
+            f"vehicle costs {there[1]:g} instead of {here[1]:g}: evaluate them apart"
+        )
+    if there[0] is not here[0] and there[0] != here[0]:
+        raise InputError(
+            f"two sets have different instances named {here[0].name!r}, one of them "
+            f"{name}: evaluate them apart, into different files"
+        )
+
+
 def _check_same(row: Row, instance: Instance, vehicle_cost: float) -> None:
     for what, there, here in (
         ("customers", row.customers, instance.num_customers),
         ("vehicles", row.fleet, instance.vehicles),
         ("as the cost of a vehicle", row.vehicle_cost, vehicle_cost),
+        ("vehicles that its demands ask for", row.floor, instance.minimum_vehicles),
     ):
         if there != here:
             raise InputError(

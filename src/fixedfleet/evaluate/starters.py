@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import math
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import Instance
     from fixedfleet.model import Network
-    from fixedfleet.plan import Plan, PlanBatch
-    from fixedfleet.planning import Method
+    from fixedfleet.plan import Plan
     from fixedfleet.planning.repair import Repair
     from fixedfleet.solvers.attention_model import AttentionModel, Decoding
     from fixedfleet.starts import StartName
@@ -123,8 +121,10 @@ class NetworkStart:
 
     def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
         """Return a plan for each instance; it may leave customers out."""
-        from fixedfleet.model.features import collate, symmetry
+        from fixedfleet.model.features import collate
         from fixedfleet.model.predict import check_memory
+        from fixedfleet.planning import to_plans
+        from fixedfleet.planning.predicted import decode_predicted, precision_on, views
 
         if not all(instance.has_coordinates for instance in instances):
             raise InputError("a network needs coordinates, not a distance matrix")
@@ -135,47 +135,32 @@ class NetworkStart:
         fleet = batch.features.vehicles.shape[1]
         check_memory(network.config, size, nodes, fleet, torch.device(self.device))
         best: list[Plan] | None = None
-        for code in range(self.symmetries):
-            codes = torch.full((size,), code, device=self.device)
-            coordinates = symmetry(batch.features.coordinates, codes)
-            turned = batch._replace(
-                features=batch.features._replace(coordinates=coordinates)
+        precision = precision_on(self.device)
+        for log_probs, seen in views(network, batch, self.symmetries, precision):
+            decoded = decode_predicted(
+                network,
+                log_probs,
+                seen,
+                method=self.decoding,
+                repair=self.repair,
+                guarantee=self.guarantee,
             )
-            with torch.inference_mode():
-                log_probs = network(turned.features)
-            found = list(self._decode(network, log_probs, turned))
+            found = list(to_plans(decoded))
             best = found if best is None else _best(instances, best, found)
         return list(best or [])
+
+    def file(self, customers: int) -> Path:
+        """Return the file of its network for a size."""
+        require("torch", "network", "the method 'network'")
+        from fixedfleet.planning.predicted import network_file
+
+        return network_file(self.model, customers)
 
     def _network(self, customers: int) -> Network:
         from fixedfleet.planning.predicted import load_network, nearest_model
 
         name = nearest_model(customers) if self.model == "auto" else self.model
         return load_network(name, self.device)
-
-    def _decode(self, network: Network, log_probs: Any, batch: Any) -> PlanBatch:
-        from fixedfleet.planning import BeamOptions, MembershipOptions, decode, to_plans
-
-        options: MembershipOptions | BeamOptions | None = None
-        method = self.decoding
-        if beam := re.fullmatch(r"beam(\d+)", method):
-            method, options = "beam", BeamOptions(int(beam[1]))
-        elif method == "membership":
-            options = MembershipOptions.suited_to(network.config.normalisation)
-        return to_plans(
-            decode(
-                log_probs,
-                batch.units,
-                batch.capacity,
-                coordinates=batch.features.coordinates,
-                customers=batch.features.nodes,
-                vehicles=batch.features.vehicles,
-                method=cast("Method", method),
-                repair=self.repair,
-                guarantee=self.guarantee,
-                options=options,
-            )
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,7 +44,7 @@ def to_csv(found: Sequence[Summary]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     names = [
         "set", "method", "time_limit", "iterations", "machines", "runs", "served",
-        "within", "share_within", "share_violating", "excess",
+        "within", "share_within", "share_violating", "excess", "overrun",
     ]  # fmt: skip
     means = [
         "length", "length_within", "vehicles", "cost_v", "gap", "gap_served",
@@ -118,6 +118,7 @@ _COLUMNS: dict[str, Callable[[Summary], str]] = {
     "its floor": _priced(lambda s: _digits(s.cost_v_floor or 0.0)),
     "gap %": lambda s: _with_half(s.gap, 3),
     "s an instance": lambda s: _digits(s.seconds.value, 3),
+    "beyond the limit": lambda s: f"{s.overrun:.1%}" if s.overrun else _NOTHING,
     "primal integral": lambda s: _with_half(s.primal_integral, 2),
     "WRAP": lambda s: _with_half(s.wrap, 3),
 }

@@ -76,7 +76,7 @@ def assess_batch(
     rows: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)] * count
     for group in _groups(instances):
         routes, packed = best_fit(group.demands, group.capacity, group.vehicles)
-        good = packed & (~smallest | (_tours(routes) <= group.fewest))
+        good = packed & (_tours(routes) <= group.fewest) if smallest else packed
         for place, row in enumerate(group.rows):
             rows[row] = routes[place]
             if good[place]:

@@ -6,17 +6,18 @@ import functools
 import itertools
 import math
 import re
-from typing import TYPE_CHECKING, Literal, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import numpy as np
 import torch
 
 from fixedfleet.errors import InputError, check_whole
 from fixedfleet.instance import InstanceBatch
-from fixedfleet.model import list_models, load_model, predict
+from fixedfleet.model import list_models, load_model, predict, symmetry
 from fixedfleet.model.predict import required_bytes
 from fixedfleet.plan import PlanBatch
-from fixedfleet.planning import MembershipOptions, decode, to_plans
+from fixedfleet.planning import BeamOptions, MembershipOptions, decode, to_plans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,8 +37,11 @@ __all__ = [
     "decode_predicted",
     "load_network",
     "nearest_model",
+    "network_file",
+    "precision_on",
     "predicted_plan",
     "predicted_plans",
+    "views",
 ]
 
 Precision = Literal["bf16", "fp32"]
@@ -60,6 +64,37 @@ def nearest_model(customers: int) -> str:
     if not sizes:
         raise InputError("no network is shipped: give one by its path")
     return min(sizes, key=lambda name: abs(math.log(sizes[name] / customers)))
+
+
+@functools.cache
+def network_file(model: str, customers: int) -> Path:
+    """
+    Return the file of the network that a name stands for.
+
+    Parameters
+    ----------
+    model
+        A shipped network's name, a file's path, or ``auto``: the nearest in size.
+    customers
+        The size it is wanted for.
+
+    Raises
+    ------
+    InputError
+        If there is no such network.
+    """
+    name = nearest_model(customers) if model == "auto" else model
+    for shipped in list_models():
+        if shipped.name == name:
+            return shipped.path
+    if not Path(name).is_file():
+        raise InputError(f"no network {name!r}: neither a file nor a shipped one")
+    return Path(name)
+
+
+def precision_on(device: str | torch.device) -> Precision:
+    """Return the usual precision of matrix products: bf16 on a GPU, fp32 elsewhere."""
+    return "bf16" if torch.device(device).type == "cuda" else "fp32"
 
 
 def predicted_plan(instance: Instance, model: str = "auto") -> Plan:
@@ -127,7 +162,7 @@ def predicted_plans(
     if batch_size is not None:
         check_whole("batch_size", batch_size, least=1)
     if precision is None:
-        precision = "bf16" if kind == "cuda" else "fp32"
+        precision = precision_on(kind)
     if precision not in get_args(Precision):
         raise InputError(f"precision is {precision!r}, not bf16 or fp32")
     parts = []
@@ -219,17 +254,53 @@ def _take(
     return [instances[row] for row in rows]
 
 
+def views(
+    network: Network, batch: Batch, symmetries: int, precision: str
+) -> Iterator[tuple[Tensor, Batch]]:
+    """
+    Predict a batch under the first so many of the square's symmetries.
+
+    Matrix products are in bfloat16 if the precision is ``bf16``.
+
+    Yields
+    ------
+    tuple
+        log Ŷ, and the batch as the network saw it, as decoding wants it.
+    """
+    features, low = batch.features, precision == "bf16"
+    kind = features.nodes.device.type
+    for code in range(symmetries):
+        codes = torch.full((len(features.nodes),), code, device=features.nodes.device)
+        turned = features._replace(coordinates=symmetry(features.coordinates, codes))
+        with torch.inference_mode(), torch.autocast(kind, torch.bfloat16, enabled=low):
+            log_probs = network(turned)
+        yield log_probs, batch._replace(features=turned)
+
+
 def decode_predicted(
     network: Network,
     log_probs: Tensor,
     batch: Batch,
     *,
-    method: Method = "membership",
+    method: str = "membership",
     repair: Repair | Literal["none"] = "room",
+    guarantee: bool = False,
 ) -> Decoded:
-    """Decode and repair what a network predicted for a batch, as suits the network."""
-    options = None
-    if method == "membership":
+    """
+    Decode and repair what a network predicted for a batch, as suits the network.
+
+    Parameters
+    ----------
+    network, log_probs, batch
+        What predicted, what came out, and for what.
+    method, repair, guarantee
+        As :func:`fixedfleet.planning.decode` takes them; ``beam20`` is a beam search
+        of that width.
+    """
+    options: MembershipOptions | BeamOptions | None = None
+    if beam := re.fullmatch(r"beam(\d+)", method):
+        method, options = "beam", BeamOptions(int(beam[1]))
+    elif method == "membership":
         options = MembershipOptions.suited_to(network.config.normalisation)
     return decode(
         log_probs,
@@ -238,8 +309,9 @@ def decode_predicted(
         coordinates=batch.features.coordinates,
         customers=batch.features.nodes,
         vehicles=batch.features.vehicles,
-        method=method,
+        method=cast("Method", method),
         repair=repair,
+        guarantee=guarantee,
         options=options,
     )
 

@@ -72,9 +72,9 @@ def over_cores(
                         running.add(pool.submit(_work, work, job))  # may start one
                 if not running:
                     break
-                finished, running = wait(running, return_when=FIRST_COMPLETED)
-                for future in finished:
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
                     done(future.result())
+                    running.remove(future)
         except KeyboardInterrupt:
             interrupted = True
             ending.set()

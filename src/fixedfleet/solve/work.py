@@ -87,6 +87,7 @@ class Work:
         """Take or make the plan that the search begins with."""
         if isinstance(start, Plan):
             self.plan = start
+            self._done("start", start)
         elif start not in ("auto", "packing") and self.worth_a_search:
             self.plan = make_start(start, self.instance, self.plan, seed=self.seed)
             self._done(start, self.plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Literal, get_args
 
 from fixedfleet.errors import InputError, check_whole
@@ -145,6 +146,8 @@ def _check(
         check_whole("iterations", iterations, least=1)
     if processes is not None:
         check_whole("processes", processes, least=1)
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
+        raise InputError(f"device is {device!r}, not cpu, cuda or cuda:1")
     if search == "gpu":
         from fixedfleet.search.gpu import require_gpu
 

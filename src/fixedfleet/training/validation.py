@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray  # noqa: TC002 - a NamedTuple's fields are looked up
 
 from fixedfleet.errors import InputError
-from fixedfleet.model.features import SYMMETRIES, collate, symmetry
+from fixedfleet.model.features import SYMMETRIES, collate
 from fixedfleet.plan import PlanBatch
 from fixedfleet.planning import pseudo_greedy, to_plans
-from fixedfleet.planning.predicted import decode_predicted
+from fixedfleet.planning.predicted import decode_predicted, views
 from fixedfleet.training.loss import LossParts, plan_loss
 from fixedfleet.training.step import autocast
 
@@ -233,13 +233,8 @@ def _decode_batch(
     length = np.full(len(instances), np.inf)
     vehicles = np.zeros(len(instances), dtype=np.int64)
     violation = np.zeros(len(instances))
-    for code in range(symmetries):
-        codes = torch.full((len(instances),), code, device=device)
-        turned = batch.features._replace(
-            coordinates=symmetry(batch.features.coordinates, codes)
-        )
-        with torch.inference_mode(), autocast(device, precision):
-            log_probs = network(turned)
+    seen_as = views(network, batch, symmetries, precision)
+    for code, (log_probs, seen) in enumerate(seen_as):
         if code == 0:
             _, loads = pseudo_greedy(
                 log_probs,
@@ -250,7 +245,6 @@ def _decode_batch(
             excess = (loads - batch.capacity[:, None]).clamp_min(0).double()
             fleet = batch.features.vehicles.sum(1)
             violation = (excess.sum(1) / fleet / batch.capacity).cpu().numpy()
-        seen = batch._replace(features=turned)
         decoded = decode_predicted(
             network, log_probs, seen, method=method, repair=repair
         )

@@ -15,7 +15,7 @@ from fixedfleet.evaluate.reproduce import (
     training_times,
 )
 from fixedfleet.evaluate.reproduce.cells import Stock, published_cells
-from fixedfleet.evaluate.reproduce.collecting import collect, open_store
+from fixedfleet.evaluate.reproduce.collecting import all_rows, collect
 from fixedfleet.evaluate.reproduce.definitions import Options, Table
 from fixedfleet.evaluate.reproduce.rendering import render_csv, render_markdown
 from fixedfleet.evaluate.reproduce.trainings import train_missing
@@ -197,8 +197,7 @@ def _render(
 
 def _cells(table: Table, options: Options) -> tuple[list[Cell], list[str]]:
     """Cells of all sets, and labels of lines that no set has rows of."""
-    store = open_store(options)
-    stock = Stock(store.rows(), options)
+    stock = Stock(all_rows(options), options)
     cells: list[Cell] = []
     missing: list[str] = []
     for name in table.sets:
@@ -206,7 +205,9 @@ def _cells(table: Table, options: Options) -> tuple[list[Cell], list[str]]:
         cells += [*published_cells(table, name), *measured]
         missing += without
     if not any(cell.summary for cell in cells):
-        raise InputError(f"no rows of {table.name} in {store.path}: collect them first")
+        raise InputError(
+            f"no rows of {table.name} in {options.work}: collect them first"
+        )
     return cells, list(dict.fromkeys(missing))
 
 

@@ -104,6 +104,7 @@ def post_processing(options: Options) -> Table:
             after(start, "auto", "AM, greedy + search", "peer"),
             after(start, "ortools", "AM, greedy + OR-Tools", "peer"),
             *CONTROLS,
+            after("savings", "ortools", "savings + OR-Tools", "control"),
             Line(
                 label="OR-Tools from nothing",
                 method="ortools",

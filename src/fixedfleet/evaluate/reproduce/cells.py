@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fixedfleet import generate
 from fixedfleet.errors import InputError
+from fixedfleet.evaluate.made import current
 from fixedfleet.evaluate.methods import get_method
 from fixedfleet.evaluate.metrics import summarise
 from fixedfleet.evaluate.published import published
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from fixedfleet.evaluate.metrics import Summary
     from fixedfleet.evaluate.published import PublishedRow
     from fixedfleet.evaluate.reproduce.definitions import Line, Options, Table
-    from fixedfleet.evaluate.rows import Row
+    from fixedfleet.evaluate.rows import Key, Row
     from fixedfleet.evaluate.sets import InstanceSet
 
 __all__ = ["Cell", "Stock", "published_cells", "whole_floor"]
@@ -43,6 +44,8 @@ class Cell:
         Which set, and what the table calls the method.
     line, summary, rows
         What was measured, and the rows it comes from.
+    machine
+        The machine that most rows of the set come from.
     printed, floor
         What is published instead, and the floor of its Cost_v on the whole set.
     """
@@ -52,8 +55,14 @@ class Cell:
     line: Line | None = None
     summary: Summary | None = None
     rows: tuple[Row, ...] = ()
+    machine: str = ""
     printed: PublishedRow | None = None
     floor: float | None = None
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether some of its rows come from another machine than most of the set."""
+        return self.summary is not None and self.summary.machines != (self.machine,)
 
     @property
     def impossible(self) -> bool:
@@ -71,7 +80,8 @@ class Stock:
     Parameters
     ----------
     rows
-        Rows of any sets.
+        Rows of any sets. Of a run that is there from several machines, the one that
+        most rows of its set come from is preferred.
     options
         Which instances and which seed are wanted.
     """
@@ -85,13 +95,14 @@ class Stock:
 
     def cells(self, table: Table, name: str) -> tuple[list[Cell], list[str]]:
         """Return the measured cells of a set, and labels of lines without rows."""
+        machine = self._machine(table, name)
         known = {}
         if name in table.reference:
-            reference = self.rows(table.reference[name], name)
+            reference = self.rows(table.reference[name], name, machine)
             known = {row.instance: row.length for row in reference if row.length}
         cells, missing = [], []
         for line in table.lines_of(name):
-            rows = self.rows(line, name)
+            rows = self.rows(line, name, machine)
             if not rows:
                 missing.append(line.label)
                 continue
@@ -99,29 +110,52 @@ class Stock:
             if known:
                 instances = replace(instances, reference=known)
             summary = summarise(rows, instances)
-            cells.append(Cell(name, line.label, line, summary, tuple(rows)))
+            cells.append(Cell(name, line.label, line, summary, tuple(rows), machine))
         return cells, missing
 
-    def rows(self, line: Line, name: str) -> list[Row]:
-        """Return the rows of a line on a set, from one kind of place."""
+    def rows(self, line: Line, name: str, machine: str = "") -> list[Row]:
+        """Return the rows of a line on a set, a run once, from one kind of place."""
+        once: dict[Key, Row] = {}
+        for row in self._candidates(line, name):
+            there = once.get(row.key)
+            if there is None or not there.machine == machine != row.machine:
+                once[row.key] = row  # of equals, the last
+        # Where they were made in several places, those of the commonest count, and
+        # of equally common ones those of the machine.
+        kinds: dict[tuple[str, float | None], list[Row]] = defaultdict(list)
+        for row in once.values():
+            kinds[row.method, row.time_limit].append(row)
+        return max(
+            kinds.values(),
+            key=lambda rows: (len(rows), sum(row.machine == machine for row in rows)),
+            default=[],
+        )
+
+    def _candidates(self, line: Line, name: str) -> list[Row]:
+        """Rows that a line may show: of its method, limit, instances and network."""
         try:
-            method = _without_place(get_method(line.method).name)
+            method = get_method(line.method)
         except InputError:  # a spec that this version does not know
             return []
         wanted = set(self._instances(line, name).names)
         limits = (line.time_limit(name, self.options.scale), None)
-        found = [
-            row
-            for row in self._by_method.get(method, ())
-            if row.instance in wanted and row.time_limit in limits
-        ]
-        # Where rows were made in several places, those of the commonest count.
-        kinds = Counter((row.method, row.time_limit) for row in found).most_common(1)
+        of_method = self._by_method.get(_without_place(method.name), ())
         return [
             row
-            for row in found
-            if kinds and (row.method, row.time_limit) == kinds[0][0]
+            for row in current(of_method, {row.method: method for row in of_method})
+            if row.instance in wanted and row.time_limit in limits
         ]
+
+    def _machine(self, table: Table, name: str) -> str:
+        """Return the machine that did most of the runs that a set's lines may show."""
+        counts = Counter(
+            machine
+            for line in table.lines_of(name)
+            for machine, _ in {
+                (row.machine, row.key) for row in self._candidates(line, name)
+            }
+        )
+        return counts.most_common(1)[0][0] if counts else ""
 
     def _instances(self, line: Line, name: str) -> InstanceSet:
         count = line.count(name, self.options.instances)

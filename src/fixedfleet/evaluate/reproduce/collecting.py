@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from fixedfleet.cores import available_cores
 from fixedfleet.errors import InputError, MissingPackageError
+from fixedfleet.evaluate.job import machine_name
+from fixedfleet.evaluate.made import current
 from fixedfleet.evaluate.methods import get_method
 from fixedfleet.evaluate.reproduce.definitions import customers_of
 from fixedfleet.evaluate.reproduce.provenance import note_run
@@ -18,14 +20,14 @@ from fixedfleet.evaluate.sets import InstanceSet, get_set
 from fixedfleet.labels.progress import ProgressPrinter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from fixedfleet.evaluate.methods import Method
     from fixedfleet.evaluate.reproduce.definitions import Line, Options, Table
-    from fixedfleet.evaluate.rows import Key
+    from fixedfleet.evaluate.rows import Key, Row
 
-__all__ = ["Group", "collect", "group_runs", "load_set", "open_store"]
+__all__ = ["Group", "all_rows", "collect", "group_runs", "load_set", "open_store"]
 
 _STORE = "rows.jsonl"
 _ELSEWHERE = "rows-*.jsonl"  # from other machines
@@ -61,13 +63,15 @@ class Group:
         """Count the runs that are not in the store, by the methods that have any."""
         counts = {}
         for method in self.methods:
-            limit = self.time_limit if "time" in method.limits else None
-            keys = {
-                (name, method.name, limit, None, seed)
-                for name in self.instance_set.names
-            }
-            counts[method.name] = len(keys - known)
+            counts[method.name] = len(self.keys(method, seed) - known)
         return {name: count for name, count in counts.items() if count}
+
+    def keys(self, method: Method, seed: int) -> set[Key]:
+        """Keys of all runs of a method."""
+        limit = self.time_limit if "time" in method.limits else None
+        return {
+            (name, method.name, limit, None, seed) for name in self.instance_set.names
+        }
 
     def seconds(self, method: Method) -> float:
         """Time that a method will take for an instance, roughly."""
@@ -84,6 +88,19 @@ def open_store(options: Options) -> Results:
         for path in sorted(options.work.glob(_ELSEWHERE)):
             store.take(Results(path))
     return store
+
+
+def all_rows(options: Options) -> list[Row]:
+    """
+    Read the rows of the store, and those of the files beside it.
+
+    The store has a run once; from another machine it may be there again, so that a
+    table can be of one machine.
+    """
+    rows = open_store(options).rows()
+    for path in sorted(options.work.glob(_ELSEWHERE)):
+        rows += Results(path).rows()
+    return rows
 
 
 def load_set(name: str, count: int, options: Options) -> InstanceSet:
@@ -109,11 +126,15 @@ def collect(table: Table, options: Options) -> dict[str, str]:
     for label, reason in reasons.items():
         options.say(f"not run here: {label}: {reason}")
     store = open_store(options)
-    known = store.keys()
+    methods = {method.name: method for group in groups for method in group.methods}
+    rows = current(store.rows(), methods)
+    known = {row.key for row in rows}
     groups = [group for group in groups if group.missing(known, options.seed)]
     _announce(table.name, groups, known, options)
     if groups:
         note_run(table, options)
+    for warning in _mixed(groups, rows, options.seed):
+        options.say(f"warning: {warning}")
     for group in groups:
         options.say(str(group))
         evaluate(
@@ -164,6 +185,22 @@ def _announce(
     options.say(
         f"{name}: {runs:,} runs to do, about {seconds:,.0f} s on {processes} cores"
     )
+
+
+def _mixed(groups: Sequence[Group], rows: Sequence[Row], seed: int) -> Iterator[str]:
+    """Say of which methods the rows will come from several machines."""
+    known = {row.key: row.machine for row in rows}
+    for group in groups:
+        for method in group.methods:
+            keys = group.keys(method, seed)
+            there = {known[key] for key in keys & known.keys()}
+            others = sorted(there - {machine_name(method.on_gpu)})
+            if others and not keys <= known.keys():
+                yield (
+                    f"{method.name} on {group.instance_set.name} has rows from "
+                    f"{'; '.join(others)}, and those it lacks will be from "
+                    f"{machine_name(method.on_gpu)}: times are not to be compared"
+                )
 
 
 def _able(lines: Sequence[Line]) -> tuple[dict[str, Method], dict[str, str]]:

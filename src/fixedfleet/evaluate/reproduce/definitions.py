@@ -76,6 +76,11 @@ class Options:
         if self.attention_model is not None and not self.attention_model.exists():
             raise InputError(f"attention model: there is no {self.attention_model}")
 
+    @property
+    def on_gpu(self) -> bool:
+        """Whether networks run on a GPU."""
+        return self.device is not None and self.device.startswith("cuda")
+
     def say(self, line: str) -> None:
         """Show a line of progress."""
         if self.display is not None:

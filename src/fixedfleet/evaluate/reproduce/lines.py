@@ -46,7 +46,7 @@ PEERS = (
 
 def attention_model(options: Options, *, sampling: bool = True) -> tuple[Line, ...]:
     """Lines of the Attention Model, in batches; sampling is slow without a GPU."""
-    on_gpu = options.device is not None and options.device.startswith("cuda")
+    on_gpu = options.on_gpu
     where = "cuda" if on_gpu else None
     weights = options.attention_model
     greedy = Line(

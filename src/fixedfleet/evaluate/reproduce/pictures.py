@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fixedfleet.evaluate.figures import can_draw, draw_curves, draw_fleet_sizes
 from fixedfleet.evaluate.published import published
 from fixedfleet.evaluate.reproduce.definitions import title_of
 from fixedfleet.evaluate.reproduce.rendering import (
+    mark,
     markdown_grid,
+    render_mixed,
     render_origin,
     show_time,
 )
@@ -41,12 +44,12 @@ def sizes_pages(
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("table", "set", "label", "method", "vehicles", "instances"))
     for name in table.sets:
-        of_set = [cell for cell in cells if cell.set == name and cell.rows]
+        of_set = _alike([cell for cell in cells if cell.set == name])
         if not of_set:
             continue
         fleet = of_set[0].rows[0].fleet
         lines = {"floor ⌈Σq/Q⌉": _floors(of_set)} | {
-            cell.label: _sizes(cell) for cell in of_set
+            cell.label + mark(cell): _sizes(cell) for cell in of_set
         }
         columns = sorted({size for counts in lines.values() for size in counts})
         body = [
@@ -56,15 +59,19 @@ def sizes_pages(
         headings = ["method", *(f"{size}" for size in columns)]
         headings += [f"above {fleet}", "mean", "plans"]
         parts.append(f"## {title_of(name)}\n\n{markdown_grid(headings, body)}")
-        methods = {cell.label: cell.rows[0].method for cell in of_set}
+        if mixed := render_mixed(of_set):
+            parts.append(f"{mixed}\n")
+        methods = {cell.label + mark(cell): cell.rows[0].method for cell in of_set}
         for label, counts in lines.items():
             for size, count in sorted(counts.items()):
+                plain = label.removesuffix(" ‡")
                 writer.writerow(
-                    (table.name, name, label, methods.get(label, ""), size, count)
+                    (table.name, name, plain, methods.get(label, ""), size, count)
                 )
     parts.append(
-        "Share of the plans by the number of vehicles they use. The floor is what the "
-        "demands ask for, ⌈Σq/Q⌉: no plan uses fewer.\n"
+        "Share of the plans by the number of vehicles they use, over the instances "
+        "that all lines have plans of. The floor is what the demands ask for, ⌈Σq/Q⌉: "
+        "no plan uses fewer.\n"
     )
     if notes:
         parts.append("\n".join(f"- {note}" for note in notes) + "\n")
@@ -74,10 +81,11 @@ def sizes_pages(
 
 def draw_sizes(path: Path, cells: Iterable[Cell]) -> None:
     """Draw Figure 1."""
-    by_set: dict[str, list[Cell]] = {}
+    given: dict[str, list[Cell]] = {}
     for cell in cells:
-        if cell.rows:
-            by_set.setdefault(cell.set, []).append(cell)
+        given.setdefault(cell.set, []).append(cell)
+    common = {name: _alike(of_set) for name, of_set in given.items()}
+    by_set = {name: of_set for name, of_set in common.items() if of_set}
     draw_fleet_sizes(
         path,
         {
@@ -145,12 +153,25 @@ def may_draw(options: Options) -> bool:
     return can_draw()
 
 
+def _alike(cells: Iterable[Cell]) -> list[Cell]:
+    """Restrict lines to the instances that all of them have plans of."""
+    with_rows = [cell for cell in cells if cell.rows]
+    planned = [{row.instance for row in cell.rows if row.served} for cell in with_rows]
+    common = set.intersection(*planned) if planned else set()
+    if not common:
+        return []
+    return [
+        replace(cell, rows=tuple(row for row in cell.rows if row.instance in common))
+        for cell in with_rows
+    ]
+
+
 def _sizes(cell: Cell) -> Counter[int]:
     return Counter(row.vehicles for row in cell.rows if row.vehicles is not None)
 
 
 def _floors(cells: Iterable[Cell]) -> Counter[int]:
-    """Floors of all instances that any of the methods was run on."""
+    """Floors of the instances of all lines."""
     floors = {row.instance: row.floor for cell in cells for row in cell.rows}
     return Counter(floors.values())
 

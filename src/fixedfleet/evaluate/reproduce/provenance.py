@@ -8,10 +8,14 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from fixedfleet.evaluate.made import UNKNOWN
 from fixedfleet.evaluate.reproduce.definitions import Options
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fixedfleet.evaluate.reproduce.definitions import Table
+    from fixedfleet.evaluate.rows import Row
 
 __all__ = ["command", "installed", "note_run", "recorded"]
 
@@ -61,8 +65,14 @@ def note_run(table: Table, options: Options) -> None:
         file.write(f"{line}\n")
 
 
-def recorded(options: Options) -> list[str]:
-    """Return the versions that rows of the store were made with, each set once."""
+def recorded(options: Options, rows: Iterable[Row] = ()) -> list[str]:
+    """
+    Return the versions that rows were made with, each combination once.
+
+    Rows tell the version of fixedfleet alone: those combinations are left out that it
+    does not occur in. Where a row does not tell, any of the store may be its own.
+    """
+    told = {row.made.get("fixedfleet") for row in rows}
     paths = sorted(options.work.glob(_FILES))
     texts = [path.read_text(encoding="utf-8").splitlines() for path in paths]
     found = []
@@ -72,5 +82,8 @@ def recorded(options: Options) -> list[str]:
             versions = line["versions"].items()
         except (ValueError, KeyError, TypeError, AttributeError):
             continue  # half a line, from a run that was killed
+        own = line["versions"].get("fixedfleet", UNKNOWN)
+        if told and None not in told and own not in told:
+            continue
         found.append(", ".join(f"{name} {number}" for name, number in versions))
     return list(dict.fromkeys(found))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fixedfleet.evaluate.published import published
@@ -13,11 +14,19 @@ from fixedfleet.evaluate.reproduce.provenance import command, recorded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fixedfleet.evaluate.metrics import Mean
+    from fixedfleet.evaluate.metrics import Mean, Summary
     from fixedfleet.evaluate.reproduce.cells import Cell
     from fixedfleet.evaluate.reproduce.definitions import Options, Table
 
-__all__ = ["markdown_grid", "render_csv", "render_markdown", "show_time"]
+__all__ = [
+    "mark",
+    "markdown_grid",
+    "render_csv",
+    "render_markdown",
+    "render_mixed",
+    "render_origin",
+    "show_time",
+]
 
 _HEADINGS = (
     "method",
@@ -55,8 +64,11 @@ _CSV = (
     "gap_instances",
     "seconds",
     "total_seconds",
+    "overrun",
     "machine",
 )
+
+_LATE = 0.05  # share of runs beyond their limit that is worth a word
 
 
 def render_markdown(
@@ -69,19 +81,46 @@ def render_markdown(
         unit = table.unit.get(name, 1.0)
         body = [_markdown_row(cell, unit) for cell in of_set]
         parts.append(f"## {title_of(name)}\n\n{markdown_grid(_HEADINGS, body)}")
+        remarks = (render_mixed(of_set), _late(of_set))
+        parts += [f"{remark}\n" for remark in remarks if remark]
     parts.append(_explanation(table, cells))
-    if remarks := [*table.notes, *notes]:
-        parts.append("\n".join(f"- {remark}" for remark in remarks) + "\n")
+    if said := [*table.notes, *notes]:
+        parts.append("\n".join(f"- {note}" for note in said) + "\n")
     parts.append(render_origin(table.name, cells, options))
     return "\n".join(parts)
 
 
-def render_origin(name: str, cells: Iterable[Cell], options: Options) -> str:
+def render_mixed(cells: Sequence[Cell]) -> str:
+    """Say which lines of a set have rows from other machines than most; "" if none."""
+    marked: dict[str, list[str]] = {}
+    for cell in cells:
+        if cell.elsewhere:
+            counts = sorted(Counter(row.machine for row in cell.rows).items())
+            shares = ", ".join(f"{count:,} on {machine}" for machine, count in counts)
+            marked.setdefault(shares, []).append(cell.label)
+    if not marked:
+        return ""
+    machine = next(cell.machine for cell in cells if cell.elsewhere)
+    said = (f"{'; '.join(labels)} ({shares})" for shares, labels in marked.items())
+    return (
+        f"‡ Not, or not all, on {machine}, as most runs of this set are, so times and "
+        "what was found in them are not to be compared with those of other lines: "
+        f"{'. '.join(said)}."
+    )
+
+
+def mark(cell: Cell) -> str:
+    """Return what stands behind the label of a line with rows from elsewhere."""
+    return " ‡" if cell.elsewhere else ""
+
+
+def render_origin(name: str, cells: Sequence[Cell], options: Options) -> str:
     """Say on what machine, with what and how the rows were made."""
     machines = sorted(
         {machine for cell in cells if cell.summary for machine in cell.summary.machines}
     )
-    versions = recorded(options) or ["not recorded"]
+    rows = [row for cell in cells for row in cell.rows]
+    versions = recorded(options, rows) or ["not recorded"]
     return (
         f"Measured on {'; '.join(machines) or 'nothing yet'}, seed {options.seed}. "
         f"Versions: {'; or '.join(versions)}.\n\n"
@@ -130,16 +169,15 @@ def _markdown_row(cell: Cell, unit: float) -> list[str]:
     if summary is None or line is None:
         raise ValueError(f"{cell.label} is neither measured nor published")
     label = f"**{cell.label}**" if line.kind == "ours" else cell.label
-    of = " (of Cost_v)" if "objective=cost-v" in summary.method else ""
     floor = summary.cost_v_floor
     return [
-        label,
+        label + mark(cell),
         _length(summary.length, unit),
         _cost_v(summary.cost_v.value / unit) if summary.cost_v else "–",
         "–" if floor is None else _cost_v(floor / unit),
         f"{100 * summary.share_within:.1f} %",
         str(summary.runs - summary.served),
-        _gap(summary.gap_served) + of,
+        _gap(summary),
         f"{summary.seconds.value:.3f}",
         f"{summary.runs:,}",
     ]
@@ -166,13 +204,25 @@ def _printed_row(cell: Cell) -> list[str]:
     ]
 
 
+def _late(cells: Sequence[Cell]) -> str:
+    """Say which lines often took longer than their limit; "" if none."""
+    shares = [(c.label, c.summary.overrun or 0.0) for c in cells if c.summary]
+    late = [
+        f"{label} ({100 * share:.0f} %)" for label, share in shares if share > _LATE
+    ]
+    if not late:
+        return ""
+    return f"More than 1.1 times the limit, in so many runs: {'; '.join(late)}."
+
+
 def _explanation(table: Table, cells: Sequence[Cell]) -> str:
     text = (
         "Cost: mean length; Cost_v: with the cost of each vehicle used; both over the "
         "plans that serve everybody within capacity. Floor: the same mean length with "
-        "⌈Σq/Q⌉ vehicles for each instance, fewer than which no plan has. Gap: to "
-        "reference plans of the same instances, mean and half of the 95 % interval. "
-        "Bold: ours with all its parts."
+        "⌈Σq/Q⌉ vehicles for each instance, fewer than which no plan has. Gap: of the "
+        "plans within the fleet to reference plans of the same instances, mean and "
+        "half of the 95 % interval, with their number where it is not that of the "
+        "instances. Bold: ours with all its parts."
     )
     if table.published is not None:
         source = published(table.published)
@@ -202,17 +252,21 @@ def _cost_v(value: float) -> str:
     return f"{value:,.0f}" if value >= 1e4 else f"{value:.2f}"
 
 
-def _gap(mean: Mean | None) -> str:
+def _gap(summary: Summary) -> str:
+    mean = summary.gap
     if mean is None:
         return "–"
-    return f"{mean.value:.3f}" + ("" if mean.half is None else f" ± {mean.half:.3f}")
+    text = f"{mean.value:.3f}" + ("" if mean.half is None else f" ± {mean.half:.3f}")
+    if mean.count != summary.runs:
+        text += f" ({mean.count:,} plans)"
+    return f"{text} (of Cost_v)" if summary.objective == "cost-v" else text
 
 
 def _measured_fields(cell: Cell) -> dict[str, object]:
     summary, line = cell.summary, cell.line
     if summary is None or line is None:
         raise ValueError(f"{cell.label} is neither measured nor published")
-    gap = summary.gap_served
+    gap = summary.gap
     return {
         "source": "measured",
         "kind": line.kind,
@@ -230,9 +284,10 @@ def _measured_fields(cell: Cell) -> dict[str, object]:
         "cost_v_floor": summary.cost_v_floor,
         "gap_percent": gap and gap.value,
         "gap_half": gap and gap.half,
-        "gap_of": "cost_v" if "objective=cost-v" in summary.method else "cost",
+        "gap_of": "cost_v" if summary.objective == "cost-v" else "cost",
         "gap_instances": gap and gap.count,
         "seconds": summary.seconds.value,
+        "overrun": summary.overrun,
         "machine": "; ".join(summary.machines),
     }
 

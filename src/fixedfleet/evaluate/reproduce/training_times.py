@@ -15,6 +15,7 @@ from fixedfleet.evaluate.reproduce.rendering import markdown_grid, show_time
 from fixedfleet.evaluate.reproduce.trainings import find_labels
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from fixedfleet.evaluate.reproduce.definitions import Options
@@ -184,7 +185,7 @@ def _shipped(size: int) -> list[list[str]]:
             each = total / epochs * _EPOCH / float(card.get("labels", _EPOCH))
             lines.append(
                 [
-                    f"shipped network `{model.name}`",
+                    f"shipped network `{model.name}`{_continued(card)}",
                     show_time(each),
                     f"{epochs:.0f}, of all labels",
                     show_time(total),
@@ -192,6 +193,11 @@ def _shipped(size: int) -> list[list[str]]:
                 ]
             )
     return lines
+
+
+def _continued(card: Mapping[str, Any]) -> str:
+    """Say of a training that it began with weights whose time is not counted."""
+    return ", after an earlier training" if card.get("weights") else ""
 
 
 def _published(size: int) -> list[list[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import InputError
+from fixedfleet.evaluate.made import digest
 from fixedfleet.files.atomic import replacing, write_text
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Training:
         if not self.finished(work):
             stem = _stems(work).get(self.name)
             return None if stem is None else work / "models" / f"{stem}.safetensors"
-        stamp = hashlib.sha256(source.read_bytes()).hexdigest()[:8]
+        stamp = digest(source)
         target = work / "models" / f"{self.name}-{stamp}.safetensors"
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,34 @@ class Training:
         )
         if result.finished:
             done = {"steps": result.steps, "seconds": round(result.seconds, 3)}
+            done |= self._asked(minutes, seed)
             write_text(folder / _DONE, json.dumps(done) + "\n")
+
+    def check_same(self, work: Path, *, minutes: float | None, seed: int) -> None:
+        """
+        Refuse to take a finished training for another.
+
+        What its mark does not tell, as that of an older version, is not compared.
+
+        Raises
+        ------
+        InputError
+            If it was trained with another seed, for another time, or with other
+            settings.
+        """
+        path = self.folder(work) / _DONE
+        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        for name, wanted in self._asked(minutes, seed).items():
+            if name in found and found[name] != wanted:
+                raise InputError(
+                    f"{path} tells of a training with {name} {found[name]}, here it "
+                    f"is {wanted}: choose another folder for work, or remove "
+                    f"{path.parent}"
+                )
+
+    def _asked(self, minutes: float | None, seed: int) -> dict[str, Any]:
+        """What tells a training from others; no minutes are the preset's epochs."""
+        return {"seed": seed, "minutes": minutes, "settings": self._all_settings()}
 
     def _all_settings(self) -> dict[str, Any]:
         # Figure 3 has a point an epoch.
@@ -182,7 +209,8 @@ def train_missing(
     Raises
     ------
     InputError
-        If no training is there and no labels are given.
+        If no training is there and no labels are given, or if a finished one is not
+        the one asked for. Without labels, those that are there are taken.
     """
     missing = [training for training in trainings if not training.finished(work)]
     if labels is None:
@@ -193,6 +221,9 @@ def train_missing(
                 f"{missing[0].folder(work)} with model.safetensors and {_LOG}"
             )
         return []
+    for training in trainings:
+        if training not in missing:
+            training.check_same(work, minutes=minutes, seed=seed)
     notes = []
     for training in missing:
         from fixedfleet.training import NonFiniteLossError
