@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,9 @@ class Server:
         """Start it; after a kill, at the same address."""
         command = [sys.executable, "-m", "fixedfleet", "serve"]
         command += ["--port", str(self.port), "--data", str(self.folder)]
-        command += ["--jobs-per-client", "100000", "--keep", "1000000"]
+        # All clients come from one address.
+        command += ["--jobs-per-client", "100000", "--streams-per-client", "100000"]
+        command += ["--keep", "1000000"]
         if self.workers is not None:
             command += ["--workers", str(self.workers)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -73,6 +76,7 @@ class Http:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.reader: asyncio.StreamReader | None = None
+        self.begun = 0.0  # when the last request was begun
 
     def close(self) -> None:
         """Hang up."""
@@ -108,6 +112,7 @@ class Http:
             self.close()
 
     async def _begin(self, method: str, path: str, document):
+        self.begun = time.monotonic()
         if self.reader is None:
             self.reader, self.writer = await asyncio.open_connection(
                 "127.0.0.1", self.server.port, limit=2**24

@@ -7,19 +7,22 @@ It starts a server of its own on 127.0.0.1 with a fresh data folder. Each client
 one request after the other from a mix: plans asked for, waited for, followed, cancelled
 and downloaded, lists, the page, and requests that are wrong on purpose. An answer that
 is none of those a request may get is an error; 503 from a full queue is one it may get,
-and a client that gets it waits a moment. At the end, after a restart if the server was
-killed, every plan that any client was told is finished must be there as it was told.
+and a client that gets it waits a moment. A connection that breaks is an error too,
+unless the server was killed and the request begun before it was back for a second. At
+the end every plan that was taken in must come to an end, and every plan that any client
+was told is finished must be there as it was told.
 
 `--kill-worker` kills a worker with SIGKILL after a third of the time, `--kill-server`
 the server after two thirds, and starts it again on the same folder. The exit code is 1
-if anything was lost or went wrong. Memory is read from /proc, so it needs Linux.
+if anything was lost or went wrong, or plans failed other than one of a killed worker.
+Memory is read from /proc, so it needs Linux.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
+import math
 import os
 import random
 import signal
@@ -27,15 +30,17 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from contextlib import aclosing
 from pathlib import Path
 
 import numpy as np
 
 from service_http import Answer, Http, Server, resident
+from service_mix import MIX
 
 QUEUE_FULL_PAUSE = 0.5  # seconds a client waits after a 503
 FINISHED = ("done", "cancelled")
+BACK = 1.0  # seconds after a restart in which a request may still meet the old server
+PATIENCE = 180.0  # seconds for all plans to come to an end, once no more are asked for
 
 
 class Load:
@@ -44,7 +49,8 @@ class Load:
     def __init__(self, arguments: argparse.Namespace, server: Server) -> None:
         self.arguments, self.server = arguments, server
         self.begin = self.end = 0.0
-        self.down = self.killed = False
+        self.down = False
+        self.back = -math.inf  # when the server was up again after a kill
         self.statuses: dict[str, Counter[str]] = defaultdict(Counter)
         self.seconds: dict[str, list[float]] = defaultdict(list)
         self.errors: list[str] = []
@@ -97,13 +103,13 @@ class Load:
             self.notes.append(f"killed worker {victim} after {third:.0f} s")
         await asyncio.sleep(third)
         if self.arguments.kill_server:
-            self.down = self.killed = True
+            self.down, self.back = True, math.inf
             finished = len(self.finished)
             self.server.process.kill()
             await asyncio.to_thread(self.server.process.wait)
             begin = time.monotonic()
             await asyncio.to_thread(self.server.start)
-            self.down = False
+            self.down, self.back = False, time.monotonic()
             self.notes.append(
                 f"killed the server after {2 * third:.0f} s, when {finished} plans "
                 f"were finished; it answered again {time.monotonic() - begin:.1f} s "
@@ -120,14 +126,12 @@ class Load:
             try:
                 await action(self, http, draw)
             except (OSError, EOFError, ValueError) as error:
-                await self.broken(action.__name__, error)
+                await self.broken(action.__name__, error, http.begun)
         http.close()
 
-    async def broken(self, kind: str, error: Exception) -> None:
-        """Note a connection that broke; while the server is down that is no error."""
-        if not self.down:
-            await asyncio.sleep(0.2)  # the kill may be a moment older than the note
-        if self.killed:
+    async def broken(self, kind: str, error: Exception, begun: float) -> None:
+        """Note a connection that broke, which a server that was killed excuses."""
+        if begun <= self.back + BACK:
             self.statuses["while the server was down"]["broken"] += 1
         else:
             self.statuses[kind]["broken"] += 1
@@ -156,138 +160,32 @@ class Load:
             self.failed[plan["id"]] = plan["error"]
 
 
-def instance(draw: random.Random) -> dict:
-    """A random instance with room to spare."""
-    n = draw.choice((10, 20, 40))
-    demands = [draw.randint(1, 9) for _ in range(n)]
-    return {
-        "name": f"load {draw.randrange(10**6)}",
-        "depot": [0.5, 0.5],
-        "customers": [[draw.random(), draw.random()] for _ in range(n)],
-        "demands": demands,
-        "capacity": 30,
-        "vehicles": sum(demands) // 30 + 2,
-    }
-
-
-def order(load: Load, draw: random.Random, **changes) -> dict:
-    """A request for a plan."""
-    limit = load.arguments.time_limit
-    return {"instance": instance(draw), "time_limit": limit, **changes}
-
-
-async def plan_waiting(load, http, draw):
-    """Ask for a plan and wait for it."""
-    body = order(load, draw, wait=20)
-    answer = await load.ask(
-        "plan, waited for", http, "POST", "/plans", (200, 202, 503), body
-    )
-    if answer.status in (200, 202):
-        load.accepted.append(answer.json()["id"])
-        load.note(answer.json())
-
-
-async def plan_followed(load, http, draw):
-    """Ask for a plan and follow it by its events."""
-    body = order(load, draw, wait=0)
-    kind = "plan, not waited for"
-    answer = await load.ask(kind, http, "POST", "/plans", (202, 503), body)
-    if answer.status != 202:
-        return
-    id = answer.json()["id"]
-    load.accepted.append(id)
-    name = ""
-    async with aclosing(http.lines(f"/plans/{id}/events")) as lines:
-        load.statuses["events"][await anext(lines)] += 1
-        async for line in lines:
-            if line.startswith("event: "):
-                name = line.removeprefix("event: ")
-            elif line.startswith("data: ") and name == "done":
-                load.note(json.loads(line.removeprefix("data: ")))
-
-
-async def plan_cancelled(load, http, draw):
-    """Ask for a plan and cancel it."""
-    body = order(load, draw, wait=0)
-    kind = "plan, not waited for"
-    answer = await load.ask(kind, http, "POST", "/plans", (202, 503), body)
-    if answer.status == 202:
-        id = answer.json()["id"]
-        load.accepted.append(id)
-        answer = await load.ask(
-            "cancel", http, "DELETE", f"/plans/{id}", (200, 202, 409)
-        )
-        if answer.status == 200:
-            load.note(answer.json())
-
-
-async def plan_looked_at(load, http, draw):
-    """Look at a plan that somebody asked for."""
-    if load.accepted:
-        path = f"/plans/{draw.choice(load.accepted)}"
-        load.note((await load.ask("look at a plan", http, "GET", path, (200,))).json())
-
-
-async def plan_downloaded(load, http, draw):
-    """Download a finished plan."""
-    if load.finished:
-        id, kind = draw.choice(list(load.finished)), draw.choice(("csv", "json", "sol"))
-        # A plan cancelled before it began has no tours.
-        has = load.finished[id]["result"] is not None
-        expected = (200,) if has else (409,)
-        path = f"/plans/{id}/plan.{kind}"
-        await load.ask("download", http, "GET", path, expected)
-
-
-async def listed(load, http, draw):
-    """List the newest plans."""
-    await load.ask("list", http, "GET", "/plans", (200,))
-
-
-async def page(load, http, draw):
-    """Load the page, the examples or the health."""
-    path = draw.choice(("/", "/health", "/examples", "/metrics"))
-    await load.ask("page, health, …", http, "GET", path, (200,))
-
-
-async def instance_read(load, http, draw):
-    """Have an instance read."""
-    body = {"instance": instance(draw)}
-    await load.ask("read an instance", http, "POST", "/instances", (200,), body)
-
-
-async def wrong(load, http, draw):
-    """Send what is wrong."""
-    body = draw.choice(
-        ({"text": "nonsense"}, {}, {**order(load, draw), "time_limit": 1e6})
-    )
-    await load.ask("wrong", http, "POST", "/plans", (422, 503), body)
-
-
-MIX = {
-    plan_waiting: 3,
-    plan_followed: 3,
-    plan_cancelled: 1,
-    plan_looked_at: 6,
-    plan_downloaded: 3,
-    listed: 2,
-    page: 4,
-    instance_read: 2,
-    wrong: 1,
-}
-
-
-async def lost(load: Load) -> tuple[int, int]:
-    """Count finished plans that are gone or changed, and accepted ones gone."""
-    finished = accepted = 0
-    http = Http(load.server)
-    for id in load.accepted:
+async def final(http: Http, id: str, deadline: float) -> dict | None:
+    """Wait until a plan has come to an end; None if it is not there."""
+    while True:
         answer = await http.request("GET", f"/plans/{id}")
-        accepted += answer.status != 200
-        if id in load.finished:
-            finished += answer.status != 200 or answer.json() != load.finished[id]
+        if answer.status != 200:
+            return None
+        plan = answer.json()
+        ended = plan["status"] in (*FINISHED, "failed")
+        if ended or time.monotonic() > deadline:
+            return plan
+        await asyncio.sleep(0.2)
+
+
+async def settle(load: Load) -> Counter[str]:
+    """Count accepted plans by what became of them, and finished ones lost."""
+    became: Counter[str] = Counter()
+    http = Http(load.server)
+    deadline = time.monotonic() + PATIENCE
+    for id in load.accepted:
+        plan = await final(http, id, deadline)
+        became["gone" if plan is None else plan["status"]] += 1
+        became["finished and lost"] += load.finished.get(id, plan) != plan
+        if plan is not None and plan["status"] == "failed":
+            load.failed[id] = plan["error"]
     http.close()
-    return finished, accepted
+    return became
 
 
 def report(load: Load) -> None:
@@ -332,21 +230,26 @@ def main() -> int:
         load = Load(arguments, server)
         try:
             asyncio.run(load.run())
-            gone, unknown = asyncio.run(lost(load))
+            became = asyncio.run(settle(load))
         finally:
             server.process.terminate()
             code = server.process.wait(30)
     report(load)
+    unfinished = became["queued"] + became["running"]
     total = sum(sum(statuses.values()) for statuses in load.statuses.values())
     print(
         f"{total:,} answers to {arguments.clients} clients in {arguments.seconds:g} s; "
         f"{len(load.accepted):,} plans taken in, {len(load.finished):,} seen finished; "
-        f"{gone} finished plans lost, {unknown} accepted plans lost, "
-        f"{len(load.errors)} errors; the server ended with code {code}"
+        f"at the end {became['done']:,} done, {became['cancelled']:,} cancelled, "
+        f"{became['failed']} failed, {unfinished} unfinished; "
+        f"{became['finished and lost']} finished plans lost, {became['gone']} accepted "
+        f"plans lost, {len(load.errors)} errors; the server ended with code {code}"
     )
     for error in load.errors[:10]:
         print(f"error: {error}")
-    return int(bool(gone or unknown or load.errors or code))
+    lost = became["finished and lost"] + became["gone"] + unfinished
+    undue = became["failed"] > int(arguments.kill_worker)
+    return int(bool(lost or undue or load.errors or code))
 
 
 if __name__ == "__main__":

@@ -38,6 +38,11 @@ def make(order):
         return
     tours = [[c] for c in range(1, instance.num_customers + 1)]
     told = {"vehicles": len(tours), "fleet": len(tours), "tours": tours}
+    if instance.name == "tell-and-die":
+        send("improved", id=id, seconds=0.5, cost=99.0, **told)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if instance.name == "misspeak":
+        send("done", id=id)
     if instance.name in ("slow", "stubborn"):
         send("improved", id=id, seconds=0.5, cost=99.0, **told)
         cancelled.wait(60)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
 
 import httpx
 import pytest
+
+from fixedfleet.serve import streams
+from fixedfleet.serve.settings import Settings
 
 
 def read_events(client, id, until=("done", "failed")):
@@ -93,6 +97,55 @@ def test_streams_are_bounded(make_client, order):
             next(lines)
             refused = client.get(f"/plans/{id}/events")
             assert refused.status_code == 503 and refused.headers["retry-after"]
+
+
+def test_a_client_has_so_many_streams_and_no_more(make_client, order):
+    """Beyond its share a client is answered 429; a stream that ends gives room."""
+    tokens = ("first-token", "second-token")
+    with make_client(tokens=tokens, streams_per_client=1) as client:
+        client.headers["authorization"] = f"Bearer {tokens[0]}"
+        id = client.post("/plans", json=order("slow", wait=0)).json()["id"]
+        path = f"/plans/{id}/events"
+        with client.stream("GET", path) as answer:
+            lines = answer.iter_lines()
+            next(lines)
+            refused = client.get(path)
+            assert refused.status_code == 429 and refused.headers["retry-after"]
+            other = {"authorization": f"Bearer {tokens[1]}"}
+            with client.stream("GET", path, headers=other) as another:
+                assert another.status_code == 200
+            client.delete(f"/plans/{id}")
+            assert "event: done" in list(lines)
+        assert client.get("/plans/none/events").status_code == 404
+        assert client.get(path).status_code == 200
+
+
+def test_a_reader_that_does_not_read_is_left(caplog, monkeypatch):
+    """A stream whose reader takes nothing in ends, and gives its place back."""
+    monkeypatch.setattr(streams, "_SEND_SECONDS", 0.05)
+    ended = []
+
+    async def events():
+        try:
+            while True:
+                yield "event"
+        finally:
+            ended.append(True)
+
+    async def main():
+        counts = streams.Streams(Settings())
+        counts.reserve("me")
+        answer = streams.EventStream(events(), counts, "me")
+
+        async def never(*_message):
+            await asyncio.Event().wait()
+
+        scope = {"type": "http", "path": "/plans/x/events"}
+        await answer(scope, never, never)
+        return counts.open
+
+    assert asyncio.run(main()) == 0
+    assert "does not read" in caplog.text
 
 
 def test_streams_end_when_the_server_does(make_client, order):

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from fixedfleet.cli import main
-from fixedfleet.serve.schema import PlanDoc
+from fixedfleet.serve.run import Server
+from fixedfleet.serve.schema import ImprovedDoc, PlanDoc
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="the system lists no processes"
@@ -87,8 +88,11 @@ def test_a_search_can_be_followed_and_cancelled(server):
         plan = client.delete(f"/plans/{id}").json()
     assert plan["status"] == "cancelled" and plan["result"]["feasible"]
     assert plan["result"]["cost"] <= improved["cost"]
+    ImprovedDoc.model_validate(improved)
     served = [stop for tour in improved["tours"] for stop in tour]
     assert sorted(served) == list(range(1, 64))
+    assert len(improved["lengths"]) == len(improved["tours"])
+    assert sum(improved["lengths"]) == pytest.approx(improved["cost"])
 
 
 @pytest.mark.parametrize(
@@ -200,6 +204,19 @@ def test_what_cannot_be_served_is_one_line(options, said, tmp_path, capsys):
     assert main(["serve", "--port", "0", "--data", str(tmp_path), *options]) == 2
     out, err = capsys.readouterr()
     assert said in err and err.count("\n") == 1 and not out
+
+
+def test_the_token_is_on_no_command_line(tmp_path, monkeypatch, capsys):
+    """The browser is opened without the token, which would show among processes."""
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setenv("FIXEDFLEET_TOKEN", "a-secret-token")
+    monkeypatch.setattr(Server, "serve_forever", lambda server: server._on_ready("url"))
+    options = ["--port", "0", "--data", str(tmp_path), "--max-streams", "7"]
+    assert main(["serve", "--open", *options]) == 0
+    out, _ = capsys.readouterr()
+    assert opened == ["url"]
+    assert "#token=" in out and "a-secret-token" not in out
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch, capsys):

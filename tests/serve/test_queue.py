@@ -134,6 +134,29 @@ def test_a_dead_worker_costs_its_job_and_nobody_else(client, submit, how):
         assert wait_until(client, id, "done")["result"]["feasible"]
 
 
+def test_what_a_dead_worker_told_of_is_kept(client, submit):
+    """The plan of a worker that dies fails with the best that it had told of."""
+    plan = wait_until(client, submit(client, "tell-and-die").json()["id"], "failed")
+    assert "signal 9" in plan["error"]
+    assert plan["result"]["feasible"] and plan["result"]["length"] == pytest.approx(30)
+
+
+@pytest.mark.parametrize("name", ["quick", "misspeak"])
+def test_a_mistake_of_the_server_ends_the_plan(client, submit, monkeypatch, name):
+    """A plan with which the server itself goes wrong fails; the next ones are made."""
+
+    def mistaken(*_values):
+        raise RuntimeError("a mistake")
+
+    with monkeypatch.context() as broken:
+        if name == "quick":
+            broken.setattr(supervisor, "_follow", mistaken)
+        plan = wait_until(client, submit(client, name).json()["id"], "failed")
+    assert plan["error"] == "the server made a mistake with this plan"
+    again = submit(client, "quick").json()["id"]
+    assert wait_until(client, again, "done")["result"]["feasible"]
+
+
 def test_deaths_are_counted(make_client, order):
     """/metrics counts plans by how they ended, and the workers that died."""
     with make_client() as client:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 
 import pytest
 
@@ -168,6 +169,35 @@ def test_a_plan_that_servers_die_of_is_given_up(make_client, order, tmp_path):
     with make_client(folder=tmp_path) as client:
         plan = client.get(f"/plans/{slow}").json()
         assert plan["status"] == "failed" and "died 2 times" in plan["error"]
+
+
+@pytest.mark.parametrize("column", ["document", "request"])
+def test_a_plan_that_cannot_be_read_is_given_up(make_client, order, tmp_path, column):
+    """A row that was spoilt fails with a sentence, and the server starts."""
+    with make_client(folder=tmp_path) as client:
+        spoilt = client.post("/plans", json=order("slow", wait=0)).json()["id"]
+        waits = client.post("/plans", json=order(wait=0)).json()["id"]
+    junk = b"\xff{" if column == "document" else b'{"created":"now","request":{}}'
+    with sqlite3.connect(tmp_path / "plans.sqlite") as database:
+        database.execute(
+            "UPDATE plans SET document = CAST(? AS TEXT) WHERE id = ?", (junk, spoilt)
+        )
+    database.close()
+    with make_client(folder=tmp_path) as client:
+        plan = client.get(f"/plans/{spoilt}").json()
+        assert plan["status"] == "failed" and "could not be read" in plan["error"]
+        client.get(f"/plans/{waits}/events")
+        assert client.get(f"/plans/{waits}").json()["status"] == "done"
+        assert {plan["id"] for plan in client.get("/plans").json()} == {spoilt, waits}
+
+
+def test_health_is_described_as_open(make_client):
+    """Where a token is needed, the description says that /health needs none."""
+    with make_client(tokens=("a-token-of-some-length",)) as client:
+        description = client.get("/openapi.json").json()
+    assert description["security"] == [{"token": []}]
+    assert description["paths"]["/health"]["get"]["security"] == []
+    assert "security" not in description["paths"]["/plans"]["get"]
 
 
 def test_whoever_waits_is_let_go_when_the_server_stops(make_client, order, tmp_path):

@@ -16,6 +16,19 @@ __all__ = ["add_commands"]
 
 _TOKEN = "FIXEDFLEET_TOKEN"
 _MIB = 2**20
+# Options that are settings of the same name and need no change.
+_AS_THEY_ARE = (
+    "queue",
+    "jobs_per_client",
+    "max_customers",
+    "max_seconds",
+    "body_seconds",
+    "max_wait",
+    "max_streams",
+    "streams_per_client",
+    "max_connections",
+    "keep",
+)
 
 
 def add_commands(commands: Commands) -> None:
@@ -38,7 +51,11 @@ def add_commands(commands: Commands) -> None:
     add("--max-customers", type=int, metavar="N", help="default: 2000")
     add("--max-seconds", type=float, metavar="S", help="a plan may take (default: 300)")
     add("--max-body", type=float, metavar="MIB", help="of a request (default: 2)")
+    add("--body-seconds", type=float, metavar="S", help="to send it (default: 30)")
     add("--max-wait", type=float, metavar="S", help="POST /plans waits (default: 30)")
+    add("--max-streams", type=int, metavar="N", help="of events (default: 512)")
+    add("--streams-per-client", type=int, metavar="N", help="default: 32")
+    add("--max-connections", type=int, metavar="N", help="default: 900")
     add("--keep", type=int, metavar="N", help="plans that are kept (default: 10000)")
     add(
         "--trust-proxy",
@@ -60,11 +77,12 @@ def _serve(arguments: Arguments) -> int:
     def ready(url: str) -> None:
         print(f"fixedfleet serves at {url} (Ctrl-C ends it)", flush=True)
         print(f"plans are kept in {settings.folder}", flush=True)
+        if settings.tokens:
+            print("the page needs a token: add #token=… to its address", flush=True)
         if arguments.open:
             import webbrowser
 
-            token = f"#token={settings.tokens[0]}" if settings.tokens else ""
-            webbrowser.open(url + token)
+            webbrowser.open(url)  # without the token: it would show among processes
 
     server = Server(settings, trusted_proxies=arguments.trust_proxy, on_ready=ready)
     server.serve_forever()
@@ -76,8 +94,7 @@ def _settings(arguments: Arguments) -> Settings:
     from fixedfleet.cores import available_cores
     from fixedfleet.serve.settings import Settings
 
-    names = ("queue", "jobs_per_client", "max_customers", "max_seconds", "max_wait")
-    given = {name: getattr(arguments, name) for name in (*names, "keep")}
+    given = {name: getattr(arguments, name) for name in _AS_THEY_ARE}
     if arguments.data is not None:
         given["folder"] = Path(arguments.data)
     if arguments.max_body is not None:

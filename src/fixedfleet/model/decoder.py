@@ -16,32 +16,20 @@ __all__ = ["Decoder", "triple_score"]
 _CHUNK = 2**23  # elements of the largest temporary tensor outside the kernels
 
 
-def _edges(a: Tensor, b: Tensor, c: Tensor, d: Tensor, w: Tensor) -> Tensor:
-    """a_i + b_j + c_k + d_ij · w before the ReLU, shape (B, M, N', N', D), float32."""
-    nodes = a.float()[:, None, :, None] + b.float()[:, None, None, :]
-    edge = d.float()[:, None, :, :, None] * w.float()
-    return nodes + c.float()[:, :, None, None] + edge
+def _nodes(a: Tensor, b: Tensor, d: Tensor, w: Tensor) -> Tensor:
+    """a_i + b_j + d_ij · w, shape (B, N', N', D), float32."""
+    edge = d.float()[..., None] * w.float()
+    return edge + a.float()[:, :, None] + b.float()[:, None]
 
 
-def _forward(
-    a: Tensor, b: Tensor, c: Tensor, v: Tensor, d: Tensor, w: Tensor
-) -> Tensor:
-    return (_edges(a, b, c, d, w).relu() * v.float()[:, :, None, None]).sum(4)
-
-
-def _chunks(a: Tensor, c: Tensor) -> Iterator[tuple[slice, slice, slice]]:
-    """Slices of instances, vehicles and rows i that keep temporaries small."""
+def _blocks(a: Tensor) -> Iterator[tuple[slice, slice]]:
+    """Slices of instances and rows i that keep temporaries small."""
     size, n, width = a.shape
     rows = max(1, min(n, _CHUNK // (n * width)))
     several = max(1, _CHUNK // (n * rows * width))
-    for vehicle in range(c.shape[1]):
-        for start in range(0, size, several):
-            for row in range(0, n, rows):
-                yield (
-                    slice(start, start + several),
-                    slice(vehicle, vehicle + 1),
-                    slice(row, row + rows),
-                )
+    for start in range(0, size, several):
+        for row in range(0, n, rows):
+            yield slice(start, start + several), slice(row, row + rows)
 
 
 class _TripleScore(torch.autograd.Function):
@@ -53,8 +41,13 @@ class _TripleScore(torch.autograd.Function):
         a, b, c, v, d, w = inputs
         size, n, _ = a.shape
         scores = a.new_empty((size, c.shape[1], n, n), dtype=torch.float32)
-        for s, k, i in _chunks(a, c):
-            scores[s, k, i] = _forward(a[s, i], b[s], c[s, k], v[s, k], d[s, i], w)
+        for s, i in _blocks(a):
+            nodes = _nodes(a[s, i], b[s], d[s, i], w)
+            before = torch.empty_like(nodes)
+            for k in range(c.shape[1]):
+                torch.add(nodes, c[s, k, None, None].float(), out=before)
+                weighted = before.relu_().flatten(1, 2) @ v[s, k, :, None].float()
+                scores[s, k, i] = weighted.view(nodes.shape[:3])
         return scores
 
     @staticmethod
@@ -75,16 +68,18 @@ def _backward_in_chunks(
     ga, gb, gc, gv, gw = (
         torch.zeros_like(x, dtype=torch.float32) for x in (a, b, c, v, w)
     )
-    for s, k, i in _chunks(a, c):
-        slope = g[s, k, i].float()[..., None]
-        before = _edges(a[s, i], b[s], c[s, k], d[s, i], w)
-        gv[s, k] += (slope * before.relu()).sum((2, 3))
-        passed = slope * v[s, k].float()[:, :, None, None] * (before > 0)
-        ga[s, i] += passed.sum((1, 3))
-        gb[s] += passed.sum((1, 2))
-        gc[s, k] += passed.sum((2, 3))
-        if wants_w:
-            gw += (passed * d[s, None, i, :, None].float()).sum((0, 1, 2, 3))
+    for s, i in _blocks(a):
+        nodes = _nodes(a[s, i], b[s], d[s, i], w)
+        for k in range(c.shape[1]):
+            slope = g[s, k, i].float()[..., None]
+            before = nodes + c[s, k, None, None].float()
+            gv[s, k] += (slope * before.relu()).sum((1, 2))
+            passed = slope * v[s, k, None, None].float() * (before > 0)
+            ga[s, i] += passed.sum(2)
+            gb[s] += passed.sum(1)
+            gc[s, k] += passed.sum((1, 2))
+            if wants_w:
+                gw += (passed * d[s, i, :, None].float()).sum((0, 1, 2))
     return [ga, gb, gc, gv, None, gw if wants_w else None]
 
 

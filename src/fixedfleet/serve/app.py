@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from fixedfleet.serve import openapi, static
 from fixedfleet.serve.body_limit import BodyLimit
 from fixedfleet.serve.errors import Mistakes, add_handlers
+from fixedfleet.serve.head import HeadAsGet
 from fixedfleet.serve.metrics import Counted
 from fixedfleet.serve.process import COMMAND
 from fixedfleet.serve.routes import router
@@ -64,6 +65,7 @@ def create_app(
     app.add_middleware(Guard, settings=settings)
     app.add_middleware(Mistakes)
     app.add_middleware(Counted, metrics=service.metrics)
+    app.add_middleware(HeadAsGet)
     app.add_middleware(SafeHeaders)
     return app
 

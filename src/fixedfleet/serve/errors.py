@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from fixedfleet.errors import InputError
+from fixedfleet.serve.head import is_head
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +29,9 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
+
+_STORE_PAUSE = 10  # seconds after which to ask again for what could not be read
+_METHODS = ("DELETE", "GET", "POST")
 
 
 class ApiError(Exception):
@@ -116,14 +122,35 @@ def add_handlers(app: FastAPI) -> None:
         sentence, where = describe_invalid(error.errors())
         return error_response(422, sentence, where=where)
 
+    @app.exception_handler(sqlite3.Error)
+    def _unreadable(request: Request, error: sqlite3.Error) -> JSONResponse:
+        _log.error("%s: the store failed", request.url.path[:80], exc_info=error)
+        sentence = "the plans cannot be read at the moment"
+        return ApiError(503, sentence, retry_after=_STORE_PAUSE).response()
+
     @app.exception_handler(HTTPException)
     def _http(request: Request, error: HTTPException) -> JSONResponse:
+        headers = dict(error.headers or {})
+        method = "HEAD" if is_head(request.scope) else request.method
+        if error.status_code == 405:
+            headers["Allow"] = ", ".join(_methods_at(request))
         said = {
             404: f"there is nothing at {request.url.path[:80]}",
-            405: f"{request.url.path[:80]} does not take {request.method[:20]}",
+            405: f"{request.url.path[:80]} does not take {method[:20]}",
         }
         sentence = said.get(error.status_code, str(error.detail))
-        return error_response(error.status_code, sentence, headers=error.headers)
+        return error_response(error.status_code, sentence, headers=headers)
+
+
+def _methods_at(request: Request) -> list[str]:
+    """All methods that a path takes: each route by itself knows only its own."""
+    methods: set[str] = set()
+    for route in request.app.routes:
+        for method in _METHODS:
+            match, _ = route.matches({**request.scope, "method": method})
+            if match == Match.FULL:
+                methods.add(method)
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)
 
 
 class Mistakes:

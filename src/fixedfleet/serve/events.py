@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fixedfleet.serve.job import Job
     from fixedfleet.serve.jobs import Jobs
 
-__all__ = ["finished_events", "job_events"]
+__all__ = ["finished_events", "job_events", "no_events"]
 
 _HEARTBEAT_SECONDS = 15.0
 _RETRY = "retry: 2000\n\n"  # milliseconds after which a browser comes back
@@ -33,6 +33,11 @@ def _last_event(status: str, document: str) -> str:
 async def finished_events(status: str, document: str) -> AsyncGenerator[str, None]:
     """The events of a plan that is finished: the last one."""
     yield _RETRY + _last_event(status, document)
+
+
+async def no_events() -> AsyncGenerator[str, None]:
+    """The events for whoever asks for the head alone."""
+    yield _RETRY
 
 
 async def job_events(jobs: Jobs, job: Job) -> AsyncGenerator[str, None]:

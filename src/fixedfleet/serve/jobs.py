@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fixedfleet.serve.documents import dump
 from fixedfleet.serve.errors import ApiError
 from fixedfleet.serve.job import Job, Outcome
+from fixedfleet.serve.schema import PlanDoc, RequestDoc
 from fixedfleet.serve.store import Listing, Store
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from fixedfleet.serve.metrics import Metrics
     from fixedfleet.serve.orders import Order
     from fixedfleet.serve.settings import Settings
+    from fixedfleet.serve.store import Unfinished
 
 __all__ = ["Jobs"]
 
@@ -230,16 +232,13 @@ class Jobs:
 
     async def recover(self) -> None:
         """Queue again what an earlier server left unfinished, each plan once."""
+        await self._write(self.store.requeue)
         for left in await self._write(self.store.unfinished):
-            document = json.loads(left.document)
-            job = Job(
-                id=left.id,
-                client=left.client,
-                created=document["created"],
-                request=document["request"],
-                instance=left.instance,
-                instance_document=document["instance"],
-            )
+            try:
+                job = _job_again(left)
+            except (ValueError, TypeError, KeyError):
+                await self._give_up(left)
+                continue
             self._of_client[job.client] += 1
             if left.begun < _BEGUN:
                 self._enqueue(job)
@@ -249,6 +248,19 @@ class Jobs:
                     "making, so it is not tried again"
                 )
                 await self.finish(job, Outcome("failed", error=sentence))
+
+    async def _give_up(self, left: Unfinished) -> None:
+        """Let a plan fail of which it cannot be read what it was to be."""
+        _log.error("plan %s in the store cannot be read, and is given up", left.id)
+        document = dict.fromkeys(PlanDoc.model_fields) | {
+            "id": left.id,
+            "status": "failed",
+            "created": left.created,
+            "seconds": 0.0,
+            "error": "what was asked for could not be read from the store",
+        }
+        await self._write(self.store.finish, left.id, "failed", None, dump(document))
+        self._metrics.count("failed")
 
     def begin_stop(self) -> None:
         """Take nothing in any more, and let everybody who waits go."""
@@ -267,3 +279,16 @@ class Jobs:
     async def _write(self, action: Callable[..., T], *values: Any) -> T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._writer, action, *values)
+
+
+def _job_again(left: Unfinished) -> Job:
+    """The job that a plan left unfinished was."""
+    document = json.loads(left.document)
+    return Job(
+        id=left.id,
+        client=left.client,
+        created=document["created"],
+        request=RequestDoc.model_validate(document["request"]).model_dump(),
+        instance=left.instance,
+        instance_document=document["instance"],
+    )

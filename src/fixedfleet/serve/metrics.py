@@ -20,6 +20,7 @@ __all__ = ["CONTENT_TYPE", "Counted", "Metrics"]
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _EVENTS = {
     "accepted": "plans taken in",
     "refused": "plans refused because the queue was full",
@@ -148,5 +149,5 @@ class Counted:
             seconds = None if streamed else time.perf_counter() - begin
             # Paths and methods of a client's making would be labels without end.
             route = getattr(scope.get("route"), "path", "other")
-            method = scope["method"] if route != "other" else "other"
+            method = scope["method"] if scope["method"] in _METHODS else "other"
             self.metrics.request(method, route, status, seconds)

@@ -23,8 +23,9 @@ _ERRORS = {
     413: "The body is too long.",
     415: "A body of a type that is not understood.",
     422: "The request is wrong, or beyond a limit.",
-    429: "The client has as many plans in the making as it may.",
-    503: "The server is full or being stopped: ask again after Retry-After seconds.",
+    429: "The client has as many plans in the making, or streams open, as it may.",
+    503: "The server is full, being stopped or cannot read its plans: ask again after "
+    "Retry-After seconds.",
 }
 _RETRY_AFTER = {
     "Retry-After": {
@@ -37,9 +38,9 @@ _EXAMPLE = {"text": _CSV, "vehicles": 1, "capacity": 10}
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Declare the refusals that an operation may answer with; 401 and 403 always."""
+    """Declare an operation's refusals; 401, 403 and 503 are any operation's."""
     declared: dict[int | str, dict[str, Any]] = {}
-    for status in sorted({401, 403, *statuses}):
+    for status in sorted({401, 403, 503, *statuses}):
         declared[status] = {"model": schema.ErrorDoc, "description": _ERRORS[status]}
         if status in (429, 503):
             declared[status]["headers"] = _RETRY_AFTER
@@ -64,7 +65,7 @@ def request_body(model: type[schema.InstanceRequest]) -> dict[str, Any]:
 
 def complete(app: FastAPI, protected: bool) -> None:
     """
-    Add to an application's description what bodies read by hand are made of.
+    Add to an application's description what is read and written by hand.
 
     Parameters
     ----------
@@ -79,19 +80,25 @@ def complete(app: FastAPI, protected: bool) -> None:
         if app.openapi_schema is None:
             document = generate()
             components = document.setdefault("components", {})
-            components.setdefault("schemas", {}).update(_request_schemas())
+            components.setdefault("schemas", {}).update(_further_schemas())
             if protected:
                 scheme = {"type": "http", "scheme": "bearer"}
                 components["securitySchemes"] = {"token": scheme}
                 document["security"] = [{"token": []}]
+                document["paths"]["/health"]["get"]["security"] = []  # a sign of life
             app.openapi_schema = document
         return app.openapi_schema
 
     app.openapi = described  # type: ignore[method-assign]
 
 
-def _request_schemas() -> dict[str, Any]:
-    models = (schema.InstanceFile, schema.InstanceRequest, schema.PlanRequest)
+def _further_schemas() -> dict[str, Any]:
+    models = (
+        schema.InstanceFile,
+        schema.InstanceRequest,
+        schema.PlanRequest,
+        schema.ImprovedDoc,
+    )
     _, document = models_json_schema(
         [(model, "validation") for model in models],
         ref_template="#/components/schemas/{model}",

@@ -14,6 +14,7 @@ from fixedfleet.files import csv_format, json_format, vrplib_format
 from fixedfleet.files.text import Caller, check_storable
 from fixedfleet.serve.errors import ApiError, describe_invalid
 from fixedfleet.serve.schema import InstanceRequest
+from fixedfleet.serve.size import excess
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,10 +38,12 @@ _READERS: dict[str, Callable[[str, Caller], tuple[Instance, list[str]]]] = {
     "vrplib": vrplib_format.parse,
     "json": json_format.parse_instance,
 }
-# A header or a section of VRPLIB at the begin of a line; no table begins so.
+# A header or a section of VRPLIB at the begin of a line; no table begins so. Blanks
+# are those within a line: with line ends among them, empty lines would take the square
+# of their number.
 _VRPLIB = re.compile(
-    r"^\s*(NAME|COMMENT|TYPE|DIMENSION|CAPACITY|VEHICLES|EDGE_WEIGHT_TYPE)\s*:"
-    r"|^\s*(NODE_COORD|DEMAND|EDGE_WEIGHT)_SECTION\b",
+    r"^[ \t]*(NAME|COMMENT|TYPE|DIMENSION|CAPACITY|VEHICLES|EDGE_WEIGHT_TYPE)[ \t]*:"
+    r"|^[ \t]*(NODE_COORD|DEMAND|EDGE_WEIGHT)_SECTION\b",
     re.MULTILINE,
 )
 
@@ -158,6 +161,9 @@ def read_instance(request: InstanceRequest, settings: Settings) -> Parsed:
         With 422, if it is wrong or beyond a limit.
     """
     text, chosen = _text_of(request)
+    most = settings.max_customers
+    if (too_much := excess(text, chosen, most)) is not None:
+        raise _too_large(too_much, most)
     caller = _Lenient(
         request.vehicles, request.capacity, request.rounding, request.depot
     )
@@ -165,21 +171,20 @@ def read_instance(request: InstanceRequest, settings: Settings) -> Parsed:
         instance, notes = _READERS[chosen](text, caller)
     except InputError as error:
         raise ApiError(422, _in_request_terms(str(error)), where="instance") from None
-    if instance.num_customers > settings.max_customers:
+    if instance.num_customers > most:
+        raise _too_large(f"{instance.num_customers} customers", most)
+    if instance.vehicles > most:
         raise ApiError(
             422,
-            f"{instance.num_customers} customers, but this server plans for at most "
-            f"{settings.max_customers}",
-            where="instance",
-        )
-    if instance.vehicles > settings.max_customers:
-        raise ApiError(
-            422,
-            f"{instance.vehicles} vehicles, but this server plans for at most "
-            f"{settings.max_customers}",
+            f"{instance.vehicles} vehicles, but this server plans for at most {most}",
             where="vehicles",
         )
     return Parsed(instance, notes, caller.missing)
+
+
+def _too_large(what: str, most: int) -> ApiError:
+    sentence = f"{what}, but this server plans for at most {most} customers"
+    return ApiError(422, sentence, where="instance")
 
 
 def _text_of(request: InstanceRequest) -> tuple[str, str]:

@@ -3,8 +3,7 @@
 # Annotations are read at run time here, so they are not postponed.
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated
 
@@ -17,7 +16,8 @@ from fixedfleet.serve import schema
 from fixedfleet.serve.documents import dump, instance_document
 from fixedfleet.serve.downloads import FileFormat, plan_file
 from fixedfleet.serve.errors import ApiError
-from fixedfleet.serve.events import finished_events, job_events
+from fixedfleet.serve.events import finished_events, job_events, no_events
+from fixedfleet.serve.head import is_head
 from fixedfleet.serve.job import Job
 from fixedfleet.serve.metrics import CONTENT_TYPE
 from fixedfleet.serve.openapi import errors, request_body
@@ -26,6 +26,7 @@ from fixedfleet.serve.parsing import parse_body, read_instance
 from fixedfleet.serve.security import client_of
 from fixedfleet.serve.service import Service
 from fixedfleet.serve.shipped import examples
+from fixedfleet.serve.streams import EventStream
 
 __all__ = ["router"]
 
@@ -34,7 +35,7 @@ router = APIRouter()
 _CANCEL_WAIT = 6.0  # a little more than a worker has to come to an end
 _EVENTS = (
     'event: improved\ndata: {"seconds":0.3,"cost":172.8,"vehicles":2,"fleet":2,'
-    '"tours":[[1,5,3],[2,4]]}\n\n'
+    '"tours":[[1,5,3],[2,4]],"lengths":[90.5,82.3]}\n\n'
 )
 _BODY_ERRORS = errors(400, 408, 413, 415, 422)
 _PLAN_ERRORS = errors(400, 408, 413, 415, 422, 429, 503)
@@ -63,11 +64,11 @@ async def read(
     """Read an instance, and say whether its fleet suffices, without planning."""
     body = await request.body()
     kind = request.headers.get("content-type", "")
-    settings = _service(request).settings
+    service = _service(request)
 
     def described() -> str:
         asked = parse_body(schema.InstanceRequest, kind, body, options)
-        parsed = read_instance(asked, settings)
+        parsed = read_instance(asked, service.settings)
         # Quick packings and bounds only: the exact search is the workers'.
         verdict = None
         if not parsed.missing:
@@ -76,7 +77,7 @@ async def read(
             instance_document(parsed.instance, parsed.notes, verdict, parsed.missing)
         )
 
-    return _json(await run_in_threadpool(described))
+    return _json(await service.reading.run(described))
 
 
 @router.post(
@@ -110,7 +111,7 @@ async def make(
         asked = parse_body(schema.PlanRequest, kind, body, options)
         return take_order(asked, service.settings)
 
-    order = await run_in_threadpool(ordered)
+    order = await service.reading.run(ordered)
     job = await service.jobs.submit(client, order)
     await _wait_for(service, job, order.wait)
     if job.final is not None:
@@ -197,42 +198,29 @@ async def cancel(request: Request, id: str) -> Response:
     response_class=StreamingResponse,
     responses={
         200: {
-            "description": "Server-sent events: queued, verdict, improved, and done or "
-            "failed at last.",
+            "description": "Server-sent events: queued, verdict (a VerdictDoc), "
+            "improved (an ImprovedDoc), and done (a PlanDoc) or failed at last.",
             "content": {"text/event-stream": {"example": _EVENTS}},
         },
-        **errors(404, 422, 503),
+        **errors(404, 422, 429),
     },
 )
 async def follow(request: Request, id: str) -> Response:
     """Follow a plan: its latest state at once, then every change."""
-    service = _service(request)
-    if service.streams >= service.settings.max_streams:
-        raise ApiError(
-            503, f"{service.streams} streams of events are open", retry_after=5
-        )
-    job = service.jobs.get(id)
-    if job is not None:
-        events = job_events(service.jobs, job)
-    else:
-        events = finished_events(*await _stored(request, id))
-    return StreamingResponse(
-        _counted(service, events),
-        media_type="text/event-stream",
-        headers={"x-accel-buffering": "no"},  # a proxy must not hold events back
-    )
-
-
-async def _counted(
-    service: Service, events: AsyncGenerator[str, None]
-) -> AsyncIterator[str]:
-    service.streams += 1
+    service, client = _service(request), client_of(request.scope)
+    service.streams.reserve(client)
     try:
-        async with aclosing(events):
-            async for event in events:
-                yield event
-    finally:
-        service.streams -= 1
+        job = service.jobs.get(id)
+        if job is not None:
+            events = job_events(service.jobs, job)
+        else:
+            events = finished_events(*await _stored(request, id))
+        if is_head(request.scope):
+            events = no_events()
+    except BaseException:
+        service.streams.release(client)
+        raise
+    return EventStream(events, service.streams, client)
 
 
 @router.get(

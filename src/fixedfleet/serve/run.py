@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Server"]
 
+_UNREAD_SECONDS = 60  # for which an answer may lie unread, where the system can tell
 _END_SECONDS = 10  # for answers under way, once the server is told to end
 
 
@@ -64,6 +65,7 @@ class Server(uvicorn.Server):
             forwarded_allow_ips=trusted_proxies or None,
             timeout_graceful_shutdown=_END_SECONDS,
             timeout_keep_alive=15,
+            limit_concurrency=settings.max_connections,
             lifespan="on",
         )
         super().__init__(config)
@@ -101,10 +103,15 @@ class Server(uvicorn.Server):
 def _listen(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        return socket.create_server(
+        listening = socket.create_server(
             (settings.host, settings.port), family=family, backlog=1024
         )
     except OSError as error:
         raise InputError(
             f"cannot listen at {settings.host}, port {settings.port}: {error.strerror}"
         ) from None
+    # Connections inherit it: who takes in nothing of what is sent is hung up on.
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        milliseconds = 1000 * _UNREAD_SECONDS
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
+    return listening

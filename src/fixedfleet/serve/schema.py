@@ -14,6 +14,7 @@ __all__ = [
     "ExampleDoc",
     "ExampleListing",
     "HealthDoc",
+    "ImprovedDoc",
     "InstanceDoc",
     "InstanceFile",
     "InstanceRequest",
@@ -223,6 +224,17 @@ class PlanDoc(BaseModel):
     instance: InstanceDoc
     verdict: VerdictDoc | None
     result: ResultDoc | None
+
+
+class ImprovedDoc(BaseModel):
+    """The data of the event ``improved``: the best plan so far."""
+
+    seconds: float = Field(description="since a worker began with it")
+    cost: float | None = Field(description="null where not everybody is served")
+    vehicles: int = Field(description="that have a tour")
+    fleet: int = Field(description="vehicles planned for")
+    tours: list[list[int]] = Field(description="the stops of each")
+    lengths: list[float | None] = Field(description="of each tour")
 
 
 class PlanListing(BaseModel):

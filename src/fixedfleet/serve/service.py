@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from fixedfleet.serve.jobs import Jobs
 from fixedfleet.serve.metrics import Metrics
+from fixedfleet.serve.reading import Reading
 from fixedfleet.serve.store import Store
+from fixedfleet.serve.streams import Streams
 from fixedfleet.serve.supervisor import Supervisor
 
 if TYPE_CHECKING:
@@ -33,7 +35,8 @@ class Service:
     def __init__(self, settings: Settings, command: Sequence[str]) -> None:
         self.settings, self.version = settings, version("fixedfleet")
         self.metrics = Metrics()
-        self.streams = 0
+        self.reading = Reading(settings.queue)
+        self.streams = Streams(settings)
         self._command = command
         self._store: Store | None = None
 
@@ -78,5 +81,5 @@ class Service:
             "queue_limit": ("plans that may wait", self.settings.queue),
             "plans_running": ("plans in the making", self.jobs.running),
             "workers_ready": ("worker processes that are up", self.supervisor.ready),
-            "event_streams": ("streams of events open", self.streams),
+            "event_streams": ("streams of events open", self.streams.open),
         }

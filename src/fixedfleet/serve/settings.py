@@ -47,7 +47,8 @@ class Settings:
     workers
         Worker processes, each with one plan at a time.
     queue
-        Plans that may wait for a worker; the next one is answered with 503.
+        Plans that may wait for a worker, and bodies that may wait to be read; the
+        next one is answered with 503.
     jobs_per_client
         Plans of one client that may wait or be in the making; the next is a 429.
     max_customers
@@ -61,9 +62,14 @@ class Settings:
     max_wait
         Seconds for which ``POST /plans`` waits for a plan at most.
     max_streams
-        Streams of events open at a time.
+        Streams of events open at a time; the next one is answered with 503.
+    streams_per_client
+        Those of one client; the next is a 429.
+    max_connections
+        Connections open at a time; requests on those beyond are answered with 503.
     keep
-        Finished plans that are kept; older ones are forgotten.
+        Finished plans with a result that are kept, and as many without one; beyond
+        that the oldest of the client that has most of them are forgotten.
     """
 
     host: str = "127.0.0.1"
@@ -79,12 +85,16 @@ class Settings:
     body_seconds: float = 30.0
     max_wait: float = 30.0
     max_streams: int = 512
+    streams_per_client: int = 32
+    max_connections: int = 900
     keep: int = 10_000
 
     def __post_init__(self) -> None:
         for name in ("workers", "queue", "jobs_per_client", "max_customers"):
             check_whole(name, getattr(self, name), least=1)
-        for name in ("max_body", "max_streams", "keep"):
+        for name in ("max_body", "max_streams", "streams_per_client"):
+            check_whole(name, getattr(self, name), least=1)
+        for name in ("max_connections", "keep"):
             check_whole(name, getattr(self, name), least=1)
         if not 0 <= check_whole("port", self.port, least=0) < 2**16:
             raise InputError(f"port is {self.port}, not from 0 to 65535")

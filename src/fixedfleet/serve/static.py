@@ -41,7 +41,7 @@ def page_file(name: str, if_none_match: str | None = None) -> Response:
     name
         The file's name, which is looked up among those there are.
     if_none_match
-        What the client's copy is, if it has one.
+        The tags of the copies that the client has, if it has any.
     """
     known = {path.name: path for path in _FOLDER.glob("*") if path.suffix in _TYPES}
     if name not in known:
@@ -52,9 +52,15 @@ def page_file(name: str, if_none_match: str | None = None) -> Response:
         "cache-control": "no-cache",  # asks each time, and is told 304
         "content-type": _TYPES[known[name].suffix],
     }
-    if if_none_match == headers["etag"]:
+    if _is_known(headers["etag"], if_none_match or ""):
         return Response(status_code=304, headers=headers)
     return Response(data, headers=headers)
+
+
+def _is_known(tag: str, if_none_match: str) -> bool:
+    """Whether a tag is among those listed, which proxies may have made weak."""
+    listed = [entry.strip() for entry in if_none_match.split(",")]
+    return "*" in listed or tag in (entry.removeprefix("W/") for entry in listed)
 
 
 def start_page(if_none_match: str | None = None) -> Response:

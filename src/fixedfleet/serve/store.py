@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from contextlib import closing, contextmanager
@@ -34,7 +35,27 @@ CREATE TABLE plans (
 );
 CREATE INDEX unfinished ON plans (number) WHERE status IN ('queued', 'running');
 """
+# What is forgotten is looked for here, without a look at the documents.
+_INDEX = "CREATE INDEX IF NOT EXISTS kept ON plans (client, status, cost, number)"
 _UNFINISHED = "status IN ('queued', 'running')"
+# A plan for too small a fleet has no cost, and a result all the same.
+_HAS_RESULT = "(cost IS NOT NULL OR status = 'done')"
+# Of all finished plans with a result, or all without, the oldest of the client that has
+# most of them go first: nobody's plans drive out those of others who have fewer. The
+# one that has just been finished is yet to be asked for.
+_FORGET = f"""
+DELETE FROM plans WHERE number IN (
+    SELECT number FROM (
+        SELECT number,
+            row_number() OVER (PARTITION BY client ORDER BY number DESC) AS rank
+        FROM plans
+        WHERE NOT {_UNFINISHED} AND {_HAS_RESULT} = :has_result
+    )
+    WHERE number <> (SELECT number FROM plans WHERE id = :id)
+    ORDER BY rank DESC, number LIMIT :excess
+)
+"""
+_FOUND = f"SELECT count(*) FROM plans WHERE NOT {_UNFINISHED} AND {_HAS_RESULT} = ?"
 
 
 @dataclass(frozen=True)
@@ -57,8 +78,8 @@ class Unfinished:
 
     Attributes
     ----------
-    id, client
-        The plan and whose it is.
+    id, client, created
+        The plan, whose it is and since when.
     begun
         How often a server ended without notice while it was in the making.
     instance, document
@@ -67,6 +88,7 @@ class Unfinished:
 
     id: str
     client: str
+    created: str
     begun: int
     instance: str
     document: str
@@ -84,7 +106,8 @@ class Store:
     folder
         The data folder; made if there is none.
     keep
-        Finished plans to keep; the oldest beyond it are forgotten.
+        Finished plans with a result to keep, and as many without one. Beyond that, the
+        oldest of the client that has most of them are forgotten.
 
     Raises
     ------
@@ -93,8 +116,8 @@ class Store:
     """
 
     def __init__(self, folder: Path, keep: int) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path, self._keep = folder / "plans.sqlite", keep
+        _make_private(folder)
         self._folder_lock = _lock_folder(folder)
         self._lock = threading.Lock()
         try:
@@ -130,6 +153,7 @@ class Store:
                 f"{self._path}: a store of version {version}, not {_VERSION}: choose "
                 "another folder"
             )
+        self._writer.execute(_INDEX)
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -138,10 +162,12 @@ class Store:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
+                self._writer.execute("COMMIT")
             except BaseException:
-                self._writer.execute("ROLLBACK")
+                # SQLite has rolled back itself where the disk was full.
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
                 raise
-            self._writer.execute("COMMIT")
 
     def close(self) -> None:
         """Close the store; another server may use the folder now."""
@@ -177,17 +203,17 @@ class Store:
             )
 
     def finish(self, id: str, status: str, cost: float | None, document: str) -> None:
-        """Keep a plan that is finished, and forget the oldest beyond what is kept."""
+        """Keep a plan that is finished, and forget what is beyond what is kept."""
+        has_result = cost is not None or status == "done"
         with self._writing() as writer:
             writer.execute(
                 "UPDATE plans SET status = ?, cost = ?, document = ? WHERE id = ?",
                 (status, cost, document, id),
             )
-            writer.execute(
-                f"DELETE FROM plans WHERE NOT {_UNFINISHED} AND number <= "
-                "(SELECT max(number) FROM plans) - ?",
-                (self._keep,),
-            )
+            (found,) = writer.execute(_FOUND, (has_result,)).fetchone()
+            if found > self._keep:
+                values = {"id": id, "has_result": has_result}
+                writer.execute(_FORGET, {**values, "excess": found - self._keep})
 
     def put_back(self) -> None:
         """Let all that is in the making wait again, as if it had not begun."""
@@ -197,10 +223,17 @@ class Store:
                 "WHERE status = 'running'"
             )
 
+    def requeue(self) -> None:
+        """Let all wait again that was in the making when a server died."""
+        with self._writing() as writer:
+            writer.execute(
+                "UPDATE plans SET status = 'queued' WHERE status = 'running'"
+            )
+
     def unfinished(self) -> list[Unfinished]:
         """Plans that an earlier server left unfinished, oldest first."""
         rows = self._read(
-            "SELECT id, client, begun, instance, document FROM plans "
+            "SELECT id, client, created, begun, instance, document FROM plans "
             f"WHERE {_UNFINISHED} ORDER BY number"
         )
         return [Unfinished(*row) for row in rows]
@@ -229,7 +262,26 @@ class Store:
     def _read(self, query: str, *values: object) -> list[Any]:
         # A reader of its own sees the last commit and never waits for the writer.
         with closing(sqlite3.connect(self._path, timeout=10)) as reader:
+            # One text that was spoilt must not hide all others.
+            reader.text_factory = lambda text: text.decode(errors="replace")
             return reader.execute(query, values).fetchall()
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder, and the files in it that nobody but the user may read."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in ("lock", "plans.sqlite"):
+            # SQLite would let everybody read what it makes in a folder of others.
+            os.close(os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600))
+        for name in ("lock", *(f"plans.sqlite{end}" for end in ("", "-wal", "-shm"))):
+            if (folder / name).exists():
+                (folder / name).chmod(0o600)
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be used as a data folder ({error.strerror}): choose "
+            "another"
+        ) from None
 
 
 def _lock_folder(folder: Path) -> sqlite3.Connection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from fixedfleet.serve.job import Outcome
@@ -25,6 +26,7 @@ _CANCEL_SECONDS = 5.0  # for a worker to come to an end when asked to
 # A search may overrun its time limit where cores are short; a worker that takes longer
 # than this many limits and seconds hangs.
 _SLACK, _GRACE_SECONDS = 2.0, 60.0
+_MISTAKE = "the server made a mistake with this plan"
 _LONGEST_PAUSE = 30.0  # between two starts of a worker that does not come up
 
 
@@ -107,13 +109,25 @@ class Supervisor:
             raise WorkerDied(f"it began with {message['kind']!r}")
 
     async def _serve_one(self, worker: WorkerProcess) -> None:
-        """Wait for a job and see it through."""
+        """Wait for a job and bring it to an end, whatever happens."""
         job = await self._next_job(worker)
+        try:
+            await self._see_through(worker, job)
+        except WorkerDied:
+            raise
+        except Exception:
+            if job.outcome is None:
+                await self._jobs.finish(job, Outcome("failed", error=_MISTAKE))
+            raise
+
+    async def _see_through(self, worker: WorkerProcess, job: Job) -> None:
+        """Have a job made, and keep what comes of it."""
         try:
             outcome = await self._make(worker, job)
         except WorkerDied as death:
             sentence = f"the worker process that made this plan ended: {death}"
-            await self._jobs.finish(job, Outcome("failed", error=sentence))
+            best = job.best_so_far()
+            await self._jobs.finish(job, Outcome("failed", result=best, error=sentence))
             raise
         except _TooLate:
             await worker.kill()
@@ -148,7 +162,8 @@ class Supervisor:
                 def hurry() -> None:
                     worker.send("cancel", id=job.id)
                     soon = asyncio.get_running_loop().time() + _CANCEL_SECONDS
-                    limit.reschedule(soon)
+                    with suppress(RuntimeError):  # its time has just run out
+                        limit.reschedule(soon)
 
                 job.hurry = hurry
                 if job.cancelled:  # before there was anybody to tell

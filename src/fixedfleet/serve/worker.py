@@ -67,8 +67,8 @@ class _Line:
 class _Teller:
     """Tells of improvements, not too often and always the newest."""
 
-    def __init__(self, line: _Line, id: str, fleet: int) -> None:
-        self._line, self._id, self._fleet = line, id, fleet
+    def __init__(self, line: _Line, id: str, instance: Instance) -> None:
+        self._line, self._id, self._instance = line, id, instance
         self._begin = time.monotonic()
         self._last = -_INTERVAL
         self._pending: tuple[float, Plan] | None = None
@@ -94,8 +94,10 @@ class _Teller:
             seconds=round(seconds, 3),
             cost=finite(cost),
             vehicles=plan.vehicles,
-            fleet=max(self._fleet, plan.vehicles),  # more than asked, if need be
+            # More than asked for, if need be.
+            fleet=max(self._instance.vehicles, plan.vehicles),
             tours=[list(tour) for tour in plan],
+            lengths=[finite(length) for length in plan.tour_lengths(self._instance)],
         )
 
 
@@ -143,7 +145,7 @@ def _make(line: _Line, order: dict[str, Any]) -> None:
     first = assess_fleet(instance, time_limit=0)
     if first.status != "undecided":
         line.send("verdict", id=id, verdict=describe_verdict(first))
-    teller = _Teller(line, id, instance.vehicles)
+    teller = _Teller(line, id, instance)
     result = solve(
         instance,
         request["time_limit"],

@@ -3,7 +3,8 @@
 
 const KEY = "fixedfleet-token";
 
-const parts = () => new URLSearchParams(location.hash.slice(1));
+// A plus is a plus here, not a blank as in forms: tokens may hold one and no blanks.
+const parts = () => new URLSearchParams(location.hash.slice(1).replaceAll("+", "%2B"));
 
 export function takeToken() {
   const said = parts();

@@ -97,7 +97,7 @@ class Page {
     this.#form.clearErrors();
     this.#form.enable(given !== null);
     this.#comparison.clear();
-    this.#view.showInstance(instance);
+    this.#view.showInstance(instance, { offers: given !== null });
   }
 
   #weighSoon() {
@@ -134,9 +134,9 @@ class Page {
   }
 
   #showVerdict(verdict) {
-    showVerdict(byId("form-verdict"), verdict, verdict?.vehicles, (vehicles) =>
-      this.#planWith(vehicles),
-    );
+    // Customers that were not read in this tab cannot be sent again for another fleet.
+    const onFleet = this.#given ? (vehicles) => this.#planWith(vehicles) : null;
+    showVerdict(byId("form-verdict"), verdict, verdict?.vehicles, onFleet);
   }
 
   // Plans

@@ -87,6 +87,10 @@ export class Comparison {
   async #plan(body, signal) {
     const { id } = await patiently(() => ask("plans", { method: "POST", json: body }), signal);
     const cancel = () => ask(`plans/${id}`, { method: "DELETE" }).catch(() => {});
+    if (signal.aborted) {
+      cancel(); // the order was under way, and nobody waits for it any more
+      throw signal.reason;
+    }
     signal.addEventListener("abort", cancel, { once: true });
     try {
       const last = await watch(id, { onEvent: () => {}, signal });

@@ -8,7 +8,8 @@ const vehicles = (number) => count(number, "vehicle");
 /*
  * Fill an element with a verdict on so many vehicles; nothing for null.
  *
- * onFleet(vehicles) is called when the reader takes the fleet that is offered.
+ * onFleet(vehicles) is called when the reader takes the fleet that is offered; none is
+ * where onFleet is null.
  */
 export function showVerdict(element, verdict, fleet, onFleet) {
   show(element, verdict !== null);
@@ -20,7 +21,7 @@ export function showVerdict(element, verdict, fleet, onFleet) {
   const title = make("strong", { text: headline(verdict, fleet) });
   const parts = [make("p", {}, title, ` ${sentence(verdict.reason)}${bound(verdict, fleet)}`)];
   const offered = verdict.status === "feasible" ? null : offer(verdict, fleet);
-  if (offered !== null) {
+  if (offered !== null && onFleet) {
     const text = `Plan with ${vehicles(offered)}`;
     const button = make("button", { type: "button", class: "accept", text });
     button.addEventListener("click", () => onFleet(offered));

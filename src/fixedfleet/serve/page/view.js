@@ -16,6 +16,7 @@ export class PlanView {
   #list;
   #summary = new Summary();
   #onFleet;
+  #offers = true; // whether another fleet could be planned for
   #selected = null;
   #unserved = [];
 
@@ -49,9 +50,10 @@ export class PlanView {
     return this.#summary;
   }
 
-  /* Show the customers alone. */
-  showInstance(instance) {
+  /* Show the customers alone; offers tells whether they can be planned for. */
+  showInstance(instance, { offers = true } = {}) {
     this.instance = instance;
+    this.#offers = offers;
     const drawable = this.#map.setInstance(instance);
     byId("map").classList.remove("empty");
     show(byId("canvas"), drawable);
@@ -104,7 +106,8 @@ export class PlanView {
     show(byId("summary"), true);
     show(byId("downloads"), result !== null);
     const said = this.#worthSaying(plan);
-    showVerdict(byId("result-verdict"), said, verdict?.vehicles, this.#onFleet);
+    const onFleet = this.#offers ? this.#onFleet : null;
+    showVerdict(byId("result-verdict"), said, verdict?.vehicles, onFleet);
     if (result === null) return;
     const before = keepSlots(this.tours, result.tours.map((tour) => tour.stops));
     const selected = before.indexOf(this.#selected);

@@ -35,13 +35,17 @@ const eventsPath = (id) => `plans/${encodeURIComponent(id)}/events`;
 // Asking again would be answered alike, unlike a server that is full or restarting.
 const refused = (status) => status >= 400 && status < 500 && status !== 429;
 
-export function sleep(seconds, signal) {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, 1000 * seconds);
+export async function sleep(seconds, signal) {
+  signal?.throwIfAborted(); // what has happened already is no event any more
+  await new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
-      reject(new DOMException("stopped", "AbortError"));
+      reject(signal.reason);
     };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, 1000 * seconds);
     signal?.addEventListener("abort", stop, { once: true });
   });
 }
