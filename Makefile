@@ -21,10 +21,12 @@ solve: $(READY)
 		--time-limit 2 --plot build/plan.png
 	@echo "the picture of the plan: $(CURDIR)/build/plan.png"
 
+# The page is tested in a Chromium if there is one; on CI one is installed if that goes.
 test: lint
+	@[ -z "$$CI" ] || $(MAKE) --no-print-directory chromium || true
 	$(BIN)/python -m pytest
 
-# The tests of the page, which `make test` skips without a Chromium: get one first.
+# The tests of the page alone, with a Chromium that is installed first.
 test-browser: $(READY) chromium
 	$(BIN)/python -m pytest tests/browser
 
