@@ -19,11 +19,12 @@ import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.errors import MissingPackageError
 from fixedfleet.fleet.batch import assess_batch
+from fixedfleet.labels import GpuTeacher
 from fixedfleet.model.weights import read_tensors
 from fixedfleet.training import Fresh, train
 from fixedfleet.training import fresh as module
 from fixedfleet.training.__main__ import main
-from fixedfleet.training.fresh import FreshData, PackedTeacher
+from fixedfleet.training.fresh import FreshData
 from fixedfleet.training.processes import Processes
 
 from .conftest import CAPACITY, FLEET, N
@@ -192,7 +193,7 @@ def test_the_gpu_teacher_improves_packings_of_the_whole_batch(monkeypatch):
     monkeypatch.setattr(gpu, "improve_batch", improve)
     batch = generate.uniform(20, 30, seed=3)
     teacher = Fresh(count=1).get_teacher(20)
-    assert isinstance(teacher, PackedTeacher)
+    assert isinstance(teacher, GpuTeacher)
     routes, labelled = teacher.label_many(batch, np.arange(5, 35))
     assert labelled.all()
     assert ff.PlanBatch(routes).feasible(batch).all()
@@ -204,7 +205,7 @@ def test_the_gpu_teacher_shortens_packings():
     """On a GPU its labels are plans, and much shorter than the packings."""
     batch = generate.uniform(20, 100, seed=3)
     packings = assess_batch(batch, time_limit=0).packings
-    routes, labelled = PackedTeacher(2000).label_many(batch, np.arange(100))
+    routes, labelled = GpuTeacher(2000).label_many(batch, np.arange(100))
     assert labelled.all()
     plans = ff.PlanBatch(routes)
     assert plans.feasible(batch).all()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from fixedfleet.cli import (
@@ -18,6 +17,7 @@ from fixedfleet.cli import (
 )
 from fixedfleet.cli.common import BAD_INPUT, INTERRUPTED, Parser, say_error
 from fixedfleet.errors import InputError, MissingPackageError
+from fixedfleet.version import own_version
 
 if TYPE_CHECKING:
     import argparse
@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
         "input, 3 fleet proven too small, 4 nothing found in time, 130 interrupted.",
     )
     parser.add_argument(
-        "--version", action="version", version=f"fixedfleet {_version()}"
+        "--version", action="version", version=f"fixedfleet {own_version()}"
     )
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", required=True, parser_class=Parser
@@ -91,10 +91,3 @@ def _parser() -> argparse.ArgumentParser:
     for group in groups:
         group.add_commands(commands)
     return parser
-
-
-def _version() -> str:
-    try:
-        return version("fixedfleet")
-    except PackageNotFoundError:  # run from its sources
-        return "of unknown version"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError, MissingPackageError
+from fixedfleet.version import own_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from fixedfleet.evaluate.protocol import Method
     from fixedfleet.evaluate.rows import Row
 
-__all__ = ["UNKNOWN", "current", "digest", "made_with"]
+__all__ = ["current", "digest", "made_with"]
 
-UNKNOWN = "unknown"  # the version of a package that is run from its sources
 _DIGITS = 8
 
 
@@ -76,12 +75,5 @@ def _digest(path: Path, _changed: int) -> str:
 
 @functools.cache
 def _made(network: str | None) -> Mapping[str, str]:
-    found = {"fixedfleet": _version()}
+    found = {"fixedfleet": own_version()}
     return found if network is None else found | {"network": network}
-
-
-def _version() -> str:
-    try:
-        return version("fixedfleet")
-    except PackageNotFoundError:
-        return UNKNOWN

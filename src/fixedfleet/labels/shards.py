@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.metadata
 import json
 import sys
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ from fixedfleet.errors import InputError
 from fixedfleet.files.archive import Archive
 from fixedfleet.files.atomic import replacing, write_text
 from fixedfleet.labels.job import INFEASIBLE, Job, Labels, row_seeds
+from fixedfleet.version import own_version
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -261,8 +261,7 @@ def _refuse_strays(path: Path, batch: InstanceBatch) -> None:
 
 
 def _to_json(manifest: Manifest) -> dict[str, Any]:
-    version = importlib.metadata.version("fixedfleet")
-    return {"made_with": f"fixedfleet {version}", **asdict(manifest)}
+    return {"made_with": f"fixedfleet {own_version()}", **asdict(manifest)}
 
 
 def _read_manifest(path: Path) -> Manifest:

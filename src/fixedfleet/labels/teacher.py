@@ -10,6 +10,7 @@ import numpy as np
 
 from fixedfleet import fleet, solvers
 from fixedfleet.errors import InputError
+from fixedfleet.fleet.batch import assess_batch
 from fixedfleet.plan import Plan, PlanBatch
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class SearchTeacher:
 @dataclass(frozen=True)
 class GpuTeacher:
     """
-    Ruin and recreate from packings on a GPU, a whole shard at a time.
+    Ruin and recreate from packings on a GPU, for a whole batch at once.
 
     Parameters
     ----------
@@ -195,16 +196,16 @@ class GpuTeacher:
         """Search for all instances that a packing is found for, at once."""
         from fixedfleet.search.gpu import improve_batch
 
-        packings = [fleet.pack(instance) for instance in batch]
-        labelled = np.array([plan is not None for plan in packings], dtype=bool)
+        # An exact search for the few that are hard to pack would hold up the rest.
+        verdict = assess_batch(batch, time_limit=0)
+        labelled = verdict.feasible
         if not labelled.any():
             return np.zeros((len(batch), 0), dtype=np.int64), labelled
-        starts = PlanBatch.from_plans(plan for plan in packings if plan is not None)
         plans = improve_batch(
             batch.take(labelled),
-            starts,
+            PlanBatch(verdict.packings.routes[labelled]),
             iterations=self.iterations,
-            # One stream serves the whole call: the shard's first seed names it.
+            # One stream serves the whole call: its first seed names it.
             seed=int(seeds[0]),
         )
         routes = np.zeros((len(batch), plans.routes.shape[1]), dtype=np.int64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from fixedfleet.serve.jobs import Jobs
@@ -11,6 +10,7 @@ from fixedfleet.serve.reading import Reading
 from fixedfleet.serve.store import Store
 from fixedfleet.serve.streams import Streams
 from fixedfleet.serve.supervisor import Supervisor
+from fixedfleet.version import own_version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ class Service:
     """
 
     def __init__(self, settings: Settings, command: Sequence[str]) -> None:
-        self.settings, self.version = settings, version("fixedfleet")
+        self.settings, self.version = settings, own_version()
         self.metrics = Metrics()
         self.reading = Reading(settings.queue)
         self.streams = Streams(settings)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from fixedfleet.errors import InputError, check_whole
-from fixedfleet.fleet.batch import assess_batch
 from fixedfleet.generate import PRESETS, uniform
 from fixedfleet.plan import PlanBatch
 from fixedfleet.training.dataset import make_dataset
@@ -19,14 +18,11 @@ from fixedfleet.training.dataset import make_dataset
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
-    from fixedfleet.instance import InstanceBatch
     from fixedfleet.labels.teacher import Teacher
     from fixedfleet.training.dataset import Dataset
     from fixedfleet.training.processes import Processes
 
-__all__ = ["Fresh", "FreshData", "PackedTeacher"]
+__all__ = ["Fresh", "FreshData"]
 
 _CHUNK = 50_000  # rows that are drawn and labelled at a time, each from a seed
 _PER_CUSTOMER = 500  # iterations, unless told
@@ -82,51 +78,10 @@ class Fresh:
         """Return the teacher for instances of this size."""
         if not isinstance(self.teacher, str):
             return self.teacher
+        from fixedfleet.labels.teacher import get_teacher
+
         iterations = self.iterations or _PER_CUSTOMER * customers
-        if self.teacher == "gpu":
-            return PackedTeacher(iterations)
-        from fixedfleet.labels.teacher import SearchTeacher
-
-        return SearchTeacher(iterations=iterations)
-
-
-@dataclass(frozen=True)
-class PackedTeacher:
-    """
-    The GPU search from packings that are made for the whole batch at once.
-
-    Parameters
-    ----------
-    iterations
-        Iterations an instance.
-    """
-
-    iterations: int
-    name = "gpu"
-    on_gpu = True
-
-    def settings(self) -> dict[str, Any]:
-        """Return the iterations."""
-        return {"iterations": self.iterations}
-
-    def label_many(
-        self, batch: InstanceBatch, seeds: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Search for all instances that were packed; the first seed is for all."""
-        from fixedfleet.search.gpu import improve_batch
-
-        # An exact search for the few that are hard to pack would hold up the rest.
-        verdict = assess_batch(batch, time_limit=0)
-        packed, routes = verdict.feasible, verdict.packings.routes.copy()
-        if packed.any():
-            plans = improve_batch(
-                batch.take(packed),
-                PlanBatch(routes[packed]),
-                iterations=self.iterations,
-                seed=int(seeds[0]),
-            )
-            routes[packed] = plans.routes[:, : routes.shape[1]]
-        return routes, packed
+        return get_teacher(self.teacher, iterations=iterations)
 
 
 class FreshData:

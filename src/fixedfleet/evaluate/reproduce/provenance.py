@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from fixedfleet.evaluate.made import UNKNOWN
 from fixedfleet.evaluate.reproduce.definitions import Options
+from fixedfleet.version import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

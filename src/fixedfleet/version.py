@@ -1,0 +1,19 @@
+"""The version of this package."""
+
+from __future__ import annotations
+
+import functools
+from importlib import metadata
+
+__all__ = ["UNKNOWN", "own_version"]
+
+UNKNOWN = "unknown"  # of a package that is run from its sources
+
+
+@functools.cache
+def own_version() -> str:
+    """Return the version that is installed."""
+    try:
+        return metadata.version("fixedfleet")
+    except metadata.PackageNotFoundError:
+        return UNKNOWN
