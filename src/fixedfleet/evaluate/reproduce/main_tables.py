@@ -122,6 +122,8 @@ def fleet_sizes(options: Options) -> Table:
             SEARCHED,
             GUARANTEED,
             _BY_COST_V,
+            ALONE,
+            CONTROLS[0],
             *attention_model(options, sampling=options.on_gpu),
         ),
     )
