@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import fixedfleet as ff
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ROOT = Path(__file__).parent.parent
+
+# A shell has what it starts in the background ignore Ctrl-C, and children of that too.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
@@ -54,3 +63,18 @@ def make_instance():
         return ff.Instance(**(fields | changes))
 
     return make
+
+
+@pytest.fixture(scope="module")
+def cluster(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A Ray cluster of two cores whose workers can import what the test imports."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed")
+    ray.init(
+        num_cpus=2,
+        include_dashboard=False,
+        log_to_driver=False,
+        object_store_memory=100 * 2**20,
+        runtime_env={"env_vars": {"PYTHONPATH": str(request.path.parent)}},
+    )
+    yield
+    ray.shutdown()

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import signal
 from multiprocessing import resource_tracker
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
 
-__all__ = ["ONE_THREAD", "available_cores", "environment", "interrupts_held"]
+__all__ = [
+    "ONE_THREAD",
+    "available_cores",
+    "environment",
+    "interrupts_held",
+    "start_worker",
+]
 
 # A process a core: threads of their own would only take cores from one another.
 ONE_THREAD = dict.fromkeys(
@@ -68,3 +77,23 @@ def interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def start_worker(
+    work: Callable[..., None], *arguments: Any
+) -> tuple[SpawnProcess, Connection]:
+    """
+    Start a process of one thread that calls a function with a pipe and arguments.
+
+    Returns
+    -------
+    tuple
+        The process, and this side of the pipe, which ends when the process does.
+    """
+    context = multiprocessing.get_context("spawn")
+    pipe, far = context.Pipe()
+    process = context.Process(target=work, args=(far, *arguments), daemon=True)
+    with environment(ONE_THREAD), interrupts_held():
+        process.start()
+    far.close()
+    return process, pipe

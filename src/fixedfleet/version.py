@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from importlib import metadata
 
 __all__ = ["UNKNOWN", "own_version"]
@@ -10,7 +9,6 @@ __all__ = ["UNKNOWN", "own_version"]
 UNKNOWN = "unknown"  # of a package that is run from its sources
 
 
-@functools.cache
 def own_version() -> str:
     """Return the version that is installed."""
     try:

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import fixedfleet as ff
 from fixedfleet.evaluate import Results, evaluate
 
 ray = pytest.importorskip("ray", reason="Ray is not installed")
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """A cluster of two cores whose workers can import the test methods."""
-    ray.init(
-        num_cpus=2,
-        include_dashboard=False,
-        log_to_driver=False,
-        object_store_memory=100 * 2**20,
-        runtime_env={"env_vars": {"PYTHONPATH": str(Path(__file__).parent)}},
-    )
-    yield
-    ray.shutdown()
 
 
 def test_an_address_is_asked_for(fakes, tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,20 +9,6 @@ import fixedfleet as ff
 from fixedfleet.labels import LabellingError, label, load_labels
 
 ray = pytest.importorskip("ray", reason="Ray is not installed")
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """A cluster of two cores whose workers can import the test teachers."""
-    ray.init(
-        num_cpus=2,
-        include_dashboard=False,
-        log_to_driver=False,
-        object_store_memory=100 * 2**20,
-        runtime_env={"env_vars": {"PYTHONPATH": str(Path(__file__).parent)}},
-    )
-    yield
-    ray.shutdown()
 
 
 def test_an_address_is_asked_for(teachers, tmp_path):

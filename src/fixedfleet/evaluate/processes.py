@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from multiprocessing import connection
 from typing import TYPE_CHECKING
 
-from fixedfleet.cores import ONE_THREAD, environment, interrupts_held
+from fixedfleet.cores import start_worker
 from fixedfleet.errors import InputError
 from fixedfleet.evaluate.job import Job, Skipped, failed, machine_name, run_job, warm_up
 
@@ -132,13 +132,7 @@ class _Worker:
 
     @classmethod
     def start(cls, methods: Sequence[Method], core: int | None) -> _Worker:
-        context = multiprocessing.get_context("spawn")
-        pipe, far = context.Pipe()
-        process = context.Process(target=_work, args=(far, methods, core), daemon=True)
-        with environment(ONE_THREAD), interrupts_held():
-            process.start()
-        far.close()  # so that the pipe ends when the worker does
-        return cls(process, pipe)
+        return cls(*start_worker(_work, methods, core))
 
     def give(self, job: Job | None, patience: Patience) -> None:
         self.job, self.warm = job, False

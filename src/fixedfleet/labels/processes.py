@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import multiprocessing
 from collections import Counter, deque
 from dataclasses import dataclass
 from multiprocessing import connection
 from typing import TYPE_CHECKING
 
-from fixedfleet.cores import ONE_THREAD, environment, interrupts_held
+from fixedfleet.cores import start_worker
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.labels.job import Advance, Done, Job, LabellingError, Labels, label_job
 
@@ -83,13 +82,7 @@ class _Worker:
 
     @classmethod
     def start(cls, teacher: Teacher) -> _Worker:
-        context = multiprocessing.get_context("spawn")
-        pipe, far = context.Pipe()
-        process = context.Process(target=_work, args=(far, teacher), daemon=True)
-        with environment(ONE_THREAD), interrupts_held():
-            process.start()
-        far.close()  # so that the pipe ends when the worker does
-        return cls(process, pipe)
+        return cls(*start_worker(_work, teacher))
 
     def give(self, job: Job | None) -> None:
         self.job = job
