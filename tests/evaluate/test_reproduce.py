@@ -298,6 +298,8 @@ def _all(lines):
         ({"processes": 0}, "processes is 0"),
         ({"scale": 0.0}, "scale is 0.0"),
         ({"minutes": float("inf")}, "minutes is inf"),
+        ({"epochs": 0}, "epochs is 0"),
+        ({"minutes": 1.0, "epochs": 1}, "one of them is enough"),
         ({"reference": "no/such/folder"}, "reference: there is no folder"),
         ({"labels": "no/such/folder"}, "labels: there is no folder"),
         ({"attention_model": "no/such"}, "attention model: there is no"),

@@ -69,9 +69,8 @@ def labels(tmp_path):
 
 def missing(work, labels, trainings=(PLAIN,)):
     """Train what is missing, with some budget."""
-    return train_missing(
-        trainings, work, labels, minutes=2.0, device="cpu", seed=4, display=None
-    )
+    options = Options(work=work, labels=labels, epochs=2, device="cpu", seed=4)
+    return train_missing(trainings, options)
 
 
 def test_a_training_is_made_once(trained, tmp_path, labels):
@@ -81,7 +80,7 @@ def test_a_training_is_made_once(trained, tmp_path, labels):
     (asked,) = trained
     assert asked.preset == "paper20"
     assert asked.labels == [labels / "vrp20_made_up.npz"]
-    assert (asked.minutes, asked.device, asked.seed) == (2.0, "cpu", 4)
+    assert (asked.epochs, asked.device, asked.seed) == (2, "cpu", 4)
     assert not asked.resume
     assert asked.settings == {"loss.loads": "none", "training.validate_every": 1}
 
@@ -91,8 +90,8 @@ def test_a_training_of_another_kind_is_not_taken_over(trained, tmp_path, labels)
     missing(tmp_path, labels)
     done = PLAIN.folder(tmp_path) / "finished.json"
     kept = json.loads(done.read_text())
-    assert (kept["seed"], kept["minutes"]) == (4, 2.0)
-    for name, value in (("seed", 5), ("minutes", None), ("settings", {})):
+    assert (kept["seed"], kept["epochs"]) == (4, 2)
+    for name, value in (("seed", 5), ("minutes", 2.0), ("epochs", 3), ("settings", {})):
         done.write_text(json.dumps(kept | {name: value}))
         with pytest.raises(InputError, match=f"a training with {name} "):
             missing(tmp_path, labels)

@@ -83,6 +83,7 @@ def _add_reproduce(commands: Commands) -> None:
     add("--reference", metavar="FOLDER", help="reference plans of the test sets")
     add("--labels", metavar="FOLDER", help="labels, where a network is trained")
     add("--minutes", type=float, help="budget of each training")
+    add("--epochs", type=int, help="the same in epochs (default: the preset's)")
     add("--scale", type=float, default=1.0, help="factor on time limits (default: 1)")
     add(
         "--render-only", action="store_true", help="run nothing, use the rows there are"
@@ -231,6 +232,7 @@ def _reproduce(arguments: Arguments) -> int:
                 reference=arguments.reference,
                 labels=arguments.labels,
                 minutes=arguments.minutes,
+                epochs=arguments.epochs,
                 scale=arguments.scale,
                 render_only=arguments.render_only,
                 collect_only=arguments.collect_only,

@@ -68,6 +68,7 @@ def reproduce(
     reference: str | os.PathLike[str] | None = None,
     labels: str | os.PathLike[str] | None = None,
     minutes: float | None = None,
+    epochs: int | None = None,
     scale: float = 1.0,
     render_only: bool = False,
     collect_only: bool = False,
@@ -102,8 +103,8 @@ def reproduce(
     labels
         Folder with labels ``vrp20_….npz``, … for the tables that train networks.
         Finished trainings in ``work/trainings`` are not repeated.
-    minutes
-        Budget of each training. Default: the preset's epochs.
+    minutes, epochs
+        Budget of each training, one of them. Default: the preset's epochs.
     scale
         Factor on all time limits.
     render_only
@@ -138,6 +139,7 @@ def reproduce(
         reference=None if reference is None else Path(reference),
         labels=None if labels is None else Path(labels),
         minutes=minutes,
+        epochs=epochs,
         scale=scale,
         display=display,
     )
@@ -152,15 +154,7 @@ def _collect(
     experiment: _Experiment, options: Options
 ) -> tuple[list[str], dict[str, str]]:
     """Train and run what is missing; return notes, and why lines cannot run here."""
-    notes = train_missing(
-        experiment.trainings,
-        options.work,
-        options.labels,
-        minutes=options.minutes,
-        device=options.device,
-        seed=options.seed,
-        display=options.display,
-    )
+    notes = train_missing(experiment.trainings, options)
     return notes, collect(experiment.table(options), options)
 
 

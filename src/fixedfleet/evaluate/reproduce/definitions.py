@@ -58,13 +58,17 @@ class Options:
     reference: Path | None = None
     labels: Path | None = None
     minutes: float | None = None
+    epochs: int | None = None
     scale: float = 1.0
     display: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         check_whole("instances", self.instances, least=1)
-        if self.processes is not None:
-            check_whole("processes", self.processes, least=1)
+        for name in ("processes", "epochs"):
+            if getattr(self, name) is not None:
+                check_whole(name, getattr(self, name), least=1)
+        if self.minutes is not None and self.epochs is not None:
+            raise InputError("minutes and epochs are given: one of them is enough")
         for name in ("scale", "minutes"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:

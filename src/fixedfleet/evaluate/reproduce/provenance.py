@@ -36,7 +36,7 @@ def command(name: str, options: Options) -> str:
     """Return what to type for a table; folders of this machine are left open."""
     usual = Options()
     parts = [f"fixedfleet reproduce {name}"]
-    for key in ("instances", "seed", "device", "minutes", "scale"):
+    for key in ("instances", "seed", "device", "minutes", "epochs", "scale"):
         value = getattr(options, key)
         if value != getattr(usual, key):
             parts.append(f"--{key} {value}")

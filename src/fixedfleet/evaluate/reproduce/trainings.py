@@ -15,7 +15,9 @@ from fixedfleet.evaluate.made import digest
 from fixedfleet.files.atomic import replacing, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+
+    from fixedfleet.evaluate.reproduce.definitions import Options
 
 __all__ = ["Curve", "Training", "read_curve", "train_missing"]
 
@@ -98,37 +100,29 @@ class Training:
                 shutil.copyfileobj(old, new)
         return target
 
-    def train(
-        self,
-        work: Path,
-        labels: Path,
-        *,
-        minutes: float | None,
-        device: str | None,
-        seed: int,
-        display: Callable[[str], None] | None,
-    ) -> None:
+    def train(self, labels: Path, options: Options) -> None:
         """Train it, or go on where it was cut short."""
         from fixedfleet.training import train
 
-        folder = self.folder(work)
+        folder = self.folder(options.work)
         result = train(
             self.preset,
             find_labels(labels, self.customers),
             out=folder,
-            minutes=minutes,
+            minutes=options.minutes,
+            epochs=options.epochs,
             resume=(folder / "checkpoint.safetensors").exists(),
-            device=device,
-            seed=seed,
+            device=options.device,
+            seed=options.seed,
             settings=self._all_settings(),
-            display=display,
+            display=options.display,
         )
         if result.finished:
             done = {"steps": result.steps, "seconds": round(result.seconds, 3)}
-            done |= self._asked(minutes, seed)
+            done |= self._asked(options)
             write_text(folder / _DONE, json.dumps(done) + "\n")
 
-    def check_same(self, work: Path, *, minutes: float | None, seed: int) -> None:
+    def check_same(self, options: Options) -> None:
         """
         Refuse to take a finished training for another.
 
@@ -140,9 +134,9 @@ class Training:
             If it was trained with another seed, for another time, or with other
             settings.
         """
-        path = self.folder(work) / _DONE
+        path = self.folder(options.work) / _DONE
         found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        for name, wanted in self._asked(minutes, seed).items():
+        for name, wanted in self._asked(options).items():
             if name in found and found[name] != wanted:
                 raise InputError(
                     f"{path} tells of a training with {name} {found[name]}, here it "
@@ -150,9 +144,10 @@ class Training:
                     f"{path.parent}"
                 )
 
-    def _asked(self, minutes: float | None, seed: int) -> dict[str, Any]:
-        """What tells a training from others; no minutes are the preset's epochs."""
-        return {"seed": seed, "minutes": minutes, "settings": self._all_settings()}
+    def _asked(self, options: Options) -> dict[str, Any]:
+        """What tells a training from others; no budget is the preset's epochs."""
+        asked = {name: getattr(options, name) for name in ("seed", "minutes", "epochs")}
+        return asked | {"settings": self._all_settings()}
 
     def _all_settings(self) -> dict[str, Any]:
         # Figure 3 has a point an epoch.
@@ -188,16 +183,7 @@ def find_labels(folder: Path, customers: int) -> list[Path]:
     return files
 
 
-def train_missing(
-    trainings: Sequence[Training],
-    work: Path,
-    labels: Path | None,
-    *,
-    minutes: float | None,
-    device: str | None,
-    seed: int,
-    display: Callable[[str], None] | None,
-) -> list[str]:
+def train_missing(trainings: Sequence[Training], options: Options) -> list[str]:
     """
     Train what is not finished yet.
 
@@ -212,6 +198,7 @@ def train_missing(
         If no training is there and no labels are given, or if a finished one is not
         the one asked for. Without labels, those that are there are taken.
     """
+    work, labels = options.work, options.labels
     missing = [training for training in trainings if not training.finished(work)]
     if labels is None:
         if missing and len(missing) == len(trainings):
@@ -223,15 +210,13 @@ def train_missing(
         return []
     for training in trainings:
         if training not in missing:
-            training.check_same(work, minutes=minutes, seed=seed)
+            training.check_same(options)
     notes = []
     for training in missing:
         from fixedfleet.training import NonFiniteLossError
 
         try:
-            training.train(
-                work, labels, minutes=minutes, device=device, seed=seed, display=display
-            )
+            training.train(labels, options)
         except NonFiniteLossError as error:
             notes.append(f"{training.name} was not trained to the end: {error}")
     return notes
