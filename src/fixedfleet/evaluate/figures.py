@@ -20,9 +20,18 @@ Points = tuple[tuple[float, float], ...]
 
 # Okabe and Ito's colours, which the colour-blind tell apart too; hatches and dashes
 # tell apart what is printed without colour.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
+_COLOURS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#D55E00",
+    "#56B4E9",
+    "#F0E442",
+    "#000000",
+)
 _GREY = "#6E6E6E"
-_HATCHES = ("", "//", "..", "xx", "\\\\", "++")
+_HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
 _DPI = 130
 
 
@@ -105,7 +114,7 @@ def draw_curves(
     for index, (label, (loss, held_out, violation)) in enumerate(curves.items()):
         colour = _COLOURS[index]
         # Markers, since two trainings may go exactly the same way.
-        style = {"color": colour, "linewidth": 1.5, "marker": "osD^v*"[index]}
+        style = {"color": colour, "linewidth": 1.5, "marker": "osD^v*Px"[index]}
         style |= {"markersize": 4, "markevery": (index, 7)}
         _line(left, loss, label=label, **style)
         _line(left, held_out, color=colour, linewidth=1.5, linestyle="--")
@@ -117,6 +126,7 @@ def draw_curves(
     right.set_ylim(bottom=0)
     for ax in (left, right):
         ax.set_xlabel("epochs")
+        ax.xaxis.get_major_locator().set_params(integer=True)
     if title:
         figure.suptitle(title)
     _legend_below(figure, (left,))
