@@ -212,22 +212,23 @@ def test_the_gpu_teacher_shortens_packings():
     assert plans.lengths(batch).mean() < 0.7 * packings.lengths(batch).mean()
 
 
-@needs_gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 def test_a_captured_step_sees_renewed_labels(preset, tmp_path):
     """On a GPU, every round's loss is the same with and without a CUDA graph."""
     losses = {}
     for graph in (True, False):
+        settings = {"training.compile": False, "training.precision": "fp32"}
         train(
             preset,
-            fresh=recipe(teacher="gpu", iterations=200, renew=1),
+            fresh=recipe(renew=1),
             out=tmp_path / str(graph),
             device="cuda",
-            settings={"training.compile": False, "training.graph": graph},
+            settings=settings | {"training.graph": graph},
             display=None,
         )
         rows = _rows(tmp_path / str(graph), "loss/total")
         losses[graph] = [row["loss/total"] for row in rows]
-    assert losses[True] == pytest.approx(losses[False], rel=1e-2)
+    assert losses[True] == pytest.approx(losses[False], rel=1e-3)
 
 
 @no_cupy
