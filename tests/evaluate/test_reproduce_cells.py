@@ -11,6 +11,7 @@ import pytest
 
 from fixedfleet.evaluate.reproduce.cells import Stock, published_cells, whole_floor
 from fixedfleet.evaluate.reproduce.definitions import TENTH, Line, Options, Table
+from fixedfleet.evaluate.reproduce.lines import CONTROLS
 from fixedfleet.evaluate.reproduce.main_tables import fixed_costs
 from fixedfleet.evaluate.reproduce.pictures import sizes_pages
 from fixedfleet.evaluate.reproduce.provenance import command, recorded
@@ -59,7 +60,7 @@ def test_plans_beyond_the_fleet_and_missing_plans_are_counted(tmp_path, row):
     cells, missing = Stock(rows, options).cells(TABLE, "vrp20")
     assert not missing
     page = render_markdown(TABLE, cells, ["a note"], options)
-    wanted = "| someone | 6.0000 | 169.33 | 146.00 | 50.0 % | 1 | – | 0.500 | 4 |"
+    wanted = "| someone | 6.0000 | 169.33 | 146.00 | 50.0 % | 1 | – | – | 0.500 | 4 |"
     assert wanted in page
     assert "- a note" in page
     (numbers,) = csv.DictReader(io.StringIO(render_csv(TABLE, cells, options)))
@@ -73,7 +74,7 @@ def test_a_line_without_any_plan_is_shown_all_the_same(tmp_path, row):
     rows = [row(0, **NOTHING, within=False, fault="no plan")]
     cells, _ = Stock(rows, options).cells(TABLE, "vrp20")
     page = render_markdown(TABLE, cells, [], options)
-    assert "| someone | – | – | – | 0.0 % | 1 | – | 0.500 | 1 |" in page
+    assert "| someone | – | – | – | 0.0 % | 1 | – | – | 0.500 | 1 |" in page
     assert "someone" in render_csv(TABLE, cells, options)
 
 
@@ -137,6 +138,26 @@ def test_gaps_are_of_plans_within_the_fleet(tmp_path, row):
     (numbers,) = csv.DictReader(io.StringIO(render_csv(table, cells, options)))
     assert float(numbers["gap_percent"]) == pytest.approx(20)
     assert numbers["gap_instances"] == "2"
+
+
+def test_lines_are_compared_with_the_control_in_pairs(tmp_path, row):
+    """Shown is the mean difference, on what both solve, in the same time and place."""
+    table = replace(TABLE, lines=(LINE, CONTROLS[0]))
+    options = Options(instances=3, work=tmp_path)
+    control = [row(place, "packing+auto", length=place + 4.0) for place in range(3)]
+    mine = [row(0, length=4.4), row(1, length=5.0)]
+    beyond = row(2, length=3.0, vehicles=6, within=False)
+    cells, _ = Stock([*control, *mine, beyond], options).cells(table, "vrp20")
+    found, own = (cell.against for cell in cells)
+    assert own is None
+    assert (found.value, found.count) == (pytest.approx(5), 2)
+    assert "| 5.000 ± 63.531 |" in render_markdown(table, cells, [], options)
+    (numbers, _) = csv.DictReader(io.StringIO(render_csv(table, cells, options)))
+    assert float(numbers["control_percent"]) == pytest.approx(5)
+    for other in ({"machine": "another"}, {"objective": "cost-v"}):
+        rows = [replace(r, **other) for r in mine]
+        cells, _ = Stock([*control, *rows], options).cells(table, "vrp20")
+        assert cells[0].against is None
 
 
 def test_lines_that_often_run_late_are_named(tmp_path, row):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fixedfleet.evaluate.sets import InstanceSet
     from fixedfleet.solve import Objective
 
-__all__ = ["Mean", "Summary", "summaries", "summarise"]
+__all__ = ["Mean", "Summary", "paired", "summaries", "summarise"]
 
 _TOLERANCE = 1.1  # of a time limit, before a run counts as beyond it
 
@@ -250,6 +250,12 @@ def _references(row: Row, instance_set: InstanceSet) -> Mapping[str, float]:
     if row.objective == "cost-v":
         return instance_set.reference_cost_v
     return instance_set.reference
+
+
+def paired(rows: Iterable[Row], base: Iterable[Row]) -> Mean | None:
+    """Mean percentage above another method, over what both solve within the fleet."""
+    costs = {row.instance: row.cost for row in base if row.within and row.cost}
+    return _mean((row for row in rows if row.within), lambda row: _gap(row, costs))
 
 
 def _gap(row: Row, references: Mapping[str, float]) -> float | None:

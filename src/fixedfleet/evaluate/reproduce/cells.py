@@ -12,16 +12,17 @@ from fixedfleet import generate
 from fixedfleet.errors import InputError
 from fixedfleet.evaluate.made import current
 from fixedfleet.evaluate.methods import get_method
-from fixedfleet.evaluate.metrics import summarise
+from fixedfleet.evaluate.metrics import paired, summarise
 from fixedfleet.evaluate.published import published
 from fixedfleet.evaluate.reproduce.collecting import load_set
 from fixedfleet.evaluate.reproduce.definitions import customers_of
+from fixedfleet.evaluate.reproduce.lines import CONTROLS
 from fixedfleet.evaluate.sets import VEHICLE_COSTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from fixedfleet.evaluate.metrics import Summary
+    from fixedfleet.evaluate.metrics import Mean, Summary
     from fixedfleet.evaluate.published import PublishedRow
     from fixedfleet.evaluate.reproduce.definitions import Line, Options, Table
     from fixedfleet.evaluate.rows import Key, Row
@@ -46,6 +47,9 @@ class Cell:
         What was measured, and the rows it comes from.
     machine
         The machine that most rows of the set come from.
+    against
+        Percentage above the control, in pairs, where both minimise the length in the
+        same time on the same machine; None for others.
     printed, floor
         What is published instead, and the floor of its Cost_v on the whole set.
     """
@@ -56,6 +60,7 @@ class Cell:
     summary: Summary | None = None
     rows: tuple[Row, ...] = ()
     machine: str = ""
+    against: Mean | None = None
     printed: PublishedRow | None = None
     floor: float | None = None
 
@@ -100,6 +105,7 @@ class Stock:
         if name in table.reference:
             reference = self.rows(table.reference[name], name, machine)
             known = {row.instance: row.length for row in reference if row.length}
+        control = self.rows(CONTROLS[0], name, machine)
         cells, missing = [], []
         for line in table.lines_of(name):
             rows = self.rows(line, name, machine)
@@ -110,7 +116,8 @@ class Stock:
             if known:
                 instances = replace(instances, reference=known)
             summary = summarise(rows, instances)
-            cells.append(Cell(name, line.label, line, summary, tuple(rows), machine))
+            cell = Cell(name, line.label, line, summary, tuple(rows), machine)
+            cells.append(replace(cell, against=_against(cell, control)))
         return cells, missing
 
     def rows(self, line: Line, name: str, machine: str = "") -> list[Row]:
@@ -160,6 +167,16 @@ class Stock:
     def _instances(self, line: Line, name: str) -> InstanceSet:
         count = line.count(name, self.options.instances)
         return load_set(name, count, self.options)
+
+
+def _against(cell: Cell, control: Sequence[Row]) -> Mean | None:
+    """Compare a cell with the control, where that is a comparison."""
+    own, base = cell.rows[0], control[0] if control else None
+    if base is None or own.method == base.method or cell.elsewhere:
+        return None
+    if own.objective != base.objective or own.time_limit != base.time_limit:
+        return None
+    return paired(cell.rows, [row for row in control if row.machine == cell.machine])
 
 
 def published_cells(table: Table, name: str) -> list[Cell]:

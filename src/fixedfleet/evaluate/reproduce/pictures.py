@@ -120,7 +120,8 @@ def curves_text(trainings: Sequence[Training], options: Options) -> str:
         f"## How the trainings ended\n\n{markdown_grid(headings, body)}\n"
         "Violation: what the pseudo-greedy plan loads above the capacity, mean over "
         "the vehicles, as a share of the capacity; held out: the loss on labels that "
-        "were not learnt from.\n"
+        "were not learnt from; time: spent in steps, longer where trainings share a "
+        "GPU.\n"
     )
 
 
