@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 import fixedfleet as ff
@@ -27,10 +29,25 @@ def test_each_recipe_gives_a_feasible_plan(n, seconds):
 def test_recipes_change_with_size_and_time():
     """A short search ruins, a longer one breeds, one of many customers does both."""
     assert recipe_for(100, 0.005).ruin_share == 1.0
-    assert recipe_for(100, 0.1).ruin_share == 0.0
+    assert 0 < recipe_for(100, 0.1).ruin_share < recipe_for(100, 0.1, 0.99).ruin_share
+    assert recipe_for(100, 100.0, 0.99).ruin_share < 0.01
     assert 0 < recipe_for(200, 10.0).ruin_share < 1
     populations = [recipe_for(100, t).population for t in (0.03, 0.1, 0.3, 1.0)]
     assert populations == sorted(populations)
+
+
+def test_a_genetic_search_that_finds_nothing_is_not_the_end(monkeypatch):
+    """Where no plan within the fleet is bred, the one ruined and recreated is left."""
+
+    def nothing(run, _instance, _start, *, until, **_rest):
+        time.sleep(max(0.0, run.left(until)))
+
+    monkeypatch.setattr("fixedfleet.search.auto.breed", nothing)
+    instance = generate.uchoa(100, seed=1)
+    start = pack(instance)
+    found = auto_search(instance, start, time_limit=0.2)
+    assert found.plan.check(instance) == []
+    assert found.cost < 0.8 * start.length(instance)
 
 
 def test_a_dear_vehicle_is_saved():

@@ -31,6 +31,11 @@ _DEAR = 0.05
 # or less pays.
 _FLEET_SHARE = 0.2
 _LEAST_SECONDS = 1e-3  # less is not worth a call
+# The genetic search, short of time or with a full fleet, may find no plan within the
+# fleet. So that the start is not all there is then, ruin and recreate goes first: for a
+# moment, and longer where the fleet is filled to this share.
+_FULL = 0.985
+_MOMENT, _LONGER = (0.05, 2e-3), (0.3, 0.1)  # share of the time, and seconds at most
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class Recipe:
     population: int
 
 
-def recipe_for(customers: int, time_limit: float) -> Recipe:
+def recipe_for(customers: int, time_limit: float, filled: float = 0.0) -> Recipe:
     """
     Choose how to spend the time; docs/search.md has the measurements behind it.
 
@@ -62,13 +67,19 @@ def recipe_for(customers: int, time_limit: float) -> Recipe:
         Number of customers, N.
     time_limit
         Seconds there are.
+    filled
+        Demand as a share of what the fleet can carry.
     """
     # Local searches of one plan that fit into the time, roughly.
     plans = time_limit / (3.5e-8 * customers**2)
     population = 3 if plans < 150 else 4 if plans < 600 else 6 if plans < 1500 else 12
     if plans < 40 or (customers > 120 and plans < 500):
         return Recipe(ruin_share=1.0, population=population)
-    share = 0.0 if customers <= 120 else 0.5 if customers <= 150 else 0.8
+    if customers > 120:
+        share = 0.5 if customers <= 150 else 0.8
+    else:
+        most, seconds = _LONGER if filled >= _FULL else _MOMENT
+        share = min(most, seconds / time_limit)
     return Recipe(ruin_share=share, population=population)
 
 
@@ -124,7 +135,9 @@ def auto_search(
         bounded = (
             instance if within is start else instance.with_vehicles(within.vehicles)
         )
-        recipe = recipe_for(instance.num_customers, time_limit * until)
+        recipe = recipe_for(
+            instance.num_customers, time_limit * until, _filled(bounded)
+        )
         _ruin(run, bounded, within, recipe.ruin_share * until, seed, 0.0)
         breed(
             run,
@@ -149,6 +162,12 @@ def _settle_fleet(
         _ruin(run, instance, fewest, _FLEET_SHARE, seed, vehicle_cost)
         return run.best
     return fewest  # no plan pays for one more vehicle, however short it is
+
+
+def _filled(instance: Instance) -> float:
+    """Demand as a share of what the fleet can carry."""
+    room = instance.vehicles * instance.capacity_units
+    return float(instance.demand_units.sum() / room)
 
 
 def _start_within(run: Run, bounded: Instance, within: Plan) -> Plan:
