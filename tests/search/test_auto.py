@@ -50,6 +50,20 @@ def test_a_genetic_search_that_finds_nothing_is_not_the_end(monkeypatch):
     assert found.cost < 0.8 * start.length(instance)
 
 
+@pytest.mark.parametrize("far", [1e300, 1e-40])
+def test_sizes_that_ruin_and_recreate_cannot_reckon_with(far):
+    """Where distances are beyond 32 bits the genetic search does all of it."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[(far, 0), (-far, 0), (0, far)],
+        demands=[1, 2, 3],
+        capacity=4,
+        vehicles=2,
+    )
+    found = auto_search(instance, pack(instance), time_limit=0.05)
+    assert found.plan.check(instance) == []
+
+
 def test_a_dear_vehicle_is_saved():
     """Where a vehicle costs more than it can save, the fewest vehicles are used."""
     instance = generate.uniform(20, 30, seed=8)[5].with_vehicles(8)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fixedfleet.search.genetic import breed
+from fixedfleet.search.layout import measurable
 from fixedfleet.search.ruin_recreate import (
     RuinRecreateParameters,
     ruin_recreate,
@@ -166,8 +167,8 @@ def _settle_fleet(
 
 def _filled(instance: Instance) -> float:
     """Demand as a share of what the fleet can carry."""
-    room = instance.vehicles * instance.capacity_units
-    return float(instance.demand_units.sum() / room)
+    room = instance.vehicles * instance.capacity_units  # may be beyond 64 bits
+    return int(instance.demand_units.sum()) / room
 
 
 def _start_within(run: Run, bounded: Instance, within: Plan) -> Plan:
@@ -185,7 +186,7 @@ def _ruin(
 ) -> None:
     """Ruin and recreate from the best plan until a share of the time is used."""
     seconds = run.left(until)
-    if seconds <= _LEAST_SECONDS:
+    if seconds <= _LEAST_SECONDS or not measurable(bounded):
         return
 
     def forward(_seconds: float, _cost: float, plan: Plan) -> None:

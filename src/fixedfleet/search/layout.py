@@ -31,6 +31,7 @@ __all__ = [
     "empty_state",
     "lay_out",
     "load",
+    "measurable",
     "scale",
 ]
 
@@ -88,16 +89,21 @@ class State(NamedTuple):
     random: Any  # (1,) uint64
 
 
+def measurable(instance: Instance) -> bool:
+    """Whether distances are of a size that the search can reckon with."""
+    longest = float(instance.distances.max())
+    return not longest or _SHORTEST < longest < _LONGEST
+
+
 def lay_out(
     instance: Instance, vehicle_cost: float, parameters: RuinRecreateParameters
 ) -> Problem:
     """Lay an instance out for the search."""
     n, fleet = instance.num_customers, _fleet(instance)
     distances = instance.distances
-    longest = float(distances.max())
-    if longest and not _SHORTEST < longest < _LONGEST:
+    if not measurable(instance):
         raise InputError(
-            f"the longest distance is {longest:g}, not within {_SHORTEST:g} to "
+            f"the longest distance is {distances.max():g}, not within {_SHORTEST:g} to "
             f"{_LONGEST:g}: measure in another unit"
         )
     there = np.empty((n + 1, n + 1 + fleet), dtype=np.float32)
