@@ -160,6 +160,24 @@ def test_lines_are_compared_with_the_control_in_pairs(tmp_path, row):
         assert cells[0].against is None
 
 
+def test_a_page_says_what_its_means_leave_out(tmp_path, row):
+    """Easier instances, shared times and rounding to nothing do not mislead."""
+    batched = Line(label="AM, in batches", method="am-greedy:batch=100", kind="peer")
+    table = replace(TABLE, lines=(LINE, batched), reference={"vrp20": LINE})
+    options = Options(instances=2, work=tmp_path)
+    rows = [row(0), row(1, length=6.0)]
+    tiny = {"time_limit": None, "seconds": 0.0004}
+    rows += [row(place, "am-greedy", length=5.9999999, **tiny) for place in range(2)]
+    cells, _ = Stock(rows, options).cells(table, "vrp20")
+    page = render_markdown(table, cells, [], options)
+    assert "| 0.000 ± 0.000 | – | 0.0004 |" in page
+    assert "their time shared equally" in page
+    assert "which are easier" not in page
+    rows[1] = row(1, **NOTHING, within=False, fault="no plan")
+    cells, _ = Stock(rows, options).cells(table, "vrp20")
+    assert "which are easier" in render_markdown(table, cells, [], options)
+
+
 def test_lines_that_often_run_late_are_named(tmp_path, row):
     """A line with more than 5 % of its runs beyond their limit is named."""
     options = Options(instances=2, work=tmp_path)

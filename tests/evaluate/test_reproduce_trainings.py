@@ -243,6 +243,7 @@ def test_losses_are_trained_evaluated_and_drawn(trained, made_up, tmp_path, labe
     assert "best20, penalty and load: membership + search, guaranteed" in page
     assert "| *plain* | – | – | – | – | 0.021 |" in page
     assert "not trained" not in page
+    assert "![losses-best20](losses-best20.png)" in page
     assert all(path.stat().st_size > 5000 for path in paths[2:])
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError
+from fixedfleet.evaluate.published import published
 from fixedfleet.evaluate.reproduce import (
     ablations,
     main_tables,
@@ -177,16 +178,28 @@ def _render(
         page = render_markdown(table, cells, notes, options)
         numbers = render_csv(table, cells, options)
     if experiment.trainings:
-        page += "\n" + pictures.curves_text(experiment.trainings, options)
-    paths = _write(options.out, table.name, page, numbers)
-    if table.name == "fleet-sizes" and pictures.may_draw(options):
-        paths.append(options.out / f"{table.name}.png")
-        pictures.draw_sizes(paths[-1], cells)
-    if experiment.trainings and pictures.may_draw(options):
-        paths += pictures.draw_trainings(
+        beside = published("losses").rows if table.name == "losses" else ()
+        page += "\n" + pictures.curves_text(experiment.trainings, options, beside)
+    drawn = _draw(experiment, table, cells, options)
+    page += "".join(f"\n![{path.stem}]({path.name})\n" for path in drawn)
+    return [*_write(options.out, table.name, page, numbers), *drawn]
+
+
+def _draw(
+    experiment: _Experiment, table: Table, cells: list[Cell], options: Options
+) -> list[Path]:
+    """Draw the pictures of a table that has any."""
+    sizes = table.name == "fleet-sizes"
+    if not (sizes or experiment.trainings) or not pictures.may_draw(options):
+        return []
+    options.out.mkdir(parents=True, exist_ok=True)
+    if experiment.trainings:
+        return pictures.draw_trainings(
             options.out, table.name, experiment.trainings, options
         )
-    return paths
+    path = options.out / f"{table.name}.png"
+    pictures.draw_sizes(path, cells)
+    return [path]
 
 
 def _cells(table: Table, options: Options) -> tuple[list[Cell], list[str]]:

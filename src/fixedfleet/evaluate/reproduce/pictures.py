@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fixedfleet.evaluate.figures import can_draw, draw_curves, draw_fleet_sizes
-from fixedfleet.evaluate.published import published
 from fixedfleet.evaluate.reproduce.definitions import title_of
 from fixedfleet.evaluate.reproduce.rendering import (
     mark,
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from fixedfleet.evaluate.published import PublishedRow
     from fixedfleet.evaluate.reproduce.cells import Cell
     from fixedfleet.evaluate.reproduce.definitions import Options, Table
     from fixedfleet.evaluate.reproduce.trainings import Training
@@ -97,7 +97,9 @@ def draw_sizes(path: Path, cells: Iterable[Cell]) -> None:
     )
 
 
-def curves_text(trainings: Sequence[Training], options: Options) -> str:
+def curves_text(
+    trainings: Sequence[Training], options: Options, beside: Sequence[PublishedRow] = ()
+) -> str:
     """Return how the trainings ended, beside what the paper says."""
     body = []
     for training in trainings:
@@ -111,7 +113,7 @@ def curves_text(trainings: Sequence[Training], options: Options) -> str:
                     *map(_last, (curve.loss, curve.validation, curve.violation)),
                 ]
             )
-    for row in published("losses").rows:
+    for row in beside:
         if row.violation is not None:
             printed = f"{row.violation:.3f}"
             body.append([f"*{row.method}*", "–", "–", "–", "–", printed])

@@ -183,7 +183,7 @@ def _markdown_row(cell: Cell, unit: float) -> list[str]:
         str(summary.runs - summary.served),
         _gap(summary),
         _spread(cell.against),
-        f"{summary.seconds.value:.3f}",
+        _seconds(summary.seconds.value),
         f"{summary.runs:,}",
     ]
 
@@ -228,23 +228,37 @@ def _explanation(table: Table, cells: Sequence[Cell]) -> str:
         "⌈Σq/Q⌉ vehicles for each instance, fewer than which no plan has. Gap: of the "
         "plans within the fleet to reference plans of the same instances, mean and "
         "half of the 95 % interval, with their number where it is not that of the "
-        "instances. Above the control: longer than what packing + search, the same "
-        "search without the network, finds in the same time, mean of the differences "
-        "on the instances that both solve. Bold: ours with all its parts."
+        "instances; the reference is near-optimal, not optimal. Above the control: "
+        "longer than what packing + search, the same search without the network, finds "
+        "in the same time, mean of the differences on the instances that both solve. "
+        "Bold: ours with all its parts."
     )
     if table.published is not None:
         source = published(table.published)
-        text += f" Italics: published, {source.source}, on {source.instances}."
+        text += f" Italics: published, {source.source}, on "
+        text += f"{source.instances.removesuffix('.')}."
     counts = {(cell.set, cell.summary.runs) for cell in cells if cell.summary}
     if len(counts) > len({name for name, _ in counts}):
         text += (
             " Lines with fewer instances took the first of them: compare their gaps, "
             "not their Costs, with the others'."
         )
+    measured = [cell.summary for cell in cells if cell.summary]
+    if any(summary.served < summary.runs for summary in measured):
+        text += (
+            " Where a line has instances without a plan, its means are over the "
+            "others, which are easier."
+        )
+    if any("in batches" in cell.label and cell.summary for cell in cells):
+        text += (
+            " In batches: many instances at once, their time shared equally, which is "
+            "not the time that one alone would take."
+        )
     if any(cell.impossible for cell in cells):
         text += (
-            " † lies below the floor of the whole rejection-sampled test set: on these "
-            "instances no plans of that length have so low a Cost_v."
+            " † lies below the floor of the whole rejection-sampled test set: if the "
+            "means are over all instances, no plans of that length have so low a "
+            "Cost_v."
         )
     return text + "\n"
 
@@ -273,7 +287,12 @@ def _gap(summary: Summary) -> str:
 def _spread(mean: Mean | None) -> str:
     if mean is None:
         return "–"
-    return f"{mean.value:.3f}" + ("" if mean.half is None else f" ± {mean.half:.3f}")
+    value = f"{mean.value:.3f}".replace("-0.000", "0.000")
+    return value if mean.half is None else f"{value} ± {mean.half:.3f}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3f}" if value >= 0.01 else f"{value:.2g}"
 
 
 def _measured_fields(cell: Cell) -> dict[str, object]:
