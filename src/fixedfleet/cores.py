@@ -18,6 +18,7 @@ __all__ = [
     "ONE_THREAD",
     "available_cores",
     "environment",
+    "interrupts_deferred",
     "interrupts_held",
     "start_worker",
 ]
@@ -58,6 +59,35 @@ def environment(variables: dict[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@contextlib.contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """
+    Keep Ctrl-C for the end of what must not be interrupted.
+
+    A compiler that is loading code loses an exception, or makes a program that
+    handled it end as if it had not. Threads but the main one are not interrupted.
+    """
+    pressed = False
+
+    def press(_number: int, _frame: Any) -> None:
+        nonlocal pressed
+        pressed = True
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        if callable(before):
+            signal.signal(signal.SIGINT, press)
+    except ValueError:  # not in the main thread
+        before = None
+    try:
+        yield
+    finally:
+        if callable(before):
+            signal.signal(signal.SIGINT, before)
+    if pressed and callable(before):
+        before(signal.SIGINT, None)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Literal, get_args
 
+from fixedfleet.cores import interrupts_deferred
 from fixedfleet.errors import InputError
 from fixedfleet.search.result import SearchResult, better
 from fixedfleet.search.start import check_time_limit, check_vehicle_cost, fit
@@ -71,7 +72,8 @@ def improve(
     check_vehicle_cost(vehicle_cost)
     start = fit(instance, start)
     if search == "auto":
-        from fixedfleet.search.auto import auto_search
+        with interrupts_deferred():
+            from fixedfleet.search.auto import auto_search
 
         return auto_search(
             instance,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fixedfleet.search.genetic import breed
+from fixedfleet.search.genetic import breed, load_hgs
 from fixedfleet.search.layout import measurable
 from fixedfleet.search.ruin_recreate import (
     RuinRecreateParameters,
@@ -118,6 +118,7 @@ def auto_search(
         Asked now and then; the search ends when it answers True.
     """
     warm_up()
+    load_hgs()
     run = Run(
         instance,
         start,

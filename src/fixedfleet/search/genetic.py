@@ -7,8 +7,10 @@ time, and its best plans join the first population of the next moment.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
+from fixedfleet.cores import interrupts_deferred
 from fixedfleet.search.run import Run
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from fixedfleet.search.result import SearchResult
     from fixedfleet.solvers.hgs import HgsParameters
 
-__all__ = ["breed", "hgs_in_slices"]
+__all__ = ["breed", "hgs_in_slices", "load_hgs"]
 
 _LEAST_SECONDS = 1e-3  # less is not worth a call
 _SLICES = 10  # that a search is cut into, if they are neither too short nor too long
@@ -27,6 +29,12 @@ _SHORTEST, _LONGEST = 0.5, 2.0  # seconds of a slice
 # A slice builds a first population anew; this many seconds for each plan of a
 # subpopulation and square of the customers keep that a small part of it.
 _SECONDS_PER_PLAN = 3e-7
+
+
+def load_hgs() -> None:
+    """Import HGS-CVRP, before the clock of a search starts."""
+    with interrupts_deferred():
+        importlib.import_module("fixedfleet.solvers.hgs")
 
 
 def hgs_in_slices(
@@ -62,6 +70,7 @@ def hgs_in_slices(
     stop
         Asked between slices; the search ends when it answers True.
     """
+    load_hgs()
     from fixedfleet.solvers.hgs import HgsParameters
 
     run = Run(

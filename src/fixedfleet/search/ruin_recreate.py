@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fixedfleet.cores import interrupts_deferred
 from fixedfleet.errors import InputError
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
@@ -118,10 +119,11 @@ def warm_up() -> None:
         capacity=2,
         vehicles=1,
     )
-    problem = layout.lay_out(tiny, 0.0, RuinRecreateParameters())
-    state = layout.empty_state(tiny, seed=0)
-    _load(problem, state, Plan([]))
-    kernel.advance(problem, state, 1, 1.0)
+    with interrupts_deferred():
+        problem = layout.lay_out(tiny, 0.0, RuinRecreateParameters())
+        state = layout.empty_state(tiny, seed=0)
+        _load(problem, state, Plan([]))
+        kernel.advance(problem, state, 1, 1.0)
 
 
 class _Watch:
