@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import threading
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,15 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
 
+    Handler = Callable[[int, Any], None]
+
 __all__ = [
     "ONE_THREAD",
     "available_cores",
     "environment",
     "interrupts_deferred",
     "interrupts_held",
+    "on_interrupt",
     "start_worker",
 ]
 
@@ -62,6 +66,21 @@ def environment(variables: dict[str, str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def on_interrupt(press: Handler) -> Iterator[Any]:
+    """Have Ctrl-C call a function; only the main thread can. Gives what it called."""
+    before = signal.getsignal(signal.SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    if not main or before is None:  # None: not set from Python, so not to be put back
+        yield None
+        return
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield before
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
 def interrupts_deferred() -> Iterator[None]:
     """
     Keep Ctrl-C for the end of what must not be interrupted.
@@ -75,17 +94,8 @@ def interrupts_deferred() -> Iterator[None]:
         nonlocal pressed
         pressed = True
 
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        if callable(before):
-            signal.signal(signal.SIGINT, press)
-    except ValueError:  # not in the main thread
-        before = None
-    try:
+    with on_interrupt(press) as before:
         yield
-    finally:
-        if callable(before):
-            signal.signal(signal.SIGINT, before)
     if pressed and callable(before):
         before(signal.SIGINT, None)
 

@@ -71,22 +71,11 @@ def improve(
     check_time_limit(time_limit)
     check_vehicle_cost(vehicle_cost)
     start = fit(instance, start)
-    if search == "auto":
+    if search in ("auto", "ruin_recreate", "gpu", "hgs"):
         with interrupts_deferred():
-            from fixedfleet.search.auto import auto_search
-
-        return auto_search(
-            instance,
-            start,
-            time_limit=time_limit,
-            seed=seed,
-            vehicle_cost=vehicle_cost,
-            fewest=fewest,
-            on_improvement=on_improvement,
-            stop=stop,
-        )
-    if search in ("ruin_recreate", "gpu", "hgs"):
-        return _stoppable(search)(
+            find = _stoppable(search)
+        also = {"fewest": fewest} if search == "auto" else {}
+        return find(
             instance,
             start,
             time_limit=time_limit,
@@ -94,12 +83,17 @@ def improve(
             vehicle_cost=vehicle_cost,
             on_improvement=on_improvement,
             stop=stop,
+            **also,
         )
     return _outside(instance, start, search, time_limit, seed, vehicle_cost)
 
 
 def _stoppable(name: str) -> Callable[..., SearchResult]:
     """Return a search that can be watched and stopped."""
+    if name == "auto":
+        from fixedfleet.search.auto import auto_search
+
+        return auto_search
     if name == "gpu":
         from fixedfleet.search.gpu_clock import gpu_search
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import signal
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -10,10 +9,10 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fixedfleet.cores import ONE_THREAD, environment, interrupts_held
+from fixedfleet.cores import ONE_THREAD, environment, interrupts_held, on_interrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from multiprocessing.synchronize import Event
 
 __all__ = ["over_cores"]
@@ -106,26 +105,12 @@ def _here(
         nonlocal pressed
         pressed = True
 
-    with _handled(press):
+    with on_interrupt(press):
         for job in jobs:
             done(work(job, lambda: pressed))
             if pressed:
                 break
     return pressed
-
-
-@contextlib.contextmanager
-def _handled(press: Callable[[int, Any], None]) -> Iterator[None]:
-    """Have Ctrl-C call a function; only the main thread can."""
-    try:
-        before = signal.signal(signal.SIGINT, press)
-    except ValueError:
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 # --------------------------------------------------------------- within a process
