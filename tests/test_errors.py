@@ -3,11 +3,39 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 import pytest
 
-from fixedfleet.errors import InputError, MissingPackageError, check_whole, require
+from fixedfleet.errors import (
+    InputError,
+    MissingPackageError,
+    above,
+    at_least,
+    between,
+    check_choice,
+    check_number,
+    check_settings,
+    check_whole,
+    require,
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One field of each kind that check_settings understands."""
+
+    rounds: Annotated[int, at_least(1)] = 2
+    rate: Annotated[float, above(0)] = 0.5
+    share: Annotated[float, between(0, 1)] | None = None
+    mode: Literal["fast", "slow"] = "fast"
+    quiet: bool = False
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 @pytest.mark.parametrize("number", [3, 3.0, np.int32(3), np.float64(3)])
@@ -39,3 +67,39 @@ def test_a_package_that_is_broken_is_not_called_missing(tmp_path, monkeypatch):
     with pytest.raises(ModuleNotFoundError, match="'broken'") as caught:
         require("broken_here", "extra", "x")
     assert not isinstance(caught.value, MissingPackageError)
+
+
+def test_settings_within_their_bounds_are_accepted():
+    """Bounds are included, None stands for an optional setting that is not given."""
+    assert Settings(rounds=1, rate=0.1, share=1, mode="slow", quiet=True).share == 1
+    assert Settings(rounds=np.int64(3)).share is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rounds": 0}, "rounds is 0, not a whole number of at least 1"),
+        ({"rounds": 1.5}, "rounds is 1.5, not a whole number of at least 1"),
+        ({"rate": 0}, "rate is 0, not a number above 0"),
+        ({"rate": float("nan")}, "rate is nan, not a number above 0"),
+        ({"rate": "0.5"}, "rate is '0.5', not a number above 0"),
+        ({"share": 1.1}, "share is 1.1, not a number from 0 to 1"),
+        ({"mode": "idle"}, "unknown mode 'idle': choose from fast, slow"),
+        ({"quiet": 1}, "quiet is 1, not true or false"),
+        ({"label": 7}, "label is 7, not text"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_what_it_must_be(changes, message):
+    """The error names the setting, its value and the values that are allowed."""
+    with pytest.raises(InputError) as caught:
+        Settings(**changes)
+    assert str(caught.value) == message
+
+
+def test_numbers_and_choices_outside_a_dataclass():
+    """The same checks serve arguments of functions."""
+    assert check_number("time limit", np.float32(0.5), above(0)) == 0.5
+    with pytest.raises(InputError, match=r"time limit is inf, not a number above 0"):
+        check_number("time limit", float("inf"), above(0))
+    with pytest.raises(InputError, match=r"unknown colour 'red': choose from blue"):
+        check_choice("colour", "red", ["blue"])

@@ -10,6 +10,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "fixedfleet"
 ROOMS = (
     "errors",
+    "registry",
     "version",
     "cores",
     "distances",

@@ -1,35 +1,167 @@
-"""The two errors a user can meet: input that is wrong, a package that is missing."""
+"""The two errors a user can meet, and the checks that raise them."""
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
-from typing import TYPE_CHECKING, Any
+import math
+from dataclasses import dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import ModuleType
 
-__all__ = ["InputError", "MissingPackageError", "check_whole", "require"]
+__all__ = [
+    "Bounds",
+    "InputError",
+    "MissingPackageError",
+    "above",
+    "at_least",
+    "between",
+    "check_choice",
+    "check_number",
+    "check_settings",
+    "check_whole",
+    "require",
+]
 
 
 class InputError(ValueError):
-    """What the user gave is wrong; the message says what, where and what would be."""
+    """The user's input is wrong; the message says what, where and what to do."""
 
 
 class MissingPackageError(ImportError):
     """A chosen method needs a package that is not installed."""
 
 
-def check_whole(what: str, number: Any, least: int) -> int:
-    """Return a whole number of at least ``least``; refuse anything else."""
+@dataclass(frozen=True)
+class Bounds:
+    """The range that a number must lie in; ``least`` itself may be excluded."""
+
+    least: float = -math.inf
+    most: float = math.inf
+    excluded: bool = False
+
+    def admit(self, number: float) -> bool:
+        """Return whether a number lies in the range."""
+        low = number > self.least if self.excluded else number >= self.least
+        return low and number <= self.most
+
+    def __str__(self) -> str:
+        if self.most < math.inf:
+            return f" from {self.least:g} to {self.most:g}"
+        if self.excluded:
+            return f" above {self.least:g}"
+        return f" of at least {self.least:g}" if self.least > -math.inf else ""
+
+
+def at_least(least: float) -> Bounds:
+    """Bounds of a setting that may be ``least`` or more."""
+    return Bounds(least)
+
+
+def above(least: float) -> Bounds:
+    """Bounds of a setting that must be more than ``least``."""
+    return Bounds(least, excluded=True)
+
+
+def between(least: float, most: float) -> Bounds:
+    """Bounds of a setting from ``least`` to ``most``, both included."""
+    return Bounds(least, most)
+
+
+def check_choice(what: str, value: Any, choices: Iterable[Any]) -> None:
+    """Raise InputError unless a value is one of the choices."""
+    choices = tuple(choices)
+    if value not in choices:
+        raise InputError(
+            f"unknown {what} {value!r}: choose from {', '.join(map(str, choices))}"
+        )
+
+
+def check_number(what: str, number: Any, bounds: Bounds | None = None) -> float:
+    """Return a finite number within the bounds; raise InputError for anything else."""
+    bounds = bounds or Bounds()
+    try:
+        value = float(number)
+    except (TypeError, ValueError, OverflowError):
+        value = math.nan
+    if isinstance(number, (bool, str)) or not (
+        math.isfinite(value) and bounds.admit(value)
+    ):
+        raise InputError(f"{what} is {number!r}, not a number{bounds}")
+    return value
+
+
+def check_whole(what: str, number: Any, least: float = -math.inf) -> int:
+    """Return a whole number of at least ``least``; raise InputError otherwise."""
+    return _whole(what, number, Bounds(least))
+
+
+def _whole(what: str, number: Any, bounds: Bounds) -> int:
     try:
         whole = int(number)
+        good = whole == number and not isinstance(number, bool)
     except (TypeError, ValueError, OverflowError):
-        whole = least - 1
-    if isinstance(number, bool) or whole != number or whole < least:
-        raise InputError(
-            f"{what} is {number!r}, not a whole number of at least {least}"
-        )
+        whole, good = 0, False
+    if not (good and bounds.admit(whole)):
+        raise InputError(f"{what} is {number!r}, not a whole number{bounds}")
     return whole
+
+
+def check_settings(settings: Any) -> None:
+    """
+    Check every field of a dataclass against its annotation.
+
+    Call it in ``__post_init__``. It understands ``bool``, ``int``, ``float``, ``str``,
+    ``Literal[...]``, ``... | None`` and ``Annotated[float, at_least(1)]`` (also
+    :func:`above` and :func:`between`). Fields of other types are left alone.
+
+    Raises
+    ------
+    InputError
+        For the first field that is wrong, with its name and what it must be.
+    """
+    for name, hint in _hints(settings.__class__).items():
+        _check_hint(name, getattr(settings, name), hint)
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+
+
+def _check_hint(name: str, value: Any, hint: Any) -> None:
+    bounds = Bounds()
+    if get_origin(hint) is Annotated:
+        hint, *marks = get_args(hint)
+        bounds = next((mark for mark in marks if isinstance(mark, Bounds)), bounds)
+    if get_origin(hint) in (Union, UnionType):
+        kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+        if len(kinds) == 1 and value is not None:
+            _check_hint(name, value, Annotated[kinds[0], bounds])
+    elif get_origin(hint) is Literal:
+        check_choice(name, value, get_args(hint))
+    elif hint is int:
+        _whole(name, value, bounds)
+    elif hint is float:
+        check_number(name, value, bounds)
+    elif hint in (bool, str) and not isinstance(value, hint):
+        kind = "true or false" if hint is bool else "text"
+        raise InputError(f"{name} is {value!r}, not {kind}")
 
 
 def require(module: str, extra: str, purpose: str) -> ModuleType:

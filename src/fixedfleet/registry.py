@@ -1,0 +1,119 @@
+"""Names for parts that can be exchanged: searches, decoders, distributions, ..."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from zlib import crc32
+
+from fixedfleet.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
+
+__all__ = ["Registry", "load_reference"]
+
+Part = TypeVar("Part")
+
+
+class Registry(Generic[Part]):
+    """
+    The parts of one kind, by name.
+
+    Parameters
+    ----------
+    kind
+        What the parts are, for messages: "search", "decoder".
+    built_in
+        The parts of this package: a name and where its object is defined, as
+        "fixedfleet.search.auto:auto_search". A module is imported when its name is
+        first asked for.
+    """
+
+    def __init__(self, kind: str, built_in: Mapping[str, str]) -> None:
+        self.kind = kind
+        self._places = dict(built_in)
+        self._parts: dict[str, Part] = {}
+
+    def register(self, name: str) -> Callable[[Part], Part]:
+        """Return a decorator that makes a part available under a name."""
+        if ":" in name or not name:
+            raise InputError(f"{name!r} cannot name a {self.kind}: leave out the ':'")
+        if name in self._places:
+            raise InputError(f"the {self.kind} {name!r} is built in: take another name")
+
+        def keep(part: Part) -> Part:
+            self._parts[name] = part
+            return part
+
+        return keep
+
+    def get(self, name: str | Part) -> Part:
+        """
+        Return the part of a name, or the part itself where one is given.
+
+        The name may also be a reference, "my_parts.py:Name" or "package.module:Name".
+        """
+        if not isinstance(name, str):
+            return name
+        self.check(name)
+        if name not in self._parts:
+            place = self._places.get(name, name)
+            self._parts[name] = cast("Part", load_reference(place, self.kind))
+        return self._parts[name]
+
+    def check(self, name: str) -> None:
+        """Raise InputError unless a name is known or has the form of a reference."""
+        if name not in self._places and name not in self._parts and ":" not in name:
+            raise InputError(
+                f"unknown {self.kind} {name!r}: choose from {', '.join(self.names())}, "
+                "or name your own as module.py:Name"
+            )
+
+    def names(self) -> list[str]:
+        """Return the known names, the built-in ones first."""
+        own = [name for name in self._parts if name not in self._places]
+        return [*self._places, *(name for name in own if ":" not in name)]
+
+
+def load_reference(reference: str, kind: str) -> Any:
+    """Return the object that "module.py:Name" or "package.module:Name" refers to."""
+    place, _, name = reference.rpartition(":")
+    module = _load_file(place, kind) if place.endswith(".py") else _load(place, kind)
+    try:
+        return getattr(module, name)
+    except AttributeError:
+        raise InputError(f"{kind} {reference!r}: {place} has no {name!r}") from None
+
+
+def _load(name: str, kind: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        raise InputError(f"unknown {kind}: there is no module {name!r}") from None
+
+
+def _load_file(place: str, kind: str) -> ModuleType:
+    """Import a file, once per process."""
+    path = Path(place).resolve()
+    if not path.is_file():
+        raise InputError(f"unknown {kind}: there is no file {place!r}")
+    name = f"fixedfleet_own_{path.stem}_{crc32(str(path).encode()):08x}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise InputError(f"{place} cannot be imported as a Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+    return sys.modules[name]
