@@ -2,32 +2,52 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# What a plan and its picture need; what the tests need on top of it.
+SOLVE_READY := $(VENV)/.ready-solve
+TEST_READY := $(VENV)/.ready-test
 EXTRAS := dev,network,plot,peers,cluster,serve,browser
-READY := $(VENV)/.ready
 
-.PHONY: solve test test-browser chromium lint format clean setup
+.PHONY: solve test check lint format setup test-browser chromium clean
 
-setup: $(READY)
-
-$(READY): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
-	touch $@
-
-solve: $(READY)
+solve: $(SOLVE_READY)
 	mkdir -p build
 	$(BIN)/fixedfleet solve examples/leipzig_parcels.csv --vehicles 7 --capacity 850 \
 		--time-limit 2 --plot build/plan.png
 	@echo "the picture of the plan: $(CURDIR)/build/plan.png"
 
-# The page is tested in a Chromium if there is one; on CI one is installed if that goes.
+# Everything. The page is tested in Chromium if it is installed; on CI it is installed first.
 test: lint
 	@[ -z "$$CI" ] || $(MAKE) --no-print-directory chromium || true
 	$(BIN)/python -m pytest
 
-# The tests of the page alone, with a Chromium that is installed first.
-test-browser: $(READY) chromium
+# Lint, types and the quick tests, for everyday work.
+check: lint
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: $(TEST_READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(TEST_READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# A virtual environment with everything that users and developers need.
+setup: $(TEST_READY)
+
+$(SOLVE_READY): pyproject.toml constraints.txt
+	[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	$(PIP) --editable '.[plot]'
+	touch $@
+
+$(TEST_READY): $(SOLVE_READY)
+	$(PIP) --editable '.[$(EXTRAS)]'
+	touch $@
+
+# The tests of the page alone; installs Chromium if there is none.
+test-browser: $(TEST_READY) chromium
 	$(BIN)/python -m pytest tests/browser
 
 chromium:
@@ -38,15 +58,6 @@ chromium:
 		$$sudo apt-get update --quiet && \
 		$$sudo apt-get install --quiet --yes --no-install-recommends chromium; \
 	}
-
-lint: $(READY)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-
-format: $(READY)
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
