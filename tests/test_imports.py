@@ -17,6 +17,7 @@ ROOMS = (
     "instance",
     "plan",
     "fleet",
+    "documents",
     "files",
     "generate",
     "model",

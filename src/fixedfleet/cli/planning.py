@@ -17,7 +17,7 @@ from fixedfleet.cli.common import (
     read_instance,
 )
 from fixedfleet.cli.live import LiveLine
-from fixedfleet.describe import as_json, describe_fleet, describe_result
+from fixedfleet.documents import describe_fleet, to_json
 from fixedfleet.errors import InputError
 from fixedfleet.files import read_plan, write_plan
 from fixedfleet.fleet import assess_fleet
@@ -87,7 +87,7 @@ def _fleet(arguments: Arguments) -> int:
     verdict = assess_fleet(instance, time_limit=arguments.time_limit)
     _require_carriable(arguments, verdict)
     if arguments.json:
-        print(as_json(describe_fleet(instance, verdict, notes)))
+        print(to_json(describe_fleet(instance, verdict, notes)), end="")
     else:
         print(
             *(f"note: {note}" for note in notes), printable_verdict(verdict), sep="\n"
@@ -107,7 +107,7 @@ def _solve(arguments: Arguments) -> int:
     elif arguments.output or arguments.plot:
         notes.append("there is no plan, so no file was written")
     if arguments.json:
-        print(as_json(describe_result(result, instance, notes)))
+        print(to_json(result.document(notes)), end="")
     elif not arguments.quiet:
         print(report.report_result(result, instance, notes))
         for path in filter(None, (arguments.output, arguments.plot)):

@@ -6,6 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from fixedfleet.documents import describe_instance, describe_plan, to_json
 from fixedfleet.errors import InputError
 from fixedfleet.files.text import Caller, describe_rounding, shorten
 from fixedfleet.instance import Instance
@@ -172,40 +173,13 @@ _FIELDS: dict[str, Callable[[Any, str], Any]] = {
 
 def format_instance(instance: Instance) -> str:
     """Write an instance; JSON holds all of it."""
-    data: dict[str, Any] = {}
-    for key in _FIELDS:
-        value = getattr(instance, key)
-        if value is None:
-            continue
-        if key in ("depot", "customers", "demands", "matrix"):
-            value = value.tolist()
-        data[key] = value
-    return _dump(data)
+    fields = vars(describe_instance(instance)).items()
+    return to_json({name: value for name, value in fields if value is not None})
 
 
 def format_plan(plan: Plan, instance: Instance) -> str:
     """Write a plan with names, loads, lengths and its faults, if any."""
-    lengths, loads = plan.tour_lengths(instance), plan.loads(instance)
-    data = {
-        "instance": instance.name,
-        "vehicles": instance.vehicles,
-        "vehicles_used": plan.vehicles,
-        "capacity": instance.capacity,
-        "metric": instance.metric,
-        "rounding": instance.rounding,
-        "length": plan.length(instance),
-        "faults": plan.check(instance),
-        "tours": [
-            {
-                "customers": list(tour),
-                "names": [instance.name_of(customer) for customer in tour],
-                "load": load,
-                "length": length,
-            }
-            for tour, load, length in zip(plan, loads, lengths, strict=True)
-        ],
-    }
-    return _dump(data)
+    return to_json(describe_plan(plan, instance))
 
 
 def parse_plan(text: str) -> Plan:
@@ -228,16 +202,3 @@ def _customer(value: Any, what: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise InputError(f"{what} is {shorten(value)}, not a customer's number from 1")
     return value
-
-
-def _dump(data: dict[str, Any]) -> str:
-    """Lay out an object with a line for each key, and for each row of a table."""
-    parts = []
-    for key, value in data.items():
-        if isinstance(value, list) and value and isinstance(value[0], (list, dict)):
-            rows = ",\n".join(f"    {json.dumps(v, ensure_ascii=False)}" for v in value)
-            text = f"[\n{rows}\n  ]"
-        else:
-            text = json.dumps(value, ensure_ascii=False)
-        parts.append(f"  {json.dumps(key)}: {text}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"

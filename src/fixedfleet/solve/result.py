@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from fixedfleet.documents import (
+    Objective,
+    ResultDocument,
+    StageDocument,
+    describe_partial,
+    describe_tours,
+    describe_verdict,
+    finite,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fixedfleet.fleet import FleetVerdict
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
 
 __all__ = ["Objective", "Result", "Stage"]
-
-Objective = Literal["length", "cost-v"]
 
 
 @dataclass(frozen=True)
@@ -136,3 +146,47 @@ class Result:
         return "\n".join(lines)
 
     __str__ = summary
+
+    def document(self, notes: Sequence[str] = ()) -> ResultDocument:
+        """
+        Return the JSON document of the result; ``docs/formats.md`` describes it.
+
+        Parameters
+        ----------
+        notes
+            Remarks on how the instance was read.
+        """
+        plan, partial, instance = self.plan, self.partial, self.instance
+        asked = instance.with_vehicles(self.verdict.vehicles)
+        return ResultDocument(
+            instance=asked.name,
+            customers=asked.num_customers,
+            vehicles=asked.vehicles,
+            capacity=asked.capacity,
+            metric=asked.metric,
+            rounding=asked.rounding,
+            feasible=plan is not None and plan.is_feasible(asked),
+            vehicles_planned_for=instance.vehicles,
+            vehicles_used=None if plan is None else plan.vehicles,
+            objective=self.objective,
+            vehicle_cost=self.vehicle_cost,
+            length=finite(self.length),
+            cost_v=finite(self.cost_v),
+            cost=finite(self.cost),
+            tours=None if plan is None else describe_tours(plan, instance),
+            partial=None if partial is None else describe_partial(partial, asked),
+            unserved=list(self.unserved),
+            verdict=describe_verdict(self.verdict),
+            stages=[
+                StageDocument(
+                    name=stage.name,
+                    seconds=stage.seconds,
+                    cost=finite(stage.cost),
+                    gain=finite(stage.gain),
+                )
+                for stage in self.stages
+            ],
+            trace=[(s, cost) for s, cost in self.trace if math.isfinite(cost)],
+            interrupted=self.interrupted,
+            notes=list(notes),
+        )

@@ -1,0 +1,329 @@
+"""
+The JSON shape of instances, plans, verdicts and results.
+
+Files, the command line and the service all write these documents, so that a word means
+the same everywhere:
+
+``vehicles``
+    The size of the fleet that was asked for.
+``vehicles_planned_for``
+    The size of the fleet that the plan was made for. It is larger than ``vehicles``
+    only where the user asked for a plan in any case (the guarantee).
+``vehicles_used``
+    The number of tours.
+``feasible``
+    Whether the plan serves every customer once, within capacity, with at most
+    ``vehicles`` vehicles.
+
+JSON has no infinity: an infinite number becomes null. The documents are plain
+dataclasses. FastAPI takes them as response models and shows the descriptions of their
+fields. A :class:`fixedfleet.solve.Result` makes its document itself.
+"""
+
+# Pydantic evaluates these annotations, so their types are imported at run time, and
+# `_about` returns a dataclass field.
+# ruff: noqa: TC001, RUF009
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from fixedfleet.distances import Metric, Rounding
+from fixedfleet.fleet.verdict import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from fixedfleet.fleet import FleetVerdict
+    from fixedfleet.instance import Instance
+    from fixedfleet.plan import Plan
+
+__all__ = [
+    "FleetDocument",
+    "InstanceDocument",
+    "Objective",
+    "PartialDocument",
+    "PlanDocument",
+    "ResultDocument",
+    "StageDocument",
+    "TourDocument",
+    "VerdictDocument",
+    "describe_fleet",
+    "describe_instance",
+    "describe_partial",
+    "describe_plan",
+    "describe_tours",
+    "describe_verdict",
+    "finite",
+    "to_json",
+]
+
+Objective = Literal["length", "cost-v"]
+
+
+def _about(description: str, **options: Any) -> Any:
+    """Return a dataclass field with a description for the OpenAPI page."""
+    return field(metadata={"description": description}, **options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceDocument:
+    """An instance, as a JSON file holds it. Fields that are null may be left out."""
+
+    name: str | None = _about("name of the instance", default=None)
+    vehicles: int | None = _about("size of the fleet", default=None)
+    capacity: int | float | None = _about("what one vehicle carries", default=None)
+    metric: Metric | None = _about("how coordinates become distances", default=None)
+    rounding: Rounding | None = _about("rounding of each distance", default=None)
+    depot_name: str | None = _about("name of the depot", default=None)
+    depot: list[float] | None = _about(
+        "[x, y]; [latitude, longitude] if the metric is great_circle or geo",
+        default=None,
+    )
+    customers: list[list[float]] | None = _about(
+        "coordinates of the customers, like depot", default=None
+    )
+    demands: list[int | float] = _about("demand of each customer")
+    names: list[str] | None = _about("name of each customer", default=None)
+    matrix: list[list[float]] | None = _about(
+        "distances between depot (first) and customers", default=None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TourDocument:
+    """The tour of one vehicle, from the depot and back to it."""
+
+    customers: list[int] = _about("numbers of the customers, from 1, in visiting order")
+    names: list[str] = _about("names of the customers, in the same order")
+    load: int | float = _about("sum of the demands")
+    length: float | None = _about("length, with the ways from and to the depot")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanDocument:
+    """A plan, as a JSON file holds it."""
+
+    instance: str = _about("name of the instance")
+    vehicles: int = _about("size of the fleet")
+    vehicles_used: int = _about("number of tours")
+    capacity: int | float = _about("what one vehicle carries")
+    metric: Metric = _about("how coordinates become distances")
+    rounding: Rounding = _about("rounding of each distance")
+    length: float | None = _about("sum of the lengths of the tours")
+    faults: list[str] = _about("why the plan is not feasible; empty if it is")
+    tours: list[TourDocument] = _about("the tours")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictDocument:
+    """Whether the fleet suffices, and why."""
+
+    status: Status = _about("feasible, impossible, or undecided within the time limit")
+    vehicles: int = _about("size of the fleet that was asked about")
+    reason: str = _about("the proof, in one sentence")
+    lower_bound: int = _about("fewer vehicles than this are proven not to suffice")
+    upper_bound: int | None = _about(
+        "this many vehicles are proven to suffice; null if no fleet suffices"
+    )
+    smallest: int | None = _about("the smallest fleet that suffices; null if unknown")
+    smallest_is_proven: bool = _about("whether the smallest fleet is known")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetDocument(VerdictDocument):
+    """A verdict on an instance's fleet, with the packing that proves it."""
+
+    instance: str = _about("name of the instance")
+    customers: int = _about("number of customers")
+    capacity: int | float = _about("what one vehicle carries")
+    packing: list[list[int]] | None = _about(
+        "the customers of each vehicle, in no particular order; null if none was found"
+    )
+    notes: list[str] = _about("remarks on how the instance was read")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartialDocument:
+    """A plan for the fleet asked for that leaves some customers unserved."""
+
+    tours: list[TourDocument] = _about("the tours")
+    vehicles_used: int = _about("number of tours")
+    length: float | None = _about("sum of the lengths of the tours")
+    unserved_names: list[str] = _about("names of the unserved customers")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageDocument:
+    """The time that one step took, and what it gained."""
+
+    name: str = _about("name of the step")
+    seconds: float = _about("wall time")
+    cost: float | None = _about("cost of the plan after this step; null if no plan")
+    gain: float | None = _about("by how much the step lowered the cost")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultDocument:
+    """The answer to a request for a plan."""
+
+    instance: str = _about("name of the instance")
+    customers: int = _about("number of customers")
+    vehicles: int = _about("size of the fleet that was asked for")
+    capacity: int | float = _about("what one vehicle carries")
+    metric: Metric = _about("how coordinates become distances")
+    rounding: Rounding = _about("rounding of each distance")
+    feasible: bool = _about(
+        "whether the plan serves every customer once, within capacity, with at most "
+        "`vehicles` vehicles"
+    )
+    vehicles_planned_for: int = _about(
+        "size of the fleet that the plan was made for: larger than `vehicles` only "
+        "with the guarantee"
+    )
+    vehicles_used: int | None = _about("number of tours; null if there is no plan")
+    objective: Objective = _about("what was minimised")
+    vehicle_cost: float = _about("fixed cost of each vehicle used")
+    length: float | None = _about("length of the plan; null if there is no plan")
+    cost_v: float | None = _about("length plus the vehicle cost of each vehicle used")
+    cost: float | None = _about("what the objective asks for: length or cost_v")
+    tours: list[TourDocument] | None = _about("the tours; null if there is no plan")
+    partial: PartialDocument | None = _about(
+        "where no plan for the fleet asked for was found, the best plan that leaves "
+        "customers unserved"
+    )
+    unserved: list[int] = _about("numbers of the customers that `partial` leaves out")
+    verdict: VerdictDocument = _about("whether the fleet asked for suffices")
+    stages: list[StageDocument] = _about("the steps, in order")
+    trace: list[tuple[float, float]] = _about("improvements as (seconds, cost)")
+    interrupted: bool = _about("whether the user stopped the search early")
+    notes: list[str] = _about("remarks on how the instance was read")
+
+
+def describe_instance(
+    instance: Instance, *, missing: Collection[str] = ()
+) -> InstanceDocument:
+    """
+    Return the document of an instance.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    missing
+        Fields that nobody has given yet, for example "vehicles". They become null.
+    """
+    values: dict[str, Any] = {}
+    for known in dataclasses.fields(InstanceDocument):
+        value = getattr(instance, known.name)
+        if known.name in missing:
+            value = None
+        elif isinstance(value, tuple):
+            value = list(value)
+        elif hasattr(value, "tolist"):
+            value = value.tolist()
+        values[known.name] = value
+    return InstanceDocument(**values)
+
+
+def describe_tours(plan: Plan, instance: Instance) -> list[TourDocument]:
+    """Return the document of each tour."""
+    columns = zip(plan, plan.loads(instance), plan.tour_lengths(instance), strict=True)
+    return [
+        TourDocument(
+            customers=list(tour),
+            names=[instance.name_of(customer) for customer in tour],
+            load=load,
+            length=finite(length),
+        )
+        for tour, load, length in columns
+    ]
+
+
+def describe_plan(plan: Plan, instance: Instance) -> PlanDocument:
+    """Return the document of a plan, with its faults if it is not feasible."""
+    return PlanDocument(
+        instance=instance.name,
+        vehicles=instance.vehicles,
+        vehicles_used=plan.vehicles,
+        capacity=instance.capacity,
+        metric=instance.metric,
+        rounding=instance.rounding,
+        length=finite(plan.length(instance)),
+        faults=plan.check(instance),
+        tours=describe_tours(plan, instance),
+    )
+
+
+def describe_partial(plan: Plan, instance: Instance) -> PartialDocument:
+    """Return the document of a plan that leaves customers unserved."""
+    return PartialDocument(
+        tours=describe_tours(plan, instance),
+        vehicles_used=plan.vehicles,
+        length=finite(plan.length(instance)),
+        unserved_names=[instance.name_of(c) for c in plan.unserved(instance)],
+    )
+
+
+def describe_verdict(verdict: FleetVerdict) -> VerdictDocument:
+    """Return the document of a verdict."""
+    names = [known.name for known in dataclasses.fields(VerdictDocument)]
+    return VerdictDocument(**{name: getattr(verdict, name) for name in names})
+
+
+def describe_fleet(
+    instance: Instance, verdict: FleetVerdict, notes: Sequence[str] = ()
+) -> FleetDocument:
+    """Return the document of a verdict, with the packing that proves it."""
+    packing = verdict.packing
+    return FleetDocument(
+        instance=instance.name,
+        customers=instance.num_customers,
+        capacity=instance.capacity,
+        packing=None if packing is None else [list(tour) for tour in packing],
+        notes=list(notes),
+        **vars(describe_verdict(verdict)),
+    )
+
+
+def finite(number: float) -> float | None:
+    """Return the number, or None if it is infinite or not a number."""
+    return number if math.isfinite(number) else None
+
+
+def to_json(document: Any, *, one_line: bool = False) -> str:
+    """
+    Write a document, or a dictionary, as JSON.
+
+    Parameters
+    ----------
+    document
+        The document.
+    one_line
+        Whether to write everything on one line, for the network. Otherwise each key
+        has a line, and so has each row of a table.
+    """
+    is_plain = isinstance(document, (dict, list))
+    data = document if is_plain else dataclasses.asdict(document)
+    if one_line:
+        return _dump(data, separators=(",", ":"))
+    return _lay_out(data) + "\n"
+
+
+def _lay_out(data: dict[str, Any]) -> str:
+    lines = []
+    for key, value in data.items():
+        if isinstance(value, list) and value and isinstance(value[0], (list, dict)):
+            text = "[\n" + ",\n".join(f"    {_dump(row)}" for row in value) + "\n  ]"
+        else:
+            text = _dump(value)
+        lines.append(f"  {_dump(key)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _dump(value: Any, **options: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, **options)
