@@ -89,12 +89,6 @@ def folder(tmp_path, monkeypatch):
 
 def _check_fixedfleet(words: list[str]) -> None:
     """Let the command line parse a command, and the names in it be looked up."""
-    if words[:1] == ["train"]:
-        pytest.importorskip("torch")
-        from fixedfleet.training.__main__ import _parser as training_parser
-
-        training_parser(None).parse_args(words[1:])
-        return
     arguments = _parser().parse_args(words)
     if words[0] == "evaluate":
         from fixedfleet.evaluate import get_method
@@ -123,8 +117,7 @@ def test_what_is_to_be_typed_can_be(path):
         if words[0] == "fixedfleet":
             _check_fixedfleet(words[1:])
         elif words[0] == "torchrun":
-            module = words.index("fixedfleet.training")
-            _check_fixedfleet(["train", *words[module + 1 :]])
+            _check_fixedfleet(words[words.index("fixedfleet") + 1 :])
         elif words[1].startswith("benchmarks/"):
             _check_script(words[1:])
 

@@ -17,13 +17,13 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet import generate
+from fixedfleet.cli import main
 from fixedfleet.errors import MissingPackageError
 from fixedfleet.fleet.batch import assess_batch
 from fixedfleet.labels import GpuTeacher
 from fixedfleet.model.weights import read_tensors
 from fixedfleet.training import Fresh, train
 from fixedfleet.training import fresh as module
-from fixedfleet.training.__main__ import main
 from fixedfleet.training.fresh import FreshData
 from fixedfleet.training.processes import Processes
 
@@ -237,7 +237,7 @@ def test_without_cupy_the_error_names_the_extra(preset, tmp_path, capsys):
     fresh = recipe(teacher="gpu")
     with pytest.raises(MissingPackageError, match=r"fixedfleet\[gpu\]"):
         train(preset, fresh=fresh, out=tmp_path / "run", device="cpu")
-    command = ["best20", "--fresh", "2000", "--out", str(tmp_path / "run")]
+    command = ["train", "best20", "--fresh", "2000", "--out", str(tmp_path / "run")]
     assert main([*command, "--device", "cpu"]) == 2
     assert "needs the package 'cupy'" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
@@ -292,7 +292,7 @@ def test_command_line_makes_labels_on_a_core(tmp_path, capsys):
         "[four.model]\nwidth = 8\nhidden = 8\nlayers = 1\n"
         '[four.training]\nbatch_size = 8\nvalidation = 4\nprecision = "fp32"\n'
     )
-    command = [f"{tmp_path / 'mine.toml'}:four", "--device", "cpu"]
+    command = ["train", f"{tmp_path / 'mine.toml'}:four", "--device", "cpu"]
     sizes = ["--fresh-capacity", "20", "--fresh-vehicles", "3"]
     recipe = ["--fresh", "16", "--fresh-teacher", "ruin_recreate", *sizes]
     rounds = ["--fresh-iterations", "20", "--renew", "1", "--epochs", "2"]

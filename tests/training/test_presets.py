@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 import fixedfleet as ff
+from fixedfleet.cli.networks import parse_setting
 from fixedfleet.training import get_preset, list_presets
-from fixedfleet.training.__main__ import parse_setting
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,18 @@ import pytest
 import torch
 
 import fixedfleet as ff
+from fixedfleet.cli import main
 from fixedfleet.model import Network, load_model
 from fixedfleet.model.weights import read_metadata, read_tensors, write_tensors
 from fixedfleet.planning import MembershipOptions, decode, predicted
 from fixedfleet.training import (
     NonFiniteLossError,
+    list_presets,
     make_dataset,
     plan_loss,
     train,
     validate,
 )
-from fixedfleet.training.__main__ import main
 from fixedfleet.training.validation import decode_raw
 
 from .conftest import tiny_labels
@@ -377,7 +378,7 @@ def command(preset, tmp_path):
         '[two.training]\nbatch_size = 8\nvalidation = 8\nprecision = "fp32"\n'
     )
     labels = ["--labels", str(tmp_path / "labels.npz"), "--device", "cpu"]
-    return [f"{tmp_path / 'mine.toml'}:two", *labels]
+    return ["train", f"{tmp_path / 'mine.toml'}:two", *labels]
 
 
 def test_command_line_trains_and_resumes(command, tmp_path, capsys):
@@ -413,21 +414,31 @@ def test_command_line_names_errors(command, tmp_path, capsys, arguments, message
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    ("prog", "shown"),
-    [(None, "python -m fixedfleet.training"), ("fixedfleet train", "fixedfleet train")],
-)
-def test_usage_names_the_command_that_was_typed(capsys, prog, shown):
-    """The usage line begins with what the user typed."""
-    with pytest.raises(SystemExit):
-        main(["--help"], prog=prog)
-    assert capsys.readouterr().out.startswith(f"usage: {shown} ")
+def test_help_names_the_command_and_every_preset(capsys):
+    """The help begins with what the user typed, and lists the presets."""
+    assert main(["train", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("usage: fixedfleet train ")
+    assert all(name in shown for name in list_presets())
+
+
+def test_help_does_not_load_torch():
+    """The command line can be parsed and explained without PyTorch."""
+    code = (
+        "import sys, fixedfleet.cli;"
+        "fixedfleet.cli.main(['train', '--help']);"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "False"
 
 
 def test_weights_and_resume_exclude_each_other(command, tmp_path, capsys):
     """The command line takes a checkpoint or weights, not both."""
-    with pytest.raises(SystemExit, match="2"):
-        main([*command, "--out", str(tmp_path), "--resume", "--weights", "vrp20"])
+    both = ["--resume", "--weights", "vrp20"]
+    assert main([*command, "--out", str(tmp_path), *both]) == 2
     assert "not allowed with argument" in capsys.readouterr().err
 
 
@@ -473,7 +484,7 @@ def test_two_processes_train_as_one(preset, dataset, tmp_path):
 def test_training_needs_none_of_the_solvers():
     """Training imports neither Numba nor a solver nor a reader of other formats."""
     code = (
-        "import sys, fixedfleet.training.__main__;"
+        "import sys, fixedfleet.cli.networks, fixedfleet.training;"
         "heavy = {'numba', 'ortools', 'pyvrp', 'vrplib', 'ray', 'hygese'};"
         "print(sorted(heavy & set(sys.modules)))"
     )

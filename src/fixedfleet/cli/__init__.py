@@ -63,8 +63,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: list[str]) -> int:
-    if argv[:1] == ["train"]:  # training has a parser of its own
-        return networks.train(argv[1:])
     try:
         arguments = _parser().parse_args(argv)
     except SystemExit as end:  # --help and --version have printed what was asked
