@@ -124,7 +124,7 @@ def test_smallest_conceivable_fleet_is_rounded_up():
         ({"capacity": 0}, "capacity is 0"),
         ({"capacity": float("nan")}, "capacity"),
         ({"capacity": "many"}, "capacity"),
-        ({"capacity": "5"}, "capacity: not numbers"),
+        ({"capacity": "5"}, "capacity is '5', not a number above 0"),
         ({"demands": [1, 10**400]}, "demands: not numbers"),
         ({"vehicles": 0}, "vehicles is 0"),
         ({"vehicles": 1.5}, "vehicles is 1.5"),
@@ -186,6 +186,84 @@ def test_a_batch_gives_its_instances(square):
         batch[3]
 
 
+def mixed():
+    """Return instances that differ in size, distances and kind of demands."""
+    matrix = np.array([[0, 3, 4], [9, 0, 5], [4, 5, 0]])
+    return [
+        ff.Instance(**fields()),
+        ff.Instance(**fields(rounding="ceil", customers=[[0, 0.5]] * 2)),
+        ff.Instance(demands=[1, 1], capacity=2, vehicles=2, matrix=matrix),
+        ff.Instance(
+            **fields(demands=[0.1, 0.2, 0.3], customers=[[1, 1]] * 3, capacity=0.3)
+        ),
+    ]
+
+
+def test_a_batch_of_any_instances_gives_them_back():
+    """Sizes, distances, roundings and decimal demands may differ within a batch."""
+    batch = ff.InstanceBatch.of(mixed())
+    assert list(batch) == mixed()
+    assert batch.sizes.tolist() == [2, 2, 2, 3]
+    assert batch.demands[3].tolist() == [1, 2, 3]
+    assert batch.capacity.tolist() == [3, 3, 2, 3]
+    assert batch.euclidean.tolist() == [True, False, False, True]
+    assert repr(batch) == "InstanceBatch(4 instances, 2 to 3 customers)"
+    assert ff.InstanceBatch.of(batch) is batch
+    assert [one.vehicles for one in batch.with_vehicles([5, 6, 7, 8])] == [5, 6, 7, 8]
+
+
+def test_a_slice_or_an_array_of_rows_gives_a_batch():
+    """Rows of a batch are a batch again, padded to the largest of them."""
+    batch = ff.InstanceBatch.of(mixed())
+    assert batch[:3] == ff.InstanceBatch.of(mixed()[:3])
+    assert batch[:3].num_customers == 2
+    assert list(batch[np.array([3, 0])]) == [mixed()[3], mixed()[0]]
+    assert len(batch[batch.euclidean]) == 2
+    assert len(batch[:0]) == len(ff.InstanceBatch.of([])) == 0
+
+
+def test_rows_of_arrays_may_be_shorter():
+    """Entries beyond an instance's size are padding at the depot."""
+    batch = ff.InstanceBatch(
+        depots=[[5, 5], [6, 6]],
+        customers=np.ones((2, 3, 2)),
+        demands=[[1, 1, 1], [1, 0, 0]],
+        capacity=4,
+        vehicles=1,
+        sizes=[3, 1],
+    )
+    assert batch.customers[1].tolist() == [[1, 1], [6, 6], [6, 6]]
+    assert [one.num_customers for one in batch] == [3, 1]
+    assert batch[1:] == batch[np.array([False, True])]
+    assert batch[1:].num_customers == 1
+    with pytest.raises(ff.InputError, match="a table needs instances with equally"):
+        batch.require_plain("a table")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"), [(1, "rounding ceil"), (2, "explicit"), (3, "whole-number")]
+)
+def test_what_arrays_cannot_hold_is_named(row, message):
+    """Where only arrays are kept, instances that need more are refused."""
+    ff.InstanceBatch.of(mixed()[:1]).require_plain("a table")
+    with pytest.raises(ff.InputError, match=message):
+        ff.InstanceBatch.of(mixed()[row : row + 1]).require_plain("a table")
+
+
+def test_a_batch_holds_instances_only():
+    """Anything else is named with its row."""
+    with pytest.raises(ff.InputError, match="instance 1 is a str, not an Instance"):
+        ff.InstanceBatch.of([mixed()[0], "tour"])
+
+
+def test_a_capacity_beyond_64_bits_is_no_bound():
+    """A capacity larger than any load fits into a batch's arrays."""
+    instance = ff.Instance(**fields(capacity=1e30))
+    batch = ff.InstanceBatch.of([instance])
+    assert batch[0].capacity == 1e30
+    assert ff.PlanBatch([[1, 2]]).feasible(batch).tolist() == [True]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -197,6 +275,12 @@ def test_a_batch_gives_its_instances(square):
         ({"capacity": 0}, "capacity is 0"),
         ({"capacity": 1e300}, "capacity is 1e\\+300, .* below 2\\^53"),
         ({"vehicles": [1, 2]}, "vehicles has shape"),
+        ({"sizes": 2}, "sizes has 2, customers has N = 1"),
+        ({"sizes": [0]}, "sizes\\[0\\] is 0"),
+        (
+            {"customers": [[[1.0, 1.0]] * 2], "demands": [[1, 1]], "sizes": 1},
+            "demands\\[0\\] has more than 1 customers",
+        ),
     ],
 )
 def test_a_bad_batch_is_named(changes, message):

@@ -133,6 +133,50 @@ def test_a_batch_with_a_customer_too_many_is_infeasible_not_a_crash():
         ff.PlanBatch([[1, 2]]).lengths(batch)
 
 
+def test_a_batch_of_any_instances_is_measured_as_they_are():
+    """Sizes, metrics, rounding, matrices and decimals count as in each instance."""
+    matrix = np.array([[0, 3, 4, 1], [9, 0, 5, 1], [4, 5, 0, 1], [1, 1, 1, 0]])
+    near = {"depot": (0, 0), "customers": [[3, 4.5], [6, 8]], "demands": [1, 2]}
+    instances = [
+        ff.Instance(**near, capacity=3, vehicles=1),
+        ff.Instance(**near, capacity=3, vehicles=1, rounding="round"),
+        ff.Instance(**near, capacity=3, vehicles=1, metric="great_circle"),
+        ff.Instance(matrix=matrix, demands=[0.1, 0.2, 0.3], capacity=0.3, vehicles=2),
+    ]
+    batch = ff.InstanceBatch.of(instances)
+    for tours in ([[1, 2], [3]], [[2, 1]], [[1], [2]], [[1, 2, 3]]):
+        plan = ff.Plan(tours)
+        plans = ff.PlanBatch.from_plans([plan] * 4)
+        feasible = [plan.is_feasible(instance) for instance in instances]
+        assert plans.feasible(batch).tolist() == feasible
+        assert plans.loads(batch[3:].take([0] * 4))[0].tolist() == plan.load_units(
+            instances[3]
+        )
+        if plan.is_feasible(instances[0]):
+            lengths = [plan.length(instance) for instance in instances]
+            assert plans.lengths(batch) == pytest.approx(lengths)
+        if any(3 in tour for tour in tours):
+            with pytest.raises(ff.InputError, match="names a customer above"):
+                plans.lengths(batch)
+
+
+def test_parts_of_a_batch_are_put_together():
+    """Plans can be taken by rows, put back at rows, and chosen row by row."""
+    plans = [ff.Plan([[1], [2]]), ff.Plan([[2, 1]]), ff.Plan([[3, 2, 1, 4]])]
+    batch = ff.PlanBatch.from_plans(plans)
+    assert list(batch[1:]) == plans[1:]
+    assert list(batch[np.array([2, 0])]) == [plans[2], plans[0]]
+    parts = [(np.array([2, 0]), batch[:2].routes), (1, batch[1:2].routes)]
+    assert list(ff.PlanBatch.gather(4, parts)) == [
+        *(plans[1], plans[1], plans[0]),
+        ff.Plan([]),
+    ]
+    empty = ff.PlanBatch.from_plans([ff.Plan([])] * 3)
+    assert list(empty.replace([1], batch[2:])) == [ff.Plan([]), plans[2], ff.Plan([])]
+    chosen = np.array([True, False, True])
+    assert list(batch.where(chosen, empty)) == [plans[0], ff.Plan([]), plans[2]]
+
+
 def test_plans_stack_into_a_batch():
     """Plans of different lengths become one array and come back."""
     plans = [ff.Plan([[1], [2]]), ff.Plan([[2, 1]]), ff.Plan([])]

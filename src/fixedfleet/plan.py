@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from fixedfleet.instance import Instance, InstanceBatch
+    from fixedfleet.instance import Instance, InstanceBatch, Row, Rows
 
-__all__ = ["Plan", "PlanBatch"]
+__all__ = ["Plan", "PlanBatch", "pad_routes"]
 
 
 @dataclass(frozen=True)
@@ -158,6 +158,9 @@ class PlanBatch:
     """
     One plan for each instance of a batch, as an array of routes.
 
+    An integer index gives a :class:`Plan`; a slice, a mask or an array of indices
+    gives a batch.
+
     Parameters
     ----------
     routes
@@ -184,16 +187,49 @@ class PlanBatch:
     def from_plans(cls, plans: Iterable[Plan]) -> PlanBatch:
         """Stack plans into one array, padded to the longest."""
         rows = [plan.to_routes() for plan in plans]
-        routes = np.zeros((len(rows), max(map(len, rows), default=0)), dtype=np.int64)
-        for index, row in enumerate(rows):
-            routes[index, : len(row)] = row
-        return cls(routes)
+        return cls.gather(len(rows), ((i, row[None]) for i, row in enumerate(rows)))
+
+    @classmethod
+    def gather(
+        cls, count: int, parts: Iterable[tuple[Rows | int, NDArray[np.integer[Any]]]]
+    ) -> PlanBatch:
+        """
+        Put parts of a batch together.
+
+        Parameters
+        ----------
+        count
+            The number of plans, B.
+        parts
+            Rows of the batch and their routes, shape (len(rows), any width). A later
+            part replaces an earlier one. The plans of all other rows are empty.
+        """
+        parts = list(parts)
+        width = max((routes.shape[1] for _, routes in parts), default=0)
+        together = np.zeros((count, width), dtype=np.int64)
+        for rows, routes in parts:
+            together[rows] = pad_routes(routes, width)
+        return cls(together)
+
+    def replace(self, rows: Rows, plans: PlanBatch) -> PlanBatch:
+        """Return these plans with others in the given rows."""
+        parts = [(slice(None), self.routes), (rows, plans.routes)]
+        return PlanBatch.gather(len(self), parts)
+
+    def where(self, chosen: NDArray[np.bool_], others: PlanBatch) -> PlanBatch:
+        """Return these plans where chosen, shape (B,), and the others elsewhere."""
+        return self.replace(~chosen, others[~chosen])
 
     def __len__(self) -> int:
         return len(self.routes)
 
-    def __getitem__(self, index: int) -> Plan:
-        return Plan.from_routes(self.routes[index])
+    @overload
+    def __getitem__(self, rows: Row) -> Plan: ...
+    @overload
+    def __getitem__(self, rows: Rows) -> PlanBatch: ...
+    def __getitem__(self, rows: Row | Rows) -> Plan | PlanBatch:
+        found = self.routes[rows]
+        return PlanBatch(found) if found.ndim == 2 else Plan.from_routes(found)
 
     def __iter__(self) -> Iterator[Plan]:
         return (self[index] for index in range(len(self)))
@@ -204,13 +240,15 @@ class PlanBatch:
         return vehicles
 
     def lengths(self, batch: InstanceBatch) -> NDArray[np.float64]:
-        """Length of each plan, shape (B,). The routes must be in range."""
-        self._require_match(batch)
+        """Length of each plan, shape (B,). Every customer must exist."""
+        self._require_known(batch)
         path = batch.coordinates[np.arange(len(self))[:, None], self._closed()]
         steps = np.diff(path, axis=1)  # (B, L + 1, 2)
         lengths: NDArray[np.float64] = np.sum(
             np.hypot(steps[..., 0], steps[..., 1]), axis=1
         )
+        for row in np.flatnonzero(~batch.euclidean):
+            lengths[row] = self[row].length(batch[row])
         return lengths
 
     def costs_v(self, batch: InstanceBatch, vehicle_cost: float) -> NDArray[np.float64]:
@@ -218,38 +256,40 @@ class PlanBatch:
         return self.lengths(batch) + vehicle_cost * self.vehicles()
 
     def loads(self, batch: InstanceBatch) -> NDArray[np.int64]:
-        """Load of each tour of each plan, shape (B, tours), zeros to the end."""
-        self._require_match(batch)
-        closed, ends = self._closed(), self._ends()
-        tour: NDArray[np.int64] = np.cumsum(ends, axis=1) - ends  # (B, L + 1)
+        """
+        Load of each tour of each plan, shape (B, tours), zeros to the end.
+
+        Loads are in the unit of the batch's demands.
+        """
+        self._require_known(batch)
         demands = np.pad(batch.demands, ((0, 0), (1, 0)))
-        amounts = np.take_along_axis(demands, closed[:, 1:], axis=1)
-        tours = max(1, int(self.vehicles().max(initial=0)))
-        rows = np.arange(len(self))[:, None] * (tours + 1)
-        summed = np.bincount(
-            (rows + np.minimum(tour, tours)).ravel(),
-            weights=amounts.ravel(),
-            minlength=len(self) * (tours + 1),
-        )
-        return summed.reshape(len(self), tours + 1)[:, :tours].astype(np.int64)
+        amounts = np.take_along_axis(demands, self._closed()[:, 1:], axis=1)
+        carried: NDArray[np.int64] = np.cumsum(amounts, axis=1)  # (B, L + 1)
+        ends = self._ends()
+        rows, places = np.nonzero(ends)
+        tour = (np.cumsum(ends, axis=1) - 1)[rows, places]
+        # The loads of a plan's tours up to and including each tour, (B, tours).
+        totals = np.zeros((len(self), max(1, int(ends.sum(axis=1).max(initial=0)))))
+        totals = totals.astype(np.int64)
+        totals[rows, tour] = carried[rows, places]
+        return np.maximum(np.diff(totals, axis=1, prepend=0), 0)
 
     def feasible(self, batch: InstanceBatch) -> NDArray[np.bool_]:
         """Whether each plan serves every customer once, within capacity and fleet."""
         self._require_as_many(batch)
         n = batch.num_customers
-        in_range = (self.routes <= n).all(axis=1)
+        in_range = (self.routes <= batch.sizes[:, None]).all(axis=1)
         rows = np.arange(len(self))[:, None] * (n + 1)
-        seen = np.bincount(
+        served = np.bincount(
             (rows + np.minimum(self.routes, n)).ravel(), minlength=len(self) * (n + 1)
-        ).reshape(len(self), n + 1)
-        once = (seen[:, 1:] == 1).all(axis=1)
-        good = in_range & once
-        within = np.zeros(len(self), dtype=bool)
-        if good.any():
-            plans, instances = PlanBatch(self.routes[good]), batch.take(good)
-            loads = plans.loads(instances)
-            within[good] = (loads <= instances.capacity[:, None]).all(axis=1)
-        feasible: NDArray[np.bool_] = within & (self.vehicles() <= batch.vehicles)
+        ).reshape(len(self), n + 1)[:, 1:]
+        exists = np.arange(n) < batch.sizes[:, None]  # (B, N)
+        good = in_range & (served == exists).all(axis=1)
+        loads = PlanBatch(np.where(good[:, None], self.routes, 0)).loads(batch)
+        within = (loads <= batch.capacity[:, None]).all(axis=1)
+        feasible: NDArray[np.bool_] = (
+            good & within & (self.vehicles() <= batch.vehicles)
+        )
         return feasible
 
     def _closed(self) -> NDArray[np.int64]:
@@ -265,13 +305,19 @@ class PlanBatch:
         if len(self) != len(batch):
             raise InputError(f"{len(self)} plans for {len(batch)} instances")
 
-    def _require_match(self, batch: InstanceBatch) -> None:
+    def _require_known(self, batch: InstanceBatch) -> None:
         self._require_as_many(batch)
-        if self.routes.max(initial=0) > batch.num_customers:
-            row = int(np.argmax((self.routes > batch.num_customers).any(axis=1)))
-            raise InputError(
-                f"routes[{row}] names a customer above {batch.num_customers}"
-            )
+        unknown = (self.routes > batch.sizes[:, None]).any(axis=1)
+        if unknown.any():
+            row = int(np.argmax(unknown))
+            raise InputError(f"routes[{row}] names a customer above {batch.sizes[row]}")
+
+
+def pad_routes(
+    routes: NDArray[np.integer[Any]], width: int
+) -> NDArray[np.integer[Any]]:
+    """Return routes (B, L) with zeros behind them, so that L is at least ``width``."""
+    return np.pad(routes, ((0, 0), (0, max(0, width - routes.shape[1]))))
 
 
 def _customer(value: int) -> int:

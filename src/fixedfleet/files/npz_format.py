@@ -137,6 +137,7 @@ def _per_instance(
 
 def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:
     """Write a batch, compressed."""
+    batch.require_plain("a file of instances")
     with atomic.replacing(path) as file:
         np.savez_compressed(
             file,

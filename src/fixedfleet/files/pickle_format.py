@@ -158,6 +158,7 @@ def _wants_code(what: str) -> str:
 
 def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:
     """Write a test set; it has no place for the fleet, which its reader must give."""
+    batch.require_plain("a file of instances")
     entries = list(
         zip(
             batch.depots.tolist(),

@@ -236,12 +236,11 @@ def load_dataset(
         )
         raise InputError(f"labels of different sizes in one training: {listed}")
     fields = ("depots", "customers", "demands", "capacity", "vehicles")
-    whole = InstanceBatch(
-        **{
-            name: np.concatenate([getattr(batch, name) for batch, _ in parts])
-            for name in fields
-        }
-    )
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(batch, name) for batch, _ in parts])
+        for name in fields
+    }
+    whole = InstanceBatch(**arrays)
     width = whole.num_customers + int(whole.vehicles[0])
     routes = np.concatenate([_fit(routes, width) for _, routes in parts])
     return make_dataset(whole, PlanBatch(routes), device)

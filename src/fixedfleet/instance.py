@@ -1,0 +1,646 @@
+"""Instances of the capacitated vehicle routing problem with a bounded fleet."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, fields, replace
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, get_args, overload
+
+import numpy as np
+
+from fixedfleet.distances import Metric, Rounding, measure, round_distances
+from fixedfleet.errors import (
+    InputError,
+    above,
+    check_choice,
+    check_number,
+    check_whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Locations = Sequence[int] | NDArray[np.integer[Any]]
+    Row = int | np.integer[Any]
+    Rows = slice | Sequence[int] | NDArray[Any]
+
+__all__ = ["Instance", "InstanceBatch"]
+
+# A float represents every whole number below this one exactly.
+_MOST = 2**53
+# Sums of amounts stay below this, far enough from the end of int64 to add to them.
+_MOST_UNITS = 2**62
+# Amounts finer than this share of the capacity are rounded away, so that sums of
+# amounts stay whole numbers that fit an int64: see `Instance.demand_units`.
+_FINEST_SHARE = Decimal("1e-12")
+# The sum of larger coordinates or distances could be infinite.
+_FARTHEST = 1e300
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Instance:
+    """
+    Customers with demands, a depot, and a fleet that cannot grow.
+
+    Locations are numbered: the depot is 0, the customers are 1 … N.
+
+    Parameters
+    ----------
+    depot
+        The depot's coordinates: ``(x, y)``, or ``(lat, lon)`` in degrees for the
+        metrics ``great_circle`` and ``geo``. May be left out if ``matrix`` is given.
+    customers
+        Coordinates of the customers, shape (N, 2). May be left out with the depot.
+    demands
+        Demands of the customers, shape (N,): whole or decimal numbers, zero allowed.
+    capacity
+        The largest load of one vehicle.
+    vehicles
+        The number of vehicles. No plan may use more.
+    matrix
+        Explicit distances, shape (N + 1, N + 1), depot first; may be asymmetric.
+    names
+        Names of the customers, for output. Default: their numbers.
+    name
+        Name of the instance.
+    metric
+        How coordinates become distances: ``euclidean``; ``great_circle`` (kilometres
+        on the sphere, from degrees); ``geo`` (the same by TSPLIB's formula, from
+        TSPLIB's DDD.MM degrees); ``explicit`` if ``matrix`` is given.
+    rounding
+        What happens to each distance: ``none``, ``round`` (to the nearest whole
+        number, as CVRPLIB does), ``ceil`` or ``trunc``.
+    depot_name
+        Name of the depot, for output.
+
+    Raises
+    ------
+    InputError
+        If the input is wrong; the message says what and where.
+    """
+
+    depot: NDArray[np.float64] | None = None
+    customers: NDArray[np.float64] | None = None
+    demands: NDArray[Any]
+    capacity: float
+    vehicles: int
+    matrix: NDArray[np.float64] | None = None
+    names: tuple[str, ...] | None = None
+    name: str = ""
+    metric: Metric = "euclidean"
+    rounding: Rounding = "none"
+    depot_name: str = "depot"
+
+    if TYPE_CHECKING:  # the arguments may be anything array-like
+
+        def __init__(
+            self,
+            *,
+            demands: ArrayLike,
+            capacity: float,
+            vehicles: int,
+            depot: ArrayLike | None = None,
+            customers: ArrayLike | None = None,
+            matrix: ArrayLike | None = None,
+            names: Sequence[str] | None = None,
+            name: str = "",
+            metric: Metric = "euclidean",
+            rounding: Rounding = "none",
+            depot_name: str = "depot",
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        capacity = check_number("capacity", self.capacity, above(0))
+        _set(self, "capacity", int(capacity) if capacity.is_integer() else capacity)
+        _set(self, "vehicles", _check_vehicles(self.vehicles))
+        _set(self, "demands", _check_demands(self.demands))
+        check_choice("metric", self.metric, get_args(Metric))
+        check_choice("rounding", self.rounding, get_args(Rounding))
+        self._check_locations()
+        _ = self.demand_units  # raises if the amounts cannot be summed exactly
+        if self.names is not None:
+            _set(self, "names", tuple(str(name) for name in self.names))
+            if len(self.names) != self.num_customers:
+                raise InputError(
+                    f"{len(self.names)} names given for {self.num_customers} customers"
+                )
+
+    def _check_locations(self) -> None:
+        n = self.num_customers
+        if (self.depot is None) != (self.customers is None):
+            given = "customers" if self.depot is None else "depot"
+            raise InputError(
+                f"only {given} has coordinates: give both depot and customers, or "
+                "neither and a matrix"
+            )
+        if self.depot is not None:
+            _set(self, "depot", _check_depot(self.depot))
+            _set(self, "customers", _check_customers(self.customers, n))
+        if self.matrix is not None:
+            _set(self, "matrix", _check_matrix(self.matrix, n))
+            _set(self, "metric", "explicit")
+        elif self.depot is None:
+            raise InputError("neither coordinates nor a distance matrix given")
+        elif self.metric == "explicit":
+            raise InputError("metric 'explicit' needs a distance matrix")
+        if self.metric == "great_circle":
+            _check_degrees(self.coordinates)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Instance):
+            return NotImplemented
+        return _equal(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        label = f"{self.name!r}, " if self.name else ""
+        return (
+            f"Instance({label}{self.num_customers} customers, {self.vehicles} vehicles "
+            f"of capacity {self.capacity:g}, {self.metric} distances, "
+            f"rounding {self.rounding})"
+        )
+
+    @property
+    def num_customers(self) -> int:
+        """The number of customers, N."""
+        return len(self.demands)
+
+    @cached_property
+    def coordinates(self) -> NDArray[np.float64]:
+        """Coordinates of depot and customers, shape (N + 1, 2)."""
+        if self.depot is None or self.customers is None:
+            raise InputError(
+                f"instance {self.name!r} has a distance matrix and no coordinates"
+            )
+        return np.vstack((self.depot, self.customers))
+
+    @property
+    def has_coordinates(self) -> bool:
+        """Whether the locations have coordinates; optional if there is a matrix."""
+        return self.depot is not None
+
+    @cached_property
+    def distances(self) -> NDArray[np.float64]:
+        """All distances, shape (N + 1, N + 1), rounded by the ``rounding``."""
+        everything = np.arange(self.num_customers + 1)
+        distances = self.between(everything[:, None], everything[None, :])
+        np.fill_diagonal(distances, 0.0)
+        distances.setflags(write=False)
+        return distances
+
+    def between(self, start: Locations, end: Locations) -> NDArray[np.float64]:
+        """Return the distances from locations to other locations, elementwise."""
+        start, end = np.asarray(start), np.asarray(end)
+        if self.matrix is not None:
+            return round_distances(self.matrix[start, end], self.rounding)
+        points = self.coordinates
+        return measure(points[start], points[end], self.metric, self.rounding)
+
+    @cached_property
+    def _units(self) -> tuple[NDArray[np.int64], int, Decimal]:
+        return _to_units(self.demands, self.capacity)
+
+    @property
+    def demand_units(self) -> NDArray[np.int64]:
+        """
+        Demands as whole numbers of one unit, shape (N + 1,); the depot's is 0.
+
+        Loads are summed and compared in these units, so 0.1 + 0.2 fits into 0.3. The
+        unit is the power of ten in which every amount is whole, but never finer than
+        the capacity's twelfth digit.
+        """
+        return self._units[0]
+
+    @property
+    def capacity_units(self) -> int:
+        """The capacity in the unit of :attr:`demand_units`."""
+        return self._units[1]
+
+    def amount(self, units: int) -> int | float:
+        """Turn a number of units back into an amount as the user gave it."""
+        exact = Decimal(int(units)) * self._units[2]
+        return int(exact) if exact == exact.to_integral_value() else float(exact)
+
+    @property
+    def minimum_vehicles(self) -> int:
+        """⌈Σq/Q⌉: a fleet with fewer vehicles cannot carry all demands."""
+        return max(1, -(-int(self.demand_units.sum()) // self.capacity_units))
+
+    def name_of(self, customer: int) -> str:
+        """Return the name of a location for output: the given name, or its number."""
+        if customer == 0:
+            return self.depot_name
+        return self.names[customer - 1] if self.names else str(customer)
+
+    def with_vehicles(self, vehicles: int) -> Instance:
+        """Return the same instance with another number of vehicles."""
+        return replace(self, vehicles=vehicles)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class InstanceBatch:
+    """
+    Instances as arrays, padded to the largest number of customers, N.
+
+    Built from arrays, the instances have unrounded Euclidean distances and
+    whole-number demands. :meth:`of` builds a batch from instances of any kind.
+
+    An integer index gives an :class:`Instance`; a slice, a mask or an array of indices
+    gives a batch.
+
+    Parameters
+    ----------
+    depots
+        Coordinates of the depots, shape (B, 2).
+    customers
+        Coordinates of the customers, shape (B, N, 2).
+    demands
+        Whole-number demands, shape (B, N).
+    capacity
+        Whole-number capacities, shape (B,), or one for all.
+    vehicles
+        Numbers of vehicles, shape (B,), or one for all.
+    sizes
+        Numbers of customers, shape (B,), or one for all. Default: N. The entries
+        behind them are padding: demand 0, at the place of the depot.
+    originals
+        The instances that :meth:`of` was given. With decimal demands, the arrays hold
+        demands and capacity in whole units; without coordinates, they hold zeros.
+    """
+
+    depots: NDArray[np.float64]
+    customers: NDArray[np.float64]
+    demands: NDArray[np.int64]
+    capacity: NDArray[np.int64]
+    vehicles: NDArray[np.int64]
+    sizes: NDArray[np.int64] = None  # type: ignore[assignment]  # set on construction
+    originals: tuple[Instance, ...] | None = None
+
+    if TYPE_CHECKING:  # the arguments may be anything array-like
+
+        def __init__(
+            self,
+            *,
+            depots: ArrayLike,
+            customers: ArrayLike,
+            demands: ArrayLike,
+            capacity: ArrayLike,
+            vehicles: ArrayLike,
+            sizes: ArrayLike | None = None,
+            originals: tuple[Instance, ...] | None = None,
+        ) -> None: ...
+
+    @classmethod
+    def of(cls, instances: InstanceBatch | Iterable[Instance]) -> InstanceBatch:
+        """
+        Return a batch of the given instances; they may differ in size and distances.
+
+        ``batch[row]`` is the instance that was given. A batch is returned as it is.
+        """
+        if isinstance(instances, InstanceBatch):
+            return instances
+        given = tuple(instances)
+        for row, one in enumerate(given):
+            if not isinstance(one, Instance):
+                raise InputError(
+                    f"instance {row} is a {type(one).__name__}, not an Instance"
+                )
+        sizes = np.array([one.num_customers for one in given], dtype=np.int64)
+        points = np.zeros((len(given), int(sizes.max(initial=1)) + 1, 2))
+        demands = np.zeros(points.shape[:2], dtype=np.int64)
+        for row, one in enumerate(given):
+            demands[row, : len(one.demand_units)] = one.demand_units
+            if one.has_coordinates:
+                points[row] = one.coordinates[0]
+                points[row, : len(one.coordinates)] = one.coordinates
+        return cls(
+            depots=points[:, 0],
+            customers=points[:, 1:],
+            demands=demands[:, 1:],
+            # A capacity that exceeds all sums of demands may also exceed an int64.
+            capacity=[min(one.capacity_units, _MOST_UNITS) for one in given],
+            vehicles=[one.vehicles for one in given],
+            sizes=sizes,
+            originals=given,
+        )
+
+    def __post_init__(self) -> None:
+        if self.originals is None:
+            self._check_arrays()
+        for field in fields(self)[:-1]:
+            kind = np.float64 if field.name in ("depots", "customers") else np.int64
+            _set(self, field.name, _frozen(np.asarray(getattr(self, field.name), kind)))
+
+    def _check_arrays(self) -> None:
+        depots = _check_points("depots", self.depots, "(B, 2)")
+        customers = _check_points("customers", self.customers, "(B, N, 2)")
+        count, n = customers.shape[:2]
+        if count != len(depots) or n < 1:
+            raise InputError(
+                f"customers has shape {customers.shape} for {len(depots)} depots"
+            )
+        demands = _whole_numbers("demands", self.demands, least=0)
+        if demands.shape != (count, n):
+            raise InputError(
+                f"demands has shape {demands.shape}, customers {customers.shape}"
+            )
+        if self.sizes is None:
+            _set(self, "sizes", n)
+        for name in ("capacity", "vehicles", "sizes"):
+            whole = _whole_numbers(name, getattr(self, name), least=1)
+            if whole.shape not in ((), (1,), (count,)):
+                raise InputError(f"{name} has shape {whole.shape}, not ({count},)")
+            _set(self, name, np.broadcast_to(whole, (count,)))
+        padding = np.arange(n) >= self.sizes[:, None]  # (B, N)
+        if self.sizes.max(initial=1) > n:
+            raise InputError(f"sizes has {self.sizes.max()}, customers has N = {n}")
+        if demands[padding].any():
+            row = int(np.argmax((demands * padding).any(axis=1)))
+            raise InputError(
+                f"demands[{row}] has more than {self.sizes[row]} customers with a "
+                "demand: sizes says how many there are"
+            )
+        at_depot = np.where(padding[..., None], depots[:, None], customers)
+        _set(self, "customers", at_depot)
+
+    def __len__(self) -> int:
+        return len(self.depots)
+
+    @overload
+    def __getitem__(self, rows: Row) -> Instance: ...
+    @overload
+    def __getitem__(self, rows: Rows) -> InstanceBatch: ...
+    def __getitem__(self, rows: Row | Rows) -> Instance | InstanceBatch:
+        try:
+            row = operator.index(rows)  # type: ignore[arg-type]
+        except TypeError:
+            return self.take(rows)  # type: ignore[arg-type]
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"instance {row} of {len(self)}")
+        if self.originals is not None:
+            return self.originals[row]
+        n = int(self.sizes[row])
+        return Instance(
+            depot=self.depots[row],
+            customers=self.customers[row, :n],
+            demands=self.demands[row, :n],
+            capacity=int(self.capacity[row]),
+            vehicles=int(self.vehicles[row]),
+        )
+
+    def take(self, rows: Rows) -> InstanceBatch:
+        """Return a batch of the given rows: indices, a mask or a slice."""
+        if self.originals is not None:
+            return InstanceBatch.of(
+                self.originals[row] for row in np.arange(len(self))[rows]
+            )
+        sizes = self.sizes[rows]
+        n = int(sizes.max(initial=0)) or self.num_customers
+        return InstanceBatch(
+            depots=self.depots[rows],
+            customers=self.customers[rows, :n],
+            demands=self.demands[rows, :n],
+            capacity=self.capacity[rows],
+            vehicles=self.vehicles[rows],
+            sizes=sizes,
+        )
+
+    def __iter__(self) -> Iterator[Instance]:
+        return (self[row] for row in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, InstanceBatch):
+            return NotImplemented
+        return _equal(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        least, most = self.sizes.min(initial=self.num_customers), self.num_customers
+        customers = f"{most}" if least == most else f"{least} to {most}"
+        return f"InstanceBatch({len(self)} instances, {customers} customers)"
+
+    @property
+    def num_customers(self) -> int:
+        """N, the number of customers of the largest instance."""
+        return int(self.customers.shape[1])
+
+    @cached_property
+    def coordinates(self) -> NDArray[np.float64]:
+        """Coordinates of depots and customers, shape (B, N + 1, 2)."""
+        return np.concatenate((self.depots[:, None, :], self.customers), axis=1)
+
+    @cached_property
+    def euclidean(self) -> NDArray[np.bool_]:
+        """Which instances have unrounded Euclidean distances, shape (B,)."""
+        if self.originals is None:
+            return np.ones(len(self), dtype=bool)
+        kinds = [(one.metric, one.rounding) for one in self.originals]
+        return np.array([kind == ("euclidean", "none") for kind in kinds], dtype=bool)
+
+    def require_plain(self, what: str) -> None:
+        """
+        Raise InputError if the arrays without ``originals`` do not say everything.
+
+        That is if sizes differ, distances are not Euclidean or rounded, or demands are
+        not whole numbers. ``what`` is what needs such arrays, for the message.
+        """
+        if (self.sizes != self.num_customers).any():
+            raise InputError(f"{what} needs instances with equally many customers")
+        if not self.euclidean.all():
+            row = int(np.argmin(self.euclidean))
+            raise InputError(
+                f"{what} needs unrounded Euclidean distances; instance {row} has "
+                f"{self[row].metric} distances, rounding {self[row].rounding}"
+            )
+        for row, one in enumerate(self.originals or ()):
+            if one.demands.dtype.kind != "i" or one.capacity != self.capacity[row]:
+                raise InputError(
+                    f"{what} needs whole-number demands and capacities below 2^53; "
+                    f"instance {row} has others"
+                )
+
+    def with_vehicles(self, vehicles: ArrayLike) -> InstanceBatch:
+        """Return the same instances with other fleets."""
+        if self.originals is None:
+            return replace(self, vehicles=np.asarray(vehicles))
+        fleets = np.broadcast_to(vehicles, (len(self),))
+        pairs = zip(self.originals, fleets, strict=True)
+        return InstanceBatch.of(one.with_vehicles(fleet) for one, fleet in pairs)
+
+
+def _set(instance: object, name: str, value: object) -> None:
+    """Set a field of a frozen dataclass."""
+    object.__setattr__(instance, name, value)
+
+
+def _equal(left: Any, right: Any) -> bool:
+    """Whether all fields of two dataclasses are equal."""
+    return all(
+        _same(getattr(left, field.name), getattr(right, field.name))
+        for field in fields(left)
+    )
+
+
+def _same(left: object, right: object) -> bool:
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return bool(np.array_equal(left, right))
+    return type(left) is type(right) and bool(left == right)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy that cannot be written to."""
+    array = array.copy()
+    array.setflags(write=False)
+    return array
+
+
+def _numbers(what: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return numbers as an array."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "biufO":  # texts and dates would convert, too
+            return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError(f"{what}: not numbers in the shape of a table without gaps")
+
+
+def _whole_numbers(what: str, values: ArrayLike, least: int) -> NDArray[np.int64]:
+    array = _numbers(what, values)
+    good = (least <= array) & (array < _MOST) & (array == np.floor(array))
+    if not good.all():
+        where = tuple(int(i) for i in np.argwhere(~good)[0])
+        place = f"[{', '.join(map(str, where))}]" if where else ""
+        raise InputError(
+            f"{what}{place} is {array[where]:g}, not a whole number of at least "
+            f"{least} and below 2^53"
+        )
+    return array.astype(np.int64)
+
+
+def _too_far(array: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which coordinates or distances are too large or not finite."""
+    return ~(np.abs(array) <= _FARTHEST)  # true for NaN, too
+
+
+def _check_vehicles(vehicles: Any) -> int:
+    number = check_whole("vehicles", vehicles, least=1)
+    if number >= _MOST:
+        raise InputError(f"vehicles is {vehicles!r}, not a whole number below 2^53")
+    return number
+
+
+def _check_demands(demands: ArrayLike) -> NDArray[Any]:
+    """Return demands of at least 0, as integers if all are whole."""
+    array = _numbers("demands", demands)
+    if array.ndim != 1 or not len(array):
+        raise InputError(
+            f"demands has shape {array.shape}, not (N,) with at least one customer"
+        )
+    bad = np.flatnonzero(~np.isfinite(array) | (array < 0))
+    if len(bad):
+        raise InputError(
+            f"customer {bad[0] + 1} has demand {array[bad[0]]:g}, not a number of at "
+            "least 0"
+        )
+    if np.array_equal(array, np.floor(array)) and array.max() < _MOST:
+        array = array.astype(np.int64)
+    return _frozen(array)
+
+
+def _check_depot(depot: ArrayLike) -> NDArray[np.float64]:
+    array = _numbers("coordinates of depot", depot)
+    if array.shape != (2,):
+        raise InputError(f"coordinates of depot have shape {array.shape}, not (2,)")
+    _check_place("depot", array)
+    return _frozen(array)
+
+
+def _check_customers(points: Any, count: int) -> NDArray[np.float64]:
+    array = _numbers("coordinates of customer", points)
+    if array.shape != (count, 2):
+        raise InputError(
+            f"coordinates of customer have shape {array.shape}, not ({count}, 2) as "
+            f"there are {count} demands"
+        )
+    bad = np.argwhere(_too_far(array))
+    if len(bad):
+        _check_place(f"customer {bad[0][0] + 1}", array[bad[0][0]])
+    return _frozen(array)
+
+
+def _check_place(what: str, point: NDArray[np.float64]) -> None:
+    if _too_far(point).any():
+        raise InputError(
+            f"{what} lies at ({point[0]:g}, {point[1]:g}), which is not finite and "
+            f"within {_FARTHEST:g}"
+        )
+
+
+def _check_points(what: str, points: Any, shape: str) -> NDArray[np.float64]:
+    """Return the depots or customers of a batch."""
+    array = _numbers(what, points)
+    if array.ndim != shape.count(",") + 1 or array.shape[-1] != 2:
+        raise InputError(f"{what} has shape {array.shape}, not {shape}")
+    bad = np.argwhere(_too_far(array))
+    if len(bad):
+        raise InputError(f"{what}[{bad[0][0]}] is not finite and within {_FARTHEST:g}")
+    return array
+
+
+def _check_degrees(points: NDArray[np.float64]) -> None:
+    """Raise InputError unless every point is a latitude and a longitude."""
+    for column, (what, limit) in enumerate((("latitude", 90), ("longitude", 180))):
+        bad = np.flatnonzero(np.abs(points[:, column]) > limit)
+        if len(bad):
+            raise InputError(
+                f"location {bad[0]} (0 is the depot) has {what} "
+                f"{points[bad[0], column]:g}, not within ±{limit} degrees"
+            )
+
+
+def _check_matrix(matrix: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return the distances between the depot and n customers."""
+    array = _numbers("matrix", matrix)
+    if array.shape != (n + 1, n + 1):
+        raise InputError(
+            f"matrix has shape {array.shape}, not ({n + 1}, {n + 1}): the depot and "
+            f"{n} customers"
+        )
+    bad = np.argwhere(_too_far(array) | (array < 0))
+    if len(bad):
+        i, j = bad[0]
+        raise InputError(
+            f"matrix[{i}, {j}] is {array[i, j]:g}, not a distance from 0 to "
+            f"{_FARTHEST:g}"
+        )
+    return _frozen(array)
+
+
+def _to_units(
+    demands: NDArray[Any], capacity: float
+) -> tuple[NDArray[np.int64], int, Decimal]:
+    """Scale amounts to whole numbers: demands with the depot's, capacity, unit."""
+    whole = demands.dtype.kind == "i" and isinstance(capacity, int)
+    if whole and float(demands.sum(dtype=float)) < _MOST_UNITS:
+        units = np.append(0, demands).astype(np.int64)
+        return _frozen(units), int(capacity), Decimal(1)
+    exact = [Decimal(repr(float(q))) for q in demands]
+    bound = Decimal(repr(float(capacity)))
+    finest = (bound * _FINEST_SHARE).adjusted()
+    exponents = [int(q.normalize().as_tuple().exponent) for q in (*exact, bound)]
+    unit = Decimal(1).scaleb(max(min(*exponents, 0), finest))  # 1, 0.1, 0.01, …
+    scaled = [0, *(int((q / unit).to_integral_value()) for q in exact)]
+    if sum(scaled) >= _MOST_UNITS:
+        raise InputError(
+            f"the largest demand, {max(exact)}, and the capacity, {bound}, are too far "
+            "apart to be summed exactly"
+        )
+    units = np.array(scaled, dtype=np.int64)
+    return _frozen(units), int((bound / unit).to_integral_value()), unit
