@@ -80,6 +80,7 @@ def test_settings_within_their_bounds_are_accepted():
     [
         ({"rounds": 0}, "rounds is 0, not a whole number of at least 1"),
         ({"rounds": 1.5}, "rounds is 1.5, not a whole number of at least 1"),
+        ({"rounds": 2.0}, "rounds is 2.0, not a whole number of at least 1"),
         ({"rate": 0}, "rate is 0, not a number above 0"),
         ({"rate": float("nan")}, "rate is nan, not a number above 0"),
         ({"rate": "0.5"}, "rate is '0.5', not a number above 0"),
@@ -94,6 +95,14 @@ def test_a_wrong_setting_is_named_with_what_it_must_be(changes, message):
     with pytest.raises(InputError) as caught:
         Settings(**changes)
     assert str(caught.value) == message
+
+
+def test_a_prefix_says_which_settings_are_meant():
+    """Where several groups of settings meet, the message names the group."""
+    settings = Settings()
+    object.__setattr__(settings, "rounds", 0)
+    with pytest.raises(InputError, match=r"^training\.rounds is 0, "):
+        check_settings(settings, "training.")
 
 
 def test_numbers_and_choices_outside_a_dataclass():

@@ -121,7 +121,7 @@ def _whole(what: str, number: Any, bounds: Bounds) -> int:
     return whole
 
 
-def check_settings(settings: Any) -> None:
+def check_settings(settings: Any, prefix: str = "") -> None:
     """
     Check every field of a dataclass against its annotation.
 
@@ -129,13 +129,20 @@ def check_settings(settings: Any) -> None:
     ``Literal[...]``, ``... | None`` and ``Annotated[float, at_least(1)]`` (also
     :func:`above` and :func:`between`). Fields of other types are left alone.
 
+    Parameters
+    ----------
+    settings
+        The dataclass.
+    prefix
+        Written before a field's name in messages, such as "training.".
+
     Raises
     ------
     InputError
         For the first field that is wrong, with its name and what it must be.
     """
     for name, hint in _hints(settings.__class__).items():
-        _check_hint(name, getattr(settings, name), hint)
+        _check_hint(prefix + name, getattr(settings, name), hint)
 
 
 @cache
@@ -156,6 +163,8 @@ def _check_hint(name: str, value: Any, hint: Any) -> None:
     elif get_origin(hint) is Literal:
         check_choice(name, value, get_args(hint))
     elif hint is int:
+        if isinstance(value, float):  # the field would keep it, and 2.0 cannot index
+            raise InputError(f"{name} is {value!r}, not a whole number{bounds}")
         _whole(name, value, bounds)
     elif hint is float:
         check_number(name, value, bounds)
