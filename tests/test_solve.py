@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -95,7 +96,7 @@ def test_the_guarantee_holds_for_an_undecided_fleet(undecided):
 
 def test_a_customer_that_no_vehicle_carries(square):
     """No fleet suffices, and the others are served all the same."""
-    result = ff.solve(square._replace(demands=[1, 3, 1, 1]), 0.05, guarantee=True)
+    result = ff.solve(replace(square, demands=[1, 3, 1, 1]), 0.05, guarantee=True)
     assert result.plan is None
     assert result.verdict.upper_bound is None
     assert result.unserved == [2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -95,7 +96,7 @@ def test_sizes_metrics_and_hopeless_instances_mix(square, make_instance):
     """A list may hold anything; what cannot be planned disturbs nobody."""
     rounded = make_instance(n=9, rounding="ceil", name="rounded")
     matrix = ff.Instance(demands=[1], capacity=1, vehicles=1, matrix=[[0, 1], [2, 0]])
-    heavy = square._replace(demands=[1, 3, 1, 1])
+    heavy = replace(square, demands=[1, 3, 1, 1])
     instances = [square, rounded, square.with_vehicles(1), matrix, heavy]
     result = ff.solve_batch(instances, time_limit=0.02, processes=1)
     assert result.feasible.tolist() == [True, True, False, True, False]

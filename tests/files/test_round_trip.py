@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -72,7 +73,7 @@ def with_matrix(draw, base):
     changes = {"matrix": matrix}
     if draw(st.booleans()):
         changes |= {"depot": None, "customers": None}
-    return instance._replace(**changes)
+    return replace(instance, **changes)
 
 
 plain = instances(metrics=["euclidean", "geo"], title=st.sampled_from(["", "A-k3"]))
@@ -112,7 +113,7 @@ def test_names_that_are_numbers_survive_vrplib_or_are_refused(
 ):
     """Names that are numbers of nodes come back from VRPLIB, or are refused."""
     depot, *rest = map(str, numbers)
-    labelled = instance._replace(names=rest[: instance.num_customers], depot_name=depot)
+    labelled = replace(instance, names=rest[: instance.num_customers], depot_name=depot)
     try:
         found = there_and_back(labelled, tmp_path / "i.vrp")
     except InputError as error:

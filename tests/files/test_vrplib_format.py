@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -290,7 +292,7 @@ def test_headers_without_meaning_here_are_said_to_be_ignored(load):
 )
 def test_what_vrplib_cannot_hold_is_refused(load, tmp_path, changes, said):
     """Nothing of an instance is dropped without a word, and no file is left."""
-    instance = load(EUCLIDEAN)[0]._replace(**changes)
+    instance = replace(load(EUCLIDEAN)[0], **changes)
     with pytest.raises(InputError, match=r"out\.vrp: ") as caught:
         write_instance(instance, tmp_path / "out.vrp")
     assert said in str(caught.value)

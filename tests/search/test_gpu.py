@@ -6,6 +6,7 @@ import ctypes
 import shutil
 import subprocess
 import time
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -139,7 +140,7 @@ def test_empty_batch(echo, square):
 def test_far_coordinates_keep_their_digits(echo, square):
     """Coordinates far from the origin are given relative to the depot."""
     origin = np.array([4e6, 5e6])
-    far = square._replace(depot=origin, customers=square.customers + origin)
+    far = replace(square, depot=origin, customers=square.customers + origin)
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
     improve_batch([far], start, iterations=1)
     np.testing.assert_array_equal(echo[0].points[0, 1:], square.customers)
@@ -196,7 +197,7 @@ def test_number_of_starts(echo, square):
 
 def test_huge_capacity(echo, square):
     """A capacity that a 32-bit number cannot hold in the demands' unit is refused."""
-    huge = square._replace(demands=[1, 1, 1, 2**31], capacity=2**32)
+    huge = replace(square, demands=[1, 1, 1, 2**31], capacity=2**32)
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
     with pytest.raises(ff.InputError, match="instance 0 has a capacity of 4294967296"):
         improve_batch([huge], start, iterations=1)
@@ -234,7 +235,7 @@ def test_without_cupy(monkeypatch, square):
 def test_the_cheapest_chain_is_picked(monkeypatch, square):
     """Of many chains the best plan comes back, with a vehicle's cost counted."""
     bad, good = ff.Plan([[1, 3], [2, 4]]), ff.Plan([[1, 2], [3, 4]])
-    roomy = square._replace(capacity=4)
+    roomy = replace(square, capacity=4)
     one = ff.Plan([[1, 2, 3, 4]])
     rows = [plan.to_routes(6) for plan in (bad, good, one)]
     routes = np.array(rows, dtype=np.uint16)[:, None]
@@ -389,7 +390,8 @@ def test_emulated_kernel_improves_mixed_sizes(emulated, make_instance, rounding)
     """Plans of every size class get shorter and stay within fleet and capacity."""
     shapes = ((9, 2), (30, 5), (75, 8))
     instances = [
-        make_instance(n=n, vehicles=m, capacity=40, seed=n)._replace(
+        replace(
+            make_instance(n=n, vehicles=m, capacity=40, seed=n),
             rounding=rounding,
             customers=1000 * np.random.default_rng(n).uniform(size=(n, 2)),
         )
@@ -418,7 +420,7 @@ def test_emulated_lanes_do_not_race(emulated, make_instance):
 @needs_compiler
 def test_emulated_vehicle_cost_empties_tours(emulated, square):
     """A dear vehicle is left at the depot where another has room for its customers."""
-    roomy = square._replace(capacity=4)
+    roomy = replace(square, capacity=4)
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
     parameters = GpuParameters(chains=2)
     plan = improve_batch(
@@ -442,8 +444,8 @@ def test_emulated_kernel_takes_one_way_distances(emulated):
 @needs_compiler
 def test_emulated_kernel_keeps_a_full_fleet(emulated, make_instance):
     """Where every vehicle must be full, plans stay feasible all the same."""
-    instance = make_instance(n=12, vehicles=3, capacity=8, seed=5)._replace(
-        demands=[2] * 12
+    instance = replace(
+        make_instance(n=12, vehicles=3, capacity=8, seed=5), demands=[2] * 12
     )
     starts = packed([instance])
     plan = improve_batch([instance], starts, iterations=60)[0]
@@ -491,7 +493,7 @@ def test_gpu_coordinates_and_matrix_agree(make_instance):
         make_instance(n=40, vehicles=8, capacity=40, seed=s) for s in range(64)
     ]
     by_matrix = [
-        i._replace(depot=None, customers=None, matrix=i.distances) for i in instances
+        replace(i, depot=None, customers=None, matrix=i.distances) for i in instances
     ]
     starts = packed(instances)
     lengths = [

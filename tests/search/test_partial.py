@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -45,9 +46,9 @@ def test_as_many_as_can_be_are_served(make_instance, seed):
 
 def test_a_customer_that_no_vehicle_carries_is_left_out(square):
     """Demands above the capacity are left out, whatever else fits."""
-    instance = square._replace(demands=[1, 3, 1, 1])
+    instance = replace(square, demands=[1, 3, 1, 1])
     assert serve_most(instance).unserved(instance) == [2]
-    hopeless = square._replace(demands=[3, 3, 3, 3])
+    hopeless = replace(square, demands=[3, 3, 3, 3])
     assert serve_most(hopeless).tours == ()
     assert partial_plan(hopeless, time_limit=0.01).plan.tours == ()
 
@@ -64,7 +65,7 @@ def test_the_search_leaves_out_no_more_and_is_shorter():
 
 def test_one_left_out_is_exchanged_for_a_farther_one(square):
     """Of equal demands the far customer is left out, not the near one."""
-    far = square._replace(customers=[[1, 1], [1, -1], [-1, -1], [9, 9]], vehicles=1)
+    far = replace(square, customers=[[1, 1], [1, -1], [-1, -1], [9, 9]], vehicles=1)
     plan = exchange(far, ff.Plan([[1, 4]]))
     assert plan.unserved(far) == [3, 4]
     assert exchange(far, plan) == plan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -180,7 +181,7 @@ def test_one_customer_and_more_vehicles_than_customers():
 
 def test_fleet_and_capacity_beyond_all_need(square):
     """A vehicle that carries everything and a fleet of millions take no more room."""
-    roomy = square._replace(capacity=1e30, vehicles=10**12)
+    roomy = replace(square, capacity=1e30, vehicles=10**12)
     found = ruin_recreate(roomy, iterations=200)
     assert found.plan.check(roomy) == []
     assert found.cost == pytest.approx(6 + 2 * math.sqrt(2))
@@ -300,7 +301,7 @@ def test_bad_arguments_are_named(square, arguments, message):
 @pytest.mark.parametrize("factor", [1e40, 1e-40])
 def test_lengths_that_no_number_holds_are_refused(square, factor):
     """Distances too long or too short to be summed are refused, with the remedy."""
-    far = square._replace(customers=factor * square.customers)
+    far = replace(square, customers=factor * square.customers)
     with pytest.raises(ff.InputError, match=r"longest distance is 2\.8.*another unit"):
         ruin_recreate(far, iterations=5)
 
