@@ -18,7 +18,8 @@ HARD = [7, 6, 10, 11, 5, 7, 7, 5, 6, 10, 11, 10]
 def test_a_batch_is_judged_as_its_instances_are(listed):
     """Statuses are those of each instance alone, and the packings prove them."""
     batch = generate.uniform(20, 200, seed=1, reject=False)
-    verdict = assess_batch(list(batch) if listed else batch, time_limit=1)
+    given = ff.InstanceBatch.of(list(batch)) if listed else batch
+    verdict = assess_batch(given, time_limit=1)
     alone = [assess_fleet(instance, time_limit=1) for instance in batch]
     assert verdict.statuses.tolist() == [one.status for one in alone]
     assert {"feasible", "impossible"} == set(verdict.statuses)
@@ -39,7 +40,7 @@ def test_sizes_and_decimals_mix():
         )
         for demands in ([0.1, 0.2, 0.3], [0.1, 0.2], [0.2, 0.2, 0.2], [0.4])
     ]
-    verdict = assess_batch(instances)
+    verdict = assess_batch(ff.InstanceBatch.of(instances))
     assert verdict.statuses.tolist() == [
         "feasible", "feasible", "impossible", "impossible",
     ]  # fmt: skip
@@ -71,12 +72,20 @@ def test_the_smallest_packings_use_the_fewest_vehicles():
 
 def test_best_fit_opens_a_vehicle_only_when_it_must():
     """Each demand goes where it leaves the least room."""
-    demands = np.array([[5, 4, 3, 3], [6, 6, 6, 0]])
-    routes, packed = best_fit(demands, np.array([8, 6]), np.array([3, 2]))
-    assert packed.tolist() == [True, False]
+    batch = ff.InstanceBatch(
+        depots=np.zeros((3, 2)),
+        customers=np.zeros((3, 4, 2)),
+        demands=[[5, 4, 3, 3], [6, 6, 6, 0], [8, 0, 0, 0]],
+        capacity=[8, 6, 8],
+        vehicles=[3, 2, 1],
+        sizes=[4, 4, 2],
+    )
+    routes, packed = best_fit(batch)
+    assert packed.tolist() == [True, False, True]
     assert ff.Plan.from_routes(routes[0]).tours == ((1, 3), (2, 4))
+    assert ff.Plan.from_routes(routes[2]).tours == ((1, 2),)
 
 
 def test_nothing_is_judged_at_once():
     """No instances give no verdicts."""
-    assert len(assess_batch([]).statuses) == 0
+    assert len(assess_batch(ff.InstanceBatch.of([])).statuses) == 0

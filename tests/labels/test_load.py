@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fixedfleet as ff
+from fixedfleet.files import write_batch
 from fixedfleet.labels import label, load_labels
 
 
@@ -151,9 +152,7 @@ def test_a_spoilt_folder_is_refused(folder, teachers):
     with pytest.raises(ff.InputError, match="not rows 4 to 7; delete it"):
         load_labels(folder)
     second.write_bytes(content)
-    other = teachers.make_batch(seed=8)
-    fields = {name: getattr(other, name) for name in other.__dataclass_fields__}
-    np.savez(folder / "instances.npz", **fields)
+    write_batch(folder / "instances.npz", teachers.make_batch(seed=8))
     with pytest.raises(ff.InputError, match="other instances than manifest"):
         load_labels(folder)
 

@@ -13,7 +13,7 @@ def test_many_are_planned_as_one_alone():
     """Whatever the batch, an instance gets the plan it gets alone."""
     instances = [generate.uniform(n, 1, seed=n)[0] for n in (20, 50, 20)]
     instances += generate.uniform(22, 1, seed=1, capacity=30, vehicles=5)
-    plans = predicted_plans(instances, batch_size=2)
+    plans = predicted_plans(ff.InstanceBatch.of(instances), batch_size=2)
     assert list(plans) == [predicted_plan(instance) for instance in instances]
 
 
@@ -21,7 +21,7 @@ def test_a_batch_and_a_list_agree():
     """A batch gives the plans of its instances in a list, however it is cut."""
     batch = generate.uniform(20, 7, seed=3)
     plans = list(predicted_plans(batch, batch_size=3))
-    assert plans == list(predicted_plans(list(batch)))
+    assert plans == list(predicted_plans(ff.InstanceBatch.of(list(batch))))
     assert plans == list(predicted_plans(batch, "vrp20"))
 
 
@@ -36,7 +36,7 @@ def test_bf16_plans_too():
 
 def test_no_instances_no_plans():
     """Nothing in, nothing out."""
-    assert len(predicted_plans([])) == 0
+    assert len(predicted_plans(ff.InstanceBatch.of([]))) == 0
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_a_matrix_is_named_by_its_row(square):
     """An instance without coordinates is refused with its place in the batch."""
     matrix = ff.Instance(demands=[1], capacity=1, vehicles=1, matrix=[[0, 1], [1, 0]])
     with pytest.raises(ff.InputError, match="instance 1 has a distance matrix"):
-        predicted_plans([square, matrix])
+        predicted_plans(ff.InstanceBatch.of([square, matrix]))

@@ -67,6 +67,10 @@ def packed(instances) -> ff.PlanBatch:
     return ff.PlanBatch.from_plans(map(first_fit, instances))
 
 
+def improve(instances, starts, **options) -> ff.PlanBatch:
+    return improve_batch(ff.InstanceBatch.of(instances), starts, **options)
+
+
 # ------------------------------------------------------------------- the host's part
 
 
@@ -101,7 +105,7 @@ def test_mixed_batch_comes_back_in_order(echo, make_instance):
         make_instance(n=7, seed=4),
     ]
     starts = packed(instances)
-    found = improve_batch(instances, starts, iterations=1)
+    found = improve(instances, starts, iterations=1)
     assert [plan.tours for plan in found] == [plan.tours for plan in starts]
     kinds = [(g.slots, g.matrices is None, g.rows.tolist()) for g in echo]
     assert kinds == [(1, False, [2]), (1, True, [0, 3]), (2, True, [1])]
@@ -111,8 +115,8 @@ def test_instances_and_batch_pack_alike(echo, make_instance):
     """A batch and the same instances in a list reach the GPU as the same arrays."""
     instances = [make_instance(n=12, seed=seed) for seed in range(3)]
     starts = packed(instances)
-    improve_batch(instances, starts, iterations=1)
-    improve_batch(stack(instances), starts, iterations=1)
+    improve(instances, starts, iterations=1)
+    improve(stack(instances), starts, iterations=1)
     for field in ("rows", "sizes", "points", "demands", "starts"):
         one, other = (getattr(group, field) for group in echo)
         np.testing.assert_array_equal(one, other)
@@ -123,7 +127,7 @@ def test_fleet_beyond_customers_is_cut(echo, square):
     """Vehicles that could only stay at the depot take no room on the GPU."""
     instance = square.with_vehicles(1000)
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
-    improve_batch([instance], start, iterations=1)
+    improve([instance], start, iterations=1)
     assert echo[0].sizes.tolist() == [[4, 4, 2, 0]]
     assert echo[0].slots == 1
 
@@ -131,9 +135,9 @@ def test_fleet_beyond_customers_is_cut(echo, square):
 def test_empty_batch(echo, square):
     """No instances give no plans."""
     nothing = ff.PlanBatch(np.zeros((0, 6), dtype=np.int64))
-    assert len(improve_batch([], nothing, iterations=1)) == 0
+    assert len(improve([], nothing, iterations=1)) == 0
     empty = stack([square]).take(np.array([], dtype=np.int64))
-    assert len(improve_batch(empty, nothing, iterations=1)) == 0
+    assert len(improve(empty, nothing, iterations=1)) == 0
     assert not echo
 
 
@@ -142,7 +146,7 @@ def test_far_coordinates_keep_their_digits(echo, square):
     origin = np.array([4e6, 5e6])
     far = replace(square, depot=origin, customers=square.customers + origin)
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
-    improve_batch([far], start, iterations=1)
+    improve([far], start, iterations=1)
     np.testing.assert_array_equal(echo[0].points[0, 1:], square.customers)
 
 
@@ -155,10 +159,10 @@ def test_worse_plan_is_not_taken(monkeypatch, square):
         monkeypatch.setattr(gpu, "_launch", lambda *_: lambda: routes)
 
     returning(bad)
-    kept = improve_batch([square], ff.PlanBatch.from_plans([good]), iterations=1)
+    kept = improve([square], ff.PlanBatch.from_plans([good]), iterations=1)
     assert kept[0] == good
     returning(good)
-    taken = improve_batch([square], ff.PlanBatch.from_plans([bad]), iterations=1)
+    taken = improve([square], ff.PlanBatch.from_plans([bad]), iterations=1)
     assert taken[0] == good
 
 
@@ -168,7 +172,7 @@ def test_infeasible_plan_from_the_gpu_is_an_error(monkeypatch, square):
     monkeypatch.setattr(gpu, "_launch", lambda *_: lambda: routes)
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
     with pytest.raises(RuntimeError, match="infeasible plan 0: tour 1 carries 3 of 2"):
-        improve_batch([square], start, iterations=1)
+        improve([square], start, iterations=1)
 
 
 @pytest.mark.parametrize(
@@ -185,14 +189,14 @@ def test_wrong_arguments(echo, square, tours, changes, message):
     """A wrong argument is named before the GPU is asked for anything."""
     arguments = {"iterations": 1} | changes
     with pytest.raises(ff.InputError, match=message):
-        improve_batch([square], ff.PlanBatch([ff.Plan(tours).to_routes()]), **arguments)
+        improve([square], ff.PlanBatch([ff.Plan(tours).to_routes()]), **arguments)
     assert not echo
 
 
 def test_number_of_starts(echo, square):
     """Each instance needs one start."""
     with pytest.raises(ff.InputError, match="0 starts for 1 instances"):
-        improve_batch([square], ff.PlanBatch.from_plans([]), iterations=1)
+        improve([square], ff.PlanBatch.from_plans([]), iterations=1)
 
 
 def test_huge_capacity(echo, square):
@@ -200,7 +204,7 @@ def test_huge_capacity(echo, square):
     huge = replace(square, demands=[1, 1, 1, 2**31], capacity=2**32)
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
     with pytest.raises(ff.InputError, match="instance 0 has a capacity of 4294967296"):
-        improve_batch([huge], start, iterations=1)
+        improve([huge], start, iterations=1)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +230,7 @@ def test_without_cupy(monkeypatch, square):
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
     with pytest.raises(MissingPackageError, match=r"fixedfleet\[gpu\]"):
-        improve_batch([square], start, iterations=1)
+        improve([square], start, iterations=1)
 
 
 # ----------------------------------------------------------- one instance at a time
@@ -242,12 +246,10 @@ def test_the_cheapest_chain_is_picked(monkeypatch, square):
     monkeypatch.setattr(gpu, "_launch", lambda *_: lambda: routes)
     start = ff.PlanBatch.from_plans([bad])
     parameters = GpuParameters(chains=3)
-    found = improve_batch([roomy], start, iterations=1, parameters=parameters)
+    found = improve([roomy], start, iterations=1, parameters=parameters)
     assert found[0] == one
     routes = routes[:2]
-    assert (
-        improve_batch([square], start, iterations=1, parameters=parameters)[0] == good
-    )
+    assert improve([square], start, iterations=1, parameters=parameters)[0] == good
 
 
 def test_chains_that_fill_a_gpu(monkeypatch, make_instance):
@@ -370,7 +372,7 @@ def emulated(monkeypatch, tmp_path_factory):
 def test_emulated_kernel_finds_the_optimum(emulated, square):
     """A square of four customers is planned as well as it can be."""
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 3], [2, 4]])])
-    plan = improve_batch([square], start, iterations=50)[0]
+    plan = improve([square], start, iterations=50)[0]
     assert plan.length(square) == pytest.approx(4 + 4 * 2**0.5)
 
 
@@ -398,7 +400,7 @@ def test_emulated_kernel_improves_mixed_sizes(emulated, make_instance, rounding)
         for n, m in shapes
     ]
     starts = packed(instances)
-    plans = improve_batch(instances, starts, iterations=60)
+    plans = improve(instances, starts, iterations=60)
     for plan, start, instance in zip(plans, starts, instances, strict=True):
         assert plan.is_feasible(instance)
         assert plan.length(instance) < 0.9 * start.length(instance)
@@ -409,11 +411,11 @@ def test_emulated_lanes_do_not_race(emulated, make_instance):
     """The plan does not depend on the order in which the lanes of a warp run."""
     instances = [make_instance(n=24, vehicles=4, capacity=30, seed=s) for s in (1, 2)]
     starts = packed(instances)
-    forwards = improve_batch(instances, starts, iterations=60, seed=3)
+    forwards = improve(instances, starts, iterations=60, seed=3)
     emulated["backwards"] = 1
-    backwards = improve_batch(instances, starts, iterations=60, seed=3)
+    backwards = improve(instances, starts, iterations=60, seed=3)
     assert [p.tours for p in forwards] == [p.tours for p in backwards]
-    other = improve_batch(instances, starts, iterations=60, seed=4)
+    other = improve(instances, starts, iterations=60, seed=4)
     assert [p.tours for p in forwards] != [p.tours for p in other]
 
 
@@ -423,7 +425,7 @@ def test_emulated_vehicle_cost_empties_tours(emulated, square):
     roomy = replace(square, capacity=4)
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
     parameters = GpuParameters(chains=2)
-    plan = improve_batch(
+    plan = improve(
         [roomy], start, iterations=60, vehicle_cost=10.0, parameters=parameters
     )[0]
     assert plan.vehicles == 1
@@ -437,7 +439,7 @@ def test_emulated_kernel_takes_one_way_distances(emulated):
     np.fill_diagonal(matrix, 0.0)
     instance = ff.Instance(matrix=matrix, demands=[1] * 5, capacity=5, vehicles=2)
     start = ff.PlanBatch.from_plans([ff.Plan([[5, 4, 3, 2, 1]])])
-    plan = improve_batch([instance], start, iterations=80)[0]
+    plan = improve([instance], start, iterations=80)[0]
     assert plan.tours == ((1, 2, 3, 4, 5),)
 
 
@@ -448,7 +450,7 @@ def test_emulated_kernel_keeps_a_full_fleet(emulated, make_instance):
         make_instance(n=12, vehicles=3, capacity=8, seed=5), demands=[2] * 12
     )
     starts = packed([instance])
-    plan = improve_batch([instance], starts, iterations=60)[0]
+    plan = improve([instance], starts, iterations=60)[0]
     assert plan.is_feasible(instance)
     assert plan.length(instance) < starts[0].length(instance)
 
@@ -463,10 +465,10 @@ def test_gpu_improves_every_plan(make_instance, n):
     m = max(2, n // 9)
     instances = [make_instance(n=n, vehicles=m, capacity=60, seed=s) for s in range(20)]
     batch, starts = stack(instances), packed(instances)
-    plans = improve_batch(batch, starts, iterations=2000)
+    plans = improve(batch, starts, iterations=2000)
     assert plans.feasible(batch).all()
     assert (plans.lengths(batch) < starts.lengths(batch)).all()
-    again = improve_batch(batch, starts, iterations=2000)
+    again = improve(batch, starts, iterations=2000)
     np.testing.assert_array_equal(plans.routes, again.routes)
 
 
@@ -474,7 +476,7 @@ def test_gpu_improves_every_plan(make_instance, n):
 def test_gpu_finds_the_optimum(square):
     """On a GPU a square of four customers is planned as well as it can be."""
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 3], [2, 4]])])
-    plan = improve_batch([square], start, iterations=100)[0]
+    plan = improve([square], start, iterations=100)[0]
     assert plan.length(square) == pytest.approx(4 + 4 * 2**0.5)
 
 
@@ -499,8 +501,8 @@ def test_gpu_coordinates_and_matrix_agree(make_instance):
     lengths = [
         np.mean([p.length(i) for p, i in zip(plans, instances, strict=True)])
         for plans in (
-            improve_batch(instances, starts, iterations=20_000),
-            improve_batch(by_matrix, starts, iterations=20_000),
+            improve(instances, starts, iterations=20_000),
+            improve(by_matrix, starts, iterations=20_000),
         )
     ]
     assert lengths[0] == pytest.approx(lengths[1], rel=0.002)
@@ -514,9 +516,7 @@ def test_gpu_plans_are_as_good_as_the_cores(n, iterations, vehicle_cost):
     drawn = [(i, fleet.pack(i)) for i in generate.uniform(n, 48, seed=31)]
     instances, packings = zip(*((i, p) for i, p in drawn if p), strict=True)
     starts = ff.PlanBatch.from_plans(packings)
-    found = improve_batch(
-        instances, starts, iterations=iterations, vehicle_cost=vehicle_cost
-    )
+    found = improve(instances, starts, iterations=iterations, vehicle_cost=vehicle_cost)
     on_gpu = [p.cost_v(i, vehicle_cost) for p, i in zip(found, instances, strict=True)]
     on_core = [
         ruin_recreate(i, p, iterations=iterations, vehicle_cost=vehicle_cost).cost

@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fixedfleet.fleet.verdict import FleetVerdict, assess_demands, assess_fleet
-from fixedfleet.instance import InstanceBatch
-from fixedfleet.plan import PlanBatch
+from fixedfleet.fleet.verdict import assess_fleet
+from fixedfleet.plan import Plan, PlanBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import NDArray
 
-    from fixedfleet.instance import Instance
+    from fixedfleet.instance import InstanceBatch
 
 __all__ = ["BatchVerdict", "assess_batch", "best_fit"]
 
@@ -51,7 +48,7 @@ class BatchVerdict:
 
 
 def assess_batch(
-    instances: InstanceBatch | Sequence[Instance],
+    batch: InstanceBatch,
     *,
     time_limit: float = 0.1,
     smallest: bool = False,
@@ -61,8 +58,8 @@ def assess_batch(
 
     Parameters
     ----------
-    instances
-        The instances; a sequence may mix sizes.
+    batch
+        The instances.
     time_limit
         Seconds for the exact search of an instance that quick packings leave open; 0
         for none.
@@ -70,43 +67,28 @@ def assess_batch(
         Whether the packings are to use as few vehicles as are found to suffice,
         where best fit may have used more.
     """
-    count = len(instances)
-    statuses = np.full(count, "feasible", dtype="<U10")
+    statuses = np.full(len(batch), "feasible", dtype="<U10")
     reasons: dict[int, str] = {}
-    rows: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)] * count
-    for group in _groups(instances):
-        routes, packed = best_fit(group.demands, group.capacity, group.vehicles)
-        good = packed & (_tours(routes) <= group.fewest) if smallest else packed
-        for place, row in enumerate(group.rows):
-            rows[row] = routes[place]
-            if good[place]:
-                continue
-            verdict = _assess(instances, int(row), time_limit)
+    routes, packed = best_fit(batch)
+    plans = PlanBatch(np.where(packed[:, None], routes, 0))
+    fewest = -(-batch.demands.sum(axis=1) // batch.capacity)
+    good = packed & (plans.vehicles() <= np.maximum(1, fewest)) if smallest else packed
+    found: dict[int, Plan] = {}
+    for row in np.flatnonzero(~good).tolist():
+        verdict = assess_fleet(batch[row], time_limit=time_limit)
+        if verdict.packing is None:
+            statuses[row], reasons[row] = verdict.status, verdict.reason
+            found[row] = Plan([])
+        else:
             plan = verdict.smallest_packing if smallest else verdict.packing
-            if verdict.packing is None:
-                statuses[row], reasons[int(row)] = verdict.status, verdict.reason
-                rows[row] = rows[row][:0]
-            elif plan is not None:
-                rows[row] = plan.to_routes().astype(np.int64)
-    width = max(map(len, rows), default=0)
-    routes = np.zeros((count, width), dtype=np.int64)
-    for row, entries in enumerate(rows):
-        routes[row, : len(entries)] = entries
-    return BatchVerdict(statuses, PlanBatch(routes), reasons)
+            found[row] = plan or verdict.packing
+    plans = plans.replace(list(found), PlanBatch.from_plans(found.values()))
+    return BatchVerdict(statuses, plans, reasons)
 
 
-def best_fit(
-    demands: NDArray[np.int64], capacity: NDArray[np.int64], vehicles: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def best_fit(batch: InstanceBatch) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """
     Put each customer, the largest demand first, where it leaves the least room.
-
-    Parameters
-    ----------
-    demands
-        Shape (B, N).
-    capacity, vehicles
-        Shape (B,).
 
     Returns
     -------
@@ -114,85 +96,34 @@ def best_fit(
         Routes as :class:`PlanBatch` takes them, shape (B, N + M), and whether each
         serves everybody, shape (B,). Of the others the routes mean nothing.
     """
-    count, n = demands.shape
-    fleet = np.minimum(vehicles, n)  # more tours than customers are no use
+    count, n = batch.demands.shape
+    fleet = np.minimum(batch.vehicles, batch.sizes)  # more tours would stay empty
     most = int(fleet.max(initial=1))
     nowhere = np.iinfo(np.int64).max
-    room = np.where(np.arange(most) < fleet[:, None], capacity[:, None], -1)  # (B, M)
-    order = np.argsort(-demands, axis=1, kind="stable")
     everyone = np.arange(count)
+    room = np.where(np.arange(most) < fleet[:, None], batch.capacity[:, None], -1)
+    order = np.argsort(-batch.demands, axis=1, kind="stable")  # padding comes last
     assigned = np.empty((count, n), dtype=np.int64)
     packed = np.ones(count, dtype=bool)
-    for customer in order.T:
-        left = room - demands[everyone, customer][:, None]
+    for place, customer in enumerate(order.T):
+        exists = place < batch.sizes
+        left = room - batch.demands[everyone, customer][:, None]
         vehicle = np.where(left >= 0, left, nowhere).argmin(axis=1)
         left = left[everyone, vehicle]
-        packed &= left >= 0
+        packed &= (left >= 0) | ~exists
         room[everyone, vehicle] = np.maximum(left, -1)
-        assigned[everyone, customer] = vehicle
+        assigned[everyone, customer] = np.where(exists, vehicle, most)
     return _routes(assigned, most), packed
 
 
 def _routes(assigned: NDArray[np.int64], tours: int) -> NDArray[np.int64]:
-    """Tours, one behind the other, of the vehicle that each customer is given."""
+    """Return the routes, given the vehicle of each customer; ``tours`` means none."""
     count, n = assigned.shape
     order = np.argsort(assigned, axis=1, kind="stable")
     vehicle = np.take_along_axis(assigned, order, axis=1)
-    ended = np.diff(vehicle, axis=1, prepend=vehicle[:, :1]) != 0
-    place = np.arange(n) + np.cumsum(ended, axis=1)  # a 0 stays behind each tour
+    changes = np.diff(vehicle, axis=1, prepend=vehicle[:, :1]) != 0
+    place = np.arange(n) + np.cumsum(changes, axis=1)  # leaves a 0 after each tour
     routes = np.zeros((count, n + tours), dtype=np.int64)
-    np.put_along_axis(routes, place, order + 1, axis=1)
+    customers = np.where(vehicle < tours, order + 1, 0)
+    np.put_along_axis(routes, place, customers, axis=1)
     return routes
-
-
-def _tours(routes: NDArray[np.int64]) -> NDArray[np.int64]:
-    return PlanBatch(routes).vehicles()
-
-
-@dataclass(frozen=True)
-class _Group:
-    """Instances with as many customers each."""
-
-    rows: NDArray[np.int64]
-    demands: NDArray[np.int64]
-    capacity: NDArray[np.int64]
-    vehicles: NDArray[np.int64]
-
-    @property
-    def fewest(self) -> NDArray[np.int64]:
-        """⌈Σq/Q⌉ of each."""
-        total = self.demands.sum(axis=1)
-        return np.asarray(np.maximum(1, -(-total // self.capacity)))
-
-
-def _groups(instances: InstanceBatch | Sequence[Instance]) -> Iterator[_Group]:
-    if isinstance(instances, InstanceBatch):
-        rows = np.arange(len(instances))
-        yield _Group(rows, instances.demands, instances.capacity, instances.vehicles)
-        return
-    members: dict[int, list[int]] = {}
-    for row, instance in enumerate(instances):
-        members.setdefault(instance.num_customers, []).append(row)
-    for some in members.values():
-        group = [instances[row] for row in some]
-        demands = np.stack([instance.demand_units[1:] for instance in group])
-        # A capacity beyond all demands may be beyond 64 bits as well.
-        capacity = [
-            max(1, min(instance.capacity_units, int(total)))
-            for instance, total in zip(group, demands.sum(axis=1), strict=True)
-        ]
-        fleets = np.array([instance.vehicles for instance in group])
-        yield _Group(np.array(some), demands, np.array(capacity), fleets)
-
-
-def _assess(
-    instances: InstanceBatch | Sequence[Instance], row: int, time_limit: float
-) -> FleetVerdict:
-    if not isinstance(instances, InstanceBatch):
-        return assess_fleet(instances[row], time_limit=time_limit)
-    return assess_demands(
-        instances.demands[row],
-        int(instances.capacity[row]),
-        int(instances.vehicles[row]),
-        time_limit=time_limit,
-    )

@@ -87,16 +87,14 @@ def collate(
     InputError
         If there is no instance, or one has a distance matrix and no coordinates.
     """
-    if isinstance(instances, Instance):
-        instances = [instances]
-    if isinstance(instances, InstanceBatch):
-        coordinates = np.array(instances.coordinates)
-        units = np.pad(instances.demands, ((0, 0), (1, 0)))
-        capacity = np.array(instances.capacity)
-        sizes = np.full(len(instances), instances.num_customers + 1)
-        fleets = np.array(instances.vehicles)
-    else:
-        coordinates, units, capacity, sizes, fleets = _pad(instances)
+    given = [instances] if isinstance(instances, Instance) else instances
+    batch = InstanceBatch.of(given)
+    coordinates = np.array(batch.coordinates)
+    for row in np.flatnonzero(~batch.euclidean):
+        coordinates[row, : batch.sizes[row] + 1] = _plane(batch[row])
+    units = np.pad(batch.demands, ((0, 0), (1, 0)))
+    capacity, fleets = np.array(batch.capacity), np.array(batch.vehicles)
+    sizes = batch.sizes + 1
     if not len(sizes):
         raise InputError("no instances given: the network needs one at least")
     nodes = torch.arange(int(sizes.max())) < torch.from_numpy(sizes)[:, None]
@@ -115,28 +113,6 @@ def collate(
         units=torch.from_numpy(units).to(device),
         capacity=torch.from_numpy(capacity).to(device),
     )
-
-
-def _pad(
-    instances: Sequence[Instance],
-) -> tuple[
-    NDArray[np.float64],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.int64],
-]:
-    """Stack instances of mixed sizes: coordinates, units, capacity, sizes, fleets."""
-    sizes = np.array([one.num_customers + 1 for one in instances], dtype=np.int64)
-    width = int(sizes.max(initial=1))
-    coordinates = np.zeros((len(sizes), width, 2))
-    units = np.zeros((len(sizes), width), dtype=np.int64)
-    for row, (one, size) in enumerate(zip(instances, sizes, strict=True)):
-        coordinates[row, :size] = _plane(one)
-        units[row, :size] = one.demand_units
-    capacity = np.array([one.capacity_units for one in instances], dtype=np.int64)
-    fleets = np.array([one.vehicles for one in instances], dtype=np.int64)
-    return coordinates, units, capacity, sizes, fleets
 
 
 def _plane(instance: Instance) -> NDArray[np.float64]:

@@ -13,19 +13,18 @@ import numpy as np
 import torch
 
 from fixedfleet.errors import InputError, check_whole
-from fixedfleet.instance import InstanceBatch
 from fixedfleet.model import list_models, load_model, predict, symmetry
 from fixedfleet.model.predict import required_bytes
 from fixedfleet.plan import PlanBatch
 from fixedfleet.planning import BeamOptions, MembershipOptions, decode, to_plans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from fixedfleet.instance import Instance
+    from fixedfleet.instance import Instance, InstanceBatch
     from fixedfleet.model import Batch, Network
     from fixedfleet.plan import Plan
     from fixedfleet.planning import Decoded, Method
@@ -123,7 +122,7 @@ def predicted_plan(instance: Instance, model: str = "auto") -> Plan:
 
 
 def predicted_plans(
-    instances: InstanceBatch | Sequence[Instance],
+    instances: InstanceBatch,
     model: str = "auto",
     *,
     device: str = "cpu",
@@ -136,7 +135,7 @@ def predicted_plans(
     Parameters
     ----------
     instances
-        The instances, with coordinates; a sequence may mix sizes.
+        The instances, with coordinates.
     model
         A shipped network's name, a file's path, or ``auto``: for each instance the
         nearest in size.
@@ -169,16 +168,12 @@ def predicted_plans(
     for name, group in _by_network(instances, model):
         network = load_network(name, device)
         for rows in _portions(instances, group, network, kind, batch_size):
-            some = _take(instances, rows)
+            some = instances[rows]
             with torch.autocast(kind, torch.bfloat16, enabled=precision == "bf16"):
                 log_probs, batch = predict(network, some)
             plans = to_plans(decode_predicted(network, log_probs, batch))
             parts.append((rows, plans.routes))
-    width = max((routes.shape[1] for _, routes in parts), default=0)
-    together = np.zeros((len(instances), width), dtype=np.int64)
-    for rows, routes in parts:
-        together[rows, : routes.shape[1]] = routes
-    return PlanBatch(together)
+    return PlanBatch.gather(len(instances), parts)
 
 
 def check_device(device: str) -> torch.device:
@@ -198,35 +193,27 @@ def check_device(device: str) -> torch.device:
 
 
 def _by_network(
-    instances: InstanceBatch | Sequence[Instance], model: str
+    instances: InstanceBatch, model: str
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
     """Yield networks and the rows they are for, smaller instances first."""
-    if isinstance(instances, InstanceBatch):
-        rows = np.arange(len(instances))
-        if len(rows):
-            near = nearest_model(instances.num_customers)
-            yield (near if model == "auto" else model), rows
-        return
-    for row, instance in enumerate(instances):
-        if not instance.has_coordinates:
+    for row in np.flatnonzero(~instances.euclidean):
+        if not instances[row].has_coordinates:
             raise InputError(
                 f"instance {row} has a distance matrix and no coordinates, which the "
                 "network needs"
             )
-    sizes = np.array([instance.num_customers for instance in instances], dtype=int)
-    order = np.argsort(sizes, kind="stable")
-
-    names = {n: nearest_model(n) for n in set(sizes.tolist())}
+    names = {n: nearest_model(n) for n in np.unique(instances.sizes).tolist()}
 
     def network_of(row: np.int64) -> str:
-        return names[int(sizes[row])] if model == "auto" else model
+        return names[int(instances.sizes[row])] if model == "auto" else model
 
+    order = np.argsort(instances.sizes, kind="stable")
     for name, some in itertools.groupby(order, key=network_of):
         yield name, np.array(list(some))
 
 
 def _portions(
-    instances: InstanceBatch | Sequence[Instance],
+    instances: InstanceBatch,
     rows: NDArray[np.int64],
     network: Network,
     kind: str,
@@ -234,24 +221,12 @@ def _portions(
 ) -> Iterator[NDArray[np.int64]]:
     """Cut rows, smaller instances first, into as many as fit at a time."""
     if batch_size is None:
-        if isinstance(instances, InstanceBatch):
-            nodes = instances.num_customers + 1
-            fleet = int(instances.vehicles.max())
-        else:
-            nodes = instances[rows[-1]].num_customers + 1
-            fleet = max(instances[row].vehicles for row in rows)
+        nodes = int(instances.sizes[rows].max()) + 1
+        fleet = int(instances.vehicles[rows].max())
         need = required_bytes(network.config, 1, nodes, fleet)
         batch_size = min(_MOST, max(1, _BYTES[kind] // need))
     for begin in range(0, len(rows), batch_size):
         yield rows[begin : begin + batch_size]
-
-
-def _take(
-    instances: InstanceBatch | Sequence[Instance], rows: NDArray[np.int64]
-) -> InstanceBatch | list[Instance]:
-    if isinstance(instances, InstanceBatch):
-        return instances.take(rows)
-    return [instances[row] for row in rows]
 
 
 def views(

@@ -13,10 +13,9 @@ from fixedfleet.errors import InputError, require
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.plan import PlanBatch
 from fixedfleet.search.gpu_arrays import pack
-from fixedfleet.search.mixed import costs_v, feasible, widened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -94,7 +93,7 @@ class GpuParameters:
 
 
 def improve_batch(
-    batch: InstanceBatch | Sequence[Instance],
+    batch: InstanceBatch,
     starts: PlanBatch,
     *,
     iterations: int,
@@ -112,7 +111,7 @@ def improve_batch(
     Parameters
     ----------
     batch
-        The instances; a sequence may mix sizes, metrics and roundings.
+        The instances; their sizes, metrics and roundings may differ.
     starts
         A feasible plan for each.
     iterations
@@ -143,15 +142,18 @@ def improve_batch(
     limits = _limits(iterations, seed, parameters, vehicle_cost)
     pending = [_launch(group, limits, parameters.chains) for group in groups]
 
-    best, costs = starts, costs_v(batch, starts, vehicle_cost)  # while the GPU works
+    best, costs = starts, starts.costs_v(batch, vehicle_cost)  # while the GPU works
     found = [routes() for routes in pending]
-    if not isinstance(batch, InstanceBatch):  # no checking each chain one by one
+    if parameters.chains > len(batch):  # below, each step is for one chain of all
         found = [
             _pick(batch, group, routes, vehicle_cost)
             for group, routes in zip(groups, found, strict=True)
         ]
     for chain in range(len(found[0]) if found else 0):
-        plans = _gather(groups, [routes[chain] for routes in found], starts)
+        parts = zip(groups, found, strict=True)
+        plans = PlanBatch.gather(
+            len(batch), [(group.rows, routes[chain]) for group, routes in parts]
+        )
         best, costs = _better(batch, best, costs, plans, vehicle_cost)
     return best
 
@@ -173,7 +175,7 @@ def require_gpu() -> None:
 def chains_to_fill(instance: Instance) -> int:
     """Return how many chains of an instance keep the whole GPU busy."""
     nothing = PlanBatch(np.zeros((1, 1), dtype=np.int64))
-    group = pack([instance], nothing)[0]
+    group = pack(InstanceBatch.of([instance]), nothing)[0]
     attributes = _cupy().cuda.Device().attributes
     memory = int(attributes["MaxSharedMemoryPerMultiprocessor"])
     resident = min(max(1, memory // group.shared_bytes), 2 * _BLOCKS)
@@ -196,12 +198,10 @@ def _limits(
     return np.array([limits], dtype=_LIMITS)
 
 
-def _require_feasible(
-    batch: InstanceBatch | Sequence[Instance], starts: PlanBatch
-) -> None:
+def _require_feasible(batch: InstanceBatch, starts: PlanBatch) -> None:
     if len(batch) != len(starts):
         raise InputError(f"{len(starts)} starts for {len(batch)} instances")
-    bad = np.flatnonzero(~feasible(batch, starts))
+    bad = np.flatnonzero(~starts.feasible(batch))
     if len(bad):
         row = int(bad[0])
         fault = starts[row].check(batch[row])[0]
@@ -212,7 +212,7 @@ def _require_feasible(
 
 
 def _pick(
-    instances: Sequence[Instance],
+    instances: InstanceBatch,
     group: Group,
     routes: NDArray[np.uint16],
     vehicle_cost: float,
@@ -233,34 +233,22 @@ def _pick(
     return picked
 
 
-def _gather(
-    groups: list[Group], found: list[NDArray[np.uint16]], starts: PlanBatch
-) -> PlanBatch:
-    """Put the groups' routes back into the order of the batch."""
-    width = max([starts.routes.shape[1], *(routes.shape[1] for routes in found)])
-    routes = np.zeros((len(starts), width), dtype=np.int64)
-    for group, part in zip(groups, found, strict=True):
-        routes[group.rows, : part.shape[1]] = part
-    return PlanBatch(routes)
-
-
 def _better(
-    batch: InstanceBatch | Sequence[Instance],
+    batch: InstanceBatch,
     old: PlanBatch,
     old_costs: NDArray[np.float64],
     new: PlanBatch,
     vehicle_cost: float,
 ) -> tuple[PlanBatch, NDArray[np.float64]]:
     """Of each instance's two plans the cheaper, counted and checked in float64."""
-    bad = np.flatnonzero(~feasible(batch, new))
+    bad = np.flatnonzero(~new.feasible(batch))
     if len(bad):
         row = int(bad[0])
         faults = new[row].check(batch[row])
         raise RuntimeError(f"the GPU returned an infeasible plan {row}: {faults[0]}")
-    new_costs = costs_v(batch, new, vehicle_cost)
-    kept = widened(old.routes, new.routes.shape[1])
-    routes = np.where((new_costs < old_costs)[:, None], new.routes, kept)
-    return PlanBatch(routes), np.minimum(new_costs, old_costs)
+    new_costs = new.costs_v(batch, vehicle_cost)
+    best = new.where(new_costs < old_costs, old)
+    return best, np.minimum(new_costs, old_costs)
 
 
 # ------------------------------------------------------------------------ the device

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fixedfleet.errors import InputError
-from fixedfleet.instance import InstanceBatch
+from fixedfleet.plan import pad_routes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import NDArray
 
-    from fixedfleet.instance import Instance
+    from fixedfleet.instance import InstanceBatch
     from fixedfleet.plan import PlanBatch
 
 __all__ = ["SIZE_CLASSES", "Group", "pack", "size_class"]
@@ -81,70 +79,59 @@ def size_class(nodes: int) -> int:
     )
 
 
-def pack(batch: InstanceBatch | Sequence[Instance], starts: PlanBatch) -> list[Group]:
+def pack(batch: InstanceBatch, starts: PlanBatch) -> list[Group]:
     """Sort the instances into groups of one size class and one kind of distances."""
-    if isinstance(batch, InstanceBatch):
-        return list(_pack_batch(batch, starts.routes))
-    return list(_pack_instances(batch, starts.routes))
+    nodes = batch.sizes + np.minimum(batch.vehicles, batch.sizes)
+    classes = {count: size_class(count) for count in np.unique(nodes).tolist()}
+    slots = np.array([classes[count] for count in nodes.tolist()], dtype=np.int64)
+    kinds = sorted(set(zip(slots.tolist(), batch.euclidean.tolist(), strict=True)))
+    return [
+        _group(
+            batch,
+            starts,
+            np.flatnonzero((slots == size) & (batch.euclidean == euclidean)),
+            size,
+        )
+        for size, euclidean in kinds
+    ]
 
 
-def _pack_batch(batch: InstanceBatch, routes: NDArray[np.int64]) -> Iterator[Group]:
-    n = batch.num_customers
-    fleet = np.minimum(batch.vehicles, n)  # more tours than customers are no use
-    classes = np.array(
-        [size_class(n + m) for m in range(int(fleet.max(initial=0)) + 1)]
+def _group(
+    batch: InstanceBatch, starts: PlanBatch, rows: NDArray[np.int64], slots: int
+) -> Group:
+    count, capacity = batch.sizes[rows], batch.capacity[rows]
+    fleet = np.minimum(batch.vehicles[rows], count)  # more tours would stay empty
+    n = int(count.max())
+    euclidean = bool(batch.euclidean[rows[0]])
+    return Group(
+        rows=rows,
+        slots=slots,
+        sizes=_sizes(rows, count, fleet, capacity),
+        points=_points(batch, rows, n) if euclidean else None,
+        matrices=None if euclidean else _matrices(batch, rows, n),
+        demands=_demands(batch.demands[rows, :n], capacity),
+        starts=pad_routes(starts.routes[rows], int((count + fleet).max())).astype(
+            np.uint16
+        ),
     )
-    for slots in np.unique(classes[fleet]):
-        rows = np.flatnonzero(classes[fleet] == slots)
-        points = batch.customers[rows] - batch.depots[rows, None]
-        yield Group(
-            rows=rows,
-            slots=int(slots),
-            sizes=_sizes(
-                rows, np.full(len(rows), n), fleet[rows], batch.capacity[rows]
-            ),
-            points=np.pad(points, ((0, 0), (1, 0), (0, 0))).astype(np.float32),
-            matrices=None,
-            demands=_demands(batch.demands[rows], batch.capacity[rows]),
-            starts=_fit(routes[rows], n + int(fleet[rows].max())),
-        )
 
 
-def _pack_instances(
-    instances: Sequence[Instance], routes: NDArray[np.int64]
-) -> Iterator[Group]:
-    classes: dict[tuple[int, bool], list[int]] = {}
-    for row, instance in enumerate(instances):
-        n = instance.num_customers
-        plain = instance.metric == "euclidean" and instance.rounding == "none"
-        key = size_class(n + min(n, instance.vehicles)), plain
-        classes.setdefault(key, []).append(row)
-    for (slots, plain), members in sorted(classes.items()):
-        rows = np.array(members)
-        group = [instances[row] for row in members]
-        count = np.array([instance.num_customers for instance in group])
-        fleet = np.minimum(count, [instance.vehicles for instance in group])
-        capacity = np.array([instance.capacity_units for instance in group])
-        demands = _stack([instance.demand_units[1:] for instance in group])
-        yield Group(
-            rows=rows,
-            slots=slots,
-            sizes=_sizes(rows, count, fleet, capacity),
-            points=_stack([_points(instance) for instance in group]) if plain else None,
-            matrices=None if plain else _stack([_matrix(i) for i in group]),
-            demands=_demands(demands, capacity),
-            starts=_fit(routes[rows], int((count + fleet).max())),
-        )
-
-
-def _points(instance: Instance) -> NDArray[np.float32]:
+def _points(
+    batch: InstanceBatch, rows: NDArray[np.int64], n: int
+) -> NDArray[np.float32]:
     # Relative to the depot: float32 keeps seven digits, and the first are often shared.
-    relative = instance.coordinates - instance.coordinates[0]
+    relative = batch.coordinates[rows, : n + 1] - batch.depots[rows, None]
     return np.asarray(relative, dtype=np.float32)
 
 
-def _matrix(instance: Instance) -> NDArray[np.float32]:
-    return np.asarray(instance.distances, dtype=np.float32)
+def _matrices(
+    batch: InstanceBatch, rows: NDArray[np.int64], n: int
+) -> NDArray[np.float32]:
+    matrices = np.zeros((len(rows), n + 1, n + 1), dtype=np.float32)
+    for matrix, row in zip(matrices, rows, strict=True):
+        size = int(batch.sizes[row]) + 1
+        matrix[:size, :size] = batch[row].distances
+    return matrices
 
 
 def _sizes(*columns: NDArray[Any]) -> NDArray[np.int32]:
@@ -162,19 +149,3 @@ def _demands(demands: NDArray[Any], capacity: NDArray[np.int64]) -> NDArray[np.i
     # A demand above the capacity fits nowhere, however large: the start was checked.
     bounded = np.minimum(demands, capacity[:, None] + 1)
     return np.asarray(bounded, dtype=np.int32)
-
-
-def _stack(arrays: list[NDArray[Any]]) -> NDArray[Any]:
-    """Stack arrays that differ in size, with zeros behind the smaller ones."""
-    shape = np.max([array.shape for array in arrays], axis=0)
-    stacked = np.zeros((len(arrays), *shape), dtype=arrays[0].dtype)
-    for index, array in enumerate(arrays):
-        place = tuple(slice(size) for size in array.shape)
-        stacked[index][place] = array
-    return stacked
-
-
-def _fit(routes: NDArray[np.int64], width: int) -> NDArray[np.uint16]:
-    """Routes with room for a plan of ``width`` entries, whatever it is."""
-    short = max(0, width - routes.shape[1])
-    return np.pad(routes, ((0, 0), (0, short))).astype(np.uint16)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError
+from fixedfleet.instance import InstanceBatch
 from fixedfleet.plan import PlanBatch
 from fixedfleet.search.gpu import (
     MOST_ITERATIONS,
@@ -17,9 +18,9 @@ from fixedfleet.search.gpu import (
 from fixedfleet.search.run import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from fixedfleet.instance import Instance, InstanceBatch
+    from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
     from fixedfleet.search.result import SearchResult
 
@@ -61,7 +62,7 @@ class Rounds:
 
     def __init__(
         self,
-        instances: InstanceBatch | Sequence[Instance],
+        instances: InstanceBatch,
         starts: PlanBatch,
         *,
         seed: int = 0,
@@ -195,7 +196,7 @@ def gpu_search(
             f"fleet, and there is none: {faults[0]}"
         )
     work = Rounds(
-        [instance],
+        InstanceBatch.of([instance]),
         PlanBatch.from_plans([start]),
         seed=seed,
         vehicle_cost=vehicle_cost,

@@ -7,15 +7,17 @@ import re
 from typing import TYPE_CHECKING, Literal, get_args
 
 from fixedfleet.errors import InputError, check_whole
-from fixedfleet.instance import Instance, InstanceBatch
+from fixedfleet.instance import InstanceBatch
 from fixedfleet.search.start import check_time_limit, check_vehicle_cost
 from fixedfleet.solve import Objective
 from fixedfleet.solve_batch.core import Task
 from fixedfleet.solve_batch.result import BatchResult
-from fixedfleet.solve_batch.work import Instances, Work
+from fixedfleet.solve_batch.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from fixedfleet.instance import Instance
 
 __all__ = ["BatchResult", "BatchSearch", "BatchStart", "solve_batch"]
 
@@ -88,7 +90,7 @@ def solve_batch(
     search, device = _choose(search, device)
     _check(time_limit, iterations, start, search, device, objective, processes)
     check_vehicle_cost(vehicle_cost)
-    work = Work(_check_instances(instances), seed, objective, vehicle_cost, display)
+    work = Work(InstanceBatch.of(instances), seed, objective, vehicle_cost, display)
     work.judge(fleet_limit)
     if start == "network":
         work.predict(device)
@@ -156,15 +158,3 @@ def _check(
         from fixedfleet.planning.predicted import check_device
 
         check_device(device)
-
-
-def _check_instances(instances: InstanceBatch | Sequence[Instance]) -> Instances:
-    if isinstance(instances, InstanceBatch):
-        return instances
-    listed = list(instances)
-    for row, instance in enumerate(listed):
-        if not isinstance(instance, Instance):
-            raise InputError(
-                f"instance {row} is a {type(instance).__name__}, not an Instance"
-            )
-    return listed

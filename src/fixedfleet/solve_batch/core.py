@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fixedfleet.plan import Plan
 from fixedfleet.search import improve
 from fixedfleet.starts import make_start
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance, InstanceBatch
+    from fixedfleet.plan import Plan, PlanBatch
     from fixedfleet.search import SearchName
     from fixedfleet.starts import StartName
 
@@ -36,26 +36,24 @@ class Task:
 
 @dataclass(frozen=True)
 class Job:
-    """A task for some instances, with their plans and packings as routes."""
+    """A task for some instances, with their plans and packings."""
 
     task: Task
     rows: NDArray[np.int64]
-    instances: InstanceBatch | list[Instance]
-    routes: NDArray[np.int64]
-    packings: NDArray[np.int64]
+    instances: InstanceBatch
+    plans: PlanBatch
+    packings: PlanBatch
 
 
-def do(job: Job, stop: Callable[[], bool]) -> list[tuple[int, NDArray[np.int32]]]:
-    """Do a job: rows and the routes of their plans, as far as it came."""
+def do(job: Job, stop: Callable[[], bool]) -> list[tuple[int, Plan]]:
+    """Do a job: rows and their plans, as far as it came."""
     done = []
-    for row, instance, routes, packing in zip(
-        job.rows.tolist(), job.instances, job.routes, job.packings, strict=True
+    for row, instance, plan, packing in zip(
+        job.rows.tolist(), job.instances, job.plans, job.packings, strict=True
     ):
         if stop():
             break
-        plan, packed = Plan.from_routes(routes), Plan.from_routes(packing)
-        found = _do_one(job.task, instance, plan, packed, row, stop)
-        done.append((row, found.to_routes()))
+        done.append((row, _do_one(job.task, instance, plan, packing, row, stop)))
     return done
 
 

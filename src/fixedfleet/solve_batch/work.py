@@ -11,9 +11,7 @@ import numpy as np
 
 from fixedfleet.cores import available_cores
 from fixedfleet.fleet.batch import assess_batch
-from fixedfleet.instance import Instance, InstanceBatch
 from fixedfleet.plan import PlanBatch
-from fixedfleet.search.mixed import costs_v, feasible, take, widened
 from fixedfleet.solve import Objective, Stage
 from fixedfleet.solve_batch.core import Job, Task, do
 from fixedfleet.solve_batch.result import BatchResult
@@ -22,11 +20,10 @@ from fixedfleet.starts import complete
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from fixedfleet.instance import InstanceBatch
+    from fixedfleet.plan import Plan
 
-__all__ = ["Instances", "Work"]
-
-Instances = InstanceBatch | list[Instance]
+__all__ = ["Work"]
 
 _CHUNK_SECONDS = 0.5  # of work that a process is given at a time
 _CHUNK = 64  # instances that it is given at most
@@ -39,7 +36,7 @@ class Work:
 
     def __init__(
         self,
-        instances: Instances,
+        instances: InstanceBatch,
         seed: int,
         objective: Objective,
         vehicle_cost: float,
@@ -66,8 +63,8 @@ class Work:
             self.instances, time_limit=time_limit, smallest=self.charged > 0
         )
         self.rows = np.flatnonzero(self.verdict.feasible)
-        self.good = take(self.instances, self.rows)
-        self.packings = PlanBatch(self.verdict.packings.routes[self.rows])
+        self.good = self.instances[self.rows]
+        self.packings = self.verdict.packings[self.rows]
         self.plans = self.packings
         self._done("fleet")
 
@@ -77,9 +74,9 @@ class Work:
 
         plans = predicted_plans(self.good, device=device)
         mended = {}
-        for row in np.flatnonzero(~feasible(self.good, plans)).tolist():
+        for row in np.flatnonzero(~plans.feasible(self.good)).tolist():
             plan = complete(self.good[row], plans[row], seed=self.seed + row)
-            mended[row] = (plan or self.packings[row]).to_routes()
+            mended[row] = plan or self.packings[row]
         self.plans = _replaced(plans, mended)
         self._done("network")
 
@@ -87,11 +84,11 @@ class Work:
         """Do a task for each instance, in processes."""
         from fixedfleet.search.processes import over_cores
 
-        found: dict[int, NDArray[np.int32]] = {}
+        found: dict[int, Plan] = {}
         begin = time.perf_counter()
         last = begin
 
-        def note(answers: list[tuple[int, NDArray[np.int32]]]) -> None:
+        def note(answers: list[tuple[int, Plan]]) -> None:
             nonlocal last
             found.update(answers)
             now = time.perf_counter()
@@ -136,15 +133,12 @@ class Work:
 
     def result(self) -> BatchResult:
         """Check and measure every plan."""
-        shape = len(self.instances), self.plans.routes.shape[1]
-        routes = np.zeros(shape, dtype=np.int64)
-        routes[self.rows] = self.plans.routes
+        plans = PlanBatch.gather(len(self.instances), [(self.rows, self.plans.routes)])
         solved = np.zeros(len(self.instances), dtype=bool)
-        solved[self.rows] = feasible(self.good, self.plans)
+        solved[self.rows] = self.plans.feasible(self.good)
         lengths = np.full(len(self.instances), math.inf)
-        lengths[self.rows] = costs_v(self.good, self.plans)
+        lengths[self.rows] = self.plans.lengths(self.good)
         lengths[~solved] = math.inf
-        plans = PlanBatch(routes)
         self._done("check")
         return BatchResult(
             plans=plans,
@@ -162,27 +156,16 @@ class Work:
     def _keep(self, plans: PlanBatch) -> None:
         self.plans = plans
 
-    def _bounded(self) -> tuple[Instances, PlanBatch]:
+    def _bounded(self) -> tuple[InstanceBatch, PlanBatch]:
         """Bound the fleets to the fewest vehicles where another is never worth it."""
         fewest = self.packings.vehicles()
-        dear = self.charged >= _DEAR * costs_v(self.good, self.packings)
+        dear = self.charged >= _DEAR * self.packings.lengths(self.good)
         if not self.charged or not dear.any():
             return self.good, self.plans
         within = self.plans.vehicles() <= fewest
-        width = max(self.plans.routes.shape[1], self.packings.routes.shape[1])
-        routes = np.where(
-            (dear & ~within)[:, None],
-            widened(self.packings.routes, width),
-            widened(self.plans.routes, width),
-        )
-        if isinstance(self.good, InstanceBatch):
-            bound = np.where(dear, fewest, self.good.vehicles)
-            return self.good.with_vehicles(bound), PlanBatch(routes)
-        bounded = [
-            one.with_vehicles(int(few)) if is_dear else one
-            for one, few, is_dear in zip(self.good, fewest, dear, strict=True)
-        ]
-        return bounded, PlanBatch(routes)
+        starts = self.packings.where(dear & ~within, self.plans)
+        bound = np.where(dear, fewest, self.good.vehicles)
+        return self.good.with_vehicles(bound), starts
 
     def _chunks(self, task: Task, processes: int) -> Iterator[Job]:
         size = min(_CHUNK, max(1, -(-len(self.good) // (_CHUNKS * processes))))
@@ -193,15 +176,15 @@ class Work:
             yield Job(
                 task,
                 rows,
-                take(self.good, rows),
-                self.plans.routes[rows],
-                self.packings.routes[rows],
+                self.good[rows],
+                self.plans[rows],
+                self.packings[rows],
             )
 
     def _done(self, name: str) -> None:
         """Close a stage; measuring what it left behind counts for the next."""
         now = time.perf_counter()
-        costs = costs_v(self.good, self.plans, self.charged)
+        costs = self.plans.costs_v(self.good, self.charged)
         cost = float(costs.mean()) if len(costs) else math.inf
         gain = self.stages[-1].cost - cost if self.stages and len(costs) else 0.0
         self.stages.append(Stage(name, now - self.clock, cost, gain))
@@ -209,11 +192,6 @@ class Work:
         self.clock = now
 
 
-def _replaced(plans: PlanBatch, rows: dict[int, NDArray[np.int32]]) -> PlanBatch:
-    """Return plans with other routes in some rows."""
-    width = max([plans.routes.shape[1], *map(len, rows.values())])
-    routes = widened(plans.routes, width)
-    for row, entries in rows.items():
-        routes[row] = 0
-        routes[row, : len(entries)] = entries
-    return PlanBatch(routes)
+def _replaced(plans: PlanBatch, others: dict[int, Plan]) -> PlanBatch:
+    """Return plans with others in some rows."""
+    return plans.replace(list(others), PlanBatch.from_plans(others.values()))
