@@ -190,6 +190,40 @@ class PlanBatch:
         return cls.gather(len(rows), ((i, row[None]) for i, row in enumerate(rows)))
 
     @classmethod
+    def from_tours(cls, tours: NDArray[np.integer[Any]]) -> PlanBatch:
+        """Return plans given as tours with zeros behind each, shape (B, M, L)."""
+        closed = np.pad(tours, ((0, 0), (0, 0), (0, 1)))
+        flat = closed.reshape(len(tours), closed.shape[1] * closed.shape[2])
+        before = np.pad(flat[:, :-1], ((0, 0), (1, 0)))
+        keep = (flat != 0) | (before != 0)  # customers, and the 0 that ends a tour
+        width = int(keep.sum(axis=1).max(initial=0))
+        order = np.argsort(~keep, axis=1, kind="stable")[:, :width]
+        return cls(np.take_along_axis(flat, order, axis=1))
+
+    @classmethod
+    def from_vehicles(cls, vehicles: NDArray[np.int64], fleet: int) -> PlanBatch:
+        """
+        Return plans in which each vehicle visits its customers by their numbers.
+
+        Parameters
+        ----------
+        vehicles
+            The vehicle of each customer, shape (B, N). A vehicle that is not below
+            ``fleet`` means that the customer is left out.
+        fleet
+            The number of vehicles.
+        """
+        count, n = vehicles.shape
+        order = np.argsort(vehicles, axis=1, kind="stable")
+        vehicle = np.take_along_axis(vehicles, order, axis=1)
+        changes = np.diff(vehicle, axis=1, prepend=vehicle[:, :1]) != 0
+        place = np.arange(n) + np.cumsum(changes, axis=1)  # leaves a 0 after each tour
+        routes = np.zeros((count, n + fleet), dtype=np.int64)
+        customers = np.where(vehicle < fleet, order + 1, 0)
+        np.put_along_axis(routes, place, customers, axis=1)
+        return cls(routes)
+
+    @classmethod
     def gather(
         cls, count: int, parts: Iterable[tuple[Rows | int, NDArray[np.integer[Any]]]]
     ) -> PlanBatch:

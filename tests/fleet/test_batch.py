@@ -80,10 +80,10 @@ def test_best_fit_opens_a_vehicle_only_when_it_must():
         vehicles=[3, 2, 1],
         sizes=[4, 4, 2],
     )
-    routes, packed = best_fit(batch)
+    plans, packed = best_fit(batch)
     assert packed.tolist() == [True, False, True]
-    assert ff.Plan.from_routes(routes[0]).tours == ((1, 3), (2, 4))
-    assert ff.Plan.from_routes(routes[2]).tours == ((1, 2),)
+    assert plans[0].tours == ((1, 3), (2, 4))
+    assert plans[2].tours == ((1, 2),)
 
 
 def test_nothing_is_judged_at_once():

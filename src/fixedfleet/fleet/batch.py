@@ -69,8 +69,7 @@ def assess_batch(
     """
     statuses = np.full(len(batch), "feasible", dtype="<U10")
     reasons: dict[int, str] = {}
-    routes, packed = best_fit(batch)
-    plans = PlanBatch(np.where(packed[:, None], routes, 0))
+    plans, packed = best_fit(batch)
     fewest = -(-batch.demands.sum(axis=1) // batch.capacity)
     good = packed & (plans.vehicles() <= np.maximum(1, fewest)) if smallest else packed
     found: dict[int, Plan] = {}
@@ -86,15 +85,15 @@ def assess_batch(
     return BatchVerdict(statuses, plans, reasons)
 
 
-def best_fit(batch: InstanceBatch) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def best_fit(batch: InstanceBatch) -> tuple[PlanBatch, NDArray[np.bool_]]:
     """
     Put each customer, the largest demand first, where it leaves the least room.
 
     Returns
     -------
     tuple
-        Routes as :class:`PlanBatch` takes them, shape (B, N + M), and whether each
-        serves everybody, shape (B,). Of the others the routes mean nothing.
+        Plans, and whether each serves every customer within capacity and fleet, shape
+        (B,). The other plans mean nothing.
     """
     count, n = batch.demands.shape
     fleet = np.minimum(batch.vehicles, batch.sizes)  # more tours would stay empty
@@ -113,17 +112,4 @@ def best_fit(batch: InstanceBatch) -> tuple[NDArray[np.int64], NDArray[np.bool_]
         packed &= (left >= 0) | ~exists
         room[everyone, vehicle] = np.maximum(left, -1)
         assigned[everyone, customer] = np.where(exists, vehicle, most)
-    return _routes(assigned, most), packed
-
-
-def _routes(assigned: NDArray[np.int64], tours: int) -> NDArray[np.int64]:
-    """Return the routes, given the vehicle of each customer; ``tours`` means none."""
-    count, n = assigned.shape
-    order = np.argsort(assigned, axis=1, kind="stable")
-    vehicle = np.take_along_axis(assigned, order, axis=1)
-    changes = np.diff(vehicle, axis=1, prepend=vehicle[:, :1]) != 0
-    place = np.arange(n) + np.cumsum(changes, axis=1)  # leaves a 0 after each tour
-    routes = np.zeros((count, n + tours), dtype=np.int64)
-    customers = np.where(vehicle < tours, order + 1, 0)
-    np.put_along_axis(routes, place, customers, axis=1)
-    return routes
+    return PlanBatch.from_vehicles(assigned, most), packed

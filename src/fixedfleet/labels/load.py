@@ -63,15 +63,13 @@ def _load_folder(
     folder = LabelFolder.read(path)
     batch = folder.read_instances()
     shards = [s for s in range(folder.manifest.num_shards) if folder.has_shard(s)]
-    labels = {shard: folder.read_shard(shard) for shard in shards}
-    width = max((part.routes.shape[1] for part in labels.values()), default=0)
-    routes = np.zeros((len(batch), width), dtype=np.int64)
     labelled = np.zeros(len(batch), dtype=bool)
-    for shard, part in labels.items():
-        rows = folder.manifest.rows(shard)
-        routes[rows.start : rows.stop, : part.routes.shape[1]] = part.routes
+    parts = []
+    for shard in shards:
+        part, rows = folder.read_shard(shard), folder.manifest.rows(shard)
+        parts.append((slice(rows.start, rows.stop), part.routes))
         labelled[rows.start : rows.stop] = part.labelled
-    return batch, PlanBatch(routes), labelled
+    return batch, PlanBatch.gather(len(batch), parts), labelled
 
 
 def _load_file(path: Path) -> tuple[InstanceBatch, PlanBatch, NDArray[np.bool_]]:
@@ -94,7 +92,7 @@ def _check(
     for start in range(0, len(batch), _CHECKED_AT_ONCE):  # bounds the memory
         rows = np.arange(start, min(start + _CHECKED_AT_ONCE, len(batch)))
         rows = rows[labelled[rows]]
-        feasible = PlanBatch(plans.routes[rows]).feasible(batch.take(rows))
+        feasible = plans[rows].feasible(batch[rows])
         if not feasible.all():
             row = int(rows[~feasible][0])
             fault = plans[row].check(batch[row])[0]

@@ -202,15 +202,14 @@ class GpuTeacher:
         if not labelled.any():
             return np.zeros((len(batch), 0), dtype=np.int64), labelled
         plans = improve_batch(
-            batch.take(labelled),
-            PlanBatch(verdict.packings.routes[labelled]),
+            batch[labelled],
+            verdict.packings[labelled],
             iterations=self.iterations,
             # One stream serves the whole call: its first seed names it.
             seed=int(seeds[0]),
         )
-        routes = np.zeros((len(batch), plans.routes.shape[1]), dtype=np.int64)
-        routes[labelled] = plans.routes
-        return routes, labelled
+        together = PlanBatch.gather(len(batch), [(labelled, plans.routes)])
+        return together.routes, labelled
 
 
 _SOLVERS = ("ortools", "pyvrp", "vroom", "hgs")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -86,11 +85,4 @@ def concatenate(parts: list[Decoded]) -> Decoded:
 
 def to_plans(decoded: Decoded) -> PlanBatch:
     """Return the plans as a :class:`PlanBatch`; empty tours drop out."""
-    routes = np.pad(decoded.routes.cpu().numpy(), ((0, 0), (0, 0), (0, 1)))
-    batch, tours, stops = routes.shape
-    flat = routes.reshape(batch, tours * stops)
-    before = np.pad(flat[:, :-1], ((0, 0), (1, 0)))
-    keep = (flat != 0) | (before != 0)  # customers, and the 0 that ends a tour
-    width = int(keep.sum(1).max(initial=0))
-    order = np.argsort(~keep, axis=1, kind="stable")[:, :width]
-    return PlanBatch(np.take_along_axis(flat, order, axis=1))
+    return PlanBatch.from_tours(decoded.routes.cpu().numpy())
