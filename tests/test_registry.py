@@ -45,6 +45,16 @@ def test_a_part_in_a_file_is_named_by_path_and_name(registry, tmp_path):
     assert registry.get(f"{path}:Codec") is Registry("codec", {}).get(f"{path}:Codec")
 
 
+def test_a_reference_is_known_once_it_was_loaded(registry, tmp_path):
+    """Names are known at once, a reference only after it was asked for."""
+    path = tmp_path / "own_codec.py"
+    path.write_text("class Codec:\n    pass\n")
+    assert registry.knows("json")
+    assert not registry.knows(f"{path}:Codec")
+    registry.get(f"{path}:Codec")
+    assert registry.knows(f"{path}:Codec")
+
+
 def test_an_unknown_name_lists_the_known_ones(registry):
     """A typing error is answered with the names there are."""
     with pytest.raises(InputError, match=r"unknown codec 'jsn': choose from json, or"):

@@ -68,11 +68,15 @@ class Registry(Generic[Part]):
 
     def check(self, name: str) -> None:
         """Raise InputError unless a name is known or has the form of a reference."""
-        if name not in self._places and name not in self._parts and ":" not in name:
+        if not self.knows(name) and ":" not in name:
             raise InputError(
                 f"unknown {self.kind} {name!r}: choose from {', '.join(self.names())}, "
                 "or name your own as module.py:Name"
             )
+
+    def knows(self, name: str) -> bool:
+        """Return whether a name is built in or registered, or a loaded reference."""
+        return name in self._places or name in self._parts
 
     def names(self) -> list[str]:
         """Return the known names, the built-in ones first."""

@@ -6,7 +6,13 @@ import pytest
 import torch
 
 import fixedfleet as ff
-from fixedfleet.model.normalise import allowed_edges, normalise
+from fixedfleet.model import NORMALISATIONS, Features, ModelConfig, Normalisation
+from fixedfleet.model.normalise import (
+    Joint,
+    allowed_edges,
+    make_normalisation,
+    normalise,
+)
 
 
 @pytest.fixture
@@ -16,6 +22,12 @@ def padded():
     nodes = torch.tensor([[True] * 5, [True] * 4 + [False]])
     vehicles = torch.tensor([[True] * 3, [True, True, False]])
     return torch.randn(2, 3, 5, 5) * 3, nodes, vehicles
+
+
+def _normalised(scores, nodes, vehicles, how, **settings):
+    features = Features(torch.zeros(2, 5, 2), torch.zeros(2, 5), nodes, vehicles)
+    config = ModelConfig(normalisation=how, **settings)
+    return normalise(make_normalisation(config), scores, features)
 
 
 def test_only_the_depot_may_follow_itself(padded):
@@ -33,7 +45,7 @@ def test_only_the_depot_may_follow_itself(padded):
 def test_masked_edges_have_no_probability(padded, how):
     """What is not allowed has probability zero, and everything else a number."""
     scores, nodes, vehicles = padded
-    logs = normalise(scores, nodes, vehicles, how)
+    logs = _normalised(scores, nodes, vehicles, how)
     allowed = allowed_edges(nodes, vehicles)
     assert (logs[~allowed] == -torch.inf).all()
     assert torch.isfinite(logs[allowed]).all()
@@ -41,13 +53,13 @@ def test_masked_edges_have_no_probability(padded, how):
 
 def test_vehicle_sums_over_all_edges_of_a_vehicle(padded):
     """All edges of a real vehicle sum to one."""
-    logs = normalise(*padded, "vehicle")
+    logs = _normalised(*padded, "vehicle")
     assert torch.allclose(logs.exp().sum((2, 3)), padded[2].float(), atol=1e-5)
 
 
 def test_row_sums_over_each_row(padded):
     """The edges of a vehicle out of a location sum to one."""
-    logs = normalise(*padded, "row")
+    logs = _normalised(*padded, "row")
     real = padded[2][:, :, None] & padded[1][:, None]
     assert torch.allclose(logs.exp().sum(3), real.float(), atol=1e-5)
 
@@ -56,7 +68,7 @@ def test_row_sums_over_each_row(padded):
 def test_joint_sums_over_vehicles_for_customers(padded, how):
     """A customer's edges sum to one over all vehicles, the depot's over each."""
     _, nodes, vehicles = padded
-    rows = normalise(*padded, how).exp().sum(3)
+    rows = _normalised(*padded, how).exp().sum(3)
     assert torch.allclose(rows[:, :, 0], vehicles.float(), atol=1e-5)
     assert torch.allclose(rows[:, :, 1:].sum(1), nodes[:, 1:].float(), atol=1e-5)
 
@@ -64,7 +76,7 @@ def test_joint_sums_over_vehicles_for_customers(padded, how):
 def test_softassign_is_doubly_stochastic(padded):
     """With enough rounds, what comes into each location sums to one as well."""
     _, nodes, vehicles = padded
-    logs = normalise(*padded, "softassign", iterations=200)
+    logs = _normalised(*padded, "softassign", softassign_iterations=200)
     columns = logs.exp().sum(2)
     assert torch.allclose(columns[:, :, 0], vehicles.float(), atol=1e-3)
     assert torch.allclose(columns[:, :, 1:].sum(1), nodes[:, 1:].float(), atol=1e-3)
@@ -75,12 +87,48 @@ def test_gradients_are_finite_despite_padding(padded, how):
     """Padding brings no NaN into the gradient."""
     scores, nodes, vehicles = padded
     scores.requires_grad_(True)
-    logs = normalise(scores, nodes, vehicles, how)
+    logs = _normalised(scores, nodes, vehicles, how)
     logs[torch.isfinite(logs)].sum().backward()
     assert torch.isfinite(scores.grad).all()
 
 
-def test_unknown_normalisation_is_an_error(padded):
+def test_unknown_normalisation_is_an_error():
     """An unknown name is refused with the known ones."""
     with pytest.raises(ff.InputError, match="choose from vehicle, row, joint"):
-        normalise(*padded, "columns")
+        ModelConfig(normalisation="columns")
+
+
+def test_row_sums_are_what_each_normalisation_says(padded):
+    """Sums that are called probabilities sum to one, and constant ones are constant."""
+    for name in NORMALISATIONS.names():
+        rows = _normalised(*padded, name).exp().sum(3)[0, :, 1:]  # (M, N)
+        what = NORMALISATIONS.get(name).row_sum
+        one = torch.ones(())
+        assert torch.allclose(rows.sum(0), one) == (what == "probability")
+        assert torch.allclose(rows, one) == (what == "constant")
+
+
+def test_a_normalisation_of_ones_own(padded, tmp_path):
+    """A class is used by its registered name, or by its file's name."""
+
+    @NORMALISATIONS.register("test-sharp")
+    class Sharp(Joint):
+        """Twice as sharp."""
+
+        def forward(self, scores, allowed, features):
+            return super().forward(2 * scores, allowed, features)
+
+    wanted = _normalised(2 * padded[0], *padded[1:], "joint")
+    assert torch.equal(_normalised(*padded, "test-sharp"), wanted)
+    file = tmp_path / "own.py"
+    file.write_text(
+        "from fixedfleet.model.normalise import Joint\n"
+        "class Sharp(Joint):\n"
+        "    def forward(self, scores, allowed, features):\n"
+        "        return super().forward(2 * scores, allowed, features)\n"
+        "nothing = 3\n"
+    )
+    assert torch.equal(_normalised(*padded, f"{file}:Sharp"), wanted)
+    with pytest.raises(ff.InputError, match="not a normalisation: make it a subclass"):
+        _normalised(*padded, f"{file}:nothing")
+    assert issubclass(Sharp, Normalisation)

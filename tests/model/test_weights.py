@@ -84,11 +84,11 @@ def test_corrupt_and_foreign_files_are_refused(saved, tmp_path):
     pickled = tmp_path / "net.pkl"
     pickled.write_bytes(pickle.dumps({"a": 1}))
     for path in (half, pickled):
-        with pytest.raises(ff.InputError, match="corrupt or no safetensors file"):
+        with pytest.raises(ff.InputError, match="corrupt or not a safetensors file"):
             load_model(path)
     other = tmp_path / "other.safetensors"
     save_file({"a": torch.zeros(1)}, other)
-    with pytest.raises(ff.InputError, match="no fixedfleet network"):
+    with pytest.raises(ff.InputError, match="not a fixedfleet network"):
         load_model(other)
 
 
@@ -97,7 +97,7 @@ def test_corrupt_and_foreign_files_are_refused(saved, tmp_path):
     [
         ({"format": "99"}, "format '99'; this version reads format '1'"),
         ({"config": json.dumps({"widht": 8})}, "unknown model setting 'widht'"),
-        ({"config": "{"}, "configuration is not readable"),
+        ({"config": "{"}, "settings are not readable"),
         ({"config": json.dumps({"width": 16, "hidden": 8, "layers": 1})}, "has shape"),
         (
             {"config": json.dumps({"width": 8, "hidden": 8, "layers": 2})},
@@ -111,6 +111,32 @@ def test_other_versions_and_sizes_are_refused(saved, change, message):
     save_file(load_file(saved), saved, metadata=metadata)
     with pytest.raises(ff.InputError, match=message):
         load_model(saved)
+
+
+def test_a_normalisation_that_is_not_known_is_refused(saved):
+    """A network is not loaded without the normalisation that its file names."""
+    settings = json.loads(read_metadata(saved)["config"])
+    tensors = load_file(saved)
+    for name, message in (
+        ("mine", "unknown normalisation 'mine'"),
+        ("mine.py:Sharp", r"needs the normalisation 'mine\.py:Sharp': load it first"),
+    ):
+        config = json.dumps(settings | {"normalisation": name})
+        save_file(tensors, saved, metadata=read_metadata(saved) | {"config": config})
+        with pytest.raises(ff.InputError, match=message):
+            load_model(saved)
+
+
+def test_a_normalisation_that_was_loaded_is_found_again(tmp_path):
+    """A network saved with a class of one's own loads where that class is known."""
+    file = tmp_path / "own.py"
+    file.write_text(
+        "from fixedfleet.model.normalise import Joint\nclass Sharp(Joint): pass\n"
+    )
+    name = f"{file}:Sharp"
+    config = ModelConfig(width=8, hidden=8, layers=1, normalisation=name)
+    save_model(Network(config), tmp_path / "own.safetensors")
+    assert load_model(tmp_path / "own.safetensors").config == config
 
 
 def test_too_large_and_broken_networks_are_not_saved(network, tmp_path):

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 import fixedfleet as ff
+from fixedfleet.model import ModelConfig
 from fixedfleet.model.features import Features
-from fixedfleet.model.normalise import normalise
+from fixedfleet.model.normalise import make_normalisation, normalise
 from fixedfleet.training.loss import LossConfig, Target, cluster_loss, plan_loss
 
 TOURS = [[2, 5, 1], [4, 3], []]
@@ -29,7 +30,12 @@ def _predict(features, how="joint", seed=0):
     torch.manual_seed(seed)
     n, m = features.nodes.shape[1], features.vehicles.shape[1]
     scores = torch.randn(1, m, n, n, requires_grad=True) * 2
-    return normalise(scores, features.nodes, features.vehicles, how)
+    return _normalised(scores, features, how)
+
+
+def _normalised(scores, features, how="joint"):
+    normalisation = make_normalisation(ModelConfig(normalisation=how))
+    return normalise(normalisation, scores, features)
 
 
 def _routes(tours, width):
@@ -125,8 +131,8 @@ def test_padding_does_not_change_the_loss():
     torch.manual_seed(5)
     scores = torch.randn(1, 4, 8, 8)
     config = LossConfig(loads="soft", cluster_weight=0.5)
-    small = normalise(scores[:, :3, :6, :6], features.nodes, features.vehicles, "joint")
-    large = normalise(scores, nodes, vehicles, "joint")
+    small = _normalised(scores[:, :3, :6, :6], features)
+    large = _normalised(scores, wide)
     one = plan_loss(small, features, _routes(TOURS, 8), units, capacity, config)
     units = torch.nn.functional.pad(units, (0, 2))
     other = plan_loss(large, wide, _routes(TOURS, 11), units, capacity, config)
@@ -151,7 +157,7 @@ def test_certain_and_right_prediction_costs_nothing():
     for k, tour in enumerate(TOURS):
         for i, j in itertools.pairwise([0, *tour, 0]):
             scores[0, k, i, j] = 60.0
-    logs = normalise(scores, features.nodes, features.vehicles, "joint")
+    logs = _normalised(scores, features)
     config = LossConfig(loads="soft", overload_weight=0, cluster_weight=1.0)
     parts = plan_loss(logs, features, _routes(TOURS, 8), units, capacity, config)
     assert float(parts.total) == pytest.approx(0, abs=1e-4)
@@ -186,7 +192,7 @@ def test_sweep_matching_numbers_tours_around_the_depot():
     for k, tour in enumerate(wanted):
         for i, j in itertools.pairwise([0, *tour, 0]):
             scores[0, k, i, j] = 60.0
-    logs = normalise(scores, features.nodes, features.vehicles, "joint")
+    logs = _normalised(scores, features)
     config = LossConfig(matching="sweep", loads="none")
 
     def loss(tours):
@@ -196,7 +202,7 @@ def test_sweep_matching_numbers_tours_around_the_depot():
     for order in itertools.permutations(wanted):  # the label's own order is nothing
         assert loss(order) == pytest.approx(0, abs=1e-4)
     turned = scores[:, [1, 0, 2, 3]]  # the same tours for other vehicles
-    logs = normalise(turned, features.nodes, features.vehicles, "joint")
+    logs = _normalised(turned, features)
     assert loss(wanted) > 1
 
 
@@ -206,5 +212,7 @@ def test_wrong_settings_are_errors():
         LossConfig(load_weight=-1)
     with pytest.raises(ff.InputError, match="choose from hard, soft, none"):
         LossConfig(loads="firm")
-    with pytest.raises(ff.InputError, match="need normalisation 'joint'"):
+    with pytest.raises(
+        ff.InputError, match="such as 'joint' or 'softassign', not 'vehicle'"
+    ):
         LossConfig(loads="soft").check("vehicle")

@@ -85,7 +85,7 @@ def test_paper_presets_take_any_precision(n, precision):
         ({"layers": 2}, "none of model"),
         ({"training.batch_size": 0}, "batch_size is 0"),
         ({"training.schedule": "linear"}, "choose from constant, cosine"),
-        ({"loss.loads": "soft"}, "need normalisation 'joint'"),
+        ({"loss.loads": "soft"}, "such as 'joint' or 'softassign', not 'vehicle'"),
     ],
 )
 def test_unknown_settings_are_errors(settings, message):

@@ -1,26 +1,39 @@
 """The network that predicts a whole plan at once, and its weights."""
 
-# ruff: noqa: E402  # a missing torch is to be named before anything imports it
+# ruff: noqa: E402  # if torch is missing, `require` says so before anything imports it
 from fixedfleet.errors import require
 
 require("torch", "network", "a network")
 
+from fixedfleet.model.config import ModelConfig
 from fixedfleet.model.features import Batch, Features, collate, symmetry
-from fixedfleet.model.network import ModelConfig, Network
-from fixedfleet.model.normalise import normalise
+from fixedfleet.model.network import Network
+from fixedfleet.model.normalise import NORMALISATIONS, Normalisation
 from fixedfleet.model.predict import predict
-from fixedfleet.model.weights import StoredModel, list_models, load_model, save_model
+from fixedfleet.model.weights import (
+    StoredModel,
+    find_model,
+    list_models,
+    load_model,
+    load_once,
+    nearest_model,
+    save_model,
+)
 
 __all__ = [
+    "NORMALISATIONS",
     "Batch",
     "Features",
     "ModelConfig",
     "Network",
+    "Normalisation",
     "StoredModel",
     "collate",
+    "find_model",
     "list_models",
     "load_model",
-    "normalise",
+    "load_once",
+    "nearest_model",
     "predict",
     "save_model",
     "symmetry",

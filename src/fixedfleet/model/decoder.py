@@ -1,91 +1,68 @@
-"""The edge–vehicle decoder: scores of edges, never a tensor of M·N'²·d in memory."""
+"""The decoder: a score of every edge for every vehicle."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from torch.utils.checkpoint import checkpoint
 
 __all__ = ["Decoder", "triple_score"]
 
-_CHUNK = 2**23  # elements of the largest temporary tensor outside the kernels
+# Numbers that the largest temporary tensor holds outside the kernels.
+_CHUNK = 2**22
 
 
-def _nodes(a: Tensor, b: Tensor, d: Tensor, w: Tensor) -> Tensor:
-    """a_i + b_j + d_ij · w, shape (B, N', N', D), float32."""
-    edge = d.float()[..., None] * w.float()
-    return edge + a.float()[:, :, None] + b.float()[:, None]
-
-
-def _blocks(a: Tensor) -> Iterator[tuple[slice, slice]]:
-    """Slices of instances and rows i that keep temporaries small."""
-    size, n, width = a.shape
-    rows = max(1, min(n, _CHUNK // (n * width)))
-    several = max(1, _CHUNK // (n * rows * width))
-    for start in range(0, size, several):
-        for row in range(0, n, rows):
-            yield slice(start, start + several), slice(row, row + rows)
-
-
-class _TripleScore(torch.autograd.Function):
-    """Σ_c ReLU(a_ic + b_jc + c_kc + d_ij w_c) · v_kc, keeping the small inputs only."""
-
-    @staticmethod
-    def forward(ctx: Any, *inputs: Tensor) -> Tensor:
-        ctx.save_for_backward(*inputs)
-        a, b, c, v, d, w = inputs
-        size, n, _ = a.shape
-        scores = a.new_empty((size, c.shape[1], n, n), dtype=torch.float32)
-        for s, i in _blocks(a):
-            nodes = _nodes(a[s, i], b[s], d[s, i], w)
-            before = torch.empty_like(nodes)
-            for k in range(c.shape[1]):
-                torch.add(nodes, c[s, k, None, None].float(), out=before)
-                weighted = before.relu_().flatten(1, 2) @ v[s, k, :, None].float()
-                scores[s, k, i] = weighted.view(nodes.shape[:3])
-        return scores
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        g = grads[0].contiguous()
-        inputs = ctx.saved_tensors
-        results = _backward_in_chunks(g, inputs, ctx.needs_input_grad[5])
-        return tuple(
-            None if grad is None else grad.to(x.dtype)
-            for grad, x in zip(results, inputs, strict=True)
-        )
-
-
-def _backward_in_chunks(
-    g: Tensor, inputs: tuple[Tensor, ...], wants_w: bool
-) -> list[Tensor | None]:
-    a, b, c, v, d, w = inputs
-    ga, gb, gc, gv, gw = (
-        torch.zeros_like(x, dtype=torch.float32) for x in (a, b, c, v, w)
-    )
-    for s, i in _blocks(a):
-        nodes = _nodes(a[s, i], b[s], d[s, i], w)
-        for k in range(c.shape[1]):
-            slope = g[s, k, i].float()[..., None]
-            before = nodes + c[s, k, None, None].float()
-            gv[s, k] += (slope * before.relu()).sum((1, 2))
-            passed = slope * v[s, k, None, None].float() * (before > 0)
-            ga[s, i] += passed.sum(2)
-            gb[s] += passed.sum(1)
-            gc[s, k] += passed.sum((1, 2))
-            if wants_w:
-                gw += (passed * d[s, i, :, None].float()).sum((0, 1, 2))
-    return [ga, gb, gc, gv, None, gw if wants_w else None]
+def _score_block(
+    a: Tensor, b: Tensor, c: Tensor, v: Tensor, d: Tensor, w: Tensor
+) -> Tensor:
+    """Scores of all edges out of the locations of ``a``, shape (B, M, I, N')."""
+    edges = d.float()[..., None] * w.float()
+    edges = edges + a.float()[:, :, None] + b.float()[:, None]  # (B, I, N', D)
+    scores = []
+    for inside, outside in zip(c.unbind(1), v.unbind(1), strict=True):
+        terms = (edges + inside.float()[:, None, None]).relu_().flatten(1, 2)
+        score = terms @ outside.float()[..., None]  # (B, I · N', 1)
+        scores.append(score.float().view(edges.shape[:3]))
+    return torch.stack(scores, dim=1)
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]
-def _score_in_chunks(*inputs: Tensor) -> Tensor:
-    return cast("Tensor", _TripleScore.apply(*inputs))  # type: ignore[no-untyped-call]
+def _score_in_blocks(
+    a: Tensor, b: Tensor, c: Tensor, v: Tensor, d: Tensor, w: Tensor
+) -> Tensor:
+    """
+    Score a few instances at a time and a few of their locations i at a time.
+
+    The terms of the sums are not kept: the backward pass computes them again.
+    """
+    _, n, width = a.shape
+    # A backward pass holds the terms of all vehicles of a block.
+    most = _CHUNK // max(1, c.shape[1]) if torch.is_grad_enabled() else _CHUNK
+    rows = max(1, min(n, most // (n * width)))
+    several = max(1, most // (n * rows * width))
+    parts = []
+    for some in zip(*(torch.split(x, several) for x in (a, b, c, v, d)), strict=True):
+        a_part, *ends, d_part = some
+        blocks = zip(
+            torch.split(a_part, rows, 1), torch.split(d_part, rows, 1), strict=True
+        )
+        scores = [
+            checkpoint(
+                _score_block,
+                a_rows,
+                *ends,
+                d_rows,
+                w,
+                use_reentrant=False,
+                preserve_rng_state=False,
+            )
+            for a_rows, d_rows in blocks
+        ]
+        parts.append(torch.cat(scores, dim=2))
+    return torch.cat(parts)
 
 
 def triple_score(
@@ -110,10 +87,10 @@ def triple_score(
     distances
         d_ij / mean d, shape (B, N', N').
     weight
-        What a distance adds to each channel, shape (D,); None for nothing.
+        The weight of the distance in each channel, shape (D,); None to leave
+        distances out.
     fused
-        Whether to run on a GPU in kernels that keep the sum's terms in registers (see
-        :func:`load_kernels`); elsewhere, and otherwise, it is done in chunks.
+        Whether to use the Triton kernels on a GPU (see :func:`load_kernels`).
 
     Returns
     -------
@@ -125,30 +102,30 @@ def triple_score(
         return cast("Tensor", score(a, b, c, v, distances, weight))
     if weight is None:
         weight = a.new_zeros(a.shape[2])
-    return cast("Tensor", _score_in_chunks(a, b, c, v, distances, weight))
+    return cast("Tensor", _score_in_blocks(a, b, c, v, distances, weight))
 
 
 class Decoder(nn.Module):
     """
     Scores of all edges for all vehicles, ReLU(W_o [E_i; E_j; V_k] + b_o) · V_k / √d.
 
-    W_o is split into its three parts, applied to locations and vehicles before they
-    meet.
+    W_o is split into three projections, of start, end and vehicle. Their sum is only
+    formed inside the ReLU, so no tensor of M·N'²·d numbers is kept.
 
     Parameters
     ----------
     width
         Channels of an embedding, d.
     inner
-        Channels of the edge–vehicle representation. Where it is not d, the vehicle
+        Channels of the edge–vehicle representation. If it differs from d, the vehicle
         outside the ReLU is projected to it.
     edge_features
         Whether distances and sums of demands enter beside the embeddings.
     edge_heads
-        Heads of a score of the edge alone, whatever the vehicle; 0 for none.
+        Heads of a score of the edge that is the same for all vehicles; 0 for no such
+        score.
     membership
-        Whether a score of vehicle and customer alone is added to the customer's
-        edges.
+        Whether a score of vehicle and customer is added to the customer's edges.
     """
 
     def __init__(
@@ -193,7 +170,7 @@ class Decoder(nn.Module):
         v = self.value(vehicles)
         weight = self.distance if self.edge_features else None
         if self.edge_features:
-            # A sum of demands splits as W_o does: each end brings its own.
+            # A sum of demands splits as W_o does: each end contributes its own.
             a = a + (demands[..., None] * self.demand).to(a.dtype)
             b = b + (demands[..., None] * self.demand).to(b.dtype)
         scores: Tensor = triple_score(a, b, c, v, distances, weight, fused=self.fused)
@@ -203,21 +180,21 @@ class Decoder(nn.Module):
         if self.member_node is not None and self.member_vehicle is not None:
             member = self.member_vehicle(vehicles) @ self.member_node(nodes).mT
             member = member.float() / math.sqrt(nodes.shape[2])  # (B, M, N')
-            # The edge i → j is vehicle k's if both its ends are.
+            # Vehicle k uses the edge i → j only if it serves both ends.
             scores = scores + member[..., None] + member[:, :, None, :]
         return scores
 
 
 class EdgeScore(nn.Module):
     """
-    A score of each edge from its ends and its length, whatever the vehicle.
+    A score of each edge, from its ends and its length, the same for all vehicles.
 
     Parameters
     ----------
     width
         Channels of an embedding, d.
     heads
-        Dot products of the two ends that are mixed with the length.
+        The number of dot products of the two ends that are mixed with the length.
     """
 
     def __init__(self, width: int, heads: int) -> None:

@@ -1,33 +1,121 @@
-"""Scores to log-probabilities, in four ways that differ in what sums to one."""
+"""Normalisations: from scores of edges to log-probabilities, log Ŷ."""
 
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from fixedfleet.errors import InputError
+from fixedfleet.registry import Registry
 
-__all__ = ["Normalisation", "allowed_edges", "normalise"]
+if TYPE_CHECKING:
+    from fixedfleet.model.config import ModelConfig
+    from fixedfleet.model.features import Features
 
-Normalisation = Literal["vehicle", "row", "joint", "softassign"]
+__all__ = [
+    "NORMALISATIONS",
+    "Normalisation",
+    "RowSum",
+    "allowed_edges",
+    "make_normalisation",
+    "normalise",
+]
 
-# Masked scores are finite until the end: a row of −inf alone would become NaN.
+RowSum = Literal["probability", "score", "constant"]
+
+# Masked scores are finite until the end: a row with nothing but −inf would become NaN.
 _MASKED = -1e9
+
+
+class Normalisation(nn.Module):
+    """
+    A way to turn scores into log-probabilities.
+
+    To add one, subclass this class, set ``row_sum``, write ``forward``, and register
+    the class with ``@NORMALISATIONS.register("name")``. It may have weights.
+
+    Parameters
+    ----------
+    config
+        The settings of the network that uses it.
+
+    Attributes
+    ----------
+    row_sum
+        What Σ_j Ŷ_kij says about vehicle k and customer i. ``probability``: it is the
+        probability that k serves i; soft loads and the cluster loss need this.
+        ``score``: the larger it is, the likelier k serves i. ``constant``: nothing; the
+        assignment of customers to vehicles then also counts the edges into i.
+    """
+
+    row_sum: ClassVar[RowSum]
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+
+    def forward(self, scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
+        """
+        Return log-probabilities, shape (B, M, N', N').
+
+        Parameters
+        ----------
+        scores
+            Scores of edges for vehicles, shape (B, M, N', N'); a large negative number
+            where an edge is not allowed. Values returned there are ignored.
+        allowed
+            Which edges may be used, shape (B, M, N', N').
+        features
+            The instances.
+        """
+        raise NotImplementedError
+
+
+NORMALISATIONS: Registry[type[Normalisation]] = Registry(
+    "normalisation",
+    {
+        "vehicle": "fixedfleet.model.normalise:PerVehicle",
+        "row": "fixedfleet.model.normalise:PerRow",
+        "joint": "fixedfleet.model.normalise:Joint",
+        "softassign": "fixedfleet.model.normalise:SoftAssign",
+    },
+)
+
+
+def make_normalisation(config: ModelConfig) -> Normalisation:
+    """Return the normalisation that the settings of a network name."""
+    kind = NORMALISATIONS.get(config.normalisation)
+    if not (isinstance(kind, type) and issubclass(kind, Normalisation)):
+        raise InputError(
+            f"{config.normalisation!r} is not a normalisation: make it a subclass of "
+            "fixedfleet.model.Normalisation"
+        )
+    return kind(config)
+
+
+def normalise(
+    normalisation: Normalisation, scores: Tensor, features: Features
+) -> Tensor:
+    """Return log Ŷ of scores (B, M, N', N'), −inf where an edge is not allowed."""
+    allowed = allowed_edges(features.nodes, features.vehicles)
+    logs = scores.float().masked_fill(~allowed, _MASKED)
+    logs = cast("Tensor", normalisation(logs, allowed, features))
+    return logs.masked_fill(~allowed, -math.inf)
 
 
 def allowed_edges(nodes: Tensor, vehicles: Tensor) -> Tensor:
     """
-    Return which edges may be driven, shape (B, M, N', N').
+    Return which edges a vehicle may use, shape (B, M, N', N').
 
-    No location follows itself, except the depot: (0, 0) means that the vehicle stays.
+    No location follows itself, except the depot: the edge (0, 0) means that the
+    vehicle stays there.
 
     Parameters
     ----------
     nodes, vehicles
-        What is no padding, shapes (B, N') and (B, M).
+        Which locations and vehicles are not padding, shapes (B, N') and (B, M).
     """
     n = nodes.shape[1]
     loops = torch.eye(n, dtype=torch.bool, device=nodes.device)
@@ -36,56 +124,62 @@ def allowed_edges(nodes: Tensor, vehicles: Tensor) -> Tensor:
     return edges[:, None] & vehicles[:, :, None, None]
 
 
-def normalise(
-    scores: Tensor,
-    nodes: Tensor,
-    vehicles: Tensor,
-    how: Normalisation,
-    *,
-    iterations: int = 10,
-) -> Tensor:
-    """
-    Turn scores into log-probabilities log Ŷ, −inf where an edge is not allowed.
+class PerVehicle(Normalisation):
+    """All edges of a vehicle sum to one, as in the paper."""
 
-    Parameters
-    ----------
-    scores
-        Compatibilities of vehicles and edges, shape (B, M, N', N').
-    nodes, vehicles
-        What is no padding, shapes (B, N') and (B, M).
-    how
-        What sums to one: ``vehicle``: all edges of a vehicle; ``row``: the edges of a
-        vehicle out of a location; ``joint``: the edges of all vehicles out of a
-        customer, and of each vehicle out of the depot; ``softassign``: as ``joint``,
-        and the same into each location.
-    iterations
-        Rounds of ``softassign``, each ending with what leaves a location.
+    row_sum = "score"
+
+    def forward(self, scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
+        """Return log-probabilities, shape (B, M, N', N')."""
+        return scores.flatten(2).log_softmax(-1).view_as(scores)
+
+
+class PerRow(Normalisation):
+    """The edges of a vehicle out of a location sum to one."""
+
+    row_sum = "constant"
+
+    def forward(self, scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
+        """Return log-probabilities, shape (B, M, N', N')."""
+        return scores.log_softmax(-1)
+
+
+class Joint(Normalisation):
     """
-    allowed = allowed_edges(nodes, vehicles)
-    logs = scores.float().masked_fill(~allowed, _MASKED)
-    if how == "vehicle":
-        logs = logs.flatten(2).log_softmax(-1).view_as(logs)
-    elif how == "row":
-        logs = logs.log_softmax(-1)
-    elif how == "joint":
-        logs = _out_of_each(logs)
-    elif how == "softassign":
-        logs = _out_of_each(logs)
-        for _ in range(iterations):
-            # A padded row normalises to something: it is masked again each time.
+    The edges of all vehicles out of a customer sum to one.
+
+    The edges of each vehicle out of the depot sum to one, too.
+    """
+
+    row_sum = "probability"
+
+    def forward(self, scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
+        """Return log-probabilities, shape (B, M, N', N')."""
+        return _out_of_each(scores)
+
+
+class SoftAssign(Normalisation):
+    """As :class:`Joint`, and the edges into each location sum to one as well."""
+
+    row_sum = "probability"
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.iterations = config.softassign_iterations
+
+    def forward(self, scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
+        """Return log-probabilities, shape (B, M, N', N')."""
+        logs = _out_of_each(scores)
+        for _ in range(self.iterations):
+            # The sums of padded rows are arbitrary, so they are masked each time.
             logs = logs.masked_fill(~allowed, _MASKED).transpose(2, 3)
             logs = _out_of_each(logs).transpose(2, 3).masked_fill(~allowed, _MASKED)
             logs = _out_of_each(logs)
-    else:
-        raise InputError(
-            f"unknown normalisation {how!r}: choose from "
-            f"{', '.join(get_args(Normalisation))}"
-        )
-    return logs.masked_fill(~allowed, -math.inf)
+        return logs
 
 
 def _out_of_each(logs: Tensor) -> Tensor:
-    """Normalise over (k, j) for each customer i, over j for the depot of each k."""
+    """Normalise over (k, j) for each customer i, and over j for the depot of each k."""
     total = logs.logsumexp(3, keepdim=True)  # (B, M, N', 1)
     customers = total.logsumexp(1, keepdim=True).expand_as(total)
     depot = torch.arange(logs.shape[2], device=logs.device).view(1, 1, -1, 1) == 0

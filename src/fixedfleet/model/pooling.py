@@ -1,4 +1,4 @@
-"""Contexts from the other elements: leave-one-out max pooling, attention pooling."""
+"""Pooling layers: leave-one-out max pooling and attention pooling."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from torch.nn import functional as F
 
 __all__ = ["AttentionLayer", "MaxPoolingLayer", "Priming", "leave_one_out_max"]
 
-_CHUNK = 2**24  # elements of the largest temporary tensor outside the kernels
+# Numbers that the largest temporary tensor holds outside the kernels.
+_CHUNK = 2**24
 
 
 class Priming(nn.Module):
     """
-    Weights of the messages between locations, one for each channel.
+    Weights of the messages between locations, one per channel.
 
     w_ij = γ_d · exp(−τ_d · d_ij / mean d) + γ_q · τ_q · (q_i + q_j) + β
 
@@ -45,7 +46,8 @@ class Priming(nn.Module):
         demands
             q_i + q_j as shares of the capacity, broadcastable to (…, d).
         """
-        return _weights(distances, demands, *self.values())
+        gain, rate, demand, offset = self.values()
+        return gain * torch.exp(-rate * distances) + demand * demands + offset
 
     def values(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """γ_d, τ_d, γ_q · τ_q and β, each of shape (d,)."""
@@ -53,53 +55,24 @@ class Priming(nn.Module):
         return self.gain_distance, self.rate_distance, demand, self.offset
 
 
-def _weights(
-    distances: Tensor,
-    demands: Tensor,
-    gain: Tensor,
-    rate: Tensor,
-    demand: Tensor,
-    offset: Tensor,
-) -> Tensor:
-    return gain * torch.exp(-rate * distances) + demand * demands + offset
-
-
+@torch.no_grad()
 def _winners(
     messages: Tensor,
     distances: Tensor,
     demands: Tensor,
     allowed: Tensor,
-    gain: Tensor,
-    rate: Tensor,
-    demand: Tensor,
-    offset: Tensor,
+    priming: Priming,
 ) -> Tensor:
     """Which j has the largest h_j ⊙ w_ij in each channel of i, shape (B, I, d)."""
-    weights = _weights(
-        distances[..., None], demands[..., None], gain, rate, demand, offset
-    )  # (B, I, J, d)
-    weighted = messages[:, None] * weights
-    return weighted.masked_fill(~allowed[..., None], -math.inf).argmax(2)
-
-
-def _winners_in_chunks(messages: Tensor, distances: Tensor, *rest: Tensor) -> Tensor:
-    """Do as :func:`_winners` does, a few rows i at a time."""
-    demands, allowed, *values = rest
-    size = messages.numel()
-    rows = max(1, _CHUNK // max(1, size))
-    return torch.cat(
-        [
-            _winners(
-                messages,
-                distances[:, start : start + rows],
-                demands[:, start : start + rows],
-                allowed[:, start : start + rows],
-                *values,
-            )
-            for start in range(0, distances.shape[1], rows)
-        ],
-        dim=1,
-    )
+    rows = max(1, _CHUNK // max(1, messages.numel()))  # a few i at a time
+    winners = []
+    for start in range(0, distances.shape[1], rows):
+        some = slice(start, start + rows)
+        weights = priming(distances[:, some, :, None], demands[:, some, :, None])
+        weighted = messages[:, None] * weights  # (B, I, J, d)
+        weighted = weighted.masked_fill(~allowed[:, some, :, None], -math.inf)
+        winners.append(weighted.argmax(2))
+    return torch.cat(winners, dim=1)
 
 
 def leave_one_out_max(
@@ -110,11 +83,11 @@ def leave_one_out_max(
     priming: Priming,
 ) -> Tensor:
     """
-    Pool max_j h_j ⊙ w_ij over the allowed j, for each channel apart.
+    Return max_j h_j ⊙ w_ij over the allowed j, per channel, shape (B, I, d).
 
-    Only the winning j of a channel has a gradient, so the winners are found first,
-    without one, and the weights are made again for them alone: no tensor of shape
-    (B, I, J, d) is kept.
+    Only the winning j of a channel has a gradient. So the winners are found first,
+    without gradients, and then only their weights are computed again. No tensor of
+    shape (B, I, J, d) is kept.
 
     Parameters
     ----------
@@ -125,21 +98,19 @@ def leave_one_out_max(
     demands
         q_i + q_j, shape (B, I, J).
     allowed
-        Which j each i listens to, shape (B, I, J); an i without any gets zeros.
+        From which j each i takes messages, shape (B, I, J); an i without any gets
+        zeros.
     priming
-        The weights' parameters.
+        The parameters of the weights.
     """
-    with torch.no_grad():
-        winners = _winners_in_chunks(
-            messages, distances, demands, allowed, *priming.values()
-        )  # (B, I, d)
+    winners = _winners(messages, distances, demands, allowed, priming)  # (B, I, d)
     weights = priming(distances.gather(2, winners), demands.gather(2, winners))
     pooled = messages.gather(1, winners) * weights
     return torch.where(allowed.any(2, keepdim=True), pooled, torch.zeros_like(pooled))
 
 
 def _others_max(messages: Tensor, real: Tensor) -> Tensor:
-    """Unweighted leave-one-out maximum inside a group, shape (B, K, d)."""
+    """Maximum over the other elements of a group, unweighted, shape (B, K, d)."""
     if messages.shape[1] < 2:
         return torch.zeros_like(messages)
     masked = messages.masked_fill(~real[..., None], -math.inf)
@@ -154,7 +125,7 @@ def _others_max(messages: Tensor, real: Tensor) -> Tensor:
 
 class MaxPoolingLayer(nn.Module):
     """
-    The paper's layer: contexts of the three groups by max pooling, then f_g.
+    The paper's layer: max pooling over the three groups, then the function f_g.
 
     Parameters
     ----------
@@ -163,7 +134,7 @@ class MaxPoolingLayer(nn.Module):
     hidden
         Hidden width of f_g.
     shared
-        Whether depot, customers and vehicles share f, or have one each.
+        Whether depot, customers and vehicles share one f, or have one each.
     """
 
     def __init__(self, width: int, hidden: int, *, shared: bool) -> None:
@@ -197,7 +168,7 @@ class MaxPoolingLayer(nn.Module):
         distances, demands
             d_ij / mean d and q_i + q_j, shape (B, N', N').
         real_nodes, real_vehicles
-            What is no padding, shapes (B, N') and (B, M).
+            Which are not padding, shapes (B, N') and (B, M).
         """
         contexts = self.contexts(
             nodes, vehicles, distances, demands, real_nodes, real_vehicles
@@ -224,7 +195,7 @@ class MaxPoolingLayer(nn.Module):
         real_nodes: Tensor,
         real_vehicles: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Contexts c_dep, c_cus, c_veh of all elements, each (B, N' + M, d)."""
+        """Return the contexts c_dep, c_cus, c_veh, each (B, N' + M, d)."""
         n, m = nodes.shape[1], vehicles.shape[1]
         depot = nodes[:, :1]
         weights = self.priming(distances[:, 1:, :1], demands[:, 1:, :1])
@@ -271,10 +242,10 @@ class MaxPoolingLayer(nn.Module):
 
 class AttentionLayer(nn.Module):
     """
-    Attention pooling over the other elements of all groups, then a feed-forward step.
+    Attention pooling over all other elements, then a feed-forward step.
 
-    The priming weights become a bias of each head on the scores. An element's own key
-    is masked: what it knows of itself comes through the residual only.
+    The priming becomes a bias on the scores of each head. An element does not attend to
+    itself; its own embedding enters through the residual only.
 
     Parameters
     ----------
@@ -285,7 +256,7 @@ class AttentionLayer(nn.Module):
     heads
         The number of attention heads.
     pair_width
-        Channels of the pair features that become the bias.
+        Channels of the pair features from which the bias is computed.
     """
 
     def __init__(self, width: int, hidden: int, heads: int, pair_width: int) -> None:
@@ -314,7 +285,7 @@ class AttentionLayer(nn.Module):
         pairs
             Features of the pairs, shape (B, T, T, P).
         mask
-            0 where i may listen to j and a large negative number elsewhere, shape
+            0 where i attends to j and a large negative number elsewhere, shape
             (B, 1, T, T).
         group
             0, 1 or 2 for depot, customer or vehicle, shape (T,).
@@ -325,7 +296,7 @@ class AttentionLayer(nn.Module):
     def context(
         self, tokens: Tensor, pairs: Tensor, mask: Tensor, group: Tensor
     ) -> Tensor:
-        """Pool the others' values into each element's context, shape (B, T, d)."""
+        """Return the context of each element, shape (B, T, d)."""
         b, t, d = tokens.shape
         projected = self.project(self.norm_attention(tokens))
         split = projected.view(b, t, 3, self.heads, d // self.heads)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fixedfleet.instance import Instance, InstanceBatch
-    from fixedfleet.model.network import ModelConfig, Network
+    from fixedfleet.model.config import ModelConfig
+    from fixedfleet.model.network import Network
 
 __all__ = ["check_memory", "predict", "required_bytes"]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import math
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,7 +15,9 @@ from torch import Tensor
 
 from fixedfleet.errors import InputError, require
 from fixedfleet.files.atomic import replacing
-from fixedfleet.model.network import ModelConfig, Network
+from fixedfleet.model.config import ModelConfig
+from fixedfleet.model.network import Network
+from fixedfleet.model.normalise import NORMALISATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +27,12 @@ __all__ = [
     "MAX_BYTES",
     "SHIPPED",
     "StoredModel",
+    "find_model",
     "list_models",
     "load_model",
+    "load_once",
+    "nearest_model",
+    "read_metadata",
     "read_tensors",
     "save_model",
     "write_tensors",
@@ -39,16 +47,16 @@ _KIND = "fixedfleet network"
 @dataclass(frozen=True)
 class StoredModel:
     """
-    A network's file, described without reading its weights.
+    The description of a network's file, without its weights.
 
     Attributes
     ----------
     name, path
-        The name to load it by, and where it lies.
+        The name to load it by, and the file.
     config
-        What the network is made of.
+        The settings of the network.
     card
-        How it was trained and what it reached, as written when it was saved.
+        Facts about its training and its results, as given when it was saved.
     """
 
     name: str
@@ -58,7 +66,7 @@ class StoredModel:
 
     @property
     def size(self) -> int:
-        """Bytes of the file."""
+        """The size of the file in bytes."""
         return self.path.stat().st_size
 
 
@@ -71,25 +79,25 @@ def save_model(
     limit: int | None = MAX_BYTES,
 ) -> None:
     """
-    Write a network with its configuration, whole or not at all.
+    Write a network with its settings to a file, completely or not at all.
 
     Parameters
     ----------
     network
         The network.
     path
-        Where to, usually ``….safetensors``.
+        The file, usually ``….safetensors``.
     card
-        Facts about the training and the results, anything JSON can hold.
+        Facts about the training and the results, as JSON can hold them.
     dtype
-        Numbers of the file; ``float16`` halves it.
+        The type of the numbers in the file; ``float16`` takes half the space.
     limit
-        Bytes the file may have at most; None for no bound.
+        The largest size of the weights in bytes; None for no limit.
 
     Raises
     ------
     InputError
-        If the network is larger than ``limit`` or a weight is not finite.
+        If the weights take more than ``limit`` bytes or one is not finite.
     """
     kind = getattr(torch, dtype)
     tensors = {}
@@ -116,36 +124,55 @@ def load_model(
     name: str | os.PathLike[str], device: torch.device | str = "cpu"
 ) -> Network:
     """
-    Load a shipped network by name, or any by its path, ready to predict.
+    Load a shipped network by its name, or any network by its path, ready to predict.
 
     Raises
     ------
     InputError
-        If there is no such network, or the file is corrupt, of another version, or
-        its weights do not fit its configuration.
+        If there is no such network, if the file is corrupt or of another version, if
+        its weights do not fit its settings, or if it needs a normalisation that is not
+        known in this process.
     """
-    path = _find(name)
+    path = find_model(name)
     tensors, metadata = read_tensors(path)
     config, _ = _describe(path, metadata)
+    if not NORMALISATIONS.knows(config.normalisation):
+        # A network's file must not be able to run code by naming it.
+        raise InputError(
+            f"{path} needs the normalisation {config.normalisation!r}: load it first "
+            f"with fixedfleet.model.NORMALISATIONS.get({config.normalisation!r})"
+        )
     network = Network(config)
-    wanted = network.state_dict()
-    for key in sorted(wanted.keys() | tensors.keys()):
-        if key not in tensors or key not in wanted:
-            what = "lacks" if key in wanted else "has an unknown"
-            raise InputError(
-                f"{path} {what} weight {key}: not a network of this version"
-            )
-        if tensors[key].shape != wanted[key].shape:
-            raise InputError(
-                f"{path}: weight {key} has shape {tuple(tensors[key].shape)}, but its "
-                f"configuration wants {tuple(wanted[key].shape)}"
-            )
+    _check_weights(path, tensors, network.state_dict())
     network.load_state_dict({key: value.float() for key, value in tensors.items()})
     return network.to(device).eval()
 
 
+@functools.cache
+def load_once(name: str | os.PathLike[str], device: str = "cpu") -> Network:
+    """Do as :func:`load_model` does, and keep the network for the next call."""
+    return load_model(name, device)
+
+
+def _check_weights(
+    path: Path, found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]
+) -> None:
+    """Raise InputError unless a file has the weights that a network needs."""
+    for key in sorted(wanted.keys() | found.keys()):
+        if key not in found or key not in wanted:
+            what = "lacks" if key in wanted else "has an unknown"
+            raise InputError(
+                f"{path} {what} weight {key}: not a network of this version"
+            )
+        if found[key].shape != wanted[key].shape:
+            raise InputError(
+                f"{path}: weight {key} has shape {tuple(found[key].shape)}, but its "
+                f"settings want {tuple(wanted[key].shape)}"
+            )
+
+
 def list_models(folder: str | os.PathLike[str] | None = None) -> list[StoredModel]:
-    """Describe the shipped networks, or those of another folder, sorted by name."""
+    """Return the shipped networks, or those of another folder, sorted by name."""
     where = SHIPPED if folder is None else Path(folder)
     models = []
     for path in sorted(where.glob("*.safetensors")):
@@ -154,7 +181,40 @@ def list_models(folder: str | os.PathLike[str] | None = None) -> list[StoredMode
     return models
 
 
-def _find(name: str | os.PathLike[str]) -> Path:
+def nearest_model(customers: int) -> str:
+    """
+    Return the shipped network trained for the most similar number of customers.
+
+    Shipped networks are named after that number: ``vrp50`` was trained for 50.
+    """
+    sizes = {
+        path.stem: int(path.stem.removeprefix("vrp"))
+        for path in SHIPPED.glob("vrp*.safetensors")
+    }
+    if not sizes:
+        raise InputError("no network is shipped: give one by its path")
+    return min(sorted(sizes), key=lambda name: abs(math.log(sizes[name] / customers)))
+
+
+def find_model(name: str | os.PathLike[str], customers: int | None = None) -> Path:
+    """
+    Return the file of a network.
+
+    Parameters
+    ----------
+    name
+        The name of a shipped network, a path, or ``auto``: the shipped network trained
+        for the most similar number of customers.
+    customers
+        The number of customers, for ``auto``.
+
+    Raises
+    ------
+    InputError
+        If there is no such network.
+    """
+    if name == "auto" and customers is not None:
+        name = nearest_model(customers)
     text = os.fspath(name)
     shipped = SHIPPED / f"{text}.safetensors"
     if Path(text).name == text and shipped.is_file():
@@ -163,17 +223,17 @@ def _find(name: str | os.PathLike[str]) -> Path:
         return Path(text)
     names = ", ".join(sorted(path.stem for path in SHIPPED.glob("*.safetensors")))
     raise InputError(
-        f"no network {text!r}: neither a file nor a shipped one "
-        f"({names or 'none is shipped'})"
+        f"no network {text!r}: there is neither a file nor a shipped network of that "
+        f"name ({names or 'none is shipped'})"
     )
 
 
 def _describe(
     path: Path, metadata: Mapping[str, str]
 ) -> tuple[ModelConfig, dict[str, Any]]:
-    """Read configuration and card from a file's metadata."""
+    """Return the settings and the card from a file's metadata."""
     if metadata.get("kind") != _KIND:
-        raise InputError(f"{path} is a safetensors file, but no fixedfleet network")
+        raise InputError(f"{path} is a safetensors file, but not a fixedfleet network")
     if metadata.get("format") != FORMAT:
         raise InputError(
             f"{path} is a network of format {metadata.get('format')!r}; this version "
@@ -184,9 +244,7 @@ def _describe(
         card = json.loads(metadata.get("card", "{}"))
         return ModelConfig.from_dict(settings), dict(card)
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{path}: its configuration is not readable: {error}"
-        ) from None
+        raise InputError(f"{path}: its settings are not readable: {error}") from None
 
 
 def write_tensors(
@@ -194,7 +252,7 @@ def write_tensors(
     tensors: Mapping[str, Tensor],
     metadata: Mapping[str, str],
 ) -> None:
-    """Write tensors and text as one safetensors file, whole or not at all."""
+    """Write tensors and text to a safetensors file, completely or not at all."""
     safetensors = require("safetensors.torch", "network", "saving a network")
     data = safetensors.save(dict(tensors), metadata=dict(metadata))
     with replacing(path) as file:
@@ -202,7 +260,7 @@ def write_tensors(
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Read the text of a safetensors file, without its tensors."""
+    """Return the text in a safetensors file, without its tensors."""
     safetensors = require("safetensors", "network", "loading a network")
     try:
         with safetensors.safe_open(os.fspath(path), framework="pt") as file:
@@ -211,14 +269,14 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
         raise InputError(f"no file {os.fspath(path)}") from None
     except safetensors.SafetensorError as error:
         raise InputError(
-            f"{os.fspath(path)} is corrupt or no safetensors file: {error}"
+            f"{os.fspath(path)} is corrupt or not a safetensors file: {error}"
         ) from None
 
 
 def read_tensors(
     path: str | os.PathLike[str],
 ) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Read the tensors and the text of a safetensors file."""
+    """Return the tensors and the text in a safetensors file."""
     metadata = read_metadata(path)
     safetensors = require("safetensors", "network", "loading a network")
     with safetensors.safe_open(os.fspath(path), framework="pt") as file:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from fixedfleet.model.network import ModelConfig
+    from fixedfleet.model.config import ModelConfig
     from fixedfleet.training.presets import Preset
 
 __all__ = [

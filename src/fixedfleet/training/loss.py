@@ -10,13 +10,12 @@ from torch import Tensor
 
 from fixedfleet.errors import InputError
 from fixedfleet.model.features import Features, sweep_order
+from fixedfleet.model.normalise import NORMALISATIONS
 from fixedfleet.training.assignment import assign
 from fixedfleet.training.greedy import greedy_loads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from fixedfleet.model.normalise import Normalisation
 
 __all__ = ["Loads", "LossConfig", "LossParts", "Matching", "Target", "plan_loss"]
 
@@ -82,14 +81,14 @@ class LossConfig:
                     f"{', '.join(get_args(choice))}"
                 )
 
-    def check(self, normalisation: Normalisation) -> None:
-        """Raise where Ŷ, so normalised, gives no probability that k serves i."""
+    def check(self, normalisation: str) -> None:
+        """Raise InputError if the loss needs other sums than Ŷ's normalisation has."""
         needs = self.loads == "soft" or self.cluster_weight > 0
-        if needs and normalisation not in ("joint", "softassign"):
+        if needs and NORMALISATIONS.get(normalisation).row_sum != "probability":
             raise InputError(
-                f"soft loads and the cluster term need normalisation 'joint' or "
-                f"'softassign', not {normalisation!r}: only there Σ_j Ŷ_kij is the "
-                "probability that k serves i"
+                "soft loads and the cluster term need a normalisation in which "
+                "Σ_j Ŷ_kij is the probability that vehicle k serves customer i, such "
+                f"as 'joint' or 'softassign', not {normalisation!r}"
             )
 
 

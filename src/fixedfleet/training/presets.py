@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fixedfleet.errors import InputError
-from fixedfleet.model.network import ModelConfig
+from fixedfleet.model.config import ModelConfig
 from fixedfleet.training.loss import LossConfig
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The Triton kernels of decoder and pooling, imported where there is a GPU."""
+"""The Triton kernels of the decoder and of max pooling, for GPUs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["load_kernels"]
 
 def load_kernels() -> None:
     """
-    Register the kernels as ``torch.ops.fixedfleet.…``, with their gradients.
+    Register the kernels, with their gradients, as ``torch.ops.fixedfleet.…``.
 
     Raises
     ------
@@ -19,5 +19,5 @@ def load_kernels() -> None:
         If Triton is not installed.
     """
     require("triton", "network", "training on a GPU")
-    for name in ("kernels_decoder", "kernels_pooling"):
-        import_module(f"fixedfleet.model.{name}")
+    for name in ("edge_scores", "max_pooling"):
+        import_module(f"fixedfleet.model.kernels.{name}")
