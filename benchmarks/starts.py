@@ -30,7 +30,8 @@ import numpy as np
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.files import read_reference
-from fixedfleet.search.processes import over_cores
+from fixedfleet.interrupts import interrupt_noted
+from fixedfleet.workers import Answer, run_jobs
 
 STARTS = ("network", "packing", "savings", "sweep")
 BUDGETS = (0.01, 0.03, 0.1, 0.3)
@@ -79,17 +80,21 @@ def collect(arguments: argparse.Namespace) -> None:
     random.Random(0).shuffle(jobs)  # so that an early end leaves all sizes begun
     begin, done = time.perf_counter(), 0
     with arguments.output.open("a", encoding="utf-8") as lines:
-
-        def note(rows: list[dict]) -> None:
-            nonlocal done
-            lines.writelines(json.dumps(row) + "\n" for row in rows)
-            lines.flush()
-            done += 1
-            if done % 50 == 0:
-                passed = time.perf_counter() - begin
-                print(f"{done} of {len(jobs)} instances, {passed:.0f} s", flush=True)
-
-        if over_cores(measure, jobs, arguments.jobs, note):
+        with interrupt_noted() as pressed:
+            for event in run_jobs(
+                measure, jobs, processes=arguments.jobs, ending=pressed
+            ):
+                if not isinstance(event, Answer):
+                    raise SystemExit(event.reason)
+                lines.writelines(json.dumps(row) + "\n" for row in event.value)
+                lines.flush()
+                done += 1
+                if done % 50 == 0:
+                    passed = time.perf_counter() - begin
+                    print(
+                        f"{done} of {len(jobs)} instances, {passed:.0f} s", flush=True
+                    )
+        if pressed():
             raise SystemExit("interrupted: the same command goes on from here")
 
 
@@ -118,12 +123,12 @@ def missing_jobs(arguments, there):
                     yield Job(n, objective, row, batch[row], cost, calls)
 
 
-def measure(job: Job, stop) -> list[dict]:
+def measure(job: Job, call) -> list[dict]:
     """Make the calls for one instance, in a random order."""
     rows = []
     calls = random.Random(f"{job.n} {job.row}").sample(job.calls, len(job.calls))
     for start, budget in calls:
-        if stop():
+        if call.ending():
             break
         load(start, job.n)
         # A fresh copy, so that nobody finds distances that another has computed.

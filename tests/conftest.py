@@ -69,12 +69,13 @@ def make_instance():
 def cluster(request: pytest.FixtureRequest) -> Iterator[None]:
     """A Ray cluster of two cores whose workers can import what the test imports."""
     ray = pytest.importorskip("ray", reason="Ray is not installed")
+    path = f"{request.path.parent}{os.pathsep}{ROOT / 'src'}"
     ray.init(
         num_cpus=2,
         include_dashboard=False,
         log_to_driver=False,
         object_store_memory=100 * 2**20,
-        runtime_env={"env_vars": {"PYTHONPATH": str(request.path.parent)}},
+        runtime_env={"env_vars": {"PYTHONPATH": path}},
     )
     yield
     ray.shutdown()

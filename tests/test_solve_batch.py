@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -199,15 +201,15 @@ def test_without_cupy(batch, monkeypatch):
 
 def test_ctrl_c_keeps_what_is_done(batch, monkeypatch):
     """Cut short, the rest keep their packings and the result says so."""
-    core = importlib.import_module("fixedfleet.solve_batch.work")
-    processes = importlib.import_module("fixedfleet.search.processes")
+    work = importlib.import_module("fixedfleet.solve_batch.work")
 
-    def first_job_only(work, jobs, number, done):
-        done(work(jobs[0], lambda: False))
-        return True
+    def do_and_press_ctrl_c(job, call, do=work.do):
+        found = do(job, call)
+        os.kill(os.getpid(), signal.SIGINT)
+        return found
 
-    monkeypatch.setattr(processes, "over_cores", first_job_only)
-    monkeypatch.setattr(core, "_CHUNK", 10)
+    monkeypatch.setattr(work, "do", do_and_press_ctrl_c)
+    monkeypatch.setattr(work, "_CHUNK", 10)
     result = ff.solve_batch(batch, iterations=300, processes=1)
     assert result.interrupted
     np.testing.assert_array_equal(result.feasible, result.statuses == "feasible")

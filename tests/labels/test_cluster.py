@@ -72,7 +72,7 @@ def test_a_worker_that_dies_is_replaced_once(cluster, teachers, tmp_path, caplog
         batch, tmp_path / "l", teacher=teacher, engine="ray", shard_size=6, processes=1
     )
     assert summary.labelled == 12
-    assert "a Ray worker was lost on shard 1" in caplog.text
+    assert "the Ray worker was lost (WorkerCrashedError) on shard 1" in caplog.text
 
 
 def test_a_teacher_that_raises_stops_the_run(cluster, teachers, tmp_path):

@@ -91,8 +91,8 @@ def _serve(arguments: Arguments) -> int:
 
 def _settings(arguments: Arguments) -> Settings:
     """What the options say; what they do not say is left to the settings."""
-    from fixedfleet.cores import available_cores
     from fixedfleet.serve.settings import Settings
+    from fixedfleet.workers import available_cores
 
     given = {name: getattr(arguments, name) for name in _AS_THEY_ARE}
     if arguments.data is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fixedfleet.errors import require
 from fixedfleet.evaluate.job import Job, Skipped, failed, run_job, warm_up
-from fixedfleet.labels.cluster import connected
+from fixedfleet.workers.on_ray import connected
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence

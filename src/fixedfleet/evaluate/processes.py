@@ -11,11 +11,12 @@ import threading
 import time
 from dataclasses import dataclass
 from multiprocessing import connection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fixedfleet.cores import start_worker
 from fixedfleet.errors import InputError
 from fixedfleet.evaluate.job import Job, Skipped, failed, machine_name, run_job, warm_up
+from fixedfleet.interrupts import interrupts_held
+from fixedfleet.workers.worker import ONE_THREAD, environment
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -190,6 +191,17 @@ class _Worker:
             self.process.kill()
         self.process.join()
         self.pipe.close()
+
+
+def start_worker(work: Any, *arguments: Any) -> tuple[SpawnProcess, Connection]:
+    """Start a process of one thread that calls a function with a pipe and arguments."""
+    context = multiprocessing.get_context("spawn")
+    pipe, far = context.Pipe()
+    process = context.Process(target=work, args=(far, *arguments), daemon=True)
+    with environment(ONE_THREAD), interrupts_held():
+        process.start()
+    far.close()
+    return process, pipe
 
 
 def _cores(processes: int) -> list[int | None]:

@@ -9,7 +9,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
-from fixedfleet.cores import available_cores
 from fixedfleet.errors import InputError, check_whole
 from fixedfleet.evaluate.cluster import by_ray
 from fixedfleet.evaluate.job import Job, Skipped
@@ -18,6 +17,7 @@ from fixedfleet.evaluate.processes import Patience, by_processes
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.schedule import Schedule, limits_of
 from fixedfleet.labels.progress import Progress
+from fixedfleet.workers import available_cores
 
 if TYPE_CHECKING:
     import os

@@ -13,19 +13,18 @@ from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.plan import PlanBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from fixedfleet.instance import InstanceBatch
     from fixedfleet.labels.teacher import Teacher
+    from fixedfleet.workers import Call
 
 __all__ = [
     "INFEASIBLE",
     "LABELLED",
     "NO_PLAN",
-    "Advance",
-    "Done",
     "Job",
     "LabellingError",
     "Labels",
@@ -94,31 +93,13 @@ class Labels:
         return np.equal(self.status, LABELLED)
 
 
-@dataclass(frozen=True)
-class Advance:
-    """``rows`` instances of shard ``index`` are done; fewer than before if it died."""
-
-    index: int
-    rows: int
-
-
-@dataclass(frozen=True)
-class Done:
-    """Shard ``index`` is labelled."""
-
-    index: int
-    labels: Labels
-
-
 def row_seeds(seed: int, rows: range) -> NDArray[np.int64]:
     """Seeds below 2³¹ that depend on nothing but ``seed`` and each row's number."""
     mixed = (np.random.SeedSequence((seed, row)).generate_state(1)[0] for row in rows)
     return np.array([int(state) >> 1 for state in mixed], dtype=np.int64)
 
 
-def label_job(
-    job: Job, teacher: Teacher, advance: Callable[[int], None] | None = None
-) -> Labels:
+def label_job(job: Job, call: Call, teacher: Teacher) -> Labels:
     """
     Label the instances of one shard.
 
@@ -126,11 +107,10 @@ def label_job(
     ----------
     job
         The shard's instances and seeds.
+    call
+        Sent the number of instances that are done, after each call of the teacher.
     teacher
         Who labels them.
-    advance
-        Called with the number of instances that are done, after each call of the
-        teacher.
 
     Raises
     ------
@@ -148,8 +128,7 @@ def label_job(
         seconds[rows] = (time.perf_counter() - begin) / (rows.stop - rows.start)
         routes = np.pad(routes, ((0, 0), (0, max(0, new.shape[1] - routes.shape[1]))))
         routes[rows, : new.shape[1]] = new
-        if advance is not None:
-            advance(rows.stop)
+        call.send(rows.stop)
     return _checked(routes, claimed, seconds, job.batch)
 
 

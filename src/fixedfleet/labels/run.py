@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from fixedfleet.cores import available_cores
 from fixedfleet.errors import InputError, check_whole
-from fixedfleet.labels.cluster import by_ray
-from fixedfleet.labels.job import INFEASIBLE, LABELLED, NO_PLAN, Advance, Done
-from fixedfleet.labels.processes import by_processes
+from fixedfleet.labels.job import (
+    INFEASIBLE,
+    LABELLED,
+    NO_PLAN,
+    LabellingError,
+    Labels,
+    label_job,
+)
 from fixedfleet.labels.progress import Progress, ProgressCallback
 from fixedfleet.labels.shards import LabelFolder, Manifest, locked
+from fixedfleet.workers import Answer, Engine, Event, Lost, available_cores, run_jobs
 
 if TYPE_CHECKING:
     import os
@@ -26,10 +33,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine", "LabelSummary", "label"]
 
-Engine = Literal["processes", "ray"]
+_log = logging.getLogger(__name__)
 
 # A kill loses the shards in work: few rows of a slow teacher, many of a fast one.
 _ROWS_A_SHARD = {False: 64, True: 10_000}
+_ATTEMPTS = 2  # workers that may die over a shard
 
 
 @dataclass(frozen=True)
@@ -139,14 +147,21 @@ def label(
         shards = LabelFolder.create(path, batch, wanted)
         shards.remove_leftovers()
         tally = _Tally(shards, begin, progress)
-        jobs = shards.jobs(batch)
-        if engine == "ray":
-            events = by_ray(jobs, teacher, processes, ray_address)
-        else:
-            processes = processes or (1 if teacher.on_gpu else available_cores())
-            events = by_processes(jobs, teacher, min(processes, tally.missing))
+        if processes is None and engine == "processes" and teacher.on_gpu:
+            processes = 1
+        events = run_jobs(
+            label_job,
+            shards.jobs(batch),
+            shared=(teacher,),
+            engine=engine,
+            processes=processes,
+            ray_address=ray_address,
+            attempts=_ATTEMPTS,
+            gpus_for=lambda _job: 1 if teacher.on_gpu else 0,
+        )
         if tally.missing:
-            tally.follow(events)
+            with contextlib.closing(events):  # Ctrl-C ends the workers at once
+                tally.follow(events)
         return tally.summary()
 
 
@@ -164,23 +179,27 @@ class _Tally:
         self.teacher_seconds = 0.0
         self.in_work: dict[int, int] = {}  # rows done of each shard in work
         for shard in there:
-            self._count(Done(shard, folder.read_shard(shard)))
+            self._count(shard, folder.read_shard(shard))
         self.found = int(self.counts.sum())
         self._tell()
 
-    def follow(self, events: Iterator[Advance | Done]) -> None:
+    def follow(self, events: Iterator[Event]) -> None:
         for event in events:
-            if isinstance(event, Done):
-                self.folder.write_shard(event.index, event.labels)
-                self._count(event)
+            index = event.job.index
+            if isinstance(event, Answer):
+                self.folder.write_shard(index, event.value)
+                self._count(index, event.value)
+            elif isinstance(event, Lost):
+                _report(event)
+                self.in_work.pop(index, None)
             else:
-                self.in_work[event.index] = event.rows
+                self.in_work[index] = event.value
             self._tell()
 
-    def _count(self, done: Done) -> None:
-        self.in_work.pop(done.index, None)
-        self.counts += np.bincount(done.labels.status, minlength=3)
-        self.teacher_seconds += float(done.labels.seconds.sum())
+    def _count(self, shard: int, labels: Labels) -> None:
+        self.in_work.pop(shard, None)
+        self.counts += np.bincount(labels.status, minlength=3)
+        self.teacher_seconds += float(labels.seconds.sum())
 
     def _tell(self) -> None:
         if self.progress is not None:
@@ -200,6 +219,16 @@ class _Tally:
             seconds=time.monotonic() - self.begin,
             teacher_seconds=self.teacher_seconds,
         )
+
+
+def _report(lost: Lost) -> None:
+    """Warn of a worker that died; raise if its shard is given up."""
+    if not lost.again:
+        raise LabellingError(
+            f"{lost.reason} on {lost.job}, and so did the worker before it: this shard "
+            "is not labelled; finished shards are kept"
+        )
+    _log.warning("%s on %s, which is tried again", lost.reason, lost.job)
 
 
 def _shard_size(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Literal, get_args
 
-from fixedfleet.cores import interrupts_deferred
 from fixedfleet.errors import InputError
+from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.search.result import SearchResult, better
 from fixedfleet.search.start import check_time_limit, check_vehicle_cost, fit
 

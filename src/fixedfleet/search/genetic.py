@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from fixedfleet.cores import interrupts_deferred
+from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.search.run import Run
 
 if TYPE_CHECKING:

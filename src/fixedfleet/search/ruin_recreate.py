@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fixedfleet.cores import interrupts_deferred
 from fixedfleet.errors import InputError
 from fixedfleet.instance import Instance
+from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.plan import Plan
 from fixedfleet.search import kernel, layout
 from fixedfleet.search.parameters import RuinRecreateParameters

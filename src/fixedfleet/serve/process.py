@@ -9,8 +9,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from fixedfleet.cores import ONE_THREAD
 from fixedfleet.serve.documents import dump
+from fixedfleet.workers.worker import ONE_THREAD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fixedfleet.plan import Plan, PlanBatch
     from fixedfleet.search import SearchName
     from fixedfleet.starts import StartName
+    from fixedfleet.workers import Call
 
 __all__ = ["Job", "Task", "do"]
 
@@ -45,15 +46,16 @@ class Job:
     packings: PlanBatch
 
 
-def do(job: Job, stop: Callable[[], bool]) -> list[tuple[int, Plan]]:
+def do(job: Job, call: Call) -> list[tuple[int, Plan]]:
     """Do a job: rows and their plans, as far as it came."""
     done = []
     for row, instance, plan, packing in zip(
         job.rows.tolist(), job.instances, job.plans, job.packings, strict=True
     ):
-        if stop():
+        if call.ending():
             break
-        done.append((row, _do_one(job.task, instance, plan, packing, row, stop)))
+        found = _do_one(job.task, instance, plan, packing, row, call.ending)
+        done.append((row, found))
     return done
 
 

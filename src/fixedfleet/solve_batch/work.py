@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fixedfleet.cores import available_cores
 from fixedfleet.fleet.batch import assess_batch
+from fixedfleet.interrupts import interrupt_noted
 from fixedfleet.plan import PlanBatch
 from fixedfleet.solve import Objective, Stage
 from fixedfleet.solve_batch.core import Job, Task, do
 from fixedfleet.solve_batch.result import BatchResult
 from fixedfleet.starts import complete
+from fixedfleet.workers import Lost, available_cores, run_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,27 +84,32 @@ class Work:
 
     def over_cores(self, name: str, task: Task, processes: int | None) -> None:
         """Do a task for each instance, in processes."""
-        from fixedfleet.search.processes import over_cores
-
         found: dict[int, Plan] = {}
         begin = time.perf_counter()
         last = begin
 
-        def note(answers: list[tuple[int, Plan]]) -> None:
-            nonlocal last
-            found.update(answers)
-            now = time.perf_counter()
-            if now - last > max(1.0, (now - begin) / 10):  # rarer as time goes on
-                last = now
-                self.say(
-                    f"{name}: {len(found):,} of {len(self.good):,} instances, "
-                    f"{last - begin:.1f} s"
-                )
-
         processes = processes or available_cores()
         jobs = list(self._chunks(task, processes))
-        processes = min(processes, max(1, len(jobs)))
-        self.interrupted = over_cores(do, jobs, processes, note)
+        engine: Literal["here", "processes"]
+        engine = "here" if min(processes, len(jobs)) <= 1 else "processes"
+        with (
+            interrupt_noted() as pressed,
+            contextlib.closing(
+                run_jobs(do, jobs, engine=engine, processes=processes, ending=pressed)
+            ) as events,
+        ):
+            for event in events:
+                if isinstance(event, Lost):
+                    raise RuntimeError(f"{event.reason} while it searched")
+                found.update(event.value)
+                now = time.perf_counter()
+                if now - last > max(1.0, (now - begin) / 10):  # rarer as time goes on
+                    last = now
+                    self.say(
+                        f"{name}: {len(found):,} of {len(self.good):,} instances, "
+                        f"{last - begin:.1f} s"
+                    )
+            self.interrupted = pressed()
         self.plans = _replaced(self.plans, found)
         self._done(name)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fixedfleet.cores import available_cores
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.evaluate.job import machine_name
 from fixedfleet.evaluate.made import current
@@ -18,6 +17,7 @@ from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.run import evaluate
 from fixedfleet.evaluate.sets import InstanceSet, get_set
 from fixedfleet.labels.progress import ProgressPrinter
+from fixedfleet.workers import available_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from fixedfleet.cores import interrupts_deferred
+from fixedfleet.interrupts import interrupts_deferred
 
 
 def test_ctrl_c_comes_after_what_must_not_be_interrupted():

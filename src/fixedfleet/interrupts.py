@@ -1,0 +1,92 @@
+"""Ctrl-C: note it, put it off until a block has ended, or keep it from child processes.
+
+Python handles the signal in the main thread only. In any other thread these blocks
+change nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from multiprocessing import resource_tracker
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["interrupt_noted", "interrupts_deferred", "interrupts_held"]
+
+
+@contextlib.contextmanager
+def interrupt_noted() -> Iterator[Callable[[], bool]]:
+    """
+    Note the first Ctrl-C instead of raising KeyboardInterrupt; the second one raises.
+
+    Yields a function that says whether Ctrl-C was pressed.
+    """
+    pressed = False
+
+    def press(number: int, frame: Any) -> None:
+        nonlocal pressed
+        if pressed and callable(before):
+            before(number, frame)
+        pressed = True
+
+    with _handler(press) as before:
+        yield lambda: pressed
+
+
+@contextlib.contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """
+    Put Ctrl-C off until the block has ended.
+
+    A compiler that is loading code swallows the exception, or ends a program that would
+    have handled it.
+    """
+    pressed = False
+
+    def press(_number: int, _frame: Any) -> None:
+        nonlocal pressed
+        pressed = True
+
+    with _handler(press) as before:
+        yield
+    if pressed and callable(before):
+        before(signal.SIGINT, None)
+
+
+@contextlib.contextmanager
+def interrupts_held() -> Iterator[None]:
+    """
+    Child processes started inside this block do not receive Ctrl-C.
+
+    A terminal sends the signal to all processes. Children inherit the blocked signal,
+    and leave it to their parent to end them.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # The first child process starts the tracker, which would unblock the signal.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _handler(press: Callable[[int, Any], None]) -> Iterator[Any]:
+    """Have Ctrl-C call a function; yields the handler that was set before."""
+    before = signal.getsignal(signal.SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    if not main or before is None:  # None: set outside Python, so it cannot be restored
+        yield None
+        return
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield before
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,209 @@
+"""Worker processes: the one way to spread jobs over cores, or over a Ray cluster.
+
+A worker is a process of one thread that does one job at a time. The function that does
+a job must be importable. It is called as ``work(job, call, *shared)``:
+
+``job``
+    Any value that can be pickled.
+``call``
+    A :class:`Call`. ``call.send(value)`` reports something while the job runs;
+    ``call.send(value, seconds=9)`` also gives the job 9 seconds from now on.
+    ``call.ending()`` says whether the job should end soon with what it has.
+``shared``
+    Arguments that all jobs share. Each worker receives them once.
+
+Batch work (labels, ``solve_batch``, ``evaluate``) goes through :func:`run_jobs`::
+
+    with contextlib.closing(run_jobs(work, jobs, shared=(teacher,))) as events:
+        for event in events:
+            match event:
+                case Message(job, value): ...  # what the job sent
+                case Answer(job, value): ...   # what work() returned
+                case Lost(job, reason): ...    # the worker died or took too long
+
+An exception that a job raises is raised by the iterator. ``closing`` ends the workers
+at once when the loop is left early. To let Ctrl-C end a run gently, pass
+``ending=pressed`` from ``with interrupt_noted() as pressed``: no further job is handed
+out, running jobs see ``call.ending()``, and their answers still arrive.
+
+A service that lives long owns :class:`Worker` objects itself: ``give`` a job, then
+``receive`` events until an :class:`Answer` or a :class:`Lost`, each from a thread
+(``asyncio.to_thread``); ``hurry`` asks the running job to end and may be called from
+another thread meanwhile. A warm-up is simply the first job. After a :class:`Lost` the
+worker is gone: make another one.
+
+Workers never receive Ctrl-C from the terminal. They end when their parent ends, however
+it ends, together with the programs that they have started.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal
+
+from fixedfleet.workers.calls import (
+    STEP_SECONDS,
+    Answer,
+    Call,
+    Event,
+    Lost,
+    Message,
+    Todo,
+)
+from fixedfleet.workers.on_ray import run_on_ray
+from fixedfleet.workers.worker import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable
+
+__all__ = [
+    "Answer",
+    "Call",
+    "Engine",
+    "Event",
+    "Lost",
+    "Message",
+    "Worker",
+    "available_cores",
+    "run_jobs",
+]
+
+Engine = Literal["processes", "ray"]
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def run_jobs(
+    work: Callable[..., Any],
+    jobs: Iterable[Any],
+    *,
+    shared: tuple[Any, ...] = (),
+    engine: Engine | Literal["here"] = "processes",
+    processes: int | None = None,
+    ray_address: str | None = None,
+    pinned: bool = False,
+    attempts: int = 1,
+    seconds_for: Callable[[Any], float | None] | None = None,
+    gpus_for: Callable[[Any], int] | None = None,
+    ending: Callable[[], bool] = lambda: False,
+) -> Generator[Event]:
+    """
+    Do jobs in workers and yield what happens; see the module's description.
+
+    Parameters
+    ----------
+    work, shared
+        The function that does a job, and the arguments that all jobs share.
+    jobs
+        The jobs. The next one is taken when a worker is free for it.
+    engine
+        ``processes`` on this machine, ``ray`` on a cluster, or ``here`` for this very
+        process, one job after the other.
+    processes
+        Jobs at a time. Default: one per core, or what the cluster has room for.
+    ray_address
+        Address of the Ray cluster: ``auto``, ``host:port``, ``ray://host:port``, or
+        ``local`` to start one here. Not needed if this process is connected already.
+    pinned
+        Keep each process on a core of its own, if there are enough cores.
+    attempts
+        How often a job is given to a worker, if workers are lost over it.
+    seconds_for
+        Returns how long a job may take, or None. It counts from the moment the job is
+        given to a process, start of the process included, or begins on the cluster.
+    gpus_for
+        Returns how many GPUs of the cluster a job needs.
+    ending
+        Asked regularly; once it returns True no job is handed out any more. Running
+        jobs are told, those on a cluster cancelled.
+
+    Raises
+    ------
+    InputError
+        If processes cannot start, or there is no cluster at the address.
+    """
+    todo = Todo(iter(jobs), attempts)
+    seconds_for = seconds_for or (lambda _job: None)
+    if engine == "here":
+        return _run_here(work, todo, shared, ending)
+    if engine == "ray":
+        gpus_for = gpus_for or (lambda _job: 0)
+        task = work, shared
+        return run_on_ray(
+            task, todo, ray_address, processes, seconds_for, gpus_for, ending
+        )
+    cores = _cores(processes or available_cores(), pinned)
+    return _run_in_processes(work, todo, shared, cores, seconds_for, ending)
+
+
+def _run_here(
+    work: Callable[..., Any],
+    todo: Todo,
+    shared: tuple[Any, ...],
+    ending: Callable[[], bool],
+) -> Generator[Event]:
+    sent: list[Any] = []
+    call = Call(lambda value, _seconds: sent.append(value), ending)
+    while not ending() and (taken := todo.take(1)):
+        job = taken[0][0]
+        answer = work(job, call, *shared)
+        while sent:
+            yield Message(job, sent.pop(0))
+        yield Answer(job, answer)
+
+
+def _run_in_processes(
+    work: Callable[..., Any],
+    todo: Todo,
+    shared: tuple[Any, ...],
+    cores: list[int | None],
+    seconds_for: Callable[[Any], float | None],
+    ending: Callable[[], bool],
+) -> Generator[Event]:
+    from multiprocessing import connection
+
+    workers: list[Worker] = []
+    attempts: dict[Worker, int] = {}
+    try:
+        while True:
+            idle = [worker for worker in workers if not worker.busy]
+            taken = [] if ending() else todo.take(len(idle) + len(cores))
+            # All processes start before the first of them has to take a large job.
+            while len(idle) < len(taken):
+                worker = Worker(work, shared, core=cores.pop(0))
+                workers.append(worker)
+                idle.append(worker)
+            for worker, (job, attempts[worker]) in zip(idle, taken, strict=False):
+                worker.give(job, seconds_for(job))
+            busy = [worker for worker in workers if worker.busy]
+            if not busy:
+                return
+            if ending():
+                for worker in busy:
+                    worker.hurry()
+            connection.wait([worker.fileno() for worker in busy], STEP_SECONDS)
+            for worker in busy:
+                event = worker.receive(0)
+                if isinstance(event, Lost):
+                    workers.remove(worker)
+                    cores.append(worker.core)
+                    event = todo.lose(event, attempts[worker])
+                if event is not None:
+                    yield event
+    finally:
+        for worker in workers:
+            worker.kill()
+
+
+def _cores(processes: int, pinned: bool) -> list[int | None]:
+    """Return the core of each process: None if they are free to move."""
+    if pinned and hasattr(os, "sched_getaffinity"):
+        usable = sorted(os.sched_getaffinity(0))
+        if len(usable) >= processes:
+            return list(usable[:processes])
+    return [None] * processes

@@ -1,0 +1,196 @@
+"""Jobs on a Ray cluster. No other file imports Ray."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from fixedfleet.errors import InputError, require
+from fixedfleet.workers.calls import STEP_SECONDS, Answer, Call, Event, Lost, Message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+
+    from fixedfleet.workers.calls import Todo
+
+__all__ = ["connected", "run_on_ray"]
+
+
+class _Mailbox:
+    """Collects what jobs send; an actor on the cluster."""
+
+    def __init__(self) -> None:
+        self._letters: list[tuple[int, bool, Any, float | None]] = []
+
+    def put(self, *letter: Any) -> None:
+        """Keep the number of a job, whether it just begins, its value and seconds."""
+        self._letters.append(letter)
+
+    def take(self) -> list[tuple[int, bool, Any, float | None]]:
+        """Hand over everything collected so far."""
+        letters, self._letters = self._letters, []
+        return letters
+
+
+@dataclass(eq=False)
+class _Pending:
+    """A job that waits or runs on the cluster."""
+
+    job: Any
+    attempt: int
+    number: int
+    begun: float
+    deadline: float = inf  # until it begins, however long it waits for its place
+
+
+def run_on_ray(
+    task: tuple[Callable[..., Any], tuple[Any, ...]],
+    todo: Todo,
+    address: str | None,
+    processes: int | None,
+    seconds_for: Callable[[Any], float | None],
+    gpus_for: Callable[[Any], int],
+    ending: Callable[[], bool],
+) -> Generator[Event]:
+    """Do jobs on a Ray cluster; fixedfleet must be installed on every node."""
+    ray = require("ray", "cluster", "the engine 'ray'")
+    with connected(ray, address, processes):
+        mailbox = _mailbox(ray)
+        remote, packed = ray.remote(_do_on_ray), ray.put(task)
+        pending: dict[Any, _Pending] = {}
+        numbers = 0
+        try:
+            while not ending():
+                room = (processes or _room(ray)) - len(pending)
+                for job, attempt in todo.take(room):
+                    # Attempts are counted here, so that every death is reported.
+                    options = remote.options(
+                        num_cpus=1, num_gpus=gpus_for(job), max_retries=0
+                    )
+                    numbers += 1
+                    reference = options.remote(packed, job, mailbox, numbers)
+                    given = time.monotonic()
+                    pending[reference] = _Pending(job, attempt, numbers, given)
+                if not pending:
+                    return
+                done = ray.wait(list(pending), timeout=STEP_SECONDS)[0]
+                yield from _read_mail(
+                    ray.get(mailbox.take.remote()), pending, seconds_for
+                )
+                for reference in done:
+                    yield _take_answer(ray, reference, pending.pop(reference), todo)
+                for reference, one in list(pending.items()):
+                    if time.monotonic() >= one.deadline:
+                        ray.cancel(reference, force=True)
+                        del pending[reference]
+                        seconds = time.monotonic() - one.begun
+                        lost = Lost(one.job, f"stopped after {seconds:.1f} s", seconds)
+                        yield todo.lose(lost, one.attempt)
+        finally:
+            for reference in pending:
+                ray.cancel(reference, force=True)
+            ray.kill(mailbox)
+
+
+def _mailbox(ray: Any) -> Any:
+    mailbox = ray.remote(_Mailbox).options(num_cpus=0).remote()
+    try:
+        ray.get(mailbox.take.remote())
+    except ray.exceptions.RayError as error:
+        raise InputError(
+            "jobs cannot run on this Ray cluster; is this version of fixedfleet "
+            f"installed on every node? {error}"
+        ) from None
+    return mailbox
+
+
+def _do_on_ray(
+    task: tuple[Callable[..., Any], tuple[Any, ...]],
+    job: Any,
+    mailbox: Any,
+    number: int,
+) -> Any:
+    """Do a job in one of Ray's processes."""
+    work, shared = task
+    mailbox.put.remote(number, True, None, None)
+
+    def send(value: Any, seconds: float | None) -> None:
+        mailbox.put.remote(number, False, value, seconds)
+
+    return work(job, Call(send, lambda: False), *shared)
+
+
+def _read_mail(
+    letters: Iterable[tuple[int, bool, Any, float | None]],
+    pending: Mapping[Any, _Pending],
+    seconds_for: Callable[[Any], float | None],
+) -> Iterator[Message]:
+    """Yield the messages of jobs that are not finished, and set their deadlines."""
+    by_number = {one.number: one for one in pending.values()}
+    for number, begins, value, seconds in letters:
+        one = by_number.get(number)
+        if one is None:
+            continue
+        allowed = seconds_for(one.job) if begins else seconds
+        if begins or allowed is not None:
+            one.begun = time.monotonic()
+            one.deadline = inf if allowed is None else one.begun + allowed
+        if not begins:
+            yield Message(one.job, value)
+
+
+def _take_answer(ray: Any, reference: Any, one: _Pending, todo: Todo) -> Answer | Lost:
+    try:
+        return Answer(one.job, ray.get(reference))
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, Exception):
+            raise error.cause from None
+        raise RuntimeError(str(error)) from None
+    except ray.exceptions.RayError as error:
+        seconds = time.monotonic() - one.begun
+        reason = f"the Ray worker was lost ({type(error).__name__})"
+        return todo.lose(Lost(one.job, reason, seconds), one.attempt)
+
+
+def _room(ray: Any) -> int:
+    """Return how many jobs to hand out: two per core, so that no core has to wait."""
+    return max(2, 2 * int(ray.cluster_resources().get("CPU", 1)))
+
+
+@contextlib.contextmanager
+def connected(ray: Any, address: str | None, processes: int | None) -> Iterator[None]:
+    """Use the connection this process has; else connect, and disconnect afterwards."""
+    if ray.is_initialized():
+        yield
+        return
+    if address is None:
+        raise InputError(
+            "the engine 'ray' needs an address: 'auto' for the cluster this machine "
+            "belongs to, 'host:port', 'ray://host:port', or 'local' to start one here"
+        )
+    cores = processes if address == "local" else None
+    _knock(address)
+    try:
+        ray.init(address=address, num_cpus=cores, include_dashboard=False)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"no Ray cluster at {address!r}: {reason}") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Try the port of an address that has one: Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
+    except (OSError, OverflowError) as error:
+        raise InputError(f"no Ray cluster at {address!r}: {error}") from error

@@ -1,0 +1,284 @@
+"""A worker process, from both sides of the pipe that joins it to its parent."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import queue
+import signal
+import threading
+import time
+import traceback
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from fixedfleet.errors import InputError
+from fixedfleet.interrupts import interrupts_held
+from fixedfleet.workers.calls import STEP_SECONDS, Answer, Call, Event, Lost, Message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from multiprocessing.connection import Connection
+
+__all__ = ["ONE_THREAD", "Worker", "environment"]
+
+# Workers share the cores, so that more threads in one would slow down the others.
+ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+        "NUMBA_NUM_THREADS",
+        "RAYON_NUM_THREADS",
+    ),
+    "1",
+)
+
+
+class Worker:
+    """
+    A worker process that its owner gives one job after the other.
+
+    Parameters
+    ----------
+    work, shared
+        The function that does a job, and the arguments that all jobs share.
+    core
+        Keep the process on this core.
+    variables
+        More environment variables for the process.
+
+    Attributes
+    ----------
+    core
+        The core it is kept on, if any.
+    busy
+        Whether it has a job.
+    """
+
+    # Starting a process changes the environment of this one for a moment.
+    _starting = threading.Lock()
+
+    def __init__(
+        self,
+        work: Callable[..., Any],
+        shared: tuple[Any, ...] = (),
+        *,
+        core: int | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        packed = pickle.dumps((work, shared))
+        context = multiprocessing.get_context("spawn")
+        self._pipe, far = context.Pipe()
+        self._process = context.Process(
+            target=_serve_jobs, args=(far, packed, core), daemon=True
+        )
+        changed = {**ONE_THREAD, **(variables or {})}
+        with self._starting, environment(changed), interrupts_held():
+            self._process.start()
+        far.close()
+        self.core = core
+        self.busy = False
+        self._ready = False
+        self._job: Any = None
+        self._begun = 0.0
+        self._deadline = inf
+
+    @property
+    def pid(self) -> int:
+        """Id of the process."""
+        return self._process.pid or 0
+
+    def fileno(self) -> int:
+        """Return the file descriptor to watch for events."""
+        return self._pipe.fileno()
+
+    def give(self, job: Any, seconds: float | None = None) -> None:
+        """Hand over a job; it is lost if it takes longer than ``seconds``."""
+        if self.busy:
+            raise RuntimeError("the worker has a job already")
+        self.busy, self._job = True, job
+        self._allow(seconds)
+        self._send(pickle.dumps(job))
+
+    def hurry(self, seconds: float | None = None) -> None:
+        """Ask the running job to end soon; it is lost if that takes too long."""
+        if self.busy:
+            self._send(_END_SOON)
+            if seconds is not None:
+                self._deadline = min(self._deadline, time.monotonic() + seconds)
+
+    def receive(self, timeout: float | None = None) -> Event | None:
+        """
+        Wait for the next event; return None if there is none within the timeout.
+
+        What a job has raised is raised here; the worker is free then.
+
+        Raises
+        ------
+        InputError
+            If the process could not start.
+        """
+        end = inf if timeout is None else time.monotonic() + timeout
+        while True:
+            now = time.monotonic()
+            if now >= self._deadline:
+                self.kill()
+                return self._lose(f"stopped after {now - self._begun:.1f} s")
+            # In steps: another thread may move the deadline meanwhile.
+            until = min(now + STEP_SECONDS, self._deadline, end)
+            if self._pipe.poll(max(0.0, until - now)):
+                event = self._read()
+                if event is not None:
+                    return event
+            elif time.monotonic() >= end:
+                return None
+
+    def kill(self) -> None:
+        """End the process, and the programs it has started, at once."""
+        if self._process.pid is not None and self._process.is_alive():
+            _kill_group(self._process.pid)
+            self._process.kill()
+        self._process.join()
+        self._pipe.close()
+
+    def _read(self) -> Event | None:
+        try:
+            kind, value, seconds = self._pipe.recv()
+        except (EOFError, OSError):
+            self._process.join()
+            how = f"the worker process ended {_ending(self._process.exitcode)}"
+            if not self._ready:
+                raise InputError(
+                    f"{how} before it was ready; a script that starts worker processes "
+                    "must keep its code under: if __name__ == '__main__'"
+                ) from None
+            return self._lose(how)
+        except Exception as error:  # memory that went wrong in a native library
+            self.kill()
+            return self._lose(f"the worker process sent no message ({error!r})")
+        if kind == "ready":
+            self._ready = True
+            return None
+        if kind == "message":
+            if seconds is not None:
+                self._allow(seconds)
+            return Message(self._job, value)
+        answer = Answer(self._job, value)
+        self.busy, self._job, self._deadline = False, None, inf
+        if kind == "error":
+            raise value
+        return answer
+
+    def _allow(self, seconds: float | None) -> None:
+        self._begun = time.monotonic()
+        self._deadline = inf if seconds is None else self._begun + seconds
+
+    def _send(self, data: bytes) -> None:
+        # The death of the process is reported when the pipe is read.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._pipe.send_bytes(data)
+
+    def _lose(self, reason: str) -> Lost:
+        lost = Lost(self._job, reason, time.monotonic() - self._begun)
+        self.busy, self._job, self._deadline = False, None, inf
+        return lost
+
+
+@contextlib.contextmanager
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables for a child process: its libraries read them early."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _kill_group(pid: int) -> None:
+    """Kill a worker process and what it has started."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            # A process that has just started is still in its parent's group.
+            if os.getpgid(pid) == pid:
+                os.killpg(pid, signal.SIGKILL)
+
+
+def _ending(code: int | None) -> str:
+    """Say how a process ended."""
+    if code is not None and code < 0:
+        return f"by signal {-code}"
+    return f"with code {code}"
+
+
+# ------------------------------------------------------------- processes, worker's side
+
+_END_SOON = b""  # instead of a job
+
+
+def _serve_jobs(pipe: Connection, packed: bytes, core: int | None) -> None:
+    """Do jobs until the parent closes the pipe or is gone."""
+    if core is not None:
+        os.sched_setaffinity(0, {core})
+    if hasattr(os, "setpgrp"):
+        os.setpgrp()  # so that the programs a job starts are killed with it
+    jobs: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    end_soon = threading.Event()
+    listening = threading.Thread(target=_listen, args=(pipe, jobs, end_soon))
+    listening.daemon = True
+    listening.start()
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        try:
+            work, shared = pickle.loads(packed)
+        except Exception as error:
+            reason = f"a worker process cannot load its work: {error!r}"
+            pipe.send(("error", InputError(reason), None))
+            return
+        pipe.send(("ready", None, None))
+        call = Call(
+            lambda value, seconds: pipe.send(("message", value, seconds)),
+            end_soon.is_set,
+        )
+        while True:
+            pipe.send(_do(work, jobs.get(), call, shared))
+
+
+def _do(
+    work: Callable[..., Any], packed: bytes, call: Call, shared: tuple[Any, ...]
+) -> tuple[str, Any, None]:
+    try:
+        return "answer", work(pickle.loads(packed), call, *shared), None
+    except Exception as error:
+        error.add_note(f"In a worker process:\n{traceback.format_exc()}")
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:  # an error of another package that cannot travel
+            told = RuntimeError(f"{type(error).__name__}: {error}")
+            return "error", told, None
+        return "error", error, None
+
+
+def _listen(
+    pipe: Connection, jobs: queue.SimpleQueue[bytes], end_soon: threading.Event
+) -> None:
+    """Take jobs in, also while one runs, and end this process with its parent."""
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            data = pipe.recv_bytes()
+            if data == _END_SOON:
+                end_soon.set()
+            else:
+                end_soon.clear()  # it was about the job before
+                jobs.put(data)
+    _kill_group(os.getpid())
+    os._exit(1)
