@@ -30,8 +30,9 @@ def done(name):
 from fixedfleet.cli import main
 from fixedfleet.cli.report import report_result
 done("importing the command line")
-from fixedfleet.files import read_with_notes
-instance, notes = read_with_notes(sys.argv[1])
+from fixedfleet.files import read
+notes = []
+instance = read(sys.argv[1], notes=notes)
 done("reading the file")
 from fixedfleet.fleet import assess_fleet
 verdict = assess_fleet(instance, time_limit=0.25)

@@ -37,7 +37,6 @@ ROOMS = (
     "cli",
 )
 OUTSIDE = {  # packages that these rooms alone may import
-    "vrplib": ("files",),
     "pyvrp": ("solvers",),
     "vroom": ("solvers",),
     "hybgensea": ("solvers",),

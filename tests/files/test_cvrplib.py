@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fixedfleet.files import read, read_plan, read_solution_cost, read_with_notes
+from fixedfleet.files import read, read_plan, read_solution_cost
 
 
 def test_every_instance_of_set_a_loads(shared):
@@ -12,7 +12,8 @@ def test_every_instance_of_set_a_loads(shared):
     paths = sorted((shared / "cvrplib" / "A").glob("*.vrp"))
     assert len(paths) == 10
     for path in paths:
-        instance, notes = read_with_notes(path)
+        notes = []
+        instance = read(path, notes=notes)
         n, k = map(int, re.fullmatch(r"A-n(\d+)-k(\d+)", path.stem).groups())
         assert (instance.num_customers, instance.vehicles) == (n - 1, k)
         assert instance.rounding == "round"

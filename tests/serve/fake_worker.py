@@ -8,9 +8,8 @@ import signal
 import sys
 import threading
 
+from fixedfleet import files
 from fixedfleet.describe import describe_verdict
-from fixedfleet.files import json_format
-from fixedfleet.files.text import Caller
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.serve.documents import result_document
 from fixedfleet.solve import Result
@@ -26,7 +25,7 @@ def send(kind, **values):
 def make(order):
     """Make a plan, or come to grief."""
     id = order["id"]
-    instance, _ = json_format.parse_instance(order["instance"], Caller())
+    instance = files.parse(order["instance"], format="json")
     verdict = assess_fleet(instance, time_limit=0)
     send("verdict", id=id, verdict=describe_verdict(verdict))
     if instance.name == "die":

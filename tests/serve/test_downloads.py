@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from fixedfleet.files import csv_format, solution
+from fixedfleet.files import csv_files, sol_files
 
 NASTY = [
     '=HYPERLINK("http://evil.example","x")',
@@ -58,7 +58,7 @@ def test_the_csv_has_no_formula(client, plan):
         assert not row["name"].startswith(("=", "+", "-", "@", "\t"))
         assert row["name"].lstrip("'") == NASTY[int(row["customer"]) - 1]
     tours = [tour["stops"] for tour in plan["result"]["tours"]]
-    assert [list(tour) for tour in csv_format.parse_plan(answer.text)] == tours
+    assert [list(tour) for tour in csv_files.parse_plan(answer.text)] == tours
 
 
 def test_all_files_hold_the_same_tours(client, plan):
@@ -68,8 +68,8 @@ def test_all_files_hold_the_same_tours(client, plan):
     assert [tour["customers"] for tour in document["tours"]] == tours
     assert document["length"] == pytest.approx(plan["result"]["length"])
     text = client.get(f"/plans/{plan['id']}/plan.sol").text
-    assert [list(tour) for tour in solution.parse_plan(text)] == tours
-    assert solution.parse_cost(text) == pytest.approx(plan["result"]["length"])
+    assert [list(tour) for tour in sol_files.parse_plan(text)] == tours
+    assert sol_files.parse_cost(text) == pytest.approx(plan["result"]["length"])
 
 
 def test_a_file_has_a_harmless_name(client, plan):

@@ -89,14 +89,16 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 def read_instance(arguments: Arguments) -> tuple[Instance, list[str]]:
     """Read the instance, and what is to be said about how it was read."""
-    from fixedfleet.files import read_with_notes
+    from fixedfleet.files import read
 
-    instance, notes = read_with_notes(
+    notes: list[str] = []
+    instance = read(
         arguments.file,
         arguments.vehicles,
         capacity=arguments.capacity,
         rounding=arguments.rounding,
         depot=arguments.depot,
+        notes=notes,
     )
     return instance, [printable(note) for note in notes]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fixedfleet import files
 from fixedfleet.errors import InputError
 from fixedfleet.files.text import read_text
-from fixedfleet.files.vrplib_scan import scan
+from fixedfleet.files.vrplib_files import split_sections
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,6 +70,6 @@ def _read(path: Path, tours: int | None) -> Instance:
 
 
 def _in_comment(path: Path) -> float | None:
-    comment = scan(read_text(path, latin=True)).header("COMMENT")
+    comment = split_sections(read_text(path, latin=True)).header("COMMENT")
     found = _VALUE.search(comment or "")
     return float(found[1]) if found else None

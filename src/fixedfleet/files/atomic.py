@@ -1,4 +1,4 @@
-"""Whole files or none: write beside the target, then rename."""
+"""Atomic writing: a file is written under another name, then renamed."""
 
 from __future__ import annotations
 
@@ -19,28 +19,27 @@ __all__ = ["replacing", "write_text"]
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """
-    Open a new file that takes the place of ``path`` once it is whole.
+    Open a new file that replaces ``path`` at the end of the block.
 
-    Where anything goes wrong before the end of the block, the new file is removed and
-    what stood at ``path`` stays as it was. A link is followed, and an existing file
-    keeps its permissions.
+    If the block raises an error, the new file is removed and ``path`` stays as it was.
+    A link is followed, and an existing file keeps its permissions.
 
     Parameters
     ----------
     path
-        Where the file is to stand.
+        The file to write.
 
     Raises
     ------
     InputError
-        If there is something at ``path`` that is not a regular file.
+        If ``path`` exists and is not a regular file.
     OSError
         If the folder does not exist or cannot be written to.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         raise InputError(f"{os.fspath(path)} is not a regular file to be replaced")
-    # Not tempfile: its files are private to the user, whatever the umask says.
+    # Not tempfile: its files are private to the user, whatever the umask is.
     beside = target.with_name(f".{target.name[:32]}.{secrets.token_hex(6)}.tmp")
     try:
         with open(beside, "xb") as file:

@@ -1,4 +1,4 @@
-"""Tables in CSV: their delimiter, comments and header in; safe cells out."""
+"""Tables in CSV: comments, header and rows are read; cells are written safely."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Table", "format_row", "read_table", "restore", "safe"]
 
 _DELIMITERS = ",;\t"
-# Spreadsheets take a cell that begins like this for a formula and compute it.
+# Spreadsheets take a cell that begins like this for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _COMMENT = re.compile(r"#\s*([A-Za-z_]+)\s*:(.*)", re.DOTALL)
 
@@ -25,18 +26,18 @@ _COMMENT = re.compile(r"#\s*([A-Za-z_]+)\s*:(.*)", re.DOTALL)
 @dataclass(frozen=True)
 class Table:
     """
-    A CSV file taken apart.
+    The parts of a CSV file.
 
     Attributes
     ----------
     comments
         The lines ``# key: value`` before the header, by lower-case key.
     columns
-        Position of each known column, by its one name.
+        Position of each known column, by its name.
     ignored
-        Headers of the columns that mean nothing here.
+        Headers of unknown columns.
     rows
-        The line and the cells of each row, all as many as the header's.
+        The line and the cells of each row; all rows are as long as the header.
     """
 
     comments: dict[str, str]
@@ -45,26 +46,31 @@ class Table:
     rows: list[tuple[int, list[str]]]
 
 
-def read_table(text: str, names: Mapping[str, str]) -> Table:
+def read_table(
+    text: str, names: Mapping[str, str], *, max_rows: int | None = None
+) -> Table:
     """
-    Read a table whose delimiter (comma, semicolon or tab) is yet to be found.
+    Read a table; its delimiter is a comma, a semicolon or a tab.
 
     Parameters
     ----------
     text
         The file.
     names
-        The name of the column for every header understood, in lower case.
+        The name of the column for every known header, in lower case.
+    max_rows
+        Stop after one row more than this, so that the caller sees that the table is
+        too long without reading all of it.
     """
     delimiter = max(_DELIMITERS, key=lambda d: _known(text, d, names))
     try:
         lines = _rows(text, delimiter)
         comments, header = _head(lines)
         columns, ignored = _columns(header, names)
+        full = (row for row in lines if any(cell.strip() for cell in row[1]))
+        most = None if max_rows is None else max_rows + 1
         rows = [
-            (line, _fit(cells, len(header), line))
-            for line, cells in lines
-            if any(cell.strip() for cell in cells)
+            (line, _fit(cells, len(header), line)) for line, cells in islice(full, most)
         ]
     except csv.Error as error:
         raise InputError(f"not a CSV file: {error}") from None
@@ -86,7 +92,7 @@ def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _known(text: str, delimiter: str, names: Mapping[str, str]) -> int:
-    """How many headers are understood if this is the delimiter."""
+    """Return how many headers are known if this is the delimiter."""
     try:
         _, header = _head(_rows(text, delimiter))
     except csv.Error:
@@ -95,19 +101,19 @@ def _known(text: str, delimiter: str, names: Mapping[str, str]) -> int:
 
 
 def _head(lines: Iterator[tuple[int, list[str]]]) -> tuple[dict[str, str], list[str]]:
-    """Consume the lines up to the header: the comments and the header's cells."""
+    """Consume the lines up to the header; return the comments and its cells."""
     comments: dict[str, str] = {}
     for line, cells in lines:
         if not any(cell.strip() for cell in cells):
             continue
         if not cells[0].startswith("#"):
             return comments, cells
-        # A comment typed without quotes falls into cells at its delimiters.
+        # A comment without quotes is split into cells at its delimiters.
         if match := _COMMENT.fullmatch(", ".join(filter(None, cells))):
             key = match[1].lower()
             if key in comments:
                 raise InputError(f"line {line}: '# {key}:' again")
-            # One blank belongs to the notation; more belong to the value.
+            # One blank belongs to the notation, further ones to the value.
             comments[key] = match[2].removeprefix(" ")
     return comments, []
 
@@ -140,10 +146,10 @@ def _fit(cells: list[str], width: int, line: int) -> list[str]:
 
 def safe(text: str) -> str:
     """
-    Defuse a text that a spreadsheet would compute, by an apostrophe before it.
+    Put an apostrophe before a text that a spreadsheet would take for a formula.
 
-    A text that looks defused already gets another one, so that :func:`restore` gives
-    back what went in.
+    A text that already has one gets another, so that :func:`restore` returns the
+    original text.
     """
     stripped = text.lstrip("'")
     return f"'{text}" if stripped.startswith(_FORMULA) else text

@@ -18,8 +18,8 @@ import numpy as np
 
 from fixedfleet import files
 from fixedfleet.errors import InputError
-from fixedfleet.files.archive import Archive
 from fixedfleet.files.atomic import replacing, write_text
+from fixedfleet.files.npz_files import Archive
 from fixedfleet.labels.job import INFEASIBLE, Job, Labels, row_seeds
 from fixedfleet.version import own_version
 
@@ -171,14 +171,13 @@ class LabelFolder:
         path, rows = self.shard_path(shard), self.manifest.rows(shard)
         try:
             archive = Archive(path)
-            shapes = [
-                archive.require("routes", "iu", 2)[:1],
-                archive.require("status", "u", 1),
-                archive.require("seconds", "f", 1),
-            ]
-            if shapes != [(len(rows),)] * 3 or archive.whole("first", 0) != rows.start:
+            if archive.whole("first", 0) != rows.start:
                 raise InputError(f"not rows {rows.start} to {rows.stop - 1}")
-            labels = Labels(*map(archive.array, ("routes", "status", "seconds")))
+            labels = Labels(
+                archive.array("routes", "iu", len(rows), None),
+                archive.array("status", "u", len(rows)),
+                archive.array("seconds", "f", len(rows)),
+            )
             if labels.status.max(initial=0) > INFEASIBLE:
                 raise InputError(f"status holds {labels.status.max()}, not 0, 1 or 2")
             return labels

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from fixedfleet import files
 from fixedfleet.describe import finite
-from fixedfleet.files import json_format
-from fixedfleet.files.text import Caller
 from fixedfleet.plan import Plan
 from fixedfleet.serve.documents import tour_documents
 
@@ -111,8 +110,8 @@ class Job:
         """A result out of the last improvement told; None if there was none."""
         if self.improved is None:
             return None
-        caller = Caller(vehicles=self.improved["fleet"])
-        instance, _ = json_format.parse_instance(self.instance, caller)
+        context = files.ReadContext(vehicles=self.improved["fleet"])
+        instance = files.parse(self.instance, context, "json")
         plan = Plan(self.improved["tours"])
         length = plan.length(instance)
         cost_v = plan.cost_v(instance, self.request["vehicle_cost"])

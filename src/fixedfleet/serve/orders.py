@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fixedfleet.files import json_format
+from fixedfleet.files import json_files
 from fixedfleet.serve.documents import instance_document
 from fixedfleet.serve.errors import ApiError
 from fixedfleet.serve.parsing import read_instance
@@ -85,7 +85,7 @@ def take_order(asked: PlanRequest, settings: Settings) -> Order:
             "seed": asked.seed or 0,
             "guarantee": bool(asked.guarantee),
         },
-        instance=json_format.format_instance(instance),
+        instance=json_files.format_instance(instance),
         document=instance_document(instance, parsed.notes),
         wait=min(wait, settings.max_wait),
     )

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
+from fixedfleet import files
 from fixedfleet.errors import InputError
-from fixedfleet.files import csv_format, json_format, vrplib_format
-from fixedfleet.files.text import Caller, check_storable
+from fixedfleet.files.text import check_storable
 from fixedfleet.serve.errors import ApiError, describe_invalid
 from fixedfleet.serve.schema import InstanceRequest
-from fixedfleet.serve.size import excess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fixedfleet.instance import Instance
     from fixedfleet.serve.schema import ReadingOptions, TextFormat
     from fixedfleet.serve.settings import Settings
@@ -33,19 +30,6 @@ BODIES: dict[str, TextFormat] = {
     "text/csv": "csv",
     "text/plain": "auto",
 }
-_READERS: dict[str, Callable[[str, Caller], tuple[Instance, list[str]]]] = {
-    "csv": csv_format.parse_instance,
-    "vrplib": vrplib_format.parse,
-    "json": json_format.parse_instance,
-}
-# A header or a section of VRPLIB at the begin of a line; no table begins so. Blanks
-# are those within a line: with line ends among them, empty lines would take the square
-# of their number.
-_VRPLIB = re.compile(
-    r"^[ \t]*(NAME|COMMENT|TYPE|DIMENSION|CAPACITY|VEHICLES|EDGE_WEIGHT_TYPE)[ \t]*:"
-    r"|^[ \t]*(NODE_COORD|DEMAND|EDGE_WEIGHT)_SECTION\b",
-    re.MULTILINE,
-)
 
 
 @dataclass(frozen=True)
@@ -66,29 +50,6 @@ class Parsed:
     instance: Instance
     notes: list[str]
     missing: list[str]
-
-
-@dataclass(frozen=True)
-class _Lenient(Caller):
-    """A caller that notes what is missing instead of refusing it."""
-
-    missing: list[str] = field(default_factory=list)
-
-    def fleet(
-        self, found: int | None, source: str, remedy: str, notes: list[str]
-    ) -> int:
-        """Settle the fleet, with 1 for one that nobody says."""
-        if self.vehicles is None and found is None:
-            self.missing.append("vehicles")
-            return 1
-        return super().fleet(found, source, remedy, notes)
-
-    def load(self, found: float | None, remedy: str, notes: list[str]) -> float:
-        """Settle the capacity, with 1 for one that nobody says."""
-        if self.capacity is None and found is None:
-            self.missing.append("capacity")
-            return 1.0
-        return super().load(found, remedy, notes)
 
 
 def parse_body(
@@ -162,32 +123,28 @@ def read_instance(request: InstanceRequest, settings: Settings) -> Parsed:
     """
     text, chosen = _text_of(request)
     most = settings.max_customers
-    if (too_much := excess(text, chosen, most)) is not None:
-        raise _too_large(too_much, most)
-    caller = _Lenient(
-        request.vehicles, request.capacity, request.rounding, request.depot
+    context = files.ReadContext(
+        vehicles=request.vehicles,
+        capacity=request.capacity,
+        rounding=request.rounding,
+        depot=request.depot,
+        max_customers=most,
+        allow_missing=True,
     )
     try:
-        instance, notes = _READERS[chosen](text, caller)
+        instance = files.parse(text, context, chosen)
     except InputError as error:
         raise ApiError(422, _in_request_terms(str(error)), where="instance") from None
-    if instance.num_customers > most:
-        raise _too_large(f"{instance.num_customers} customers", most)
     if instance.vehicles > most:
         raise ApiError(
             422,
             f"{instance.vehicles} vehicles, but this server plans for at most {most}",
             where="vehicles",
         )
-    return Parsed(instance, notes, caller.missing)
+    return Parsed(instance, context.notes, context.missing)
 
 
-def _too_large(what: str, most: int) -> ApiError:
-    sentence = f"{what}, but this server plans for at most {most} customers"
-    return ApiError(422, sentence, where="instance")
-
-
-def _text_of(request: InstanceRequest) -> tuple[str, str]:
+def _text_of(request: InstanceRequest) -> tuple[str, TextFormat]:
     """The text to read, and the format to read it in."""
     if (request.instance is None) == (request.text is None):
         both = "both" if request.text is not None else "neither"
@@ -212,14 +169,7 @@ def _text_of(request: InstanceRequest) -> tuple[str, str]:
             "the text holds a control character, as no text file does",
             where="text",
         ) from None
-    return text, _guess(text) if request.format == "auto" else request.format
-
-
-def _guess(text: str) -> str:
-    """Tell JSON and VRPLIB by their beginnings; all else is a table."""
-    if text.lstrip("\ufeff \t\r\n").startswith("{"):
-        return "json"
-    return "vrplib" if _VRPLIB.search(text) else "csv"
+    return text, request.format
 
 
 def _in_request_terms(sentence: str) -> str:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from fixedfleet.files import csv_format
-from fixedfleet.files.text import Caller
+from fixedfleet import files
 
 __all__ = ["Example", "examples"]
 
@@ -49,7 +48,7 @@ def examples() -> dict[str, Example]:
 def _load(name: str, title: str) -> Example:
     folder = resources.files("fixedfleet.serve") / "examples"
     text = (folder / f"{name}.csv").read_text(encoding="utf-8")
-    instance, _ = csv_format.parse_instance(text, Caller())
+    instance = files.parse(text, format="csv")
     return Example(
         name,
         title,

@@ -15,10 +15,9 @@ import threading
 import time
 from typing import IO, TYPE_CHECKING, Any
 
+from fixedfleet import files
 from fixedfleet.describe import describe_verdict, finite
 from fixedfleet.errors import InputError
-from fixedfleet.files import json_format
-from fixedfleet.files.text import Caller
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import Instance
 from fixedfleet.serve.documents import dump, result_document
@@ -140,7 +139,7 @@ def _warm_up() -> None:
 
 def _make(line: _Line, order: dict[str, Any]) -> None:
     request, id = order["request"], order["id"]
-    instance, _ = json_format.parse_instance(order["instance"], Caller())
+    instance = files.parse(order["instance"], format="json")
     # What can be said at once is said at once; the exact search comes with `solve`.
     first = assess_fleet(instance, time_limit=0)
     if first.status != "undecided":

@@ -8,19 +8,13 @@ from typing import TYPE_CHECKING, cast, get_args
 from fixedfleet.distances import Rounding
 from fixedfleet.errors import InputError
 from fixedfleet.files.csv_table import Table, format_row, read_table, restore, safe
-from fixedfleet.files.text import (
-    Caller,
-    describe_rounding,
-    shorten,
-    to_number,
-    to_whole,
-    written,
-)
+from fixedfleet.files.text import format_number, shorten, to_number, to_whole
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
     from fixedfleet.distances import Metric
+    from fixedfleet.files.context import ReadContext
 
 __all__ = ["format_instance", "format_plan", "parse_instance", "parse_plan"]
 
@@ -52,39 +46,41 @@ class _Location:
     name: str
 
 
-def parse_instance(text: str, caller: Caller) -> tuple[Instance, list[str]]:
-    """Read an instance and what is to be said about how it was read."""
-    table = read_table(text, _NAMES)
-    notes: list[str] = []
+def parse_instance(text: str, context: ReadContext) -> Instance:
+    """Read an instance from a table with the depot's row and a row per customer."""
+    most = None if context.max_customers is None else context.max_customers + 1
+    table = read_table(text, _NAMES, max_rows=most)
+    context.check_size(len(table.rows) - 1)
     axes, metric = _axes(table)
     locations = [_location(table, row, axes, metric) for row in table.rows]
-    depot = _depot(locations, caller, notes)
+    depot = _depot(locations, context)
     customers = [place for place in locations if place is not depot]
     if not customers:
         raise InputError("no customer: the table has the depot's row alone")
-    rounding = _rounding(table, caller, notes)
+    rounding = _rounding(table, context)
     if table.ignored:
-        notes.append(f"columns ignored: {', '.join(map(shorten, table.ignored))}")
+        context.notes.append(
+            f"columns ignored: {', '.join(map(shorten, table.ignored))}"
+        )
     if unknown := sorted(table.comments.keys() - set(_COMMENTS)):
-        notes.append(f"comments ignored: {', '.join(unknown)}")
+        context.notes.append(f"comments ignored: {', '.join(unknown)}")
     names = [place.name or str(i) for i, place in enumerate(customers, 1)]
-    instance = Instance(
+    return Instance(
         depot=depot.point,
         customers=[place.point for place in customers],
         demands=[_demand(place) for place in customers],
-        capacity=_capacity(table, caller, notes),
-        vehicles=_fleet(table, caller, notes),
+        capacity=_capacity(table, context),
+        vehicles=_vehicles(table, context),
         names=names if any(place.name for place in customers) else None,
         depot_name=depot.name or "depot",
         name=table.comments.get("name", ""),
         metric=metric,
         rounding=rounding,
     )
-    return instance, notes
 
 
 def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
-    """The two columns of coordinates and the metric they mean."""
+    """Return the two columns of coordinates and their metric."""
     pairs = [p for p in (("x", "y"), ("lat", "lon")) if table.columns.keys() & {*p}]
     if len(pairs) != 1 or not {*pairs[0]} <= table.columns.keys():
         raise InputError(
@@ -127,17 +123,17 @@ def _location(
     return _Location(line, (values[0], values[1]), demand, restore(name))
 
 
-def _depot(locations: list[_Location], caller: Caller, notes: list[str]) -> _Location:
+def _depot(locations: list[_Location], context: ReadContext) -> _Location:
     if not locations:
         raise InputError("no rows under the header: the depot's and one customer's")
-    if caller.depot is None:
+    if context.depot is None:
         depot = locations[0]
-        notes.append(f"the depot is the first row (line {depot.line})")
+        context.notes.append(f"the depot is the first row (line {depot.line})")
     else:
-        found = [place for place in locations if place.name == str(caller.depot)]
+        found = [place for place in locations if place.name == str(context.depot)]
         if len(found) != 1:
             raise InputError(
-                f"{len(found) or 'no'} rows named {shorten(str(caller.depot))}, not "
+                f"{len(found) or 'no'} rows named {shorten(str(context.depot))}, not "
                 "one, for the depot"
             )
         depot = found[0]
@@ -155,21 +151,18 @@ def _demand(place: _Location) -> float:
     return place.demand
 
 
-def _rounding(table: Table, caller: Caller, notes: list[str]) -> Rounding:
+def _rounding(table: Table, context: ReadContext) -> Rounding:
     stated = table.comments.get("rounding", "none").strip()
     if stated not in get_args(Rounding):
         raise InputError(
             f"comment '# rounding:' is {shorten(stated)}, not one of "
             f"{', '.join(get_args(Rounding))}"
         )
-    rounding = caller.rounding or cast("Rounding", stated)
-    why = "given by the caller" if caller.rounding else ""
-    notes.append(describe_rounding(rounding, why))
-    return rounding
+    return context.choose_rounding(cast("Rounding", stated))
 
 
 def _constant(table: Table, key: str) -> tuple[str | None, str]:
-    """What a comment or a column says once for all, and where it says so."""
+    """Return what a comment or a column says for all vehicles, and where."""
     if key in table.comments:
         return table.comments[key], f"comment '# {key}:'"
     said: str | None = None
@@ -187,34 +180,34 @@ def _constant(table: Table, key: str) -> tuple[str | None, str]:
     return said, where
 
 
-def _capacity(table: Table, caller: Caller, notes: list[str]) -> float:
+def _capacity(table: Table, context: ReadContext) -> float:
     said, where = _constant(table, "capacity")
     capacity = None if said is None else to_number(said, where)
-    if capacity is not None and capacity <= 0 and caller.capacity is None:
+    if capacity is not None and capacity <= 0 and context.capacity is None:
         raise InputError(f"{where} is {capacity:g}, not above 0")
-    return caller.load(capacity, "begin the file with '# capacity: …'", notes)
+    return context.choose_capacity(capacity, "begin the file with '# capacity: …'")
 
 
-def _fleet(table: Table, caller: Caller, notes: list[str]) -> int:
+def _vehicles(table: Table, context: ReadContext) -> int:
     said, where = _constant(table, "vehicles")
     vehicles = None if said is None else to_whole(said, where)
-    return caller.fleet(vehicles, where, "begin it with '# vehicles: …'", notes)
+    return context.choose_vehicles(vehicles, where, "begin it with '# vehicles: …'")
 
 
 def format_instance(instance: Instance) -> str:
     """
-    Write an instance as a table, depot first, with comments for what is no table.
+    Write an instance as a table, depot first, after comments with the fleet.
 
     Raises
     ------
     InputError
-        Where the instance has what CSV cannot hold: a matrix, an empty name.
+        If CSV cannot hold the instance: a matrix, or an empty name.
     """
     if instance.matrix is not None:
         raise InputError("CSV cannot hold a distance matrix: write .json or .vrp")
     comments = {
         "name": instance.name,
-        "capacity": written(instance.capacity),
+        "capacity": format_number(instance.capacity),
         "vehicles": str(instance.vehicles),
         "metric": instance.metric,
         "rounding": instance.rounding,
@@ -234,13 +227,13 @@ def format_instance(instance: Instance) -> str:
     for point, demand, name in zip(
         instance.coordinates, (0, *instance.demands), names, strict=True
     ):
-        cells = [*map(written, point), written(demand)]
+        cells = [*map(format_number, point), format_number(demand)]
         lines.append(format_row([*cells, safe(name)] if named else cells))
     return "".join(lines)
 
 
 def format_plan(plan: Plan, instance: Instance) -> str:
-    """Write a plan as a table with one row a stop."""
+    """Write a plan as a table with one row per stop."""
     axes: tuple[str, ...] = ()
     if instance.has_coordinates:
         geographic = instance.metric in ("great_circle", "geo")
@@ -252,8 +245,8 @@ def format_plan(plan: Plan, instance: Instance) -> str:
             cells = (
                 *map(str, (number, stop, customer)),
                 safe(instance.name_of(customer)),
-                written(instance.demands[customer - 1]),
-                *map(written, point),
+                format_number(instance.demands[customer - 1]),
+                *map(format_number, point),
             )
             lines.append(format_row(cells))
     return "".join(lines)

@@ -6,7 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError
-from fixedfleet.files.text import shorten, to_number, to_whole, written
+from fixedfleet.files.text import (
+    format_number,
+    shorten,
+    split_lines,
+    to_number,
+    to_whole,
+)
 from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
@@ -16,24 +22,24 @@ __all__ = ["format_plan", "parse_cost", "parse_plan"]
 
 _ROUTE = re.compile(r"Route\s*#?\s*(\d{1,9})\s*:(.*)", re.IGNORECASE | re.ASCII)
 _COST = re.compile(r"Cost\s*:?\s+(\S+)", re.IGNORECASE)
-# Other lines with a word and what it says: the time, the authors, a remark.
+# Other lines that begin with a word: the time, the authors, a remark.
 _REMARK = re.compile(r"#.*|(?i:(?!Route|Cost))[A-Za-z][\w ()./-]*(:.*|\s\S.*)")
 
 
 def parse_plan(text: str) -> Plan:
-    """Read the tours; customers are numbered from 1, the depot is not among them."""
+    """Read the tours. Customers are numbered from 1; the depot is not listed."""
     return Plan(_parse(text)[0])
 
 
 def parse_cost(text: str) -> float | None:
-    """Read the cost that a solution states, if it does."""
+    """Return the cost that a solution states; None if it states none."""
     return _parse(text)[1]
 
 
 def _parse(text: str) -> tuple[list[list[int]], float | None]:
     routes: dict[int, list[int]] = {}
     cost: float | None = None
-    for number, raw in enumerate(re.split(r"\r\n|\r|\n", text), 1):
+    for number, raw in enumerate(split_lines(text), 1):
         line = raw.strip()
         if match := _ROUTE.fullmatch(line):
             route = int(match[1])
@@ -49,7 +55,7 @@ def _parse(text: str) -> tuple[list[list[int]], float | None]:
                 f"line {number}: {shorten(line)} is neither 'Route #1: …' nor 'Cost …'"
             )
     if not routes and cost is None:
-        raise InputError("no line 'Route #1: …', so this is no solution")
+        raise InputError("no line 'Route #1: …', so this is not a solution")
     return list(routes.values()), cost
 
 
@@ -66,4 +72,4 @@ def format_plan(plan: Plan, instance: Instance) -> str:
         f"Route #{number}: {' '.join(map(str, tour))}"
         for number, tour in enumerate(plan, 1)
     ]
-    return "\n".join([*lines, f"Cost {written(plan.length(instance))}"]) + "\n"
+    return "\n".join([*lines, f"Cost {format_number(plan.length(instance))}"]) + "\n"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fixedfleet import InputError, Instance
-from fixedfleet.files import read, read_with_notes, write_instance
+from fixedfleet.files import read, write_instance
 
 HEAD = "NAME : toy-k2\nTYPE : CVRP\nDIMENSION : 4\nCAPACITY : 10\n"
 COORDINATES = "NODE_COORD_SECTION\n1 0 0\n2 3 4\n3 6 8\n4 0 1.4\n"
@@ -24,7 +24,8 @@ def load(tmp_path):
     def load(text, **options):
         path = tmp_path / "toy.vrp"
         path.write_text(text, encoding="utf-8")
-        return read_with_notes(path, **options)
+        notes = []
+        return read(path, **options, notes=notes), notes
 
     return load
 
@@ -238,7 +239,7 @@ def test_other_numbers_of_nodes_are_kept_as_names(load):
         (DEMANDS, "", "no DEMAND_SECTION"),
         (COORDINATES, "", "no NODE_COORD_SECTION, which EUC_2D distances need"),
         ("\n1\n-1", "\n1\n2\n-1", "DEPOT_SECTION (line 16) lists 2 depots, not one"),
-        ("\n1\n-1", "\n9\n-1", "DEPOT_SECTION (line 16) is 9, which is no node"),
+        ("\n1\n-1", "\n9\n-1", "DEPOT_SECTION (line 16) is 9, which is not a node"),
         ("DEPOT_SECTION\n1\n-1\n", "", "no DEPOT_SECTION: add one, or give depot="),
         ("EOF", "TIME_WINDOW_SECTION\n1 0 9\nEOF", "line 19: TIME_WINDOW_SECTION is"),
         ("NAME", "hello\nNAME", "line 1: 'hello' is neither 'KEYWORD : value' nor"),

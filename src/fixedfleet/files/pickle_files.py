@@ -1,4 +1,5 @@
-"""The Attention Model's pickled test sets, read as plain data and nothing else.
+"""
+The Attention Model's pickled test sets.
 
 Such a file is a list of tuples ``(depot, customers, demands, capacity)`` of lists and
 numbers (Kool et al., "Attention, Learn to Solve Routing Problems!").
@@ -6,20 +7,16 @@ numbers (Kool et al., "Attention, Learn to Solve Routing Problems!").
 
 from __future__ import annotations
 
-import io
 import logging
 import pickle
-import pickletools
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fixedfleet.errors import InputError
 from fixedfleet.files import atomic
-from fixedfleet.files.archive import check_inflation
-from fixedfleet.files.text import shorten
 from fixedfleet.instance import InstanceBatch
 
 if TYPE_CHECKING:
@@ -31,10 +28,10 @@ __all__ = ["read_batch", "write_batch"]
 
 _log = logging.getLogger("fixedfleet")
 
-# The operations that build lists, tuples and numbers, each with its argument. An
-# unpickler alone would not do: even with no class to find it can be made to allocate
-# memory without end, for instance by a memo of four thousand million entries (here
-# the fourth byte of an entry's number must be 0).
+# The operations that build lists, tuples and numbers, each with its argument. A pickle
+# of these alone cannot run code. An Unpickler without classes would not be enough: a
+# memo entry with a huge number makes it allocate gigabytes (here the fourth byte of
+# such a number must be 0).
 _PLAIN = re.compile(
     rb"\x80[\x02-\x05]|\x95.{8}"  # protocol, frame
     rb"|G.{8}|K.|M..|J.{4}"  # numbers
@@ -43,24 +40,6 @@ _PLAIN = re.compile(
     rb"|\x94|q.|r...\x00|h.|j...\x00",  # the memo
     re.DOTALL,
 )
-_CODE = {
-    "GLOBAL", "STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "REDUCE", "BUILD",
-    "EXT1", "EXT2", "EXT4", "PERSID", "BINPERSID",
-}  # fmt: skip
-_BROKEN = (
-    pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, IndexError,
-    KeyError, OverflowError, MemoryError,
-)  # fmt: skip
-
-
-class _PlainUnpickler(pickle.Unpickler):
-    """Finds no class and no function, so there is nothing to run."""
-
-    def find_class(self, module: str, name: str) -> NoReturn:
-        raise InputError(_wants_code(f"{module}.{name}"))
-
-    def persistent_load(self, pid: Any) -> NoReturn:
-        raise InputError(_wants_code(f"object {pid!r}"))
 
 
 def read_batch(
@@ -73,16 +52,17 @@ def read_batch(
     if not data:
         raise InputError("the file is empty")
     if _PLAIN.sub(b"", data):
-        raise InputError(_explain(data))
+        raise InputError(
+            "not a pickle of lists, tuples and numbers alone; anything else could run "
+            "code and is refused"
+        )
     try:
-        entries = _PlainUnpickler(io.BytesIO(data)).load()
-    except InputError:
-        raise
-    except _BROKEN as error:
+        entries = pickle.loads(data)
+    except Exception as error:  # broken pickles raise errors of many kinds
         raise InputError(f"not a whole pickle: {error}".splitlines()[0]) from None
     if vehicles is None:
         raise InputError("a pickled test set holds no fleet: give vehicles=")
-    depots, customers, demands, loads = _columns(entries, len(data))
+    depots, customers, demands, loads = _columns(entries)
     return InstanceBatch(
         depots=depots,
         customers=customers,
@@ -92,7 +72,7 @@ def read_batch(
     )
 
 
-def _columns(entries: Any, stored: int) -> tuple[NDArray[np.float64], ...]:
+def _columns(entries: Any) -> tuple[NDArray[np.float64], ...]:
     """The entries as arrays (B, 2), (B, N, 2), (B, N) and (B,)."""
     if type(entries) is not list or not entries:
         raise InputError("not a list of instances, or an empty one")
@@ -113,7 +93,6 @@ def _columns(entries: Any, stored: int) -> tuple[NDArray[np.float64], ...]:
                 f"and {size} as in the first"
             )
     count, n = len(entries), size or 0
-    check_inflation("the test set", 8 * count * (3 * n + 3), stored)
     for i, entry in enumerate(entries):
         if any(type(point) is not list or len(point) != 2 for point in entry[1]):
             raise InputError(f"instance {i}: a customer is not a list [x, y]")
@@ -132,28 +111,6 @@ def _numbers(what: str, values: list[Any]) -> NDArray[np.float64]:
     if not set(map(type, values)) <= {int, float}:
         raise InputError(f"a {what} holds something that is not a number")
     return np.array(values, dtype=np.float64)
-
-
-def _explain(data: bytes) -> str:
-    """Say what in a pickle is not plain data."""
-    texts: list[str] = []
-    try:
-        for operation, argument, _ in pickletools.genops(data):
-            if operation.name in _CODE:
-                what = argument if isinstance(argument, str) else " ".join(texts[-2:])
-                return _wants_code(what.replace(" ", "."))
-            if isinstance(argument, str):
-                texts.append(argument[:80])
-    except (ValueError, UnicodeError, IndexError, OverflowError):
-        return "not a pickle: the bytes make no sense as one"
-    return "a pickle of more than plain lists, tuples and numbers"
-
-
-def _wants_code(what: str) -> str:
-    return (
-        f"the pickle wants to run code ({shorten(what)}), and is refused: a test set "
-        "is plain lists, tuples and numbers"
-    )
 
 
 def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:

@@ -55,16 +55,16 @@ class Harm:
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_a_pickle_that_wants_to_run_code(load, tmp_path, protocol):
-    """A pickle that would run code is refused, named, and runs nothing."""
+    """A pickle that would run code is refused and runs nothing."""
     victim = tmp_path / "harm"
-    with pytest.raises(InputError, match=r"wants to run code .*mkdir"):
+    with pytest.raises(InputError, match="could run code and is refused"):
         load([ENTRY, Harm(str(victim))], protocol)
     assert not victim.exists()
 
 
 def test_an_array_in_a_pickle(load):
     """Even an innocent array needs code to be built, and is refused."""
-    with pytest.raises(InputError, match="wants to run code"):
+    with pytest.raises(InputError, match="could run code and is refused"):
         load([(np.zeros(2), *ENTRY[1:])])
 
 
@@ -72,14 +72,17 @@ def test_an_array_in_a_pickle(load):
     ("data", "said"),
     [
         (b"", "the file is empty"),
-        (b"junk", "not a pickle: the bytes make no sense as one"),
+        (b"junk", "not a pickle of lists"),
         (b"\x80\x04]", "not a whole pickle"),
         # A memo entry of number 2^31, for which an unpickler would make room.
-        (b"\x80\x02]r\xff\xff\xff\x7f.", "more than plain lists, tuples and numbers"),
+        (
+            b"\x80\x02]r\xff\xff\xff\x7f.",
+            "not a pickle of lists, tuples and numbers alone",
+        ),
         # A list that holds itself.
         (b"\x80\x02]q\x00h\x00a.", "instance 0 is not a tuple"),
         # A number of 255 bytes.
-        (b"\x80\x02\x8a\xff" + b"\x7f" * 255 + b".", "more than plain lists"),
+        (b"\x80\x02\x8a\xff" + b"\x7f" * 255 + b".", "not a pickle of lists"),
     ],
 )
 def test_bytes_that_are_no_test_set(load, data, said):
@@ -108,11 +111,3 @@ def test_plain_data_that_is_no_test_set(load, entries, said):
     with pytest.raises(InputError) as caught:
         load(entries)
     assert said in str(caught.value)
-
-
-def test_a_small_pickle_that_unfolds_without_end(load):
-    """A few kilobytes that stand for gigabytes by repetition are refused."""
-    customers, demands = [[0.5, 0.5]] * 5000, [1] * 5000
-    entries = [([0.0, 0.0], customers, demands, 5)] * 5000
-    with pytest.raises(InputError, match="no honest one grows more than 100-fold"):
-        load(entries)

@@ -44,7 +44,7 @@ def test_what_is_written(square, tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("hello world\n", "no line 'Route #1: …', so this is no solution"),
+        ("hello world\n", "no line 'Route #1: …', so this is not a solution"),
         ("Route #1: 1 x\n", "line 1: a customer is 'x', not a whole number from 0"),
         ("Route #1: 1 0\n", "line 1: a customer is 0, not a number from 1"),
         ("Route #1: 1\nRoute #1: 2\n", "line 2: Route #1 again"),

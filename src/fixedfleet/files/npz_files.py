@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fixedfleet.errors import InputError
 from fixedfleet.files import atomic
-from fixedfleet.files.archive import Archive
 from fixedfleet.instance import InstanceBatch
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "Archive",
     "LabelFile",
     "ReferenceFile",
     "read_batch",
@@ -25,6 +25,76 @@ __all__ = [
     "read_reference",
     "write_batch",
 ]
+
+
+class Archive:
+    """
+    The arrays of an npz file. Arrays of numbers are read, and nothing is unpickled.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Attributes
+    ----------
+    arrays
+        The arrays by name, as the file has them. :meth:`array` checks one.
+
+    Raises
+    ------
+    InputError
+        If the file is not an npz file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.arrays: dict[str, NDArray[Any]] = {}
+        name = ""
+        # A broken file makes zipfile and numpy raise errors of a dozen kinds.
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                for name in archive.files:
+                    self.arrays[name] = archive[name]
+        except Exception as error:
+            lines = str(error).splitlines() or [type(error).__name__]
+            what = f"array {name!r} cannot be read" if name else "not an npz file"
+            raise InputError(f"{what}: {lines[0][:200]}") from None
+
+    def array(self, name: str, kinds: str, *shape: int | None) -> NDArray[Any]:
+        """
+        Return an array of the file.
+
+        Parameters
+        ----------
+        name
+            Name of the array.
+        kinds
+            Letters of the kinds of numbers allowed, as in ``dtype.kind``.
+        shape
+            The shape that it must have; None for any length.
+        """
+        if name not in self.arrays:
+            raise InputError(
+                f"no array {name!r} in the file, only {', '.join(self.arrays)}"
+            )
+        array = self.arrays[name]
+        if array.dtype.kind not in kinds:
+            raise InputError(
+                f"array {name!r} holds {array.dtype}, not numbers of a kind among "
+                f"{', '.join(kinds)}"
+            )
+        pairs = zip(shape, array.shape, strict=False)
+        if array.ndim != len(shape) or any(want not in (None, n) for want, n in pairs):
+            sizes = ", ".join("any" if want is None else str(want) for want in shape)
+            raise InputError(f"array {name!r} has shape {array.shape}, not ({sizes})")
+        return array
+
+    def whole(self, name: str, least: int) -> int:
+        """Return a single whole number of the file."""
+        value = int(self.array(name, "iu"))
+        if value < least:
+            raise InputError(f"{name} is {value}, not at least {least}")
+        return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +105,7 @@ class LabelFile:
     Parameters
     ----------
     n
-        Customers of each instance.
+        Number of customers of each instance.
     capacity
         What one vehicle carries.
     fleet
@@ -70,7 +140,7 @@ class ReferenceFile:
     Parameters
     ----------
     n
-        Customers of each instance.
+        Number of customers of each instance.
     capacity
         What one vehicle carries.
     fleet
@@ -98,41 +168,28 @@ def read_batch(
 ) -> InstanceBatch:
     """Read a batch; the caller's fleet and capacity win over the file's."""
     archive = Archive(path)
-    size = archive.require("depots", "fiu", 2)[0]
-    shape = archive.require("customers", "fiu", 3)
-    n = shape[1]
-    _expect(archive, "depots", (size, 2))
-    _expect(archive, "customers", (size, n, 2))
-    archive.require("demands", "fiu", 2)
-    _expect(archive, "demands", (size, n))
+    customers = archive.array("customers", "fiu", None, None, 2)
+    size, n, _ = customers.shape
     return InstanceBatch(
-        depots=archive.array("depots"),
-        customers=archive.array("customers"),
-        demands=archive.array("demands"),
+        depots=archive.array("depots", "fiu", size, 2),
+        customers=customers,
+        demands=archive.array("demands", "fiu", size, n),
         capacity=_per_instance(archive, "capacity", size, capacity),
         vehicles=_per_instance(archive, "vehicles", size, vehicles),
     )
 
 
-def _expect(archive: Archive, name: str, shape: tuple[int, ...]) -> None:
-    found = archive.headers[name].shape
-    if found != shape:
-        raise InputError(f"array {name!r} has shape {found}, not {shape}")
-
-
 def _per_instance(
     archive: Archive, name: str, size: int, given: int | None
-) -> NDArray[np.generic] | int:
-    """One number for all or one for each instance: the caller's, else the file's."""
+) -> NDArray[Any] | int:
+    """Return one number for all instances or one per instance."""
     if given is not None:
         return given
-    if name not in archive.headers:
+    if name not in archive.arrays:
         raise InputError(f"no array {name!r} in the file: give {name}=")
-    shape = archive.headers[name].shape
-    archive.require(name, "fiu", len(shape))
-    if shape not in ((), (1,), (size,)):
-        raise InputError(f"array {name!r} has shape {shape}, not () or ({size},)")
-    return archive.array(name)
+    one_for_all = archive.arrays[name].shape in ((), (1,))
+    shape = archive.arrays[name].shape if one_for_all else (size,)
+    return archive.array(name, "fiu", *shape)
 
 
 def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:
@@ -150,20 +207,19 @@ def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:
 
 
 def read_labels(path: str | os.PathLike[str]) -> LabelFile:
-    """Read a label file, whole."""
+    """Read a label file."""
     archive = Archive(path)
-    n, capacity, fleet = _problem(archive)
-    seed = archive.whole("seed", 0)
+    seed, count = archive.whole("seed", 0), archive.whole("count", 0)
     if seed >= 2**32:
         raise InputError(f"seed is {seed}, not below 2^32")
-    count = archive.whole("count", 0)
+    n = archive.whole("n", 1)
     routes, labelled = _plans(archive, n, "labelled")
     if len(routes) != count:
         raise InputError(f"{len(routes)} rows of routes for a count of {count}")
     return LabelFile(
         n=n,
-        capacity=capacity,
-        fleet=fleet,
+        capacity=archive.whole("capacity", 1),
+        fleet=archive.whole("fleet", 1),
         seed=seed,
         count=count,
         iterations=archive.whole("iterations", 0),
@@ -173,44 +229,31 @@ def read_labels(path: str | os.PathLike[str]) -> LabelFile:
 
 
 def read_reference(path: str | os.PathLike[str]) -> ReferenceFile:
-    """Read a file of reference plans, whole."""
+    """Read a file of reference plans."""
     archive = Archive(path)
-    n, capacity, fleet = _problem(archive)
+    n = archive.whole("n", 1)
     routes, feasible = _plans(archive, n, "feasible")
-    archive.require("index", "iu", 1)
-    _expect(archive, "index", (len(routes),))
-    index = archive.array("index").astype(np.int64)
+    index = archive.array("index", "iu", len(routes)).astype(np.int64)
     if (index < 0).any() or len(np.unique(index)) != len(index):
         raise InputError("index holds a negative row, or a row twice")
     return ReferenceFile(
         n=n,
-        capacity=capacity,
-        fleet=fleet,
+        capacity=archive.whole("capacity", 1),
+        fleet=archive.whole("fleet", 1),
         index=index,
         routes=routes,
         feasible=feasible,
     )
 
 
-def _problem(archive: Archive) -> tuple[int, int, int]:
-    return (
-        archive.whole("n", 1),
-        archive.whole("capacity", 1),
-        archive.whole("fleet", 1),
-    )
-
-
 def _plans(
     archive: Archive, n: int, mask: str
 ) -> tuple[NDArray[np.integer], NDArray[np.bool_]]:
-    """Routes and the mask that says which rows hold a plan."""
-    rows = archive.require("routes", "iu", 2)[0]
-    archive.require(mask, "b", 1)
-    _expect(archive, mask, (rows,))
-    routes = archive.array("routes")
+    """Return the routes, and the mask that says which rows hold a plan."""
+    routes = archive.array("routes", "iu", None, None)
     bad = (routes > n).any(axis=1) | (routes < 0).any(axis=1)
     if bad.any():
         raise InputError(
             f"routes[{int(np.argmax(bad))}] names a customer that is not within 1 … {n}"
         )
-    return routes, archive.array(mask)
+    return routes, archive.array(mask, "b", len(routes))

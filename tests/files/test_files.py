@@ -1,13 +1,16 @@
-"""Which format a file has, and what is said about files that are none."""
+"""The functions that read and write files of any format."""
 
 from __future__ import annotations
 
+import json
 import logging
 
 import pytest
 
 from fixedfleet import InputError, Plan
 from fixedfleet.files import (
+    ReadContext,
+    parse,
     read,
     read_batch,
     read_labels,
@@ -145,3 +148,74 @@ def test_a_plan_for_another_instance(square, tmp_path):
     with pytest.raises(InputError, match="serves customer 9, there are 4"):
         write_plan(Plan([[1, 9]]), square, tmp_path / "x.sol")
     assert list(tmp_path.iterdir()) == []
+
+
+def table(customers, name="a"):
+    """A CSV table of so many customers."""
+    rows = [f"{name},{i},{i},1" for i in range(customers)]
+    head = ["# name: x", "# capacity: 5", "", "name,x,y,demand", "home,0,0,"]
+    return "\n".join([*head, *rows, ",,,", ""])
+
+
+def vrplib(customers):
+    """A VRPLIB file of so many customers."""
+    nodes = range(1, customers + 2)
+    coordinates = [f"{node} 0 {node}" for node in nodes]
+    demands = [f"{node} {int(node > 1)}" for node in nodes]
+    sections = ["NODE_COORD_SECTION", *coordinates, "DEMAND_SECTION", *demands]
+    return "\n".join(["CAPACITY : 5", *sections, "DEPOT_SECTION", "1", "-1", "EOF"])
+
+
+def matrix(customers):
+    """A JSON instance of distances alone, with so many customers."""
+    rows = [[0] * (customers + 1)] * (customers + 1)
+    return json.dumps({"demands": [1] * customers, "matrix": rows})
+
+
+def points(customers):
+    """A JSON instance of places, with so many customers."""
+    places = [[0, i] for i in range(customers)]
+    data = {"depot": [0, 0], "customers": places, "demands": [1] * customers}
+    return json.dumps(data)
+
+
+@pytest.mark.parametrize("make", [table, vrplib, matrix, points])
+def test_an_instance_beyond_the_limit(make, monkeypatch):
+    """An instance at the limit is read; a larger one is refused and never built."""
+    context = ReadContext(max_customers=40, allow_missing=True)
+    assert parse(make(40), context).num_customers == 40
+    for module in ("csv_files", "json_files", "vrplib_files"):
+        monkeypatch.setattr(f"fixedfleet.files.{module}.Instance", None)
+    for customers in (41, 400):
+        with pytest.raises(InputError, match="more than 40 customers"):
+            parse(make(customers), context)
+
+
+def test_a_quoted_cell_of_several_lines_is_one_customer():
+    """Lines within quotes are not taken for customers."""
+    context = ReadContext(vehicles=9, max_customers=40)
+    assert parse(table(40, '"two\nlines"'), context).names[0] == "two\nlines"
+
+
+def test_a_file_may_be_limited_too(square, tmp_path):
+    """The limit holds for files as for text."""
+    write_instance(square, tmp_path / "x.json")
+    assert read(tmp_path / "x.json", max_customers=4) == square
+    with pytest.raises(InputError, match=r"x\.json: more than 3 customers"):
+        read(tmp_path / "x.json", max_customers=3)
+
+
+def test_what_nobody_has_given_is_reported():
+    """On request, a missing fleet or capacity is reported instead of refused."""
+    context = ReadContext(allow_missing=True)
+    assert parse("x,y,demand\n0,0,\n1,1,7\n", context).num_customers == 1
+    assert context.missing == ["capacity", "vehicles"]
+    with pytest.raises(InputError, match="the file does not say what a vehicle"):
+        parse("x,y,demand\n0,0,\n1,1,7\n")
+
+
+@pytest.mark.parametrize("filler", ["\n", " \n", "\t", " ", "\r\n", "NAME\n", "#\n"])
+def test_the_format_of_a_text_with_many_empty_lines(filler):
+    """Hundreds of thousands of empty lines do not keep the format from being seen."""
+    with pytest.raises(InputError, match=r"column|cells|CSV"):
+        parse(filler * 200_000 + "x,y", ReadContext())

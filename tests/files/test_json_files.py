@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fixedfleet import InputError, Plan
-from fixedfleet.files import read_plan, read_with_notes, write_plan
+from fixedfleet.files import read, read_plan, write_plan
 
 TOY = {
     "name": "toy",
@@ -26,7 +26,8 @@ def load(tmp_path):
     def load(data, **options):
         path = tmp_path / "toy.json"
         path.write_text(data if isinstance(data, str) else json.dumps(data))
-        return read_with_notes(path, **options)
+        notes = []
+        return read(path, **options, notes=notes), notes
 
     return load
 
@@ -53,20 +54,20 @@ def test_the_caller_wins(load):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"capacity": 0}, "capacity is 0.0, not a number above 0"),
-        ({"capacity": "5"}, "capacity is '5', not a finite number"),
+        ({"capacity": 0}, "capacity is 0, not a number above 0"),
+        ({"capacity": "5"}, "capacity is '5', not a number"),
         ({"vehicles": 0}, "fleet of 0 vehicles taken from the key 'vehicles', not at"),
         ({"vehicles": 1.5}, "vehicles is 1.5, not a whole number"),
         ({"vehicles": None}, "the file does not say how many vehicles there are"),
         ({"demands": None}, "no key 'demands'"),
-        ({"demands": [1, -1]}, "demands[1] is -1, not a number of at least 0"),
+        ({"demands": [1, -1]}, "customer 2 has demand -1, not a number of at least 0"),
         ({"demands": [1, True]}, "demands[1] is True, not a finite number"),
         ({"demands": [1, 10**400]}, "demands[1] is 1000"),
         ({"demands": [1]}, "coordinates of customer have shape (2, 2), not (1, 2)"),
-        ({"customers": [[1, 2], [3]]}, "customers[1] has 1 numbers, not 2 coordinates"),
+        ({"customers": [[1, 2], [3]]}, "customers[1] has 1 numbers, customers[0]"),
         ({"customers": [[1, "x"], [3, 4]]}, "customers[0][1] is 'x', not a finite"),
-        ({"matrix": [[0, 1, 2], [1, 0], [2, 3, 0]]}, "matrix[1] has 2 distances"),
-        ({"matrix": [[0, -1], [1, 0]]}, "matrix[0][1] is -1, not a number of at least"),
+        ({"matrix": [[0, 1, 2], [1, 0], [2, 3, 0]]}, "matrix[1] has 2 numbers"),
+        ({"matrix": [[0, -1, 1], [1, 0, 1], [1, 1, 0]]}, "matrix[0, 1] is -1, not"),
         ({"names": ["a", 7]}, "names[1] is 7, not a text"),
         ({"names": ["a", "\ud800"]}, "names[1] is '\\ud800', with half a character"),
         ({"metric": "manhattan"}, "unknown metric 'manhattan'"),
@@ -87,7 +88,7 @@ def test_what_is_wrong_is_said_with_its_place(load, changes, said):
         ("[1]", "the file is [1], not an object {…}"),
         ('{"vehicles" 2}', "not JSON: line 1, column 13"),
         ('{"capacity": NaN}', "NaN in the file, not a finite number"),
-        ('{"capacity": 1e999}', "capacity is inf, not a finite number"),
+        ('{"capacity": 1e999}', "capacity is inf, not a number"),
         ('{"capacity": 1, "capacity": 2}', "key 'capacity' twice in one object"),
         ("[" * 100_000, "nested too deep"),
     ],

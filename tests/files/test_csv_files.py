@@ -7,7 +7,7 @@ import csv
 import pytest
 
 from fixedfleet import InputError, Instance, Plan
-from fixedfleet.files import read_plan, read_with_notes, write_instance, write_plan
+from fixedfleet.files import read, read_plan, write_instance, write_plan
 
 TABLE = "name,x,y,demand\nHub,0,0,0\nAda,3,4,1\nBob,6,8,2.5\n"
 
@@ -19,7 +19,9 @@ def load(tmp_path):
     def load(text, encoding="utf-8", **options):
         path = tmp_path / "toy.csv"
         path.write_bytes(text.encode(encoding))
-        return read_with_notes(path, **({"vehicles": 2, "capacity": 5} | options))
+        notes = []
+        options = {"vehicles": 2, "capacity": 5, "notes": notes} | options
+        return read(path, **options), notes
 
     return load
 

@@ -1,0 +1,191 @@
+"""JSON instances and plans: the documents of ``fixedfleet.documents``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from fixedfleet.documents import describe_instance, describe_plan, to_json
+from fixedfleet.errors import InputError, check_number, check_whole
+from fixedfleet.files.text import shorten
+from fixedfleet.instance import Instance
+from fixedfleet.plan import Plan
+
+if TYPE_CHECKING:
+    from fixedfleet.files.context import ReadContext
+
+__all__ = [
+    "build_instance",
+    "format_instance",
+    "format_plan",
+    "parse_instance",
+    "parse_plan",
+]
+
+_LARGEST = sys.float_info.max
+_ARRAYS = ("depot", "customers", "demands", "matrix")
+_TEXTS = ("name", "metric", "rounding", "depot_name")
+_KEYS = (
+    "name", "vehicles", "capacity", "metric", "rounding", "depot_name", "depot",
+    "customers", "demands", "names", "matrix",
+)  # fmt: skip
+
+
+def parse_instance(text: str, context: ReadContext) -> Instance:
+    """Read an instance from JSON text."""
+    return build_instance(_load(text), context)
+
+
+def build_instance(data: Any, context: ReadContext) -> Instance:
+    """
+    Build an instance from the object that a JSON text states.
+
+    Parameters
+    ----------
+    data
+        The object. A key with the value null counts as left out.
+    context
+        The caller's options.
+    """
+    if context.depot is not None:
+        raise InputError("JSON says itself where the depot is: leave depot= out")
+    values = {key: value for key, value in _object(data).items() if value is not None}
+    for key in values:
+        if key not in _KEYS:
+            raise InputError(
+                f"unknown key {shorten(key)}, not one of {', '.join(_KEYS)}"
+            )
+    for key in _ARRAYS:
+        size = len(values[key]) if isinstance(values.get(key), list) else 0
+        context.check_size(size - (key == "matrix"))
+    _check_values(values)
+    if "demands" not in values:
+        raise InputError("no key 'demands'")
+    values["vehicles"] = context.choose_vehicles(
+        values.get("vehicles"), "the key 'vehicles'", "add the key 'vehicles'"
+    )
+    values["capacity"] = context.choose_capacity(
+        values.get("capacity"), "add the key 'capacity'"
+    )
+    instance = Instance(**values)
+    if "metric" in values and values["metric"] != instance.metric:
+        raise InputError(
+            f"'metric' is {shorten(values['metric'])}, but a 'matrix' makes it "
+            "explicit: leave one of them out"
+        )
+    rounding = context.choose_rounding(instance.rounding)
+    if rounding != instance.rounding:
+        instance = Instance(**values | {"rounding": rounding})
+    return instance
+
+
+def _check_values(values: dict[str, Any]) -> None:
+    """Raise InputError with the place of a value of the wrong type."""
+    for key in _TEXTS:
+        _check_text(values.get(key, ""), key)
+    names = values.get("names", [])
+    for i, name in enumerate(_list(names, "names")):
+        _check_text(name, f"names[{i}]")
+    for key in _ARRAYS:
+        _check_numbers(values.get(key, []), key)
+    if "capacity" in values:
+        check_number("capacity", values["capacity"])
+    if "vehicles" in values:
+        check_whole("vehicles", values["vehicles"])
+
+
+def _check_text(value: Any, what: str) -> None:
+    if not isinstance(value, str):
+        raise InputError(f"{what} is {shorten(value)}, not a text")
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        raise InputError(f"{what} is {shorten(value)}, with half a character in it")
+
+
+def _check_numbers(value: Any, what: str) -> None:
+    """Check that nested lists hold numbers only and that rows are equally long."""
+    for i, item in enumerate(_list(value, what)):
+        if isinstance(item, list):
+            _check_numbers(item, f"{what}[{i}]")
+            if len(item) != len(value[0]):
+                raise InputError(
+                    f"{what}[{i}] has {len(item)} numbers, {what}[0] has "
+                    f"{len(value[0])}"
+                )
+        elif type(item) not in (int, float) or not abs(item) <= _LARGEST:
+            raise InputError(f"{what}[{i}] is {shorten(item)}, not a finite number")
+
+
+def format_instance(instance: Instance) -> str:
+    """Write an instance; JSON holds all of it."""
+    fields = vars(describe_instance(instance)).items()
+    return to_json({name: value for name, value in fields if value is not None})
+
+
+def format_plan(plan: Plan, instance: Instance) -> str:
+    """Write a plan with names, loads, lengths and its faults, if any."""
+    return to_json(describe_plan(plan, instance))
+
+
+def parse_plan(text: str) -> Plan:
+    """Read the tours of a plan; its other keys follow from the instance."""
+    data = _object(_load(text))
+    if "tours" not in data:
+        raise InputError("no key 'tours'")
+    tours = []
+    for i, tour in enumerate(_list(data["tours"], "tours")):
+        what = f"tours[{i}]"
+        if isinstance(tour, dict):
+            if "customers" not in tour:
+                raise InputError(f"{what} has no key 'customers'")
+            tour, what = tour["customers"], f"{what}.customers"
+        for place, customer in enumerate(_list(tour, what)):
+            if type(customer) is not int or customer < 1:
+                raise InputError(
+                    f"{what}[{place}] is {shorten(customer)}, not a customer's number "
+                    "from 1"
+                )
+        tours.append(tour)
+    return Plan(tours)
+
+
+def _load(text: str) -> Any:
+    try:
+        return json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_refuse_constant
+        )
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"not JSON: line {error.lineno}, column {error.colno}: {error.msg}"
+        ) from None
+    except RecursionError:
+        raise InputError("not valid JSON: nested too deep") from None
+    except InputError:
+        raise
+    except ValueError as error:  # Python refuses numbers of thousands of digits
+        raise InputError(f"not valid JSON: {error}") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in data:
+            raise InputError(f"key {shorten(key)} twice in one object")
+        data[key] = value
+    return data
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise InputError(f"{constant} in the file, not a finite number")
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"the file is {shorten(value)}, not an object {{…}}")
+    return value
+
+
+def _list(value: Any, what: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise InputError(f"{what} is {shorten(value)}, not an array […]")
+    return value

@@ -1,0 +1,497 @@
+"""VRPLIB instances (.vrp)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast, get_args
+
+import numpy as np
+
+from fixedfleet.distances import Rounding
+from fixedfleet.errors import InputError
+from fixedfleet.files.context import ReadContext
+from fixedfleet.files.text import (
+    check_storable,
+    format_number,
+    shorten,
+    split_lines,
+    to_number,
+    to_whole,
+)
+from fixedfleet.instance import Instance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from fixedfleet.distances import Metric
+
+__all__ = ["VrplibText", "format_instance", "parse_instance", "split_sections"]
+
+_SECTION = re.compile(r"([A-Z][A-Z0-9_]*)_SECTION\s*:?", re.IGNORECASE)
+_HEADER = re.compile(r"([A-Z][A-Z0-9_]*)\s*:(.*)", re.IGNORECASE)
+# The values on each row of a section; None if rows may be wrapped anywhere.
+_COLUMNS: dict[str, tuple[str, ...] | None] = {
+    "NODE_COORD": ("node", "x", "y"),
+    "DISPLAY_DATA": ("node", "x", "y"),
+    "DEMAND": ("node", "demand"),
+    "DEPOT": None,
+    "EDGE_WEIGHT": None,
+}
+_HEADERS = {
+    "NAME", "COMMENT", "TYPE", "DIMENSION", "CAPACITY", "VEHICLES",
+    "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT", "NODE_COORD_TYPE", "DISPLAY_DATA_TYPE",
+    "DISTANCE",
+}  # fmt: skip
+# What EDGE_WEIGHT_TYPE means: the metric and the rounding that goes with it.
+_TYPES: dict[str, tuple[Metric, Rounding]] = {
+    "EUC_2D": ("euclidean", "round"),
+    "CEIL_2D": ("euclidean", "ceil"),
+    "FLOOR_2D": ("euclidean", "trunc"),
+    "GEO": ("geo", "round"),
+    "EXPLICIT": ("explicit", "none"),
+}
+_LAYOUTS = (
+    "FULL_MATRIX",
+    *(f"{half}_{way}" for half in ("LOWER", "UPPER") for way in ("ROW", "COL")),
+    *(f"{half}_DIAG_{way}" for half in ("LOWER", "UPPER") for way in ("ROW", "COL")),
+)
+_NO_LIMIT = 999_999  # how files state that the length of a tour is not limited
+
+_FLEET_IN_NAME = re.compile(r"-k(\d{1,9})(?!\d)", re.IGNORECASE | re.ASCII)
+_FLEET_IN_COMMENT = re.compile(
+    r"no\.? of (?:trucks|vehicles)\s*:\s*(\d{1,9})(?!\d)", re.IGNORECASE | re.ASCII
+)
+_ROUNDING_IN_COMMENT = re.compile(rf"\brounding: ({'|'.join(get_args(Rounding))})\b")
+
+
+@dataclass
+class _Section:
+    """A section: its line, and the line and the values of each row."""
+
+    line: int
+    rows: list[tuple[int, list[str]]] = field(default_factory=list)
+
+
+@dataclass
+class VrplibText:
+    """The headers and sections of a file by upper-case name, with their lines."""
+
+    headers: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    sections: dict[str, _Section] = field(default_factory=dict)
+
+    def header(self, name: str) -> str | None:
+        """Return the value of a header; None if it is missing or empty."""
+        return self.headers.get(name) or None
+
+    def place(self, name: str) -> str:
+        """Return the line and name of a header, for a message."""
+        return f"line {self.lines[name]}: {name}"
+
+    def number(self, name: str) -> float | None:
+        """Return the value of a header as a number, if the header exists."""
+        value = self.header(name)
+        return None if value is None else to_number(value, self.place(name))
+
+    def whole(self, name: str) -> int | None:
+        """Return the value of a header as a whole number, if the header exists."""
+        value = self.header(name)
+        return None if value is None else to_whole(value, self.place(name))
+
+
+def split_sections(text: str, context: ReadContext | None = None) -> VrplibText:
+    """
+    Split a VRPLIB file into headers and sections.
+
+    Raises
+    ------
+    InputError
+        With the line, if it is neither header nor section; for a second header or
+        section of the same name; for a section of another problem, such as time
+        windows; for a row with too many or too few values; for too many customers.
+    """
+    context = context or ReadContext()
+    found = VrplibText()
+    comments: list[str] = []
+    current: str | None = None
+    for number, raw in enumerate(split_lines(text), 1):
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        if line.upper() == "EOF":
+            break
+        if match := _SECTION.fullmatch(line):
+            current = _open_section(found, match[1].upper(), number)
+        elif (match := _HEADER.fullmatch(line)) and match[1].upper() == "COMMENT":
+            comments.append(match[2].strip())  # may continue on several lines
+        elif match:
+            _add_header(found, match[1].upper(), match[2].strip(), number)
+        elif current is not None:
+            _add_row(found, current, line, number)
+            if _COLUMNS[current] is not None:
+                context.check_size(len(found.sections[current].rows) - 1)
+        else:
+            raise InputError(
+                f"line {number}: {shorten(line)} is neither 'KEYWORD : value' nor the "
+                "name of a section, so this is not a VRPLIB file"
+            )
+    if comments:
+        found.headers["COMMENT"] = " ".join(comments)
+    return found
+
+
+def _open_section(found: VrplibText, name: str, line: int) -> str:
+    if name in found.sections:
+        raise InputError(
+            f"line {line}: {name}_SECTION again, first on line "
+            f"{found.sections[name].line}"
+        )
+    if name not in _COLUMNS:
+        raise InputError(
+            f"line {line}: {name}_SECTION is not part of the capacitated problem and "
+            f"would be ignored by every plan; known are {', '.join(_COLUMNS)}"
+        )
+    found.sections[name] = _Section(line)
+    return name
+
+
+def _add_header(found: VrplibText, name: str, value: str, line: int) -> None:
+    if name in found.headers:
+        first = found.lines[name]
+        raise InputError(f"line {line}: {name} again, first on line {first}")
+    found.headers[name] = value
+    found.lines[name] = line
+
+
+def _add_row(found: VrplibText, section: str, text: str, line: int) -> None:
+    values = text.split()
+    columns = _COLUMNS[section]
+    if columns is not None and len(values) != len(columns):
+        raise InputError(
+            f"line {line}: {len(values)} values in {section}_SECTION, not "
+            f"{len(columns)} ({', '.join(columns)})"
+        )
+    found.sections[section].rows.append((line, values))
+
+
+def parse_instance(text: str, context: ReadContext) -> Instance:
+    """
+    Read an instance.
+
+    If the nodes are numbered 1 … n they are sorted by number, otherwise they keep the
+    order of the file. If the depot is node 1 of 1 … n, customer i is node i + 1, as
+    everywhere in VRPLIB; otherwise customers are named after their nodes' numbers.
+    """
+    found = split_sections(text, context)
+    _check_problem(found, context)
+    kind, metric, rounding = _distances(found, context)
+    nodes = _nodes(found, kind)
+    depot = _depot(found, context, nodes)
+    order = [depot, *(node for node in nodes if node != depot)]
+    standard = depot == 1 and nodes == list(range(1, len(nodes) + 1))
+    points = _points(found, order)
+    return Instance(
+        depot=None if points is None else points[0],
+        customers=None if points is None else points[1:],
+        demands=_demands(found, order),
+        matrix=_matrix(found, nodes, order) if kind == "EXPLICIT" else None,
+        capacity=_capacity(found, context),
+        vehicles=_vehicles(found, context),
+        names=None if standard else [str(node) for node in order[1:]],
+        depot_name="depot" if standard else str(depot),
+        name=found.headers.get("NAME", ""),
+        metric=metric,
+        rounding=rounding,
+    )
+
+
+def _check_problem(found: VrplibText, context: ReadContext) -> None:
+    problem = found.header("TYPE")
+    if problem is not None and problem.upper() not in ("CVRP", "ACVRP", "VRP"):
+        raise InputError(f"{found.place('TYPE')} is {shorten(problem)}, not CVRP")
+    limit = found.number("DISTANCE")
+    if limit is not None and 0 < limit < _NO_LIMIT:
+        raise InputError(
+            f"{found.place('DISTANCE')} limits tours to {limit:g}, which no plan here "
+            "would respect: only capacity and fleet limit a tour"
+        )
+    if limit is not None:
+        context.notes.append(
+            f"DISTANCE {limit:g} taken for no limit on the length of tours"
+        )
+    if ignored := sorted(found.headers.keys() - _HEADERS):
+        context.notes.append(f"headers ignored: {', '.join(ignored)}")
+
+
+def _distances(found: VrplibText, context: ReadContext) -> tuple[str, Metric, Rounding]:
+    """Return the edge-weight type, its metric and the rounding."""
+    kind = found.header("EDGE_WEIGHT_TYPE")
+    if kind is None:
+        kind = "EXPLICIT" if "EDGE_WEIGHT" in found.sections else "EUC_2D"
+        context.notes.append(f"no EDGE_WEIGHT_TYPE in the file, taken for {kind}")
+    kind = kind.upper()
+    if kind not in _TYPES:
+        raise InputError(
+            f"{found.place('EDGE_WEIGHT_TYPE')} is {shorten(kind)}, not one of "
+            f"{', '.join(_TYPES)}"
+        )
+    metric, rounding = _TYPES[kind]
+    why = "CVRPLIB's convention" if kind == "EUC_2D" else f"{kind} in the file"
+    if comment := _ROUNDING_IN_COMMENT.search(found.headers.get("COMMENT", "")):
+        rounding, why = cast("Rounding", comment[1]), "the file's comment"
+    return kind, metric, context.choose_rounding(rounding, why)
+
+
+def _nodes(found: VrplibText, kind: str) -> list[int]:
+    """Return the numbers of the nodes: sorted if they are 1 … n, else as listed."""
+    if "DEMAND" not in found.sections:
+        raise InputError("no DEMAND_SECTION: every node needs its demand")
+    listing = _coordinate_section(found) or "DEMAND"
+    if kind != "EXPLICIT" and listing != "NODE_COORD":
+        raise InputError(f"no NODE_COORD_SECTION, which {kind} distances need")
+    if (kind == "EXPLICIT") != ("EDGE_WEIGHT" in found.sections):
+        raise InputError(
+            f"EDGE_WEIGHT_TYPE is {kind}, and there is "
+            f"{'no' if kind == 'EXPLICIT' else 'an'} EDGE_WEIGHT_SECTION: the type "
+            "EXPLICIT and the section go together"
+        )
+    nodes = list(_by_node(found, listing))
+    line = found.sections[listing].line
+    dimension = found.whole("DIMENSION")
+    if dimension is not None and dimension != len(nodes):
+        raise InputError(
+            f"{found.place('DIMENSION')} is {dimension}, but {listing}_SECTION (line "
+            f"{line}) lists {len(nodes)} nodes"
+        )
+    if len(nodes) < 2:
+        raise InputError(
+            f"{listing}_SECTION (line {line}) lists {len(nodes)} nodes, not a depot "
+            "and at least one customer"
+        )
+    return sorted(nodes) if set(nodes) == set(range(1, len(nodes) + 1)) else nodes
+
+
+def _coordinate_section(found: VrplibText) -> str | None:
+    names = ("NODE_COORD", "DISPLAY_DATA")
+    return next((name for name in names if name in found.sections), None)
+
+
+def _by_node(found: VrplibText, section: str) -> dict[int, tuple[int, list[str]]]:
+    """Return the line and the values of each node of a section."""
+    rows: dict[int, tuple[int, list[str]]] = {}
+    for line, (number, *values) in found.sections[section].rows:
+        node = to_whole(number, f"line {line}: the node's number")
+        if node in rows:
+            raise InputError(
+                f"line {line}: node {node} again, first on line {rows[node][0]}"
+            )
+        rows[node] = (line, values)
+    return rows
+
+
+def _depot(found: VrplibText, context: ReadContext, nodes: list[int]) -> int:
+    if context.depot is not None:
+        place, depots = "the depot given by the caller", [str(context.depot)]
+    elif "DEPOT" not in found.sections:
+        raise InputError("no DEPOT_SECTION: add one, or give depot= a node's number")
+    else:
+        section = found.sections["DEPOT"]
+        place = f"DEPOT_SECTION (line {section.line})"
+        depots = [value for _, values in section.rows for value in values]
+        if "-1" in depots:
+            depots = depots[: depots.index("-1")]
+    if len(depots) != 1:
+        raise InputError(f"{place} lists {len(depots)} depots, not one")
+    depot = to_number(depots[0], place)
+    if depot not in nodes:
+        raise InputError(f"{place} is {depots[0]}, which is not a node")
+    return int(depot)
+
+
+def _points(found: VrplibText, order: list[int]) -> NDArray[np.float64] | None:
+    """Return the coordinates of the nodes in this order, if the file has any."""
+    section = _coordinate_section(found)
+    if section is None:
+        return None
+    rows = _by_node(found, section)
+    points = []
+    for node in order:
+        line, values = rows[node]
+        places = (f"line {line}: {axis} of node {node}" for axis in "xy")
+        points.append([to_number(*pair) for pair in zip(values, places, strict=True)])
+    return np.array(points)
+
+
+def _demands(found: VrplibText, order: list[int]) -> list[float]:
+    """Return the demands of the customers; ``order`` begins with the depot."""
+    depot, known = order[0], set(order)
+    demands = {}
+    for node, (line, values) in _by_node(found, "DEMAND").items():
+        if node not in known:
+            raise InputError(f"line {line}: a demand for node {node}, unknown")
+        demands[node] = to_number(values[0], f"line {line}: demand of node {node}")
+        if demands[node] < 0:
+            raise InputError(
+                f"line {line}: demand of node {node} is {demands[node]:g}, not at "
+                "least 0"
+            )
+        if node == depot and demands[node]:
+            raise InputError(
+                f"line {line}: node {node} is the depot and has demand "
+                f"{demands[node]:g}, not 0"
+            )
+    for node in order[1:]:
+        if node not in demands:
+            raise InputError(
+                f"DEMAND_SECTION (line {found.sections['DEMAND'].line}): node {node} "
+                "has no demand"
+            )
+    return [demands[node] for node in order[1:]]
+
+
+def _matrix(
+    found: VrplibText, nodes: list[int], order: list[int]
+) -> NDArray[np.float64]:
+    """Return the distances in this order of the nodes, from any of TSPLIB's layouts."""
+    section, size = found.sections["EDGE_WEIGHT"], len(nodes)
+    layout = (found.header("EDGE_WEIGHT_FORMAT") or "FULL_MATRIX").upper()
+    if layout not in _LAYOUTS:
+        raise InputError(
+            f"EDGE_WEIGHT_FORMAT is {shorten(layout)}, not one of {', '.join(_LAYOUTS)}"
+        )
+    offset = 0 if "_DIAG_" in layout else 1
+    wanted = size * (size + 1 - 2 * offset) // 2
+    if layout == "FULL_MATRIX":
+        wanted = size * size
+    count = sum(len(values) for _, values in section.rows)
+    if count != wanted:
+        raise InputError(
+            f"EDGE_WEIGHT_SECTION (line {section.line}) holds {count} distances, not "
+            f"{wanted} ({layout} of {size} nodes)"
+        )
+    numbers = np.array(list(_lengths(section)))
+    if layout == "FULL_MATRIX":
+        matrix = numbers.reshape(size, size)
+    else:
+        matrix = np.zeros((size, size))
+        # The columns of an upper triangle are the rows of a lower one, mirrored.
+        if layout.startswith("LOWER") == layout.endswith("ROW"):
+            matrix[np.tril_indices(size, -offset)] = numbers
+        else:
+            matrix[np.triu_indices(size, offset)] = numbers
+        matrix = np.maximum(matrix, matrix.T)
+    place = {node: index for index, node in enumerate(nodes)}
+    rows = [place[node] for node in order]
+    return matrix[np.ix_(rows, rows)]
+
+
+def _lengths(section: _Section) -> Iterator[float]:
+    for line, values in section.rows:
+        what = f"line {line}: a distance"
+        for value in values:
+            length = to_number(value, what)
+            if length < 0:
+                raise InputError(f"{what} is {value}, not at least 0")
+            yield length
+
+
+def _capacity(found: VrplibText, context: ReadContext) -> float:
+    capacity = found.number("CAPACITY")
+    if capacity is not None and capacity <= 0 and context.capacity is None:
+        raise InputError(f"{found.place('CAPACITY')} is {capacity:g}, not above 0")
+    return context.choose_capacity(capacity, "add the header CAPACITY")
+
+
+def _vehicles(found: VrplibText, context: ReadContext) -> int:
+    name, comment = found.headers.get("NAME", ""), found.headers.get("COMMENT", "")
+    vehicles, source = found.whole("VEHICLES"), "VEHICLES"
+    if vehicles is not None:
+        source = f"VEHICLES (line {found.lines['VEHICLES']})"
+    elif match := _FLEET_IN_NAME.search(name):
+        vehicles, source = int(match[1]), f"the name {name}"
+    elif match := _FLEET_IN_COMMENT.search(comment):
+        vehicles, source = int(match[1]), f"the comment {match[0]!r}"
+    return context.choose_vehicles(vehicles, source, "add the header VEHICLES")
+
+
+def format_instance(instance: Instance) -> str:
+    """
+    Write an instance in VRPLIB's format.
+
+    Raises
+    ------
+    InputError
+        If VRPLIB cannot hold the instance: names other than numbers of nodes, or
+        great-circle distances.
+    """
+    if instance.metric == "great_circle":
+        raise InputError("VRPLIB has no great-circle distances: write .csv or .json")
+    kinds = [kind for kind, (metric, _) in _TYPES.items() if metric == instance.metric]
+    exact = [kind for kind in kinds if _TYPES[kind][1] == instance.rounding]
+    kind = (exact or kinds)[0]
+    _check_name(instance.name)
+    lines = [
+        f"NAME : {instance.name}",
+        *([] if exact else [f"COMMENT : rounding: {instance.rounding}"]),
+        "TYPE : CVRP",
+        f"DIMENSION : {instance.num_customers + 1}",
+        f"VEHICLES : {instance.vehicles}",
+        f"EDGE_WEIGHT_TYPE : {kind}",
+        *(["EDGE_WEIGHT_FORMAT : FULL_MATRIX"] if kind == "EXPLICIT" else []),
+        f"CAPACITY : {format_number(instance.capacity)}",
+        *_format_sections(instance, _node_numbers(instance)),
+        "EOF",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _format_sections(instance: Instance, nodes: list[int]) -> Iterable[str]:
+    if instance.has_coordinates:
+        yield "NODE_COORD_SECTION"
+        for node, (x, y) in zip(nodes, instance.coordinates, strict=True):
+            yield f"{node} {format_number(x)} {format_number(y)}"
+    if instance.matrix is not None:
+        yield "EDGE_WEIGHT_SECTION"
+        for row in instance.matrix:
+            yield " ".join(map(format_number, row))
+    yield "DEMAND_SECTION"
+    for node, demand in zip(nodes, (0, *instance.demands), strict=True):
+        yield f"{node} {format_number(demand)}"
+    yield "DEPOT_SECTION"
+    yield f"{nodes[0]}"
+    yield "-1"
+
+
+def _check_name(name: str) -> None:
+    check_storable("the name", name)
+    if name != name.strip() or "\n" in name or "\r" in name:
+        raise InputError(
+            f"VRPLIB cannot hold the name {shorten(name)}, with blanks at an end or a "
+            "line break: write .json"
+        )
+
+
+def _node_numbers(instance: Instance) -> list[int]:
+    """Return numbers of the nodes, depot first, that read back as the names."""
+    count = instance.num_customers + 1
+    if instance.names is None and instance.depot_name == "depot":
+        return list(range(1, count + 1))
+    labels = [instance.depot_name, *(instance.names or ())]
+    for label in labels:
+        if not re.fullmatch(r"0|[1-9]\d{0,17}", label, re.ASCII):
+            raise InputError(
+                f"VRPLIB cannot hold the name {shorten(label)}, only numbers of nodes: "
+                "write .csv or .json"
+            )
+    nodes = [int(label) for label in labels]
+    in_order = nodes[1:] == sorted(nodes[1:]) and nodes[0] != 1
+    plain = set(nodes) == set(range(1, count + 1))
+    if len(set(nodes)) != count or (plain and not in_order):
+        raise InputError(
+            "VRPLIB cannot hold these names: as numbers of nodes they repeat or change "
+            "the customers' order; write .csv or .json"
+        )
+    return nodes
