@@ -27,8 +27,7 @@ import numpy as np
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.files import read_reference, read_solution_cost
-from fixedfleet.fleet import assess_fleet
-from fixedfleet.fleet.batch import assess_batch
+from fixedfleet.fleet import assess_batch, assess_fleet
 from fixedfleet.search import improve
 from fixedfleet.search.gpu import GpuParameters, improve_batch
 from fixedfleet.search.gpu_clock import gpu_search

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import fixedfleet as ff
 from fixedfleet import generate
-from fixedfleet.fleet import assess_demands, assess_fleet, pack
+from fixedfleet.fleet import assess_batch, assess_fleet
 
 # By sum and bound four vehicles of 24 carry these; in truth it takes five.
 HARD = [7, 6, 10, 11, 5, 7, 7, 5, 6, 10, 11, 10]
@@ -53,7 +53,6 @@ def test_verdict_agrees_with_brute_force(fewest, task):
         assert verdict.status == "impossible"
         assert verdict.smallest is verdict.upper_bound is verdict.packing is None
         assert "alone exceeds a vehicle" in verdict.reason
-        assert pack(asked) is None
         return
     needed = fewest(demands, capacity)
     assert verdict.status == ("feasible" if vehicles >= needed else "impossible")
@@ -61,11 +60,8 @@ def test_verdict_agrees_with_brute_force(fewest, task):
     assert verdict.smallest_packing.check(asked.with_vehicles(needed)) == []
     if verdict.status == "feasible":
         assert verdict.packing.check(asked) == []
-        assert pack(asked).check(asked) == []
     else:
         assert verdict.packing is None
-        assert pack(asked) is None
-        assert pack(asked, needed).check(asked.with_vehicles(needed)) == []
 
 
 def test_tight_fleets_agree_with_brute_force(fewest):
@@ -76,7 +72,7 @@ def test_tight_fleets_agree_with_brute_force(fewest):
         demands = [rng.randint(capacity // 5, capacity // 2) for _ in range(9)]
         needed = fewest(demands, capacity)
         for vehicles in range(1, needed + 1):
-            verdict = assess_demands(demands, capacity, vehicles, time_limit=30)
+            verdict = assess_fleet(instance(demands, capacity, vehicles), time_limit=30)
             assert verdict.smallest == needed
             assert (verdict.status == "feasible") == (vehicles == needed)
             exhausted += "ruled out" in verdict.reason
@@ -135,7 +131,7 @@ def test_one_customer_alone_exceeds_a_vehicle():
         "customer Birch alone exceeds a vehicle: it demands 45 of 40"
     )
     assert str(verdict).endswith("no fleet suffices")
-    assert "; so do 2 more" in assess_demands([9, 9, 9], 8, 1).reason
+    assert "; so do 2 more" in assess_fleet(instance([9, 9, 9], 8, 1)).reason
 
 
 @pytest.mark.parametrize(
@@ -154,7 +150,7 @@ def test_one_customer_alone_exceeds_a_vehicle():
             [2, 2, 2],
             3,
             2,
-            "every demand is a multiple of 2, so a vehicle carries no more than 2 of "
+            "every demand is a multiple of 2, so a vehicle carries at most 2 of "
             "3, and the demands sum to 6 of 4",
         ),
     ],
@@ -167,12 +163,12 @@ def test_the_proof_of_impossible(demands, capacity, vehicles, reason):
 
 def test_the_proof_by_exhaustion_and_the_undecided():
     """Where no bound tells, every packing is ruled out; without time, none is."""
-    verdict = assess_demands(HARD, 24, 4, time_limit=0)
+    verdict = assess_fleet(instance(HARD, 24, 4), time_limit=0)
     assert verdict.status == "undecided"
     assert verdict.packing is verdict.smallest is None
     assert (verdict.lower_bound, verdict.upper_bound) == (4, 5)
     assert "4 to 5 vehicles, undecided" in str(verdict)
-    verdict = assess_demands(HARD, 24, 4, time_limit=30)
+    verdict = assess_fleet(instance(HARD, 24, 4), time_limit=30)
     assert verdict.reason == (
         "every way to pack the demands into 4 vehicles was ruled out"
     )
@@ -194,44 +190,91 @@ def test_zero_demands_need_one_vehicle():
 
 def test_the_printed_verdict():
     """The verdict prints as two lines: the answer with its proof, the least fleet."""
-    assert str(assess_demands([5, 5, 5, 5], 10, 1)) == (
+    assert str(assess_fleet(instance([5, 5, 5, 5], 10, 1))) == (
         "1 vehicle: impossible, the demands sum to 20 of 10\n"
         "the smallest fleet that suffices: 2 vehicles"
     )
-    assert str(assess_demands([5, 5, 5, 5], 10, 3)) == (
+    assert str(assess_fleet(instance([5, 5, 5, 5], 10, 3))) == (
         "3 vehicles: feasible, the demands fit into 2 vehicles, as the packing shows\n"
         "the smallest fleet that suffices: 2 vehicles"
     )
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"demand_units": []}, "demands are float64 of shape"),
-        ({"demand_units": [1.5]}, "not whole numbers"),
-        ({"demand_units": [1, -2]}, "demand of customer 2 is -2"),
-        ({"demand_units": [10**30, 1.5]}, "demand of customer 2 is 1.5"),
-        ({"demand_units": [None, 1]}, "demand of customer 1 is None"),
-        ({"capacity_units": 0}, "capacity is 0"),
-        ({"capacity_units": float("nan")}, "capacity is nan"),
-        ({"vehicles": 0}, "vehicles is 0"),
-        ({"vehicles": "x"}, "vehicles is 'x'"),
-        ({"time_limit": -1}, "time limit is -1 s"),
-        ({"time_limit": float("nan")}, "time limit is nan s"),
-    ],
-)
-def test_bad_input_is_named(changes, message):
-    """What is wrong with the input is said in one line."""
-    arguments = {"demand_units": [1, 2], "capacity_units": 5, "vehicles": 2} | changes
-    with pytest.raises(ff.InputError, match=message):
-        assess_demands(**arguments)
+@pytest.mark.parametrize("time_limit", [-1, float("nan")])
+def test_a_wrong_time_limit_is_named(square, time_limit):
+    """A time limit is a number of at least 0."""
+    with pytest.raises(ff.InputError, match=f"time limit is {time_limit} s"):
+        assess_fleet(square, time_limit=time_limit)
 
 
 def test_the_exact_solver_is_not_imported_without_need():
     """A verdict that bounds and quick packings settle does not load OR-Tools."""
     code = (
-        "import sys; from fixedfleet.fleet import assess_demands;"
-        "assert assess_demands([4, 5, 6], 10, 2).smallest == 2;"
+        "import sys; import fixedfleet as ff;"
+        "asked = ff.Instance(matrix=[[0] * 4] * 4, demands=[4, 5, 6], capacity=10,"
+        " vehicles=2);"
+        "assert ff.assess_fleet(asked).smallest == 2;"
         "assert not any(name.startswith('ortools') for name in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_batch_is_judged_as_its_instances_are(listed):
+    """Statuses are those of each instance alone, and the packings prove them."""
+    batch = generate.uniform(20, 200, seed=1, reject=False)
+    given = ff.InstanceBatch.of(list(batch)) if listed else batch
+    verdict = assess_batch(given, time_limit=1)
+    alone = [assess_fleet(instance, time_limit=1) for instance in batch]
+    assert verdict.statuses.tolist() == [one.status for one in alone]
+    assert {"feasible", "impossible"} == set(verdict.statuses)
+    np.testing.assert_array_equal(verdict.packings.feasible(batch), verdict.feasible)
+    row, reason = next(iter(verdict.reasons.items()))
+    assert reason == alone[row].reason
+
+
+def test_sizes_and_decimals_mix():
+    """Instances of several sizes and with decimal demands are packed exactly."""
+    instances = [
+        ff.Instance(
+            depot=(0, 0),
+            customers=[[0, 1]] * len(demands),
+            demands=demands,
+            capacity=0.3,
+            vehicles=2,
+        )
+        for demands in ([0.1, 0.2, 0.3], [0.1, 0.2], [0.2, 0.2, 0.2], [0.4])
+    ]
+    verdict = assess_batch(ff.InstanceBatch.of(instances))
+    assert verdict.statuses.tolist() == [
+        "feasible", "feasible", "impossible", "impossible",
+    ]  # fmt: skip
+    assert verdict.packings[0].check(instances[0]) == []
+    assert "alone exceeds a vehicle" in verdict.reasons[3]
+
+
+def test_the_exact_search_is_for_the_rest():
+    """What quick packings leave open is undecided without time, impossible with it."""
+    batch = ff.InstanceBatch(
+        depots=[[0, 0]],
+        customers=[[[0, 1]] * len(HARD)],
+        demands=[HARD],
+        capacity=24,
+        vehicles=4,
+    )
+    assert assess_batch(batch, time_limit=0).statuses.tolist() == ["undecided"]
+    assert assess_batch(batch, time_limit=30).statuses.tolist() == ["impossible"]
+    assert assess_batch(batch, time_limit=0).packings[0].tours == ()
+
+
+def test_the_smallest_packings_use_the_fewest_vehicles():
+    """Asked for it, packings are as small as an exact search finds them."""
+    batch = generate.uniform(20, 60, seed=5).with_vehicles(7)
+    verdict = assess_batch(batch, time_limit=1, smallest=True)
+    fewest = [assess_fleet(instance).smallest for instance in batch]
+    assert verdict.packings.vehicles().tolist() == fewest
+
+
+def test_nothing_is_judged_at_once():
+    """No instances give no verdicts."""
+    assert len(assess_batch(ff.InstanceBatch.of([])).statuses) == 0

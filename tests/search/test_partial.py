@@ -10,7 +10,7 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet import generate
-from fixedfleet.fleet import assess_demands
+from fixedfleet.fleet import assess_fleet
 from fixedfleet.search.partial import exchange, partial_plan, serve_most
 
 
@@ -21,12 +21,15 @@ def only_missing(plan, instance):
 
 def most_by_trying(instance):
     """The most customers that any choice of them packs into the fleet."""
-    units, n = instance.demand_units, instance.num_customers
+    n = instance.num_customers
     for count in range(n, 0, -1):
         for some in combinations(range(1, n + 1), count):
-            verdict = assess_demands(
-                units[list(some)], instance.capacity_units, instance.vehicles
+            only = replace(
+                instance,
+                customers=instance.customers[np.array(some) - 1],
+                demands=instance.demands[np.array(some) - 1],
             )
+            verdict = assess_fleet(only)
             if verdict.packing is not None:
                 return count
     return 0

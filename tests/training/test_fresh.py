@@ -19,7 +19,7 @@ import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.cli import main
 from fixedfleet.errors import MissingPackageError
-from fixedfleet.fleet.batch import assess_batch
+from fixedfleet.fleet import assess_batch
 from fixedfleet.labels import GpuTeacher
 from fixedfleet.model.weights import read_tensors
 from fixedfleet.training import Fresh, train

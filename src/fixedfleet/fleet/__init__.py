@@ -1,11 +1,19 @@
-"""Is M enough? Bounds, quick and exact packings, the verdict and its proof."""
+"""Is the fleet large enough? Bounds, packings, and the verdict with its proof."""
 
 from fixedfleet.fleet.verdict import (
+    BatchVerdict,
     FleetVerdict,
     Status,
-    assess_demands,
+    assess_batch,
     assess_fleet,
     pack,
 )
 
-__all__ = ["FleetVerdict", "Status", "assess_demands", "assess_fleet", "pack"]
+__all__ = [
+    "BatchVerdict",
+    "FleetVerdict",
+    "Status",
+    "assess_batch",
+    "assess_fleet",
+    "pack",
+]

@@ -1,4 +1,4 @@
-"""The smallest fleet that suffices, closed in on from below and from above."""
+"""Bounds on the smallest fleet that suffices, from below and from above."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from collections import defaultdict
 from random import Random
 from typing import TYPE_CHECKING
 
-from fixedfleet.fleet import exact
+from fixedfleet.fleet import exact_packing
 from fixedfleet.fleet.bounds import martello_toth, reduce, volume
-from fixedfleet.fleet.heuristics import best_fit, fill
+from fixedfleet.fleet.packing import best_fit, fill
 from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from fixedfleet.fleet.heuristics import Packing
+    from fixedfleet.fleet.packing import Packing
+    from fixedfleet.instance import Instance
 
 __all__ = ["SmallestFleet", "in_vehicles"]
 
-_DRAWN_PACKINGS = 3
+_RANDOM_PACKINGS = 3
 
 
 def in_vehicles(count: int) -> str:
@@ -30,117 +29,122 @@ def in_vehicles(count: int) -> str:
 
 class SmallestFleet:
     """
-    What is known of the smallest fleet, from below by proofs and above by a packing.
+    What is known about the smallest fleet for an instance.
 
-    Demands of zero take no room and are left out; the unit is as coarse as can be.
+    Lower bounds come with a proof, the upper bound with a packing. The constructor
+    applies the quick bounds and packings, :meth:`search` the exact search.
+
+    Parameters
+    ----------
+    instance
+        An instance in which every demand fits into a vehicle. Only its demands and
+        capacity matter.
     """
 
-    def __init__(self, demands: Sequence[int], capacity: int) -> None:
-        given = [size for size in demands if size]
-        self.total, self.asked = sum(given), capacity
-        self.unit = math.gcd(*given) or 1
-        self.sizes = [size // self.unit for size in given]
-        self.capacity = capacity // self.unit
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        # Demands of zero take no room. Common factors make the numbers smaller.
+        demands = [units for units in instance.demand_units.tolist() if units]
+        self.unit = math.gcd(*demands) or 1
+        self.sizes = [units // self.unit for units in demands]
+        self.capacity = instance.capacity_units // self.unit
         self.packing: Packing = best_fit(self.sizes, self.capacity)
         self.lower = max(1, volume(self.sizes, self.capacity))
         self.proofs: list[tuple[int, str]] = []
-        self.fixed: list[tuple[int, ...]] = []
+        # The vehicles that the reduction has settled, and the other demands.
+        self.fixed: Packing = []
         self.rest = self.sizes
-        self.narrowed = False
         if self.open:
-            bound = martello_toth(self.sizes, self.capacity)
-            self._prove(bound, f"the Martello–Toth bound is {in_vehicles(bound)}")
+            self._bound("the Martello–Toth bound")
+        for rng in (None, *map(Random, range(_RANDOM_PACKINGS))):
+            if self.open:
+                self._keep(fill(self.sizes, self.capacity, rng))
+        if self.open:
+            fixed, self.rest = reduce(self.sizes, self.capacity)
+            self.fixed = [list(vehicle) for vehicle in fixed]
+            self._keep([*self.fixed, *best_fit(self.rest, self.capacity)])
+            self._bound("the Martello–Toth bound after reduction")
 
     @property
     def upper(self) -> int:
+        """The number of vehicles of the best packing."""
         return max(1, len(self.packing))
 
     @property
     def open(self) -> bool:
+        """Whether the smallest fleet is not known yet."""
         return self.lower < self.upper
 
-    def run(self, vehicles: int, time_limit: float) -> None:
-        """Decide the fleet that was asked about first, then the smallest one."""
-        left = self.decide(vehicles, time_limit)
+    def search(self, vehicles: int, time_limit: float) -> None:
+        """
+        Search exactly: first for the given fleet, then for the smallest one.
+
+        The search ends after so many seconds, or when it cannot decide about a fleet.
+        """
+        left = self._decide(vehicles, time_limit)
         while self.open:
             before = self.lower
-            left = self.decide(before, left)
-            if self.lower == before and self.open:  # undecided
+            left = self._decide(before, left)
+            if self.lower == before and self.open:
                 return
 
-    def decide(self, vehicles: int, seconds: float) -> float:
-        """Raise the lower bound above ``vehicles``, or pack; return seconds left."""
-        if self._leaves_open(vehicles):
-            self._narrow()
-        if not self._leaves_open(vehicles) or seconds <= 0:
-            return seconds
-        exact.load()  # the limit is for the search, not for the import
-        begin = time.perf_counter()
-        answer = exact.pack_exactly(
-            self.rest, self.capacity, vehicles - len(self.fixed), seconds
-        )
-        if answer == "impossible":
-            fleet = in_vehicles(vehicles)
-            self._prove(
-                vehicles + 1,
-                f"every way to pack the demands into {fleet} was ruled out",
-            )
-        elif answer != "undecided":
-            self._keep([*map(list, self.fixed), *answer])
-        return seconds - (time.perf_counter() - begin)
-
-    def proof_against(self, vehicles: int, amount: Callable[[int], int | float]) -> str:
+    def proof_against(self, vehicles: int) -> str:
         """Return the simplest proof that so many vehicles do not suffice."""
-        carried = vehicles * self.asked
-        if self.total > carried:
-            return f"the demands sum to {amount(self.total)} of {amount(carried)}"
-        filled = self.capacity * self.unit
-        if self.total > vehicles * filled:
+        amount = self.instance.amount
+        capacity = self.instance.capacity_units
+        total = self.unit * sum(self.sizes)
+        if total > vehicles * capacity:
+            return (
+                f"the demands sum to {amount(total)} of {amount(vehicles * capacity)}"
+            )
+        used = self.unit * self.capacity
+        if total > vehicles * used:
             return (
                 f"every demand is a multiple of {amount(self.unit)}, so a vehicle "
-                f"carries no more than {amount(filled)} of {amount(self.asked)}, and "
-                f"the demands sum to {amount(self.total)} of "
-                f"{amount(vehicles * filled)}"
+                f"carries at most {amount(used)} of {amount(capacity)}, and the "
+                f"demands sum to {amount(total)} of {amount(vehicles * used)}"
             )
         return next(proof for bound, proof in self.proofs if bound > vehicles)
 
-    def _leaves_open(self, vehicles: int) -> bool:
-        return self.lower <= vehicles < self.upper
-
-    def _narrow(self) -> None:
-        """Take dearer packings, and fix the vehicles that can be fixed."""
-        if self.narrowed:
-            return
-        self.narrowed = True
-        for rng in (None, *map(Random, range(_DRAWN_PACKINGS))):
-            if self.open:
-                self._keep(fill(self.sizes, self.capacity, rng))
-        if self.open:
-            self.fixed, self.rest = reduce(self.sizes, self.capacity)
-            self._keep([*map(list, self.fixed), *best_fit(self.rest, self.capacity)])
-            bound = len(self.fixed) + martello_toth(self.rest, self.capacity)
-            self._prove(
-                bound,
-                f"the Martello–Toth bound after reduction is {in_vehicles(bound)}",
-            )
-
-    def _prove(self, bound: int, proof: str) -> None:
-        if bound > self.lower:
-            self.lower = bound
-            self.proofs.append((bound, proof))
-
-    def _keep(self, packing: Packing | None) -> None:
-        if packing is not None and len(packing) < self.upper:
-            self.packing = packing
-
-    def plan(self, demands: Sequence[int]) -> Plan:
-        """Put customers in the place of demands; those of zero ride in tour 1."""
+    def plan(self) -> Plan:
+        """Return the best packing as a plan; tour 1 serves the demands of zero."""
         customers = defaultdict(list)
-        for customer, demand in enumerate(demands, 1):
-            customers[demand].append(customer)
+        for customer, units in enumerate(self.instance.demand_units.tolist()[1:], 1):
+            customers[units].append(customer)
         tours = [
             [customers[size * self.unit].pop() for size in vehicle]
             for vehicle in self.packing
         ]
         first, *others = tours or [[]]
         return Plan([[*first, *customers[0]], *others])
+
+    def _decide(self, vehicles: int, seconds: float) -> float:
+        """Prove or pack one fleet within so many seconds; return the seconds left."""
+        if not self.lower <= vehicles < self.upper or seconds <= 0:
+            return seconds
+        exact_packing.load()  # the time limit does not include the import
+        begin = time.perf_counter()
+        answer = exact_packing.pack_exactly(
+            self.rest, self.capacity, vehicles - len(self.fixed), seconds
+        )
+        if answer == "impossible":
+            self.lower = vehicles + 1
+            proof = (
+                f"every way to pack the demands into {in_vehicles(vehicles)} was ruled "
+                "out"
+            )
+            self.proofs.append((self.lower, proof))
+        elif answer != "undecided":
+            self._keep([*self.fixed, *answer])
+        return seconds - (time.perf_counter() - begin)
+
+    def _bound(self, name: str) -> None:
+        """Raise the lower bound by Martello and Toth's bound of the rest."""
+        bound = len(self.fixed) + martello_toth(self.rest, self.capacity)
+        if bound > self.lower:
+            self.lower = bound
+            self.proofs.append((bound, f"{name} is {in_vehicles(bound)}"))
+
+    def _keep(self, packing: Packing | None) -> None:
+        if packing is not None and len(packing) < self.upper:
+            self.packing = packing

@@ -1,4 +1,4 @@
-"""Is the fleet enough? The verdict, its proof, and the smallest fleet that is."""
+"""The verdict on a fleet: whether it suffices, the proof, and which fleet would."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fixedfleet.errors import InputError, check_whole
-from fixedfleet.fleet.bounds import volume
+from fixedfleet.errors import InputError
+from fixedfleet.fleet.packing import best_fit_batch
 from fixedfleet.fleet.smallest import SmallestFleet, in_vehicles
+from fixedfleet.plan import Plan, PlanBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from numpy.typing import NDArray
 
-    from numpy.typing import ArrayLike
+    from fixedfleet.instance import Instance, InstanceBatch
 
-    from fixedfleet.instance import Instance
-    from fixedfleet.plan import Plan
-
-__all__ = ["FleetVerdict", "Status", "assess_demands", "assess_fleet", "pack"]
+__all__ = [
+    "BatchVerdict",
+    "FleetVerdict",
+    "Status",
+    "assess_batch",
+    "assess_fleet",
+    "pack",
+]
 
 Status = Literal["feasible", "impossible", "undecided"]
 
@@ -40,11 +45,11 @@ class FleetVerdict:
     lower_bound
         Fewer vehicles than this are proven not to suffice.
     upper_bound
-        This many are proven to suffice; None where no fleet does.
+        This many are proven to suffice; None if no fleet suffices.
     packing
-        The witness of ``feasible``: a plan within the fleet, its tours in no order.
+        The proof of ``feasible``: a plan within the fleet. Its tours are not short.
     smallest_packing
-        A plan with ``upper_bound`` vehicles; None where no fleet suffices.
+        A plan with ``upper_bound`` vehicles; None if no fleet suffices.
     """
 
     status: Status
@@ -57,7 +62,7 @@ class FleetVerdict:
 
     @property
     def smallest(self) -> int | None:
-        """The smallest fleet that suffices; None if undecided or if none does."""
+        """The smallest fleet that suffices; None if undecided or if none suffices."""
         return self.lower_bound if self.smallest_is_proven else None
 
     @property
@@ -84,148 +89,123 @@ class FleetVerdict:
         return self.summary()
 
 
+@dataclass(frozen=True, eq=False)
+class BatchVerdict:
+    """
+    Whether the fleet of each instance suffices.
+
+    Attributes
+    ----------
+    statuses
+        ``feasible``, ``impossible`` or ``undecided`` per instance, shape (B,).
+    packings
+        A plan within the fleet where the status is ``feasible``; empty elsewhere.
+    reasons
+        Why the other fleets are not known to suffice, by row.
+    """
+
+    statuses: NDArray[np.str_]
+    packings: PlanBatch
+    reasons: dict[int, str]
+
+    @property
+    def feasible(self) -> NDArray[np.bool_]:
+        """Which fleets are known to suffice, shape (B,)."""
+        return np.asarray(self.statuses == "feasible")
+
+
 def assess_fleet(instance: Instance, *, time_limit: float = 1.0) -> FleetVerdict:
     """
-    Say whether the instance's fleet can carry the demands, with the proof.
+    Decide whether the instance's fleet can carry the demands, with the proof.
 
     Parameters
     ----------
     instance
         The instance; only its demands, capacity and fleet matter.
     time_limit
-        Seconds for the exact search where bounds and quick packings leave the verdict
-        or the smallest fleet open; 0 for none.
+        Seconds for the exact search, which runs if bounds and quick packings do not
+        settle the verdict or the smallest fleet; 0 for no exact search.
     """
-    return assess_demands(
-        instance.demand_units[1:],
-        instance.capacity_units,
-        instance.vehicles,
-        time_limit=time_limit,
-        name_of=instance.name_of,
-        amount=instance.amount,
-    )
-
-
-def assess_demands(
-    demand_units: ArrayLike,
-    capacity_units: int,
-    vehicles: int,
-    *,
-    time_limit: float = 1.0,
-    name_of: Callable[[int], str] = str,
-    amount: Callable[[int], int | float] = int,
-) -> FleetVerdict:
-    """
-    Say whether so many vehicles can carry the demands, with the proof.
-
-    Parameters
-    ----------
-    demand_units
-        Whole-number demands of the customers 1 … N, shape (N,).
-    capacity_units
-        What one vehicle carries, in the same unit.
-    vehicles
-        The number of vehicles there are.
-    time_limit
-        Seconds for the exact search; 0 for none.
-    name_of, amount
-        How the reason names a customer, and writes a number of units.
-    """
-    demands = _check_demands(demand_units)
-    capacity = check_whole("capacity", capacity_units, least=1)
-    vehicles = check_whole("vehicles", vehicles, least=1)
-    _check_time(time_limit)
-    if reason := _too_large(demands, capacity, name_of, amount):
-        lower = max(1, volume(demands, capacity))
+    if not time_limit >= 0:
+        raise InputError(f"time limit is {time_limit:g} s, not at least 0")
+    vehicles = instance.vehicles
+    if reason := _too_large(instance):
+        lower = instance.minimum_vehicles
         return FleetVerdict("impossible", vehicles, reason, lower, None, None, None)
-    search = SmallestFleet(demands, capacity)
-    search.run(vehicles, time_limit)
+    fleet = SmallestFleet(instance)
+    fleet.search(vehicles, time_limit)
     status: Status
-    if vehicles >= search.upper:
+    if vehicles >= fleet.upper:
         status = "feasible"
         reason = (
-            f"the demands fit into {in_vehicles(search.upper)}, as the packing shows"
+            f"the demands fit into {in_vehicles(fleet.upper)}, as the packing shows"
         )
-    elif vehicles < search.lower:
+    elif vehicles < fleet.lower:
         status = "impossible"
-        reason = search.proof_against(vehicles, amount)
+        reason = fleet.proof_against(vehicles)
     else:
         status = "undecided"
         reason = (
-            f"within the limit of {time_limit:g} s neither a packing into "
-            f"{in_vehicles(vehicles)} was found nor the proof that there is none"
+            f"within the limit of {time_limit:g} s, neither a packing into "
+            f"{in_vehicles(vehicles)} nor a proof that none exists was found"
         )
-    plan = search.plan(demands)
+    plan = fleet.plan()
     packing = plan if status == "feasible" else None
     return FleetVerdict(
-        status, vehicles, reason, search.lower, search.upper, packing, plan
+        status, vehicles, reason, fleet.lower, fleet.upper, packing, plan
     )
 
 
-def pack(
-    instance: Instance, vehicles: int | None = None, *, time_limit: float = 1.0
-) -> Plan | None:
+def assess_batch(
+    batch: InstanceBatch, *, time_limit: float = 0.1, smallest: bool = False
+) -> BatchVerdict:
     """
-    Return a plan that keeps capacity and fleet, its tours in no particular order.
+    Decide for each instance whether its fleet can carry its demands.
+
+    Best fit packs nearly every instance that can be packed, for the whole batch at
+    once. Only the other instances need :func:`assess_fleet`.
 
     Parameters
     ----------
-    instance
-        The instance.
-    vehicles
-        The fleet to keep to. Default: the instance's.
+    batch
+        The instances.
     time_limit
-        Seconds for the exact search where the quick packings need more vehicles.
-
-    Returns
-    -------
-    Plan or None
-        None where there is no such plan or none was found; :func:`assess_fleet` says
-        which.
+        Seconds for the exact search, per instance that quick packings leave open; 0
+        for no exact search.
+    smallest
+        Whether the packings should use as few vehicles as possible.
     """
-    fleet = instance.vehicles
-    if vehicles is not None:
-        fleet = check_whole("vehicles", vehicles, least=1)
-    _check_time(time_limit)
-    demands = instance.demand_units[1:].tolist()
-    if max(demands) > instance.capacity_units:
-        return None
-    search = SmallestFleet(demands, instance.capacity_units)
-    search.decide(fleet, time_limit)
-    return search.plan(demands) if search.upper <= fleet else None
+    statuses = np.full(len(batch), "feasible", dtype="<U10")
+    reasons: dict[int, str] = {}
+    plans, good = best_fit_batch(batch)
+    if smallest:
+        fewest = -(-batch.demands.sum(axis=1) // batch.capacity)
+        good &= plans.vehicles() <= np.maximum(1, fewest)
+    found: dict[int, Plan] = {}
+    for row in np.flatnonzero(~good).tolist():
+        verdict = assess_fleet(batch[row], time_limit=time_limit)
+        if verdict.packing is None:
+            statuses[row], reasons[row] = verdict.status, verdict.reason
+        found[row] = verdict.packing or Plan([])
+    plans = plans.replace(list(found), PlanBatch.from_plans(found.values()))
+    return BatchVerdict(statuses, plans, reasons)
 
 
-def _check_demands(demand_units: ArrayLike) -> list[int]:
-    demands = np.asarray(demand_units)
-    if demands.ndim != 1 or not len(demands) or demands.dtype.kind not in "iuO":
-        raise InputError(
-            f"demands are {demands.dtype} of shape {demands.shape}, not whole numbers "
-            "of shape (N,) with one customer at least"
-        )
-    return [
-        check_whole(f"demand of customer {customer}", demand, least=0)
-        for customer, demand in enumerate(demands.tolist(), 1)
-    ]
+def pack(instance: Instance, vehicles: int | None = None) -> Plan | None:
+    """Return a plan within the fleet; None if none exists or none was found."""
+    fleet = instance.vehicles if vehicles is None else vehicles
+    return assess_fleet(instance.with_vehicles(fleet)).packing
 
 
-def _check_time(time_limit: float) -> None:
-    if not time_limit >= 0:
-        raise InputError(f"time limit is {time_limit:g} s, not at least 0")
-
-
-def _too_large(
-    demands: list[int],
-    capacity: int,
-    name_of: Callable[[int], str],
-    amount: Callable[[int], int | float],
-) -> str:
-    """Name the first customer that no vehicle can serve; empty if there is none."""
-    large = [index for index, size in enumerate(demands, 1) if size > capacity]
+def _too_large(instance: Instance) -> str:
+    """Name the first customer whose demand exceeds the capacity; "" if none does."""
+    units, capacity = instance.demand_units.tolist(), instance.capacity_units
+    large = [customer for customer, size in enumerate(units) if size > capacity]
     if not large:
         return ""
     more = len(large) - 1
     others = f"; so {'does' if more == 1 else 'do'} {more} more" if more else ""
     return (
-        f"customer {name_of(large[0])} alone exceeds a vehicle: it demands "
-        f"{amount(demands[large[0] - 1])} of {amount(capacity)}{others}"
+        f"customer {instance.name_of(large[0])} alone exceeds a vehicle: it demands "
+        f"{instance.amount(units[large[0]])} of {instance.amount(capacity)}{others}"
     )

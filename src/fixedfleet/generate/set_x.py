@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from fixedfleet.errors import InputError, check_whole
-from fixedfleet.fleet import assess_demands
+from fixedfleet.fleet import assess_fleet
 from fixedfleet.generate.checks import check_seed
 from fixedfleet.instance import Instance, InstanceBatch
 
@@ -69,7 +70,7 @@ def uchoa(
         distribution on 3 to 25 with mode 6.
     vehicles
         The fleet. Default: the smallest that the quick packings of
-        :func:`fixedfleet.fleet.assess_demands` need.
+        :func:`fixedfleet.fleet.assess_fleet` need.
     rounding
         How distances are rounded; the set X has ``round``.
 
@@ -83,16 +84,9 @@ def uchoa(
         vehicles = check_whole("vehicles", vehicles, least=1)
     rs = np.random.RandomState(seed)
     row = _draw_uchoa(rs, n, depot, customers, demand, route_size)
-    fleet = _smallest_fleet(row) if vehicles is None else vehicles
-    return Instance(
-        depot=row.depot,
-        customers=row.customers,
-        demands=row.demands,
-        capacity=row.capacity,
-        vehicles=fleet,
-        name=f"uchoa-n{n + 1}-k{fleet}-seed{seed}",
-        rounding=rounding,
-    )
+    drawn = Instance(**row._asdict(), vehicles=vehicles or 1, rounding=rounding)
+    fleet = _smallest_fleet(drawn) if vehicles is None else vehicles
+    return replace(drawn, vehicles=fleet, name=f"uchoa-n{n + 1}-k{fleet}-seed{seed}")
 
 
 def uchoa_batch(
@@ -127,13 +121,14 @@ def uchoa_batch(
     for index in range(count):
         rs = np.random.RandomState([seed, index])
         rows.append(_draw_uchoa(rs, n, depot, customers, demand, route_size))
-    return InstanceBatch(
+    batch = InstanceBatch(
         depots=np.array([row.depot for row in rows]),
         customers=np.array([row.customers for row in rows]),
         demands=np.array([row.demands for row in rows]),
         capacity=[row.capacity for row in rows],
-        vehicles=[_smallest_fleet(row) for row in rows],
+        vehicles=1,
     )
+    return batch.with_vehicles([_smallest_fleet(instance) for instance in batch])
 
 
 class _Row(NamedTuple):
@@ -229,10 +224,10 @@ def _between(rs: RandomState, bounds: tuple[int, int], n: int) -> NDArray[np.int
     return rs.randint(bounds[0], bounds[1] + 1, size=n, dtype=np.int64)
 
 
-def _smallest_fleet(row: _Row) -> int:
+def _smallest_fleet(instance: Instance) -> int:
     # Without the exact search, whose limit of time would make the fleet depend on the
     # speed of the machine: the same seed must give the same instance.
-    verdict = assess_demands(row.demands, row.capacity, 1, time_limit=0)
+    verdict = assess_fleet(instance, time_limit=0)
     if verdict.upper_bound is None:
         raise RuntimeError("a demand was drawn above the capacity")
     return verdict.upper_bound

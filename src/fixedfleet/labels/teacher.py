@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from fixedfleet import fleet, solvers
+from fixedfleet import solvers
 from fixedfleet.errors import InputError
-from fixedfleet.fleet.batch import assess_batch
+from fixedfleet.fleet import assess_batch, assess_fleet
 from fixedfleet.plan import Plan, PlanBatch
 
 if TYPE_CHECKING:
@@ -105,11 +105,11 @@ class SolverTeacher:
         return _one_by_one(self._solve, batch, seeds)
 
     def _solve(self, instance: Instance, seed: int) -> Plan | None:
-        start = fleet.pack(instance)
-        if start is None and fleet.assess_fleet(instance).status == "impossible":
+        verdict = assess_fleet(instance)
+        if verdict.status == "impossible":
             return None
         solver = solvers.get(self.solver)
-        start = start if solver.takes_start else None
+        start = verdict.packing if solver.takes_start else None
         outcome = solvers.run(
             solver, instance, time_limit=self.time_limit, seed=seed, start=start
         )
@@ -157,7 +157,7 @@ class SearchTeacher:
         # Here, for it compiles: only workers need it.
         from fixedfleet.search.ruin_recreate import ruin_recreate
 
-        start = fleet.pack(instance)
+        start = assess_fleet(instance).packing
         if start is None:
             return None
         result = ruin_recreate(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fixedfleet.fleet import assess_demands
+from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
 from fixedfleet.search import improve
@@ -95,9 +95,7 @@ def serve_most(instance: Instance) -> Plan:
     count = int(np.searchsorted(carried, whole, side="right"))
     while count:
         served = order[:count]
-        verdict = assess_demands(
-            units[served], capacity, instance.vehicles, time_limit=0
-        )
+        verdict = assess_fleet(_only(instance, served.tolist()), time_limit=0)
         if verdict.packing is not None:
             return _renumber(verdict.packing, served.tolist())
         count -= 1

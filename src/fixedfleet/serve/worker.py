@@ -123,9 +123,9 @@ def main() -> None:
 
 def _warm_up() -> None:
     """Load and compile what the first plan would have to wait for."""
-    from fixedfleet.fleet import exact
+    from fixedfleet.fleet import exact_packing
 
-    exact.load()
+    exact_packing.load()
     tiny = Instance(
         depot=(0, 0),
         customers=[(1, 0), (0, 1), (-1, 0), (0, -1)],

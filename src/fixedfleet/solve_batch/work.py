@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fixedfleet.fleet.batch import assess_batch
+from fixedfleet.fleet import assess_batch
 from fixedfleet.interrupts import interrupt_noted
 from fixedfleet.plan import PlanBatch
 from fixedfleet.solve import Objective, Stage

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fixedfleet.fleet import exact
-from fixedfleet.fleet.exact import pack_exactly
-from fixedfleet.fleet.heuristics import best_fit, fill
+import fixedfleet as ff
+from fixedfleet.fleet import exact_packing
+from fixedfleet.fleet.exact_packing import pack_exactly
+from fixedfleet.fleet.packing import best_fit, best_fit_batch, fill
 
 # Demands with hardly two equal sums, so that there is no graph of loads to search.
 FINE = [
@@ -48,9 +50,9 @@ def test_filling_refuses_what_would_take_too_long():
 @pytest.mark.parametrize(("graph", "bits"), [(True, 60), (False, 60), (False, 4)])
 def test_exact_packing_agrees_with_brute_force(monkeypatch, fewest, graph, bits):
     """Both models say impossible below the fewest vehicles and pack into those."""
-    monkeypatch.setattr(exact, "_MOST_BITS", bits)
+    monkeypatch.setattr(exact_packing, "_MOST_BITS", bits)
     if not graph:
-        monkeypatch.setattr(exact, "_arcs", lambda counts, capacity: None)
+        monkeypatch.setattr(exact_packing, "_arcs", lambda counts, capacity: None)
     rng = Random(5)
     decided = 0
     for _ in range(25):
@@ -101,3 +103,19 @@ def test_exact_packing_is_deterministic():
     sizes = [rng.randint(20, 60) for _ in range(40)]
     first, second = (pack_exactly(sizes, 150, 12, 20) for _ in range(2))
     assert first == second != "undecided"
+
+
+def test_best_fit_opens_a_vehicle_only_when_it_must():
+    """Each demand goes where it leaves the least room."""
+    batch = ff.InstanceBatch(
+        depots=np.zeros((3, 2)),
+        customers=np.zeros((3, 4, 2)),
+        demands=[[5, 4, 3, 3], [6, 6, 6, 0], [8, 0, 0, 0]],
+        capacity=[8, 6, 8],
+        vehicles=[3, 2, 1],
+        sizes=[4, 4, 2],
+    )
+    plans, packed = best_fit_batch(batch)
+    assert packed.tolist() == [True, False, True]
+    assert plans[0].tours == ((1, 3), (2, 4))
+    assert plans[2].tours == ((1, 2),)

@@ -1,0 +1,205 @@
+"""Exact packing by OR-Tools CP-SAT; no other file of this room imports OR-Tools."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fixedfleet.fleet.packing import Packing
+
+__all__ = ["load", "pack_exactly"]
+
+Answer = Literal["impossible", "undecided"]
+
+# A model with more variables takes longer to build than most time limits.
+_MOST_VARIABLES = 40_000
+
+# CP-SAT needs sums of products within an int64; this leaves it some room.
+_MOST_BITS = 60
+
+
+def load() -> Any:
+    """Import CP-SAT, which takes part of a second the first time."""
+    from ortools.sat.python import cp_model
+
+    return cp_model
+
+
+def pack_exactly(
+    sizes: Sequence[int], capacity: int, vehicles: int, seconds: float
+) -> Packing | Answer:
+    """
+    Pack the demands into the given number of vehicles, or prove that none exists.
+
+    Parameters
+    ----------
+    sizes
+        Demands from 1 to the capacity.
+    capacity
+        The largest load of a vehicle.
+    vehicles
+        The number of vehicles, at least 1.
+    seconds
+        Wall time after which the answer is ``"undecided"``.
+    """
+    end = time.perf_counter() + seconds
+    counts = dict(sorted(Counter(sizes).items(), reverse=True))
+    if arcs := _arcs(counts, capacity):
+        return _pack_by_arc_flow(counts, arcs, vehicles, end)
+    if len(counts) * vehicles <= _MOST_VARIABLES:
+        return _pack_by_counts(counts, capacity, vehicles, end)
+    return "undecided"
+
+
+def _solve(model: Any, end: float) -> tuple[Any, Answer | None]:
+    """Run CP-SAT; return the solver and the answer, None if it found a packing."""
+    cp = load()
+    seconds = end - time.perf_counter()
+    if seconds <= 0:
+        return None, "undecided"
+    solver = cp.CpSolver()
+    solver.parameters.num_workers = 1  # with more, the packing found is up to chance
+    solver.parameters.random_seed = 0
+    solver.parameters.max_time_in_seconds = seconds
+    status = solver.solve(model)
+    if status in (cp.OPTIMAL, cp.FEASIBLE):
+        return solver, None
+    if status == cp.INFEASIBLE:
+        return solver, "impossible"
+    if status == cp.MODEL_INVALID:
+        raise RuntimeError(f"CP-SAT refuses the packing model: {model.validate()}")
+    return solver, "undecided"
+
+
+# ------------------------------------------------------------------------- arc flow
+
+
+def _arcs(counts: dict[int, int], capacity: int) -> list[tuple[int, int]] | None:
+    """
+    Return every step (load before, load after) of loading a vehicle.
+
+    A vehicle is loaded with its largest demands first. A node is a load that can
+    occur, and a vehicle is a path from load 0. None if there are too many steps.
+    """
+    loads = {0}
+    arcs: list[tuple[int, int]] = []
+    for size, count in counts.items():
+        reached = set()
+        for start in loads:
+            load = start
+            for _ in range(count):
+                if load + size > capacity:
+                    break
+                arcs.append((load, load + size))
+                load += size
+                if load in loads:  # from here, that start adds the same arcs
+                    break
+                reached.add(load)
+            if len(arcs) > _MOST_VARIABLES:
+                return None
+        loads |= reached
+    return sorted(arcs)
+
+
+def _pack_by_arc_flow(
+    counts: dict[int, int], arcs: list[tuple[int, int]], vehicles: int, end: float
+) -> Packing | Answer:
+    """
+    Solve the arc-flow model (Valério de Carvalho): vehicles are paths of loads.
+
+    The model does not distinguish equal demands or equal vehicles, so no packing is
+    searched twice, and its relaxation is far tighter than that of a model with one
+    variable per demand and vehicle. Unused room is an arc to the next larger load.
+    """
+    model = load().CpModel()
+    nodes = sorted({0} | {head for _, head in arcs})
+    flows = {
+        (tail, head, True): model.new_int_var(0, min(counts[head - tail], vehicles), "")
+        for tail, head in arcs
+    }
+    # A vehicle that stays at the depot has no path, so no unused room starts at 0.
+    for tail, head in pairwise(nodes[1:]):
+        flows[tail, head, False] = model.new_int_var(0, vehicles, "")
+    into: dict[int, list[Any]] = {node: [] for node in nodes}
+    out: dict[int, list[Any]] = {node: [] for node in nodes}
+    by_size: dict[int, list[Any]] = {size: [] for size in counts}
+    for (tail, head, loaded), flow in flows.items():
+        out[tail].append(flow)
+        into[head].append(flow)
+        if loaded:
+            by_size[head - tail].append(flow)
+    for size, of_size in by_size.items():
+        model.add(sum(of_size) == counts[size])
+    model.add(sum(out[0]) <= vehicles)
+    for node in nodes[1:-1]:
+        model.add(sum(into[node]) == sum(out[node]))
+    solver, answer = _solve(model, end)
+    if answer:
+        return answer
+    return _paths({arc: solver.value(flow) for arc, flow in flows.items()})
+
+
+def _paths(flows: dict[tuple[int, int, bool], int]) -> Packing:
+    """Split flows along (tail, head, loaded) into paths; return their demands."""
+    onward: dict[int, list[tuple[int, bool]]] = {}
+    for (tail, head, loaded), flow in flows.items():
+        onward.setdefault(tail, []).extend([(head, loaded)] * flow)
+    packing = []
+    while onward[0]:
+        vehicle, node = [], 0
+        while onward.get(node):
+            head, loaded = onward[node].pop()
+            if loaded:
+                vehicle.append(head - node)
+            node = head
+        packing.append(vehicle)
+    return packing
+
+
+# ------------------------------------------------------- counts of demands per vehicle
+
+
+def _pack_by_counts(
+    counts: dict[int, int], capacity: int, vehicles: int, end: float
+) -> Packing | Answer:
+    """
+    Solve a model that counts the demands of each size in each vehicle.
+
+    It is for amounts so fine that hardly two sums of demands are equal. Numbers too
+    large for an int64 are rounded down. That is a relaxation: "impossible" still holds,
+    and a packing is checked.
+    """
+    cp = load()
+    model = cp.CpModel()
+    shift = max(0, (capacity * len(counts)).bit_length() - _MOST_BITS)
+    carried = {
+        size: [
+            model.new_int_var(0, min(count, capacity // size), "")
+            for _ in range(vehicles)
+        ]
+        for size, count in counts.items()
+    }
+    for size, row in carried.items():
+        model.add(sum(row) == counts[size])
+    weights = [size >> shift for size in carried]
+    for column in zip(*carried.values(), strict=True):
+        weight = cp.LinearExpr.weighted_sum(column, weights)
+        model.add(weight <= capacity >> shift)
+    largest = next(iter(carried.values()))
+    for left, right in pairwise(largest):
+        model.add(left >= right)  # excludes packings that only renumber vehicles
+    solver, answer = _solve(model, end)
+    if answer:
+        return answer
+    packing: Packing = [[] for _ in range(vehicles)]
+    for size, row in carried.items():
+        for vehicle, count in zip(packing, row, strict=True):
+            vehicle.extend([size] * solver.value(count))
+    if any(sum(vehicle) > capacity for vehicle in packing):
+        return "undecided"
+    return [vehicle for vehicle in packing if vehicle]

@@ -1,0 +1,139 @@
+"""Quick packings of demands into vehicles: they show that a fleet suffices."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fixedfleet.plan import PlanBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
+    from numpy.typing import NDArray
+
+    from fixedfleet.instance import InstanceBatch
+
+__all__ = ["Packing", "best_fit", "best_fit_batch", "fill"]
+
+# The demands that each vehicle carries.
+Packing = list[list[int]]
+
+# `fill` takes one step per vehicle and demand, each on an integer with one bit per unit
+# of capacity. More machine words of work than this would take more than a second.
+_MOST_WORK = 5_000_000
+
+
+def best_fit(sizes: Sequence[int], capacity: int) -> Packing:
+    """
+    Put each demand, the largest first, into the vehicle where it leaves least room.
+
+    Parameters
+    ----------
+    sizes
+        Demands from 1 to the capacity.
+    capacity
+        The largest load of a vehicle.
+    """
+    packing: Packing = []
+    rooms: list[tuple[int, int]] = []  # (room, vehicle), rising
+    for size in sorted(sizes, reverse=True):
+        place = bisect_left(rooms, (size, 0))
+        if place < len(rooms):
+            room, vehicle = rooms.pop(place)
+            packing[vehicle].append(size)
+        else:
+            room, vehicle = capacity, len(packing)
+            packing.append([size])
+        insort(rooms, (room - size, vehicle))
+    return packing
+
+
+def best_fit_batch(batch: InstanceBatch) -> tuple[PlanBatch, NDArray[np.bool_]]:
+    """
+    Pack every instance of a batch by best fit, all instances together.
+
+    Returns
+    -------
+    tuple
+        Plans, and whether each serves every customer within capacity and fleet, shape
+        (B,). The other plans mean nothing.
+    """
+    count, n = batch.demands.shape
+    fleet = np.minimum(batch.vehicles, batch.sizes)  # more tours would stay empty
+    most = int(fleet.max(initial=1))
+    nowhere = np.iinfo(np.int64).max
+    everyone = np.arange(count)
+    room = np.where(np.arange(most) < fleet[:, None], batch.capacity[:, None], -1)
+    order = np.argsort(-batch.demands, axis=1, kind="stable")  # padding comes last
+    vehicles = np.empty((count, n), dtype=np.int64)
+    packed = np.ones(count, dtype=bool)
+    for place, customer in enumerate(order.T):
+        exists = place < batch.sizes
+        left = room - batch.demands[everyone, customer][:, None]
+        vehicle = np.where(left >= 0, left, nowhere).argmin(axis=1)
+        left = left[everyone, vehicle]
+        packed &= (left >= 0) | ~exists
+        room[everyone, vehicle] = np.maximum(left, -1)
+        vehicles[everyone, customer] = np.where(exists, vehicle, most)
+    return PlanBatch.from_vehicles(vehicles, most), packed
+
+
+def fill(
+    sizes: Sequence[int], capacity: int, rng: Random | None = None
+) -> Packing | None:
+    """
+    Fill one vehicle after the other as far as possible.
+
+    Parameters
+    ----------
+    sizes
+        Demands from 1 to the capacity.
+    capacity
+        The largest load of a vehicle.
+    rng
+        If given, each vehicle takes a random one of its fullest loads, so that
+        demands of all sizes are left for the last vehicles. This is best where many
+        demands share a vehicle. Otherwise, each vehicle takes the largest demand left
+        and fills up with large ones, which is best where few demands share a vehicle.
+
+    Returns
+    -------
+    Packing or None
+        None if there are so many demands or units that this would take too long.
+    """
+    vehicles = sum(sizes) // capacity + 1
+    if len(sizes) * vehicles * (1 + capacity // 4096) > _MOST_WORK:
+        return None
+    rest = sorted(sizes)
+    packing: Packing = []
+    while rest:
+        vehicle = []
+        if rng is None:
+            vehicle.append(rest.pop())
+        else:
+            rng.shuffle(rest)
+        vehicle += _take_fullest(rest, capacity - sum(vehicle))
+        packing.append(vehicle)
+    return packing
+
+
+def _take_fullest(rest: list[int], room: int) -> list[int]:
+    """Remove the demands with the largest sum within room from rest; return them."""
+    within = (1 << (room + 1)) - 1
+    sums = [1]  # bit s of sums[i]: some of the first i demands add up to s
+    for size in rest:
+        sums.append(
+            (sums[-1] | sums[-1] << size) & within if size <= room else sums[-1]
+        )
+    target = sums[-1].bit_length() - 1
+    taken = []
+    for index in range(len(rest) - 1, -1, -1):
+        size = rest[index]
+        if size <= target and sums[index] >> (target - size) & 1:
+            taken.append(rest.pop(index))
+            target -= size
+    return taken
