@@ -17,6 +17,7 @@ ROOMS = (
     "distances",
     "instance",
     "plan",
+    "progress",
     "fleet",
     "documents",
     "files",

@@ -95,7 +95,7 @@ def _add_reproduce(commands: Commands) -> None:
 
 def _evaluate(arguments: Arguments) -> int:
     from fixedfleet.evaluate import Results, evaluate, get_method, summaries
-    from fixedfleet.labels import ProgressPrinter
+    from fixedfleet.progress import ProgressPrinter
 
     if arguments.table:
         check_target("--table", arguments.table, _TABLES)

@@ -55,7 +55,8 @@ def add_commands(commands: Commands) -> None:
 
 
 def _label(arguments: Arguments) -> int:
-    from fixedfleet.labels import LabellingError, ProgressPrinter, get_teacher, label
+    from fixedfleet.labels import LabellingError, get_teacher, label
+    from fixedfleet.progress import ProgressPrinter
 
     teacher = get_teacher(
         arguments.teacher,

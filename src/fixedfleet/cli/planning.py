@@ -23,6 +23,7 @@ from fixedfleet.files import read_plan, write_plan
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Plan
 from fixedfleet.plotting import PICTURES, check_drawable, save_plan_picture
+from fixedfleet.progress import ProgressPrinter
 from fixedfleet.search import SearchName
 from fixedfleet.search.partial import serve_most
 from fixedfleet.solve import Objective, Result, solve
@@ -131,7 +132,8 @@ def _check(arguments: Arguments, instance: Instance) -> None:
 
 def _search(arguments: Arguments, instance: Instance) -> Result:
     shown = sys.stderr.isatty() and not arguments.quiet
-    line = LiveLine(sys.stderr, shown, instance.vehicles)
+    printer = ProgressPrinter(interval=0.1) if shown else None
+    line = LiveLine(printer, instance.vehicles)
     start: Plan | StartName = arguments.start
     if arguments.start not in get_args(StartName):
         start = read_plan(arguments.start)

@@ -16,7 +16,7 @@ from fixedfleet.evaluate.methods import get_method
 from fixedfleet.evaluate.processes import Patience, by_processes
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.schedule import Schedule, limits_of
-from fixedfleet.labels.progress import Progress
+from fixedfleet.progress import Progress
 from fixedfleet.workers import available_cores
 
 if TYPE_CHECKING:
@@ -27,18 +27,11 @@ if TYPE_CHECKING:
     from fixedfleet.evaluate.rows import Key, Row
     from fixedfleet.evaluate.sets import InstanceSet
 
-__all__ = ["Engine", "EvaluationProgress", "EvaluationSummary", "evaluate"]
+__all__ = ["Engine", "EvaluationSummary", "evaluate"]
 
 _log = logging.getLogger(__name__)
 
 Engine = Literal["processes", "ray"]
-
-
-class EvaluationProgress(Progress):
-    """How far an evaluation is, counted in rows."""
-
-    def __str__(self) -> str:
-        return super().__str__().replace("instances", "rows")
 
 
 @dataclass(frozen=True)
@@ -141,7 +134,7 @@ def evaluate(
     minutes
         Begin no run after so many minutes.
     display
-        Called with an :class:`EvaluationProgress` when the run begins and as rows come.
+        Called with a :class:`Progress` when the run begins and as rows come.
 
     Raises
     ------
@@ -216,7 +209,7 @@ class _Tally:
         if self.display is not None:
             seconds = time.monotonic() - self.begin
             done = self.found + self.new
-            self.display(EvaluationProgress(done, self.total, self.found, seconds))
+            self.display(Progress(done, self.total, self.found, seconds, "rows"))
 
     def summary(self) -> EvaluationSummary:
         return EvaluationSummary(

@@ -2,7 +2,6 @@
 
 from fixedfleet.labels.job import LabellingError
 from fixedfleet.labels.load import load_labels
-from fixedfleet.labels.progress import Progress, ProgressCallback, ProgressPrinter
 from fixedfleet.labels.run import Engine, LabelSummary, label
 from fixedfleet.labels.teacher import (
     GpuTeacher,
@@ -11,6 +10,7 @@ from fixedfleet.labels.teacher import (
     Teacher,
     get_teacher,
 )
+from fixedfleet.progress import Progress, ProgressCallback, ProgressPrinter
 
 __all__ = [
     "Engine",

@@ -20,8 +20,8 @@ from fixedfleet.labels.job import (
     Labels,
     label_job,
 )
-from fixedfleet.labels.progress import Progress, ProgressCallback
 from fixedfleet.labels.shards import LabelFolder, Manifest, locked
+from fixedfleet.progress import Progress, ProgressCallback
 from fixedfleet.workers import Answer, Engine, Event, Lost, available_cores, run_jobs
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Literal, get_args
 
 from fixedfleet.errors import InputError
+from fixedfleet.progress import SearchRows
 from fixedfleet.search import SearchName
-from fixedfleet.search.display import Rows
 from fixedfleet.search.start import check_vehicle_cost
 from fixedfleet.solve.result import Objective, Result, Stage
 from fixedfleet.solve.work import Work
@@ -75,7 +75,7 @@ def solve(
     _check(instance, time_limit, start, search, objective, vehicle_cost)
     _load(instance, start, search)
     work = Work(instance, time_limit, seed, objective, vehicle_cost, stop)
-    rows = Rows(sys.stdout, on_improvement) if display else None
+    rows = SearchRows(sys.stdout, on_improvement) if display else None
     work.judge(guarantee)
     if rows is not None:
         rows.head(f"{instance!r}\n{work.verdict}")

@@ -13,6 +13,7 @@ import numpy as np
 from fixedfleet.fleet import assess_batch
 from fixedfleet.interrupts import interrupt_noted
 from fixedfleet.plan import PlanBatch
+from fixedfleet.progress import ProgressPrinter
 from fixedfleet.solve import Objective, Stage
 from fixedfleet.solve_batch.core import Job, Task, do
 from fixedfleet.solve_batch.result import BatchResult
@@ -85,9 +86,7 @@ class Work:
     def over_cores(self, name: str, task: Task, processes: int | None) -> None:
         """Do a task for each instance, in processes."""
         found: dict[int, Plan] = {}
-        begin = time.perf_counter()
-        last = begin
-
+        printer = ProgressPrinter(sys.stdout, in_place=False)
         processes = processes or available_cores()
         jobs = list(self._chunks(task, processes))
         engine: Literal["here", "processes"]
@@ -102,13 +101,10 @@ class Work:
                 if isinstance(event, Lost):
                     raise RuntimeError(f"{event.reason} while it searched")
                 found.update(event.value)
-                now = time.perf_counter()
-                if now - last > max(1.0, (now - begin) / 10):  # rarer as time goes on
-                    last = now
-                    self.say(
-                        f"{name}: {len(found):,} of {len(self.good):,} instances, "
-                        f"{last - begin:.1f} s"
-                    )
+                if self.display:
+                    seconds = time.perf_counter() - self.clock
+                    count = f"{len(found):,} of {len(self.good):,} instances"
+                    printer.show(f"{name}: {count}, {seconds:.1f} s")
             self.interrupted = pressed()
         self.plans = _replaced(self.plans, found)
         self._done(name)

@@ -16,7 +16,7 @@ from fixedfleet.evaluate.reproduce.provenance import note_run
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.run import evaluate
 from fixedfleet.evaluate.sets import InstanceSet, get_set
-from fixedfleet.labels.progress import ProgressPrinter
+from fixedfleet.progress import ProgressPrinter
 from fixedfleet.workers import available_cores
 
 if TYPE_CHECKING:

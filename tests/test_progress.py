@@ -1,10 +1,10 @@
-"""Progress of a labelling run."""
+"""Lines of progress."""
 
 from __future__ import annotations
 
 import io
 
-from fixedfleet.labels import Progress, ProgressPrinter
+from fixedfleet.progress import Progress, ProgressPrinter
 
 
 def test_rate_and_time_left_count_this_run_only():
@@ -13,7 +13,7 @@ def test_rate_and_time_left_count_this_run_only():
     assert progress.rate == 2
     assert progress.time_left == 20
     assert str(progress) == (
-        "60 of 100 instances (60.0 %), 2/s, 0:00:10 gone, 0:00:20 left"
+        "60 of 100 instances (60.0 %), 2/s, 0:00:10 passed, 0:00:20 left"
     )
 
 
@@ -45,3 +45,29 @@ def test_a_terminal_gets_one_line_rewritten():
         printer(Progress(done=done, total=2, found=0, seconds=1))
     assert stream.getvalue().count("\r") == 2
     assert stream.getvalue().count("\n") == 1
+
+
+def test_the_newest_line_waits_for_its_turn():
+    """Lines that come too soon are dropped, but the last one is printed at the end."""
+    stream = io.StringIO()
+    printer = ProgressPrinter(stream)
+    for line in "abc":
+        printer.show(line)
+    printer.end()
+    printer.end()
+    assert stream.getvalue() == "a\nc\n"
+
+
+def test_a_rewritten_line_can_be_removed():
+    """On a terminal the line makes room for what is printed next."""
+    stream = io.StringIO()
+    printer = ProgressPrinter(stream, in_place=True)
+    printer.show("on the way")
+    printer.clear()
+    assert stream.getvalue() == "\r\x1b[Kon the way\r\x1b[K"
+
+
+def test_another_unit_is_named():
+    """A run that counts rows says rows."""
+    progress = Progress(done=1, total=2, found=0, seconds=1, unit="rows")
+    assert str(progress).startswith("1 of 2 rows (50.0 %)")
