@@ -110,7 +110,7 @@ def test_labels(save):
         ({"count": np.array(3)}, "2 rows of routes for a count of 3"),
         (
             {"routes": np.zeros((2, 3))},
-            "array 'routes' holds float64, not numbers of a kind among i, u",
+            "array 'routes' holds float64, not whole numbers",
         ),
         ({"labelled": np.ones(3, bool)}, "array 'labelled' has shape (3,), not (2)"),
     ],

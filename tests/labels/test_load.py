@@ -62,11 +62,14 @@ def test_a_file_with_a_seed_is_read(seeded, tmp_path):
     [
         ({"routes": np.array([[2, 0, 1], [1, 0, 0]])}, "row 1 is no plan: customer 2"),
         ({"routes": np.array([[2, 9, 0], [1, 0, 2]])}, r"routes\[0\] names a customer"),
-        ({"routes": np.array([[2.0, 1], [1, 2]])}, "'routes' has 2 dimensions of kind"),
+        (
+            {"routes": np.array([[2.0, 1], [1, 2]])},
+            "'routes' holds float64, not whole numbers",
+        ),
         ({"count": 10**12}, "2 rows of routes for a count of 1000000000000"),
         ({"n": 10**9}, "too short a row for 1000000000 customers"),
-        ({"n": 2.5}, "'n' has 0 dimensions of kind 'f'"),
-        ({"labelled": np.array([1, 1])}, "'labelled' has 1 dimensions of kind 'i'"),
+        ({"n": 2.5}, "'n' holds float64, not whole numbers"),
+        ({"labelled": np.array([1, 1])}, "'labelled' holds int64, not true or false"),
         ({"labelled": np.array([True])}, r"'labelled' has shape \(1,\)"),
     ],
 )

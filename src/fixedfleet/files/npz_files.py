@@ -26,6 +26,14 @@ __all__ = [
     "write_batch",
 ]
 
+_KINDS = {
+    "b": "true or false",
+    "u": "whole numbers from 0",
+    "iu": "whole numbers",
+    "f": "decimal numbers",
+    "fiu": "numbers",
+}
+
 
 class Archive:
     """
@@ -69,7 +77,8 @@ class Archive:
         name
             Name of the array.
         kinds
-            Letters of the kinds of numbers allowed, as in ``dtype.kind``.
+            The kinds of numbers allowed, as letters of ``dtype.kind``: "b", "u",
+            "iu", "f" or "fiu".
         shape
             The shape that it must have; None for any length.
         """
@@ -79,10 +88,7 @@ class Archive:
             )
         array = self.arrays[name]
         if array.dtype.kind not in kinds:
-            raise InputError(
-                f"array {name!r} holds {array.dtype}, not numbers of a kind among "
-                f"{', '.join(kinds)}"
-            )
+            raise InputError(f"array {name!r} holds {array.dtype}, not {_KINDS[kinds]}")
         pairs = zip(shape, array.shape, strict=False)
         if array.ndim != len(shape) or any(want not in (None, n) for want, n in pairs):
             sizes = ", ".join("any" if want is None else str(want) for want in shape)
