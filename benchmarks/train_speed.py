@@ -142,7 +142,7 @@ def main() -> None:
     for name in options.presets:
         preset = get_preset(name)
         (path,) = options.labels.glob(f"vrp{preset.customers}_*.npz")
-        data = load_dataset(path, options.device, limit=options.limit)
+        data = load_dataset(path, options.device).rows(0, options.limit)
         if options.fleet:
             more = options.fleet - data.vehicles
             data = replace(

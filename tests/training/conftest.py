@@ -1,12 +1,20 @@
-"""A tiny labelled dataset and a tiny preset."""
+"""A tiny labelled dataset, a tiny preset, and what a training leaves in its folder."""
 
 from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 import fixedfleet as ff
+from fixedfleet.model.weights import read_tensors
 from fixedfleet.training import Preset, make_dataset
 
 torch.set_num_threads(1)  # tensors this small are slower on several
@@ -78,3 +86,59 @@ def preset():
             },
         },
     )
+
+
+def changed(preset: Preset, **settings: object) -> Preset:
+    """The preset with some settings of the training changed."""
+    return preset.with_settings({f"training.{k}": v for k, v in settings.items()})
+
+
+def read_log(folder: Path, key: str = "step") -> list[dict]:
+    """The rows of a training's log that have a key."""
+    lines = (folder / "log.jsonl").read_text().splitlines()
+    return [row for row in map(json.loads, lines) if key in row]
+
+
+def losses(folder: Path) -> list[float]:
+    """The loss of each epoch."""
+    return [row["loss/total"] for row in read_log(folder, "loss/total")]
+
+
+def state(folder: Path) -> dict[str, torch.Tensor]:
+    """All tensors of a training's checkpoint."""
+    return read_tensors(folder / "checkpoint.safetensors")[0]
+
+
+def assert_same_state(one: Path, two: Path) -> None:
+    """Two trainings have left bit for bit the same checkpoint."""
+    left, right = state(one), state(two)
+    assert left.keys() == right.keys()
+    for name, tensor in left.items():
+        assert torch.equal(tensor, right[name]), name
+
+
+def run_two_ranks(script: str, folder: Path, *arguments: object) -> None:
+    """Run a script in two processes that train together, as torchrun would."""
+    path = folder / "ranks.py"
+    path.write_text(script)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    root = Path(__file__).parents[2]
+    places = {
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": port,
+        "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}",
+    }
+    running = [
+        subprocess.Popen(
+            [sys.executable, path, *map(str, arguments)],
+            env=os.environ | places | {"RANK": str(rank)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    errors = [process.communicate(timeout=120)[1] for process in running]
+    assert [process.returncode for process in running] == [0, 0], errors

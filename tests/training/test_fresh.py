@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
-import socket
-import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,13 +16,21 @@ from fixedfleet.cli import main
 from fixedfleet.errors import MissingPackageError
 from fixedfleet.fleet import assess_batch
 from fixedfleet.labels import GpuTeacher
-from fixedfleet.model.weights import read_tensors
-from fixedfleet.training import Fresh, train
+from fixedfleet.training import Fresh, Preset, find_checkpoint, train
 from fixedfleet.training import fresh as module
-from fixedfleet.training.fresh import FreshData
-from fixedfleet.training.processes import Processes
+from fixedfleet.training.ranks import Ranks
+from fixedfleet.training.training_data import TrainingData, gather_data
 
-from .conftest import CAPACITY, FLEET, N
+from .conftest import (
+    CAPACITY,
+    FLEET,
+    N,
+    assert_same_state,
+    changed,
+    losses,
+    read_log,
+    run_two_ranks,
+)
 
 has_cupy = importlib.util.find_spec("cupy") is not None
 no_cupy = pytest.mark.skipif(has_cupy, reason="CuPy is installed")
@@ -38,7 +41,7 @@ needs_gpu = pytest.mark.skipif(
 
 @dataclass(frozen=True)
 class PackingTeacher:
-    """Packings as labels: the quickest teacher there is."""
+    """Packings as labels: the quickest teacher."""
 
     name = "packing"
     on_gpu = False
@@ -57,17 +60,13 @@ def recipe(**changes) -> Fresh:
     return Fresh(**(fields | {"capacity": CAPACITY, "vehicles": FLEET} | changes))
 
 
-def make_data(fresh: Fresh | None = None, seed: int = 0, labels=None) -> FreshData:
-    return FreshData(fresh or recipe(), N, 16, Processes("cpu"), seed, labels)
-
-
-def _state(folder):
-    return read_tensors(folder / "checkpoint.safetensors")[0]
-
-
-def _rows(folder, key):
-    lines = (folder / "log.jsonl").read_text().splitlines()
-    return [row for row in map(json.loads, lines) if key in row]
+def make_data(
+    fresh: Fresh | None = None, seed: int = 0, labels=None, customers: int = N
+) -> TrainingData:
+    """Room for the fresh labels, and sixteen rows held out."""
+    tables = {"customers": customers, "training": {"validation": 16}}
+    preset = Preset.from_dict("fresh", tables)
+    return gather_data(preset, labels, fresh or recipe(), Ranks("cpu"), seed)
 
 
 # --------------------------------------------------------------------------- rounds
@@ -158,7 +157,7 @@ def test_a_teacher_that_lies_is_found_out():
         ({"renew": 1.5}, "fresh renew is 1.5"),
         ({"teacher": "gpu", "iterations": -1}, "fresh iterations is -1"),
         ({"teacher": "ortools"}, "choose from gpu, ruin_recreate"),
-        ({"iterations": 7}, "for a teacher that is named"),
+        ({"iterations": 7}, "only for the teachers gpu and ruin_recreate"),
     ],
 )
 def test_senseless_recipes_are_refused(changes, message):
@@ -169,9 +168,8 @@ def test_senseless_recipes_are_refused(changes, message):
 
 def test_sizes_come_from_the_presets_or_must_be_given():
     """Known sizes have a capacity and a fleet, others need both."""
-    cpu = Processes("cpu")
-    data = FreshData(Fresh(count=8, teacher=PackingTeacher()), 20, 4, cpu, 0)
-    assert (data.capacity, data.train.vehicles) == (30, 4)
+    data = make_data(Fresh(count=8, teacher=PackingTeacher()), customers=20)
+    assert (data.fresh.capacity, data.train.vehicles) == (30, 4)
     with pytest.raises(ff.InputError, match="no capacity and fleet are known for 6"):
         make_data(recipe(vehicles=None))
 
@@ -215,20 +213,16 @@ def test_the_gpu_teacher_shortens_packings():
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 def test_a_captured_step_sees_renewed_labels(preset, tmp_path):
     """On a GPU, every round's loss is the same with and without a CUDA graph."""
-    losses = {}
     for graph in (True, False):
-        settings = {"training.compile": False, "training.precision": "fp32"}
         train(
-            preset,
+            changed(preset, compile=False, precision="fp32", graph=graph),
             fresh=recipe(renew=1),
             out=tmp_path / str(graph),
             device="cuda",
-            settings=settings | {"training.graph": graph},
             display=None,
         )
-        rows = _rows(tmp_path / str(graph), "loss/total")
-        losses[graph] = [row["loss/total"] for row in rows]
-    assert losses[True] == pytest.approx(losses[False], rel=1e-3)
+    with_graph, without = losses(tmp_path / "True"), losses(tmp_path / "False")
+    assert with_graph == pytest.approx(without, rel=1e-3)
 
 
 @no_cupy
@@ -248,23 +242,23 @@ def test_without_cupy_the_error_names_the_extra(preset, tmp_path, capsys):
 
 def test_training_renews_its_labels_and_resumes_exactly(preset, tmp_path):
     """Stopped in its second round and resumed, a training is as if never stopped."""
-    train(preset, fresh=recipe(), out=tmp_path / "whole", device="cpu", display=None)
-    rounds = _rows(tmp_path / "whole", "fresh/round")
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    train(preset, fresh=recipe(), out=whole, device="cpu", display=None)
+    rounds = read_log(whole, "fresh/round")
     assert [(row["step"], row["fresh/round"]) for row in rounds] == [(0, 1), (8, 2)]
-    part = tmp_path / "part"
     lines: list[str] = []
     common = {"fresh": recipe(), "out": part, "device": "cpu"}
-    train(preset, **common, steps=10, display=None)
-    train(preset, **common, resume=True, display=lines.append)
+    train(changed(preset, steps=10), **common, display=None)
+    resume = find_checkpoint(part)
+    train(preset, **common, resume=resume, display=lines.append)
     assert any("round 2: 64 new labels" in line for line in lines)
-    whole, resumed = _state(tmp_path / "whole"), _state(part)
-    for name, tensor in whole.items():
-        assert torch.equal(tensor, resumed[name]), name
+    assert_same_state(whole, part)
 
 
 def test_another_recipe_does_not_resume(preset, dataset, tmp_path):
     """A checkpoint of fresh labels is only resumed with the same recipe."""
-    train(preset, fresh=recipe(), out=tmp_path, steps=2, device="cpu", display=None)
+    short = changed(preset, steps=2)
+    train(short, fresh=recipe(), out=tmp_path, device="cpu", display=None)
     for changes, labels in (({"renew": 3}, None), ({}, dataset)):
         with pytest.raises(ff.InputError, match="new every 2 epochs, this training"):
             train(
@@ -272,71 +266,28 @@ def test_another_recipe_does_not_resume(preset, dataset, tmp_path):
                 labels,
                 fresh=recipe(**changes),
                 out=tmp_path,
-                resume=True,
+                resume=find_checkpoint(tmp_path),
                 device="cpu",
                 display=None,
             )
 
 
-def test_nothing_to_train_on_is_an_error(preset, tmp_path):
-    """Neither labels nor fresh ones: the error says what to give."""
-    with pytest.raises(ff.InputError, match="give labels, fresh ones, or both"):
-        train(preset, out=tmp_path / "run", display=None)
+SCRIPT = """
+import json, sys
+from fixedfleet.training import Preset, fresh, train
+from tests.training.test_fresh import recipe
+
+fresh._CHUNK = 24
+preset = Preset.from_dict("tiny", json.loads(sys.argv[1]))
+train(preset, fresh=recipe(), out=sys.argv[2], device="cpu", display=None)
+"""
 
 
-def test_command_line_makes_labels_on_a_core(tmp_path, capsys):
-    """--fresh with a teacher on the CPU trains without any file of labels."""
-    pytest.importorskip("numba")
-    (tmp_path / "mine.toml").write_text(
-        "[four]\ncustomers = 4\n"
-        "[four.model]\nwidth = 8\nhidden = 8\nlayers = 1\n"
-        '[four.training]\nbatch_size = 8\nvalidation = 4\nprecision = "fp32"\n'
-    )
-    command = ["train", f"{tmp_path / 'mine.toml'}:four", "--device", "cpu"]
-    sizes = ["--fresh-capacity", "20", "--fresh-vehicles", "3"]
-    recipe = ["--fresh", "16", "--fresh-teacher", "ruin_recreate", *sizes]
-    rounds = ["--fresh-iterations", "20", "--renew", "1", "--epochs", "2"]
-    out = ["--out", str(tmp_path / "run")]
-    assert main([*command, *recipe, *rounds, *out]) == 0
-    printed = capsys.readouterr().out
-    assert "round 2: 16 new labels" in printed
-    assert main([*command, *sizes, *out]) == 2
-    assert "--fresh-capacity is for fresh labels" in capsys.readouterr().err
-
-
+@pytest.mark.slow
 def test_two_processes_share_the_labelling(preset, tmp_path, monkeypatch):
     """Each process labels its part, and both train on all of it."""
     monkeypatch.setattr(module, "_CHUNK", 24)
-    common = {"fresh": recipe(), "steps": 5, "device": "cpu", "display": None}
-    train(preset, **common, out=tmp_path / "one")
-    script = tmp_path / "share.py"
-    script.write_text(
-        "import json, sys\n"
-        "from fixedfleet.training import Preset, fresh, train\n"
-        "from tests.training.test_fresh import recipe\n"
-        "fresh._CHUNK = 24\n"
-        "preset = Preset.from_dict('tiny', json.loads(sys.argv[1]))\n"
-        "train(preset, fresh=recipe(), steps=5, device='cpu', display=None,\n"
-        "      out=sys.argv[2])\n"
-    )
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    places = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    root = Path(__file__).parents[2]
-    places |= {"PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}"}
-    running = [
-        subprocess.Popen(
-            [sys.executable, script, json.dumps(preset.to_dict()), tmp_path / "two"],
-            env=os.environ | places | {"RANK": str(rank)},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    errors = [process.communicate(timeout=120)[1] for process in running]
-    assert [process.returncode for process in running] == [0, 0], errors
-    one, two = (_rows(tmp_path / name, "loss/total") for name in ("one", "two"))
-    assert [row["loss/total"] for row in two] == pytest.approx(
-        [row["loss/total"] for row in one], abs=1e-4
-    )
+    short, one, two = changed(preset, steps=5), tmp_path / "one", tmp_path / "two"
+    train(short, fresh=recipe(), out=one, device="cpu", display=None)
+    run_two_ranks(SCRIPT, tmp_path, json.dumps(short.to_dict()), two)
+    assert losses(two) == pytest.approx(losses(one), abs=1e-4)

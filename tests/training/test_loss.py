@@ -11,9 +11,14 @@ import fixedfleet as ff
 from fixedfleet.model import ModelConfig
 from fixedfleet.model.features import Features
 from fixedfleet.model.normalise import make_normalisation, normalise
+from fixedfleet.training.dataset import TrainingBatch
 from fixedfleet.training.loss import LossConfig, Target, cluster_loss, plan_loss
 
 TOURS = [[2, 5, 1], [4, 3], []]
+
+
+def _loss(logs, features, routes, units, capacity, config):
+    return plan_loss(logs, TrainingBatch(features, routes, units, capacity), config)
 
 
 def _features(n, m, nodes=None, vehicles=None):
@@ -94,7 +99,7 @@ def test_loss_is_the_minimum_over_all_orders_and_directions(seed, loads):
     features, units, capacity = _features(5, 3)
     logs = _predict(features, seed=seed)
     config = LossConfig(loads=loads, load_weight=0.4, overload_weight=0.3)
-    found = plan_loss(logs, features, _routes(TOURS, 8), units, capacity, config)
+    found = _loss(logs, features, _routes(TOURS, 8), units, capacity, config)
     if loads == "none":
         values, config = [0.0] * 3, LossConfig(load_weight=0, overload_weight=0)
     elif loads == "soft":
@@ -111,9 +116,9 @@ def test_loss_ignores_order_and_direction_of_a_label():
     features, units, capacity = _features(5, 3)
     logs = _predict(features, "vehicle")
     config = LossConfig()
-    one = plan_loss(logs, features, _routes(TOURS, 8), units, capacity, config)
+    one = _loss(logs, features, _routes(TOURS, 8), units, capacity, config)
     turned = _routes([[3, 4], [], [1, 5, 2]], 8)
-    other = plan_loss(logs, features, turned, units, capacity, config)
+    other = _loss(logs, features, turned, units, capacity, config)
     assert float(one.total) == pytest.approx(float(other.total), rel=1e-6)
 
 
@@ -133,9 +138,9 @@ def test_padding_does_not_change_the_loss():
     config = LossConfig(loads="soft", cluster_weight=0.5)
     small = _normalised(scores[:, :3, :6, :6], features)
     large = _normalised(scores, wide)
-    one = plan_loss(small, features, _routes(TOURS, 8), units, capacity, config)
+    one = _loss(small, features, _routes(TOURS, 8), units, capacity, config)
     units = torch.nn.functional.pad(units, (0, 2))
-    other = plan_loss(large, wide, _routes(TOURS, 11), units, capacity, config)
+    other = _loss(large, wide, _routes(TOURS, 11), units, capacity, config)
     for left, right in zip(one, other, strict=True):
         assert float(left) == pytest.approx(float(right), rel=1e-5)
 
@@ -146,7 +151,7 @@ def test_hard_loads_steer_but_do_not_pull():
     for loads, has in (("hard", False), ("soft", True)):
         logs = _predict(features)
         config = LossConfig(loads=loads)
-        parts = plan_loss(logs, features, _routes(TOURS, 8), units, capacity, config)
+        parts = _loss(logs, features, _routes(TOURS, 8), units, capacity, config)
         assert parts.load.requires_grad == has
 
 
@@ -159,7 +164,7 @@ def test_certain_and_right_prediction_costs_nothing():
             scores[0, k, i, j] = 60.0
     logs = _normalised(scores, features)
     config = LossConfig(loads="soft", overload_weight=0, cluster_weight=1.0)
-    parts = plan_loss(logs, features, _routes(TOURS, 8), units, capacity, config)
+    parts = _loss(logs, features, _routes(TOURS, 8), units, capacity, config)
     assert float(parts.total) == pytest.approx(0, abs=1e-4)
 
 
@@ -197,7 +202,7 @@ def test_sweep_matching_numbers_tours_around_the_depot():
 
     def loss(tours):
         routes = _routes(tours, 9)
-        return float(plan_loss(logs, features, routes, units, capacity, config).total)
+        return float(_loss(logs, features, routes, units, capacity, config).total)
 
     for order in itertools.permutations(wanted):  # the label's own order is nothing
         assert loss(order) == pytest.approx(0, abs=1e-4)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.cli.networks import parse_setting
 from fixedfleet.training import get_preset, list_presets
 
 
@@ -65,25 +62,16 @@ def test_settings_change_by_dotted_name():
     assert (changed.model.layers, changed.model.width) == (2, 256)
 
 
-@pytest.mark.parametrize("precision", ["bf16", "tf32", "fp32"])
-@pytest.mark.parametrize("n", [20, 50, 100])
-def test_paper_presets_take_any_precision(n, precision):
-    """--set training.precision=… changes the precision and nothing else."""
-    name, value = parse_setting(f"training.precision={precision}")
-    preset = get_preset(f"paper{n}")
-    changed = preset.with_settings({name: value})
-    assert changed.training == replace(preset.training, precision=precision)
-    assert (changed.model, changed.loss) == (preset.model, preset.loss)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"model.layer": 2}, "unknown model setting 'layer'"),
         ({"loss.alpha": 2}, "unknown loss setting 'alpha'"),
         ({"training.lr": 2}, "unknown training setting 'lr'"),
-        ({"layers": 2}, "none of model"),
+        ({"layers": 2}, "does not begin with model"),
         ({"training.batch_size": 0}, "batch_size is 0"),
+        ({"training.batch_size": 8.0}, "batch_size is 8.0"),
+        ({"training.ema": 1.0}, "ema is 1, not a number below 1"),
         ({"training.schedule": "linear"}, "choose from constant, cosine"),
         ({"loss.loads": "soft"}, "such as 'joint' or 'softassign', not 'vehicle'"),
     ],
@@ -108,5 +96,28 @@ def test_presets_of_ones_own_come_from_a_file(tmp_path):
     path.write_text("[small]\ncustomers = 9\nmodel = 3\n")
     with pytest.raises(ff.InputError, match="model is 3, not a table of settings"):
         get_preset(f"{path}:small")
+    path.write_text("[small]\nmodel.width = 8\n")
+    with pytest.raises(ff.InputError, match="'small': customers is 0, not a whole"):
+        get_preset(f"{path}:small")
     with pytest.raises(ff.InputError, match="no preset 'paper30'"):
         get_preset("paper30")
+
+
+def test_a_preset_can_be_based_on_another(tmp_path):
+    """It has all settings of the other one but those it gives itself."""
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        '[mine]\nbased_on = "best50"\ncustomers = 30\n[mine.model]\nlayers = 4\n'
+        '[again]\nbased_on = "mine"\n'
+    )
+    base, mine = get_preset("best50"), get_preset(f"{path}:mine")
+    assert (mine.customers, mine.model.layers) == (30, 4)
+    assert mine.loss == base.loss
+    assert mine.training == base.training
+    assert mine.model == base.with_settings({"model.layers": 4}).model
+    again = get_preset(f"{path}:again")
+    assert again.to_dict() == mine.to_dict()
+    for base in ('"later"', "3", '["mine"]'):
+        path.write_text(f"[mine]\nbased_on = {base}\n[later]\ncustomers = 9\n")
+        with pytest.raises(ff.InputError, match="which is not above it: there are"):
+            list_presets(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fixedfleet.cli.common import say_error
@@ -45,8 +46,7 @@ def _add_train(commands: Commands) -> None:
     start.add_argument(
         "--resume",
         nargs="?",
-        const=True,
-        default=False,
+        const="",
         metavar="CHECKPOINT",
         help="continue from the checkpoint in --out, or from another one",
     )
@@ -113,22 +113,25 @@ def parse_setting(text: str) -> tuple[str, Any]:
 
 def _train(arguments: Arguments) -> int:
     require("torch", "network", "training")
-    from fixedfleet.training import NonFiniteLossError, train
+    from fixedfleet.training import NonFiniteLossError, get_preset, train
 
+    settings = dict(map(parse_setting, arguments.set))
+    for name in ("minutes", "epochs", "steps"):
+        if getattr(arguments, name) is not None:
+            settings[f"training.{name}"] = getattr(arguments, name)
+    resume = arguments.resume
+    if resume == "":
+        resume = Path(arguments.out) / "checkpoint.safetensors"
     try:
         train(
-            arguments.preset,
+            get_preset(arguments.preset).with_settings(settings),
             arguments.labels,
-            fresh=_fresh(arguments),
             out=arguments.out,
-            minutes=arguments.minutes,
-            epochs=arguments.epochs,
-            steps=arguments.steps,
-            resume=arguments.resume,
+            fresh=_fresh(arguments),
+            resume=resume,
             weights=arguments.weights,
             device=arguments.device,
             seed=arguments.seed,
-            settings=dict(map(parse_setting, arguments.set)),
             display=lambda line: print(line, flush=True),
         )
     except NonFiniteLossError as error:

@@ -1,10 +1,11 @@
-"""Training: labels, loss, steps, checkpoints."""
+"""Training of networks: settings, labels, loss, steps, validation, checkpoints."""
 
-# ruff: noqa: E402  # a missing torch is to be named before anything imports it
+# ruff: noqa: E402  # a missing torch is reported before anything imports it
 from fixedfleet.errors import require
 
 require("torch", "network", "training")
 
+from fixedfleet.training.checkpoint import find_checkpoint
 from fixedfleet.training.dataset import Dataset, load_dataset, make_dataset
 from fixedfleet.training.fresh import Fresh
 from fixedfleet.training.loss import LossConfig, plan_loss
@@ -21,6 +22,7 @@ __all__ = [
     "TrainConfig",
     "TrainResult",
     "Validation",
+    "find_checkpoint",
     "get_preset",
     "list_presets",
     "load_dataset",

@@ -1,4 +1,4 @@
-"""Linear assignments, a batch at once: exact, and on a GPU without leaving it."""
+"""Exact linear assignments of a whole batch, on a GPU without leaving it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ def assign(cost: Tensor) -> Tensor:
     """
     Match rows to columns at the least total cost, exactly.
 
+    On a GPU a kernel finds shortest augmenting paths, one warp per instance; elsewhere
+    SciPy solves the assignments.
+
     Parameters
     ----------
     cost
-        Shape (B, M, M), finite. On a GPU the shortest augmenting paths run there, one
-        warp an instance; elsewhere SciPy solves them.
+        Finite costs, shape (B, M, M).
 
     Returns
     -------
@@ -37,8 +39,8 @@ def assign(cost: Tensor) -> Tensor:
     """
     if cost.ndim != 3 or cost.shape[1] != cost.shape[2]:
         raise InputError(f"costs have shape {tuple(cost.shape)}, not (B, M, M)")
-    # A cost that is not finite must not keep the search from ending; the trainer
-    # finds out about it from the loss.
+    # The kernel might not end with a cost that is not finite. The trainer notices such
+    # costs by the loss.
     cost = cost.detach().float().nan_to_num(nan=1e6, posinf=1e6, neginf=-1e6)
     if cost.is_cuda:
         return _assign_on_gpu(cost)

@@ -1,4 +1,4 @@
-"""Triton: one linear assignment a program, by shortest augmenting paths."""
+"""Triton kernel: one linear assignment per program, by shortest augmenting paths."""
 # mypy: ignore-errors
 
 import triton
@@ -9,18 +9,18 @@ __all__ = ["solve_assignments"]
 
 @triton.jit
 def _pick(values, offsets, index):
-    """The element of a vector at an index known only at run time."""
+    """Return the element of a vector at an index known only at run time."""
     return tl.sum(tl.where(offsets == index, values, tl.zeros_like(values)), axis=0)
 
 
 @triton.jit
 def solve_assignments(cost_ptr, column_ptr, m: tl.constexpr, BLOCK: tl.constexpr):
     """
-    Jonker and Volgenant's shortest augmenting paths, as in SciPy.
+    Write the columns of the cheapest assignment, by Jonker and Volgenant's algorithm.
 
-    Everything about a column lies in one lane: the row matched to it, that row's dual
-    ``u``, the column's dual ``v``, and on the path the column before it. Rows enter one
-    after another; a path is at most m columns long, so the loops end whatever the
+    Each lane is a column. It has the row matched to the column, the dual ``u`` of that
+    row, the dual ``v`` of the column, and the column before it on the path. Rows are
+    added one after another. A path has at most m columns, so the loops end for any
     costs.
     """
     cost_ptr += tl.program_id(0).to(tl.int64) * m * m
@@ -36,9 +36,9 @@ def solve_assignments(cost_ptr, column_ptr, m: tl.constexpr, BLOCK: tl.constexpr
         before = tl.full((BLOCK,), -1, tl.int32)
         done = tl.zeros((BLOCK,), tl.int32)
         reached = 0.0  # length of the shortest path so far
-        current = new_row  # the row the path stands at
-        dual = 0.0  # and its dual; 0 for a row that is new
-        last = -1  # the column the path stands at
+        current = new_row  # the last row of the path
+        dual = 0.0  # and its dual; 0 for the new row
+        last = -1  # the last column of the path
         steps = 0
         sink = -1
         while (sink < 0) & (steps < m):
@@ -56,11 +56,11 @@ def solve_assignments(cost_ptr, column_ptr, m: tl.constexpr, BLOCK: tl.constexpr
             sink = tl.where(current < 0, last, -1)
             current = tl.where(current < 0, new_row, current)
             steps += 1
-        # Duals of what was scanned on the way; the sink itself keeps its own.
+        # Update the duals of all scanned columns but the sink.
         change = tl.where((done == 1) & (lane != sink), reached - shortest, 0.0)
         u += change
         v -= change
-        # Shift the matches along the path, from its end to the new row.
+        # Shift the matches along the path, from the sink to the new row.
         column = sink
         steps = 0
         while (column >= 0) & (steps < m):

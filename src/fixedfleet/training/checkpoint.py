@@ -1,10 +1,11 @@
-"""What a training begins from: its checkpoint, whole or not at all, or weights."""
+"""Checkpoints: the state of a training, and weights to start one from."""
 
 from __future__ import annotations
 
 import json
 import os
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -21,24 +22,29 @@ if TYPE_CHECKING:
     from fixedfleet.training.presets import Preset
 
 __all__ = [
+    "CHECKPOINT",
     "CHECKPOINT_FORMAT",
     "Position",
+    "find_checkpoint",
     "read_checkpoint",
     "read_weights",
     "write_checkpoint",
 ]
 
+CHECKPOINT = "checkpoint.safetensors"
 CHECKPOINT_FORMAT = 1
 _KIND = "fixedfleet checkpoint"
-# These may change when a training goes on: they say how long and how often, not what.
-_FREE = {"epochs", "validate_every", "compile", "graph"}
+# A resumed training may change these: they do not change what a step does.
+_FREE = {"epochs", "minutes", "steps", "validate_every", "compile", "graph"}
 
 
 @dataclass(frozen=True)
 class Position:
     """
-    Where a training stands. Every epoch has a generator of its own, seeded by
-    (seed, epoch), so this is the generators' state too.
+    How far a training is.
+
+    Every epoch has a generator that is seeded by (seed, epoch), so no state of a
+    generator has to be kept.
 
     Attributes
     ----------
@@ -47,11 +53,11 @@ class Position:
     seconds
         Time spent in steps so far.
     seed
-        The training's seed.
+        The seed of the training.
     fingerprint
-        That of the labels.
+        The fingerprint of the labels.
     weights
-        The network it began with; None where its weights were random.
+        The network that the training started from; None for random weights.
     """
 
     epoch: int
@@ -60,6 +66,12 @@ class Position:
     seed: int
     fingerprint: str
     weights: str | None = None
+
+
+def find_checkpoint(folder: str | os.PathLike[str]) -> Path | None:
+    """Return the checkpoint of a training in a folder, or None if there is none."""
+    path = Path(folder) / CHECKPOINT
+    return path if path.exists() else None
 
 
 def write_checkpoint(
@@ -89,16 +101,16 @@ def read_checkpoint(
     fingerprint: str,
 ) -> tuple[dict[str, Tensor], Position]:
     """
-    Read a checkpoint and check that this training can go on from it.
+    Read a checkpoint, and check that this training can continue from it.
 
     Parameters
     ----------
     path
         The checkpoint.
     tensors
-        The state to be replaced: what names and shapes there must be.
+        The state to be replaced; the checkpoint must have these names and shapes.
     preset, seed, fingerprint
-        This training's settings, seed and labels.
+        Settings, seed and fingerprint of the labels of this training.
 
     Raises
     ------
@@ -108,7 +120,7 @@ def read_checkpoint(
     """
     stored, metadata = read_tensors(path)
     if metadata.get("kind") != _KIND:
-        raise InputError(f"{path} is no checkpoint of a training")
+        raise InputError(f"{path} is not the checkpoint of a training")
     if metadata.get("format") != str(CHECKPOINT_FORMAT):
         raise InputError(
             f"{path} is a checkpoint of format {metadata.get('format')!r}; this "
@@ -119,7 +131,7 @@ def read_checkpoint(
         settings = json.loads(metadata["preset"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}: its settings are not readable: {error}") from None
-    _check_settings(path, settings, preset)
+    _compare_settings(path, settings, preset)
     for what, mine, theirs in (
         ("seed", seed, position.seed),
         ("labels' fingerprint", fingerprint, position.fingerprint),
@@ -143,19 +155,19 @@ def read_weights(
     source: str | os.PathLike[str], config: ModelConfig
 ) -> dict[str, Tensor]:
     """
-    Read the weights of a network to begin a training with, as the stepper names them.
+    Read the weights of a network to start from, named as in :class:`Stepper`.
 
     Parameters
     ----------
     source
-        The network's file, or the name of a shipped one.
+        The file of the network, or the name of a shipped one.
     config
-        The configuration it must have.
+        The configuration that it must have.
 
     Raises
     ------
     InputError
-        If there is no such network, its file is corrupt or its configuration another.
+        If there is no such network, its file is corrupt, or its configuration differs.
     """
     network = load_model(source)
     theirs, mine = asdict(network.config), asdict(config)
@@ -163,7 +175,7 @@ def read_weights(
         if theirs[name] != value:
             raise InputError(
                 f"{os.fspath(source)} is a network of model.{name} = {theirs[name]!r}, "
-                f"this training has {value!r}: begin with a network of the same"
+                f"this training has {value!r}: start from a network of the same"
             )
     return {
         f"{kind}.{name}": tensor
@@ -172,9 +184,10 @@ def read_weights(
     }
 
 
-def _check_settings(
+def _compare_settings(
     path: str | os.PathLike[str], settings: Mapping[str, Any], preset: Preset
 ) -> None:
+    """Raise InputError if a checkpoint was made with other settings."""
     mine = preset.to_dict()
     for table in ("model", "loss", "training"):
         theirs = settings.get(table, {})

@@ -1,40 +1,30 @@
-"""Labels as tensors that stay on the device, checked before any training begins."""
+"""Labelled instances as tensors that stay on the device."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import zipfile
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from fixedfleet.errors import InputError
-from fixedfleet.generate import labelled_stream
 from fixedfleet.instance import InstanceBatch
+from fixedfleet.labels import load_labels
 from fixedfleet.model.features import Features, scale_to_unit_square, symmetry
-from fixedfleet.plan import PlanBatch
+from fixedfleet.plan import PlanBatch, pad_routes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "Dataset",
-    "FixedData",
-    "TrainingBatch",
-    "TrainingData",
-    "load_dataset",
-    "make_dataset",
-]
+__all__ = ["Dataset", "TrainingBatch", "load_dataset", "make_dataset"]
 
 _TENSORS = ("coordinates", "units", "capacity", "routes")
-_NUMBERS = ("n", "capacity", "fleet", "seed", "count")
 
 
 class TrainingBatch(NamedTuple):
@@ -44,9 +34,9 @@ class TrainingBatch(NamedTuple):
     Attributes
     ----------
     features
-        What the network sees.
+        The input of the network.
     routes
-        Labels, customers with a 0 after each tour, shape (B, N + M).
+        Labels: customers with a 0 after each tour, shape (B, N + M).
     units, capacity
         Whole units of demand and capacity, shapes (B, N') and (B,).
     """
@@ -73,7 +63,7 @@ class Dataset:
     vehicles
         The fleet, M.
     fingerprint
-        A hash of instances and labels: the same data has the same.
+        A hash of instances and labels: equal data has equal fingerprints.
     instances
         The instances themselves, for validation; None where they are not kept.
     """
@@ -94,23 +84,28 @@ class Dataset:
         """Customers of each instance, N."""
         return self.units.shape[1] - 1
 
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors lie."""
+        return self.units.device
+
     def batch(self, rows: Tensor, codes: Tensor | None = None) -> TrainingBatch:
         """
-        Return rows, each under one of the square's symmetries.
+        Return some rows, each under one of the symmetries of the square.
 
         Parameters
         ----------
         rows
-            Which rows, shape (B,).
+            Numbers of the rows, shape (B,).
         codes
-            Symmetries 0 to 7, shape (B,); none if left out.
+            Symmetries 0 to 7, shape (B,); None leaves the coordinates as they are.
         """
         coordinates = self.coordinates[rows]
         if codes is not None:
             coordinates = symmetry(coordinates, codes)
         units = self.units[rows].long()
         capacity = self.capacity[rows].long()
-        device, size = coordinates.device, len(coordinates)
+        size, device = len(coordinates), self.device
         features = Features(
             coordinates=coordinates,
             demands=units.float() / capacity[:, None],
@@ -120,16 +115,16 @@ class Dataset:
         return TrainingBatch(features, self.routes[rows].long(), units, capacity)
 
     def split(self, count: int) -> tuple[Dataset, Dataset]:
-        """Return the rows to train on and, from the end, ``count`` rows held out."""
+        """Return the rows to train on, and the last ``count`` rows, held out."""
         if not 0 < count < len(self):
             raise InputError(
-                f"{count} labels to be held out for validation of {len(self)}: leave "
-                "one at least for each side"
+                f"{count} of {len(self)} labels are to be held out for validation: "
+                "leave at least one to train on"
             )
         return self.rows(0, len(self) - count), self.rows(len(self) - count, len(self))
 
     def rows(self, start: int, stop: int) -> Dataset:
-        """Return some rows, as views of these."""
+        """Return the rows from ``start`` to ``stop`` as views of these tensors."""
         instances = self.instances
         if instances is not None:
             instances = instances.take(slice(start, stop))
@@ -139,71 +134,27 @@ class Dataset:
         return replace(self, instances=instances, **tensors)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return what lies on the device, by name."""
+        """Return the tensors that have one row per instance, by name."""
         return {name: getattr(self, name) for name in _TENSORS}
 
-    def with_room(self, count: int, fingerprint: str) -> Dataset:
-        """Return these rows and room for ``count`` more, on the same device."""
+    def with_room(self, count: int) -> Dataset:
+        """Return these rows and ``count`` empty ones; the instances are not kept."""
         tensors: dict[str, Any] = {
             name: torch.cat((tensor, tensor.new_zeros((count, *tensor.shape[1:]))))
             for name, tensor in self.tensors().items()
         }
-        return replace(self, instances=None, fingerprint=fingerprint, **tensors)
+        return replace(self, instances=None, **tensors)
 
     def write(self, start: int, rows: Dataset) -> None:
-        """Copy rows over these from ``start`` on, where a captured graph sees them."""
+        """Copy rows in place from ``start`` on, where a captured CUDA graph reads."""
         own, new = self.rows(start, start + len(rows)).tensors(), rows.tensors()
         for name, tensor in own.items():
             tensor.copy_(new[name])
 
 
-class TrainingData(Protocol):
-    """
-    What a training learns from and is validated by.
-
-    Attributes
-    ----------
-    train, held_out
-        The rows to train on, whose tensors stay where they are, and those held out.
-    fingerprint
-        The same data has the same, in every epoch.
-    """
-
-    @property
-    def train(self) -> Dataset: ...
-
-    @property
-    def held_out(self) -> Dataset: ...
-
-    @property
-    def fingerprint(self) -> str: ...
-
-    def renew(self, epoch: int) -> dict[str, float] | None:
-        """Put an epoch's rows in place; return facts about them if they are new."""
-
-
-@dataclass(frozen=True)
-class FixedData:
-    """Labels that stay the same through all epochs, the last of them held out."""
-
-    train: Dataset
-    held_out: Dataset
-    fingerprint: str
-
-    @classmethod
-    def from_dataset(cls, dataset: Dataset, validation: int) -> FixedData:
-        """Hold out so many of a dataset's rows."""
-        return cls(*dataset.split(validation), dataset.fingerprint)
-
-    def renew(self, epoch: int) -> None:
-        """Leave everything as it is."""
-
-
 def load_dataset(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     device: torch.device | str = "cpu",
-    *,
-    limit: int | None = None,
 ) -> Dataset:
     """
     Read label files or folders of one size into one dataset.
@@ -211,21 +162,19 @@ def load_dataset(
     Parameters
     ----------
     paths
-        Files whose instances come back from a seed, or folders of labels.
+        Label files or folders, as :func:`fixedfleet.labels.load_labels` reads them.
     device
         Where the tensors are to stay.
-    limit
-        Take only so many labels of each file.
 
     Raises
     ------
     InputError
-        If a file cannot be read, a label is no plan for its instance, or the files'
-        sizes, capacities or fleets differ.
+        If a file cannot be read, a label is infeasible, or the sizes, capacities or
+        fleets of the files differ.
     """
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
-    parts = [_read(Path(path), limit) for path in paths]
+    parts = [_labelled_rows(path) for path in paths]
     shapes = {
         str(path): (batch.num_customers, int(batch.capacity[0]), int(batch.vehicles[0]))
         for path, (batch, _) in zip(paths, parts, strict=True)
@@ -235,22 +184,24 @@ def load_dataset(
             f"{path}: N={n}, Q={q}, M={m}" for path, (n, q, m) in shapes.items()
         )
         raise InputError(f"labels of different sizes in one training: {listed}")
-    fields = ("depots", "customers", "demands", "capacity", "vehicles")
-    arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(batch, name) for batch, _ in parts])
-        for name in fields
-    }
-    whole = InstanceBatch(**arrays)
+    batches = [batch for batch, _ in parts]
+    whole = InstanceBatch(
+        depots=np.concatenate([batch.depots for batch in batches]),
+        customers=np.concatenate([batch.customers for batch in batches]),
+        demands=np.concatenate([batch.demands for batch in batches]),
+        capacity=np.concatenate([batch.capacity for batch in batches]),
+        vehicles=np.concatenate([batch.vehicles for batch in batches]),
+    )
     width = whole.num_customers + int(whole.vehicles[0])
-    routes = np.concatenate([_fit(routes, width) for _, routes in parts])
-    return make_dataset(whole, PlanBatch(routes), device)
+    routes = np.concatenate([_fit(plans.routes, width) for _, plans in parts])
+    return _to_device(whole, PlanBatch(routes), device)
 
 
 def make_dataset(
     instances: InstanceBatch, plans: PlanBatch, device: torch.device | str = "cpu"
 ) -> Dataset:
     """
-    Put labelled instances of one fleet on a device.
+    Check labelled instances of one fleet, and put them on a device.
 
     Raises
     ------
@@ -259,9 +210,7 @@ def make_dataset(
     """
     if len(instances) != len(plans) or not len(plans):
         raise InputError(f"{len(plans)} labels for {len(instances)} instances")
-    vehicles = int(instances.vehicles[0])
-    if (instances.vehicles != vehicles).any():
-        raise InputError("the instances' fleets differ: train on one fleet at a time")
+    instances.require_plain("training")
     feasible = plans.feasible(instances)
     if not feasible.all():
         row = int(np.argmin(feasible))
@@ -270,6 +219,27 @@ def make_dataset(
             f"the label of row {row} is no plan for its instance: {fault} "
             f"({int((~feasible).sum())} such labels)"
         )
+    return _to_device(instances, plans, device)
+
+
+def _labelled_rows(
+    path: str | os.PathLike[str],
+) -> tuple[InstanceBatch, PlanBatch]:
+    batch, plans, labelled = load_labels(path)
+    batch.require_plain("training")  # joining the arrays loses everything else
+    rows = np.flatnonzero(labelled)
+    if not len(rows):
+        raise InputError(f"{path} holds no label")
+    return batch.take(rows), PlanBatch(plans.routes[rows])
+
+
+def _to_device(
+    instances: InstanceBatch, plans: PlanBatch, device: torch.device | str
+) -> Dataset:
+    """Put labels that have been checked on a device."""
+    vehicles = int(instances.vehicles[0])
+    if (instances.vehicles != vehicles).any():
+        raise InputError("the instances' fleets differ: train on one fleet at a time")
     routes = _fit(plans.routes, instances.num_customers + vehicles)
     coordinates = torch.from_numpy(np.array(instances.coordinates))
     nodes = torch.ones(coordinates.shape[:2], dtype=torch.bool)
@@ -288,12 +258,11 @@ def make_dataset(
 
 def _fit(routes: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     """Bring rows to N + M entries, so that unused vehicles are zeros at the end."""
-    if routes.shape[1] < width:
-        return np.pad(routes, ((0, 0), (0, width - routes.shape[1])))
-    if routes[:, width:].any():
-        row = int(np.argmax(routes[:, width:].any(axis=1)))
+    padded = pad_routes(routes, width)
+    if padded[:, width:].any():  # possible with empty tours between others
+        row = int(np.argmax(padded[:, width:].any(axis=1)))
         raise InputError(f"the label of row {row} has more than {width} entries")
-    return np.ascontiguousarray(routes[:, :width])
+    return np.ascontiguousarray(padded[:, :width], dtype=np.int64)
 
 
 def _fingerprint(instances: InstanceBatch, routes: NDArray[np.int64]) -> str:
@@ -302,41 +271,3 @@ def _fingerprint(instances: InstanceBatch, routes: NDArray[np.int64]) -> str:
         digest.update(str(array.shape).encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]
-
-
-def _read(path: Path, limit: int | None) -> tuple[InstanceBatch, NDArray[np.int64]]:
-    """Read the labelled rows of one file or folder."""
-    if path.is_dir():
-        from fixedfleet.labels.load import load_labels
-
-        batch, plans, labelled = load_labels(path)
-        rows = np.flatnonzero(labelled)[:limit]
-        return batch.take(rows), plans.routes[rows]
-    arrays = _read_arrays(path)
-    n, capacity, fleet, seed, count = (int(arrays[name]) for name in _NUMBERS)
-    routes, labelled = arrays["routes"], arrays["labelled"]
-    if routes.ndim != 2 or len(routes) != count or labelled.shape != (count,):
-        raise InputError(
-            f"{path}: routes of shape {routes.shape} and labelled of shape "
-            f"{labelled.shape} for {count} instances"
-        )
-    batch = labelled_stream(n, count, seed, capacity, fleet)
-    rows = np.flatnonzero(labelled)[:limit]
-    if not len(rows):
-        raise InputError(f"{path} holds no label")
-    return batch.take(rows), routes[rows].astype(np.int64)
-
-
-def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    wanted = ("routes", "labelled", *_NUMBERS)
-    if not path.is_file():
-        raise InputError(f"no labels at {path}")
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if missing := [name for name in wanted if name not in file.files]:
-                raise InputError(f"{path} is no label file: it has no {missing[0]!r}")
-            return {name: file[name] for name in wanted}
-    except (OSError, zipfile.BadZipFile, ValueError, EOFError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} is corrupt or no npz file: {error}") from None

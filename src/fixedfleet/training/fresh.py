@@ -1,115 +1,106 @@
-"""Labels made while training: instances drawn, packed and searched on the device."""
+"""Labels made while training: instances are drawn, packed and searched."""
 
 from __future__ import annotations
 
 import json
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-import torch
 
-from fixedfleet.errors import InputError, check_whole
+from fixedfleet.errors import InputError, at_least, check_choice, check_settings
 from fixedfleet.generate import PRESETS, uniform
+from fixedfleet.labels.teacher import Teacher, get_teacher
 from fixedfleet.plan import PlanBatch
 from fixedfleet.training.dataset import make_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fixedfleet.labels.teacher import Teacher
     from fixedfleet.training.dataset import Dataset
-    from fixedfleet.training.processes import Processes
+    from fixedfleet.training.ranks import Ranks
 
-__all__ = ["Fresh", "FreshData"]
+__all__ = ["Fresh", "FreshLabels"]
 
-_CHUNK = 50_000  # rows that are drawn and labelled at a time, each from a seed
-_PER_CUSTOMER = 500  # iterations, unless told
-_HELD_OUT = 0x6865_6C64  # seed of the rows held out, whatever the training's seed
+_CHUNK = 50_000  # rows that are drawn and labelled at a time, each chunk with its seed
+_PER_CUSTOMER = 500  # default iterations of the teacher's search per customer
+_HELD_OUT_SEED = 0x6865_6C64  # the same held-out rows for every training
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fresh:
     """
-    The recipe of labels that are made while training.
+    How labels are made while training.
 
     Parameters
     ----------
     count
-        Labels to train on at a time.
+        Number of labels to train on at a time.
     iterations
-        Iterations of the teacher's search; 500 a customer if left out.
+        Iterations of the teacher's search. Default: 500 per customer.
     renew
-        Epochs after which new labels take the place of the old; None for never.
+        Epochs after which new labels replace the old ones. Default: never.
     teacher
-        ``gpu``, ``ruin_recreate`` (on one core), or a teacher of yours.
+        ``gpu``, ``ruin_recreate`` (on one core), or a teacher object.
     capacity, vehicles
-        Capacity and fleet; if left out, those of the labels trained on besides, or
-        those that :func:`fixedfleet.generate.uniform` knows.
+        Capacity and fleet. Default: those of the labels that are also trained on, or
+        those that :func:`fixedfleet.generate.uniform` uses for this size.
 
     Raises
     ------
     InputError
-        If a number is not whole or below 1, or there is no such teacher.
+        If a number is not whole or below 1, or the teacher is unknown.
     """
 
-    count: int
-    iterations: int | None = None
-    renew: int | None = None
+    count: Annotated[int, at_least(1)]
+    iterations: Annotated[int, at_least(1)] | None = None
+    renew: Annotated[int, at_least(1)] | None = None
     teacher: str | Teacher = "gpu"
-    capacity: int | None = None
-    vehicles: int | None = None
+    capacity: Annotated[int, at_least(1)] | None = None
+    vehicles: Annotated[int, at_least(1)] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("count", "iterations", "renew", "capacity", "vehicles"):
-            value = getattr(self, name)
-            if value is not None or name == "count":
-                check_whole(f"fresh {name}", value, least=1)
+        check_settings(self, "fresh ")
         if isinstance(self.teacher, str):
-            if self.teacher not in ("gpu", "ruin_recreate"):
-                raise InputError(
-                    f"fresh teacher is {self.teacher!r}: choose from gpu, ruin_recreate"
-                )
+            check_choice("fresh teacher", self.teacher, ("gpu", "ruin_recreate"))
         elif self.iterations is not None:
-            raise InputError("fresh iterations are for a teacher that is named")
+            raise InputError(
+                "fresh iterations are only for the teachers gpu and ruin_recreate"
+            )
 
     def get_teacher(self, customers: int) -> Teacher:
         """Return the teacher for instances of this size."""
         if not isinstance(self.teacher, str):
             return self.teacher
-        from fixedfleet.labels.teacher import get_teacher
-
         iterations = self.iterations or _PER_CUSTOMER * customers
         return get_teacher(self.teacher, iterations=iterations)
 
 
-class FreshData:
+class FreshLabels:
     """
-    Rows that new ones replace, round by round; a :class:`TrainingData`.
+    Makes the labels of each round.
 
-    A round's rows depend on the training's seed and the round's number alone, so that
-    a training that is resumed has them again. Those held out stay the same.
+    The labels of a round follow from the seed of the training and the number of the
+    round, so a resumed training has the same ones.
 
     Parameters
     ----------
     fresh
-        The recipe.
+        How to make them.
     customers
         The size of the instances.
-    validation
-        Rows to be held out.
-    processes
-        Where to train; each process makes its share of the rows.
+    ranks
+        The processes of this training; each makes its share of the labels.
     seed
-        The training's seed.
+        The seed of the training.
     labels
-        Rows to train on besides, in every round; the last of them are held out.
+        Labels that are trained on as well, in every round.
 
     Raises
     ------
     InputError
-        If capacity and fleet are not known, or too few instances are packed.
+        If capacity and fleet are neither given nor known.
     MissingPackageError
         If the teacher's package is not installed.
     """
@@ -118,46 +109,44 @@ class FreshData:
         self,
         fresh: Fresh,
         customers: int,
-        validation: int,
-        processes: Processes,
+        ranks: Ranks,
         seed: int,
         labels: Dataset | None = None,
     ) -> None:
-        self.fresh, self.customers, self.seed = fresh, customers, seed
-        self.processes = processes
+        self.fresh, self.customers = fresh, customers
+        self.ranks, self.seed = ranks, seed
         self.capacity, self.vehicles = _sizes(fresh, customers, labels)
         self.teacher = fresh.get_teacher(customers)
-        self.fingerprint = self._recipe(labels)
-        if labels is not None:
-            kept, self.held_out = labels.split(validation)
-        else:
-            self.held_out = self._label(validation, np.random.SeedSequence(_HELD_OUT))
-            kept = self.held_out.rows(0, 0)
-        self.first, self.round = len(kept), -1
-        try:
-            self.train = kept.with_room(fresh.count, self.fingerprint)
-        except torch.cuda.OutOfMemoryError as error:
-            raise InputError(
-                f"{fresh.count} fresh labels do not fit into the memory of "
-                f"{processes.device}: ask for fewer"
-            ) from error
+        self.fingerprint = self._describe(labels)
 
-    def renew(self, epoch: int) -> dict[str, float] | None:
-        """Make the rows of an epoch's round, unless they are there."""
-        number = epoch // self.fresh.renew if self.fresh.renew else 0
-        if number == self.round:
-            return None
+    def round_of(self, epoch: int) -> int:
+        """Return the number of the round that an epoch belongs to."""
+        return epoch // self.fresh.renew if self.fresh.renew else 0
+
+    def held_out(self, count: int) -> Dataset:
+        """Make the labels for validation, the same in every training of this size."""
+        return self._label(count, np.random.SeedSequence(_HELD_OUT_SEED))
+
+    def write_round(self, number: int, train: Dataset) -> dict[str, float]:
+        """
+        Write the labels of a round over the last rows of a dataset.
+
+        Returns
+        -------
+        dict
+            Number of the round, labels, seconds it took, and mean length.
+        """
         begin, lengths = time.perf_counter(), []
-        for index, start, stop in self._chunks():
-            if index % self.processes.world == self.processes.rank:
+        first = len(train) - self.fresh.count
+        for index, start, stop in self._chunks(first):
+            if index % self.ranks.world == self.ranks.rank:
                 seeds = np.random.SeedSequence((self.seed % 2**64, number, index))
                 rows = self._label(stop - start, seeds)
-                self.train.write(start, rows)
+                train.write(start, rows)
                 lengths.append(_mean_length(rows))
-        for index, start, stop in self._chunks():
-            for tensor in self.train.rows(start, stop).tensors().values():
-                self.processes.share(tensor, index % self.processes.world)
-        self.round = number
+        for index, start, stop in self._chunks(first):
+            for tensor in train.rows(start, stop).tensors().values():
+                self.ranks.share(tensor, index % self.ranks.world)
         return {
             "round": number + 1,
             "labels": self.fresh.count,
@@ -165,14 +154,14 @@ class FreshData:
             "length": float(np.mean(lengths)) if lengths else float("nan"),
         }
 
-    def _chunks(self) -> Iterator[tuple[int, int, int]]:
-        """Number, first and last row of each part that has a seed of its own."""
-        end = self.first + self.fresh.count
-        for index, start in enumerate(range(self.first, end, _CHUNK)):
+    def _chunks(self, first: int) -> Iterator[tuple[int, int, int]]:
+        """Yield number, start and stop of the chunks of rows from ``first`` on."""
+        end = first + self.fresh.count
+        for index, start in enumerate(range(first, end, _CHUNK)):
             yield index, start, min(start + _CHUNK, end)
 
     def _label(self, count: int, seeds: np.random.SeedSequence) -> Dataset:
-        """Draw and label so many instances; those without a plan are passed over."""
+        """Draw and label ``count`` instances; those without a plan are skipped."""
         for_instances, for_teacher = seeds.generate_state(2)
         batch = uniform(
             self.customers,
@@ -192,10 +181,10 @@ class FreshData:
                 f"vehicles or a capacity above {self.capacity}"
             )
         plans = PlanBatch(routes[found].astype(np.int64))
-        return make_dataset(batch.take(found), plans, self.processes.device)
+        return make_dataset(batch.take(found), plans, self.ranks.device)
 
-    def _recipe(self, labels: Dataset | None) -> str:
-        """Everything the rows depend on, but for the training's seed."""
+    def _describe(self, labels: Dataset | None) -> str:
+        """Name everything that the labels depend on, except the training's seed."""
         parts = [
             f"{self.fresh.count} fresh of {self.customers} customers",
             f"Q={self.capacity}",
@@ -210,7 +199,7 @@ class FreshData:
 
 
 def _sizes(fresh: Fresh, customers: int, labels: Dataset | None) -> tuple[int, int]:
-    """Capacity and fleet of the instances to draw."""
+    """Return capacity and fleet of the instances to draw."""
     if labels is not None:
         own = {"capacity": int(labels.capacity[0]), "vehicles": labels.vehicles}
         for name, value in own.items():

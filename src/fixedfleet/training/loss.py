@@ -1,88 +1,72 @@
-"""The loss: the likelihood of a plan whatever its vehicles' order and directions."""
+"""The loss: likelihood of a plan in the best order and directions of its tours."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, at_least, between, check_settings
 from fixedfleet.model.features import Features, sweep_order
 from fixedfleet.model.normalise import NORMALISATIONS
 from fixedfleet.training.assignment import assign
-from fixedfleet.training.greedy import greedy_loads
+from fixedfleet.training.greedy_loads import greedy_loads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from fixedfleet.training.dataset import TrainingBatch
 
 __all__ = ["Loads", "LossConfig", "LossParts", "Matching", "Target", "plan_loss"]
 
 Matching = Literal["assignment", "sweep"]
 Loads = Literal["hard", "soft", "none"]
 
-_APART = 1e5  # cost of matching a vehicle with padding: above any plan's
+_APART = 1e5  # cost of matching a vehicle with padding: more than any plan costs
 
 
 @dataclass(frozen=True, kw_only=True)
 class LossConfig:
     """
-    What the loss is made of. The defaults are the paper's.
+    The terms of the loss and their weights. The defaults are the paper's.
 
     Parameters
     ----------
     matching
-        Which vehicle a label's tour is for: ``assignment``: the cheapest permutation;
-        ``sweep``: the tours in their order around the depot.
+        Which vehicle gets which tour of the label: ``assignment``: the cheapest
+        permutation; ``sweep``: the tours in their order around the depot.
     loads
-        Loads of Ŷ: ``hard``: of the pseudo-greedy plan, without a gradient, so that
-        they only steer the assignment; ``soft``: expected ones; ``none``: no terms.
+        Loads of Ŷ. ``hard``: those of the pseudo-greedy plan, which have no gradient
+        and only influence the assignment; ``soft``: expected loads; ``none``: no load
+        terms.
     load_weight
         α_load, the weight of |load(Ŷ_k) − load(Y_π(k))|.
     overload_weight
         α_over, the weight of (1 + load − Q)² above the capacity.
     depot_share
-        Weight of the depot's rows; the customers' rows have the rest.
+        Weight of the depot's rows; the rows of the customers have the rest.
     cluster_weight
-        Weight of a cross-entropy on whether two customers share a tour, Σ_k of both
-        being k's, which needs no matching; 0 for none.
+        Weight of a cross-entropy on whether two customers share a tour. Its
+        probability is Σ_k of both being served by k, so it needs no matching. 0: none.
 
     Raises
     ------
     InputError
-        If a weight is negative or a choice is unknown.
+        If a weight is out of bounds or a choice is unknown.
     """
 
     matching: Matching = "assignment"
     loads: Loads = "hard"
-    load_weight: float = 0.3
-    overload_weight: float = 0.2
-    depot_share: float = 0.5
-    cluster_weight: float = 0.0
+    load_weight: Annotated[float, at_least(0)] = 0.3
+    overload_weight: Annotated[float, at_least(0)] = 0.2
+    depot_share: Annotated[float, between(0, 1)] = 0.5
+    cluster_weight: Annotated[float, at_least(0)] = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("load_weight", "overload_weight", "depot_share", "cluster_weight"):
-            value = getattr(self, name)
-            number = type(value) in (int, float)
-            if not number or not 0 <= value < float("inf"):
-                raise InputError(
-                    f"loss setting {name} is {value!r}, not a number of at least 0"
-                )
-        if self.depot_share > 1:
-            raise InputError(
-                f"loss setting depot_share is {self.depot_share:g}, above 1"
-            )
-        choices: dict[str, Any] = {"matching": Matching, "loads": Loads}
-        for name, choice in choices.items():
-            if getattr(self, name) not in get_args(choice):
-                raise InputError(
-                    f"loss setting {name} is {getattr(self, name)!r}: choose from "
-                    f"{', '.join(get_args(choice))}"
-                )
+        check_settings(self, "loss.")
 
     def check(self, normalisation: str) -> None:
-        """Raise InputError if the loss needs other sums than Ŷ's normalisation has."""
+        """Raise InputError if this normalisation does not suit the terms."""
         needs = self.loads == "soft" or self.cluster_weight > 0
         if needs and NORMALISATIONS.get(normalisation).row_sum != "probability":
             raise InputError(
@@ -94,14 +78,14 @@ class LossConfig:
 
 class Target(NamedTuple):
     """
-    A label's N + M edges. A vehicle that stays has the edge (0, 0).
+    The N + M edges of a label. A vehicle that stays at the depot has the edge (0, 0).
 
     Attributes
     ----------
     start, end, owner
-        Where each edge begins and ends, and the tour it is of, shape (B, E).
+        Both ends of each edge, and the number of its tour, shape (B, E).
     real
-        Which edges are no padding, shape (B, E).
+        Which edges are not padding, shape (B, E).
     """
 
     start: Tensor
@@ -121,13 +105,13 @@ class Target(NamedTuple):
         return cls(start, end, owner, real)
 
     def members(self, tours: int) -> Tensor:
-        """1 where an edge is of a tour, shape (B, E, tours)."""
+        """Return 1 where an edge belongs to a tour, shape (B, E, tours)."""
         number = torch.arange(tours, device=self.owner.device)
         return ((self.owner[..., None] == number) & self.real[..., None]).float()
 
 
 class LossParts(NamedTuple):
-    """The loss and what it consists of, each a number: the batch's mean."""
+    """The loss and its terms, each a mean over the batch."""
 
     total: Tensor
     edges: Tensor
@@ -136,43 +120,29 @@ class LossParts(NamedTuple):
     cluster: Tensor
 
 
-def plan_loss(
-    log_probs: Tensor,
-    features: Features,
-    routes: Tensor,
-    units: Tensor,
-    capacity: Tensor,
-    config: LossConfig,
-    *,
-    solver: Callable[[Tensor], Tensor] = assign,
-) -> LossParts:
+def plan_loss(log_probs: Tensor, batch: TrainingBatch, config: LossConfig) -> LossParts:
     """
-    The paper's equation 4.8, averaged over the batch.
+    Return the paper's equation 4.8, averaged over the batch.
 
-    Loads count in shares of the capacity and as a mean over the vehicles; a plan's
-    rows are averaged, the depot's and the customers' apart.
+    Loads are shares of the capacity, and their terms are means over the vehicles. Edge
+    terms are means over rows, those of the depot and of the customers separately.
 
     Parameters
     ----------
     log_probs
         log Ŷ, shape (B, M, N', N').
-    features
-        The instances.
-    routes
-        The labels, customers with a 0 after each tour, shape (B, N + M).
-    units, capacity
-        Whole units of demand and capacity, shapes (B, N') and (B,).
+    batch
+        The instances and their labels.
     config
-        What the loss is made of.
-    solver
-        Solves the linear assignments.
+        The terms and their weights.
     """
-    target = Target.from_routes(routes, features)
+    features = batch.features
+    target = Target.from_routes(batch.routes, features)
     edges = edge_costs(log_probs, features, target, config.depot_share)
-    load, overload = _load_costs(log_probs, features, target, units, capacity, config)
-    # The two load terms are the same in both directions of a tour.
+    load, overload = _load_costs(log_probs, batch, target, config)
+    # Both load terms are the same in both directions of a tour.
     cost = edges + load + overload[..., None]
-    chosen = _match(cost, features, target, config, solver)[..., None]  # (B, M, 1)
+    chosen = _match(cost, features, target, config)[..., None]  # (B, M, 1)
     real = features.vehicles
     parts = [
         (term.gather(2, chosen)[..., 0] * real).sum(1).mean() for term in (edges, load)
@@ -189,12 +159,12 @@ def edge_costs(
     log_probs: Tensor, features: Features, target: Target, depot_share: float
 ) -> Tensor:
     """
-    −log-likelihood of tour p for vehicle k in its cheaper direction, (B, M, M).
+    Return −log-likelihood of tour p for vehicle k in its cheaper direction, (B, M, M).
 
     Parameters
     ----------
     log_probs, features, target
-        Ŷ, the instances and their labels.
+        log Ŷ, the instances and their labels.
     depot_share
         Weight of the depot's rows.
     """
@@ -216,53 +186,43 @@ def edge_costs(
 
 
 def _load_costs(
-    log_probs: Tensor,
-    features: Features,
-    target: Target,
-    units: Tensor,
-    capacity: Tensor,
-    config: LossConfig,
+    log_probs: Tensor, batch: TrainingBatch, target: Target, config: LossConfig
 ) -> tuple[Tensor, Tensor]:
-    """Load terms of pairs (B, M, M), and overload terms of vehicles (B, M)."""
-    m = log_probs.shape[1]
+    """Return load terms of pairs, (B, M, M), and overload terms of vehicles, (B, M)."""
+    features = batch.features
+    size, m = log_probs.shape[:2]
     if config.loads == "none" or not (config.load_weight or config.overload_weight):
-        return log_probs.new_zeros((len(log_probs), m, m)), log_probs.new_zeros(
-            (len(log_probs), m)
-        )
+        return log_probs.new_zeros((size, m, m)), log_probs.new_zeros((size, m))
     if config.loads == "soft":
         served = log_probs.exp().sum(3)  # (B, M, N')
         predicted = (served * features.demands[:, None]).sum(2)
     else:
-        predicted = _greedy_loads(log_probs, features, units, capacity)
+        predicted = _hard_loads(log_probs, batch)
     amounts = features.demands.gather(1, target.end)
     labelled = (amounts[..., None] * target.members(m)).sum(1)  # (B, M)
     fleet = features.vehicles.sum(1, keepdim=True)
     load = (predicted[:, :, None] - labelled[:, None]).abs() / fleet[..., None]
-    # A load of exactly the capacity is no overload, in floats either.
+    # The margin keeps rounding errors at exactly the capacity from being overloads.
     over = torch.where(predicted > 1 + 1e-5, predicted.square(), 0.0) / fleet
     return config.load_weight * load, config.overload_weight * over
 
 
 @torch.no_grad()
-def _greedy_loads(
-    log_probs: Tensor, features: Features, units: Tensor, capacity: Tensor
-) -> Tensor:
-    """Loads of the pseudo-greedy plan as shares of the capacity, shape (B, M)."""
-    customers = features.nodes.clone()
-    customers[:, 0] = False
-    loads = greedy_loads(log_probs.detach(), units, customers, features.vehicles)
-    return loads.to(log_probs.dtype) / capacity[:, None]
+def _hard_loads(log_probs: Tensor, batch: TrainingBatch) -> Tensor:
+    """Return loads of the pseudo-greedy plan as shares of the capacity, (B, M)."""
+    nodes = batch.features.nodes
+    customers = torch.nn.functional.pad(nodes[:, 1:], (1, 0))  # the depot is none
+    loads = greedy_loads(
+        log_probs.detach(), batch.units, customers, batch.features.vehicles
+    )
+    return loads.to(log_probs.dtype) / batch.capacity[:, None]
 
 
 @torch.no_grad()
 def _match(
-    cost: Tensor,
-    features: Features,
-    target: Target,
-    config: LossConfig,
-    solver: Callable[[Tensor], Tensor],
+    cost: Tensor, features: Features, target: Target, config: LossConfig
 ) -> Tensor:
-    """The tour of each vehicle, shape (B, M)."""
+    """Return the tour of each vehicle, shape (B, M)."""
     if config.matching == "sweep":
         members = target.members(cost.shape[1]) * (target.end > 0)[..., None]
         index = target.end[..., None].expand(-1, -1, 2)
@@ -270,13 +230,17 @@ def _match(
         count = members.sum(1)[..., None]
         centres = members.mT @ points / count.clamp_min(1)
         return sweep_order(features, centres, count[..., 0] == 0)
-    # As many tours as vehicles are real: padding takes padding.
+    # There are as many real tours as real vehicles, so padding is matched with padding.
     apart = features.vehicles[:, :, None] != features.vehicles[:, None, :]
-    return solver(cost.detach().masked_fill(apart, _APART))
+    return assign(cost.detach().masked_fill(apart, _APART))
 
 
 def cluster_loss(log_probs: Tensor, features: Features, target: Target) -> Tensor:
-    """Cross-entropy of "i and j share a tour", its probability being Σ_k m_ki m_kj."""
+    """
+    Return the cross-entropy of "i and j share a tour", a mean over pairs and batch.
+
+    Its probability is Σ_k m_ki m_kj, where m_ki is that of vehicle k serving i.
+    """
     served = log_probs.exp().sum(3)[:, :, 1:]  # m_ki, (B, M, N)
     together = (served.mT @ served).clamp(1e-6, 1 - 1e-6)  # (B, N, N)
     tour = torch.zeros_like(features.nodes, dtype=torch.long)

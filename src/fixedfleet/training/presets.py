@@ -1,13 +1,13 @@
-"""Settings of a training, checked on construction, and the presets in presets.toml."""
+"""Settings of a training, and the presets of ``presets.toml``."""
 
 from __future__ import annotations
 
 import tomllib
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, above, at_least, check_settings
 from fixedfleet.model.config import ModelConfig
 from fixedfleet.training.loss import LossConfig
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "Precision",
+    "MatmulPrecision",
     "Preset",
     "Schedule",
     "TrainConfig",
@@ -25,10 +25,9 @@ __all__ = [
 ]
 
 Schedule = Literal["constant", "cosine"]
-Precision = Literal["bf16", "tf32", "fp32"]
+MatmulPrecision = Literal["bf16", "tf32", "fp32"]
 
 _PRESETS = Path(__file__).parent / "presets.toml"
-_TABLES = ("model", "loss", "training")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,24 +38,30 @@ class TrainConfig:
     Parameters
     ----------
     batch_size
-        Instances a step, over all processes together.
+        Instances per step, over all processes together.
     epochs
-        Passes over the labels, where no other budget is given.
+        Budget: passes over the labels.
+    minutes
+        Budget in minutes of training steps, in place of the epochs. Compilation and
+        validation are not counted.
+    steps
+        Stop after this many steps in total, before the budget is used up. The training
+        can be resumed; the learning rate follows the budget.
     learning_rate
-        Adam's, at its highest.
+        Adam's learning rate at its highest.
     schedule
-        ``constant``, or ``cosine``: falling to nothing at the end of the budget.
+        ``constant``, or ``cosine``: the rate falls to 0 at the end of the budget.
     warmup
-        Steps over which the learning rate rises from nothing.
+        Steps over which the learning rate rises from 0.
     weight_decay
-        AdamW's; 0 is Adam.
+        AdamW's weight decay; 0 is Adam.
     clip
-        The norm gradients are clipped to; 0 for no clipping.
+        Norm to which gradients are clipped; 0 for no clipping.
     ema
-        Decay a step of the moving average of the weights that is validated and
+        Decay per step of the moving average of the weights, which is validated and
         saved; 0 for none.
     augment
-        Whether each instance is turned by one of the square's symmetries at random.
+        Whether each instance is turned by a random symmetry of the square.
     precision
         ``bf16``: matrix products in bfloat16; ``tf32``: in TensorFloat-32; ``fp32``.
     compile
@@ -64,109 +69,80 @@ class TrainConfig:
     graph
         Whether a whole step becomes one CUDA graph, on one GPU.
     validation
-        Labels held out for validation.
+        Number of labels held out for validation.
     validate_every
         Epochs between validations.
 
     Raises
     ------
     InputError
-        If a setting makes no sense.
+        If a setting has the wrong type or is out of bounds.
     """
 
-    batch_size: int = 128
-    epochs: int = 60
-    learning_rate: float = 1e-4
+    batch_size: Annotated[int, at_least(1)] = 128
+    epochs: Annotated[int, at_least(1)] = 60
+    minutes: Annotated[float, above(0)] | None = None
+    steps: Annotated[int, at_least(1)] | None = None
+    learning_rate: Annotated[float, at_least(0)] = 1e-4
     schedule: Schedule = "constant"
-    warmup: int = 0
-    weight_decay: float = 0.0
-    clip: float = 0.0
-    ema: float = 0.0
+    warmup: Annotated[int, at_least(0)] = 0
+    weight_decay: Annotated[float, at_least(0)] = 0.0
+    clip: Annotated[float, at_least(0)] = 0.0
+    ema: Annotated[float, at_least(0)] = 0.0
     augment: bool = False
-    precision: Precision = "bf16"
+    precision: MatmulPrecision = "bf16"
     compile: bool = True
     graph: bool = True
-    validation: int = 1000
-    validate_every: int = 10
+    validation: Annotated[int, at_least(1)] = 1000
+    validate_every: Annotated[int, at_least(1)] = 10
 
     def __post_init__(self) -> None:
-        least = {"batch_size": 1, "epochs": 1, "warmup": 0, "validation": 1}
-        for name, bound in (least | {"validate_every": 1}).items():
-            value = getattr(self, name)
-            if type(value) is not int or value < bound:
-                raise InputError(
-                    f"training setting {name} is {value!r}, not a whole number of at "
-                    f"least {bound}"
-                )
-        for name in ("learning_rate", "weight_decay", "clip", "ema"):
-            value = getattr(self, name)
-            number = type(value) in (int, float)
-            if not number or not 0 <= value < float("inf"):
-                raise InputError(
-                    f"training setting {name} is {value!r}, not a number of at least 0"
-                )
+        check_settings(self, "training.")
         if self.ema >= 1:
-            raise InputError(f"training setting ema is {self.ema:g}, not below 1")
-        for name in ("augment", "compile", "graph"):
-            if type(getattr(self, name)) is not bool:
-                raise InputError(
-                    f"training setting {name} is {getattr(self, name)!r}, not true or "
-                    "false"
-                )
-        choices: dict[str, Any] = {"schedule": Schedule, "precision": Precision}
-        for name, choice in choices.items():
-            if getattr(self, name) not in get_args(choice):
-                raise InputError(
-                    f"training setting {name} is {getattr(self, name)!r}: choose from "
-                    f"{', '.join(get_args(choice))}"
-                )
+            raise InputError(f"training.ema is {self.ema:g}, not a number below 1")
+
+
+_TABLES = {"model": ModelConfig, "loss": LossConfig, "training": TrainConfig}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
     """
-    A whole training by name.
+    A complete set of settings with a name.
 
     Parameters
     ----------
     name
-        Its name.
+        The name.
     customers
-        The number of customers it is meant for; labels of another are refused.
+        The number of customers it is for; labels of another size are refused.
     model, loss, training
-        The settings of its parts.
+        The settings of the network, of the loss and of the training.
     """
 
     name: str
-    customers: int
+    customers: Annotated[int, at_least(1)]
     model: ModelConfig
     loss: LossConfig
     training: TrainConfig
 
     def __post_init__(self) -> None:
+        check_settings(self, f"preset {self.name!r}: ")
         self.loss.check(self.model.normalisation)
 
     @classmethod
     def from_dict(cls, name: str, tables: Mapping[str, Any]) -> Preset:
-        """Read a preset's tables; an unknown name in one is an error."""
-        parts = {table: tables.get(table, {}) for table in _TABLES}
+        """Read the tables of a preset; an unknown key is an error."""
         if unknown := sorted(set(tables) - {*_TABLES, "customers"}):
             raise InputError(
                 f"preset {name!r} has an unknown entry {unknown[0]!r}: there are "
-                f"customers, {', '.join(_TABLES)}"
+                f"based_on, customers, {', '.join(_TABLES)}"
             )
-        customers = tables.get("customers")
-        if type(customers) is not int or customers < 1:
-            raise InputError(
-                f"preset {name!r}: customers is {customers!r}, not above 0"
-            )
-        return cls(
-            name=name,
-            customers=customers,
-            model=ModelConfig(**_known(ModelConfig, "model", parts["model"])),
-            loss=LossConfig(**_known(LossConfig, "loss", parts["loss"])),
-            training=TrainConfig(**_known(TrainConfig, "training", parts["training"])),
-        )
+        parts: dict[str, Any] = {
+            table: kind(**_known(kind, table, tables.get(table, {})))
+            for table, kind in _TABLES.items()
+        }
+        return cls(name=name, customers=tables.get("customers", 0), **parts)
 
     def with_settings(self, settings: Mapping[str, Any]) -> Preset:
         """
@@ -177,19 +153,19 @@ class Preset:
         settings
             Values by dotted name, such as ``{"model.layers": 4}``.
         """
-        parts: dict[str, dict[str, Any]] = {table: {} for table in _TABLES}
+        changes: dict[str, dict[str, Any]] = {table: {} for table in _TABLES}
         for key, value in settings.items():
             table, _, name = key.partition(".")
-            if table not in parts or not name:
+            if table not in changes or not name:
                 raise InputError(
-                    f"setting {key!r} is none of model.…, loss.…, training.…"
+                    f"setting {key!r} does not begin with model., loss. or training."
                 )
-            parts[table][name] = value
-        changed: dict[str, Any] = {}
-        for table, values in parts.items():
-            current = getattr(self, table)
-            changed[table] = replace(current, **_known(type(current), table, values))
-        return replace(self, **changed)
+            changes[table][name] = value
+        parts: dict[str, Any] = {
+            table: replace(getattr(self, table), **_known(kind, table, changes[table]))
+            for table, kind in _TABLES.items()
+        }
+        return replace(self, **parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what :meth:`from_dict` reads."""
@@ -197,23 +173,8 @@ class Preset:
         return {"customers": self.customers, **tables}
 
 
-def list_presets(path: str | os.PathLike[str] = _PRESETS) -> dict[str, Preset]:
-    """Read all presets of a TOML file, by default those of the package."""
-    try:
-        with open(path, "rb") as file:
-            tables = tomllib.load(file)
-    except FileNotFoundError:
-        raise InputError(f"no presets at {path}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is no TOML: {error}") from None
-    for name, table in tables.items():
-        if not isinstance(table, dict):
-            raise InputError(f"{path}: {name} is {table!r}, not the table of a preset")
-    return {name: Preset.from_dict(name, table) for name, table in tables.items()}
-
-
 def get_preset(name: str) -> Preset:
-    """Return a preset by name; ``FILE.toml:NAME`` takes it from a file of yours."""
+    """Return a preset by name; ``FILE.toml:NAME`` takes it from a file."""
     path, colon, inner = name.rpartition(":")
     presets = list_presets(path) if colon else list_presets()
     key = inner if colon else name
@@ -222,7 +183,53 @@ def get_preset(name: str) -> Preset:
     return presets[key]
 
 
-def _known(kind: Any, table: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def list_presets(path: str | os.PathLike[str] | None = None) -> dict[str, Preset]:
+    """
+    Read all presets of a TOML file, by default those of the package.
+
+    A preset may be based on one of the package or on one above it in the file; it then
+    has all settings of that preset but those it gives itself.
+    """
+    shipped = {} if path is None else list_presets()
+    presets: dict[str, Preset] = {}
+    for name, tables in _read_tables(_PRESETS if path is None else path).items():
+        base = tables.pop("based_on", None)
+        known = shipped | presets
+        if base is not None and not (isinstance(base, str) and base in known):
+            raise InputError(
+                f"preset {name!r} is based on {base!r}, which is not above it: there "
+                f"are {', '.join(known)}"
+            )
+        whole = tables if base is None else _merge(known[base].to_dict(), tables)
+        presets[name] = Preset.from_dict(name, whole)
+    return presets
+
+
+def _read_tables(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
+    try:
+        with open(path, "rb") as file:
+            found = tomllib.load(file)
+    except FileNotFoundError:
+        raise InputError(f"no presets at {path}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from None
+    for name, tables in found.items():
+        if not isinstance(tables, dict):
+            raise InputError(f"{path}: {name} is {tables!r}, not the table of a preset")
+    return found
+
+
+def _merge(base: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the base with the changes, table by table."""
+    merged = dict(base)
+    for key, value in changes.items():
+        both = isinstance(value, dict) and isinstance(base.get(key), dict)
+        merged[key] = base[key] | value if both else value
+    return merged
+
+
+def _known(kind: Any, table: str, values: Any) -> dict[str, Any]:
+    """Return the settings of a table; an unknown name is an error."""
     names = {field.name for field in fields(kind)}
     if not isinstance(values, dict):
         raise InputError(f"{table} is {values!r}, not a table of settings")
@@ -231,4 +238,4 @@ def _known(kind: Any, table: str, values: Mapping[str, Any]) -> dict[str, Any]:
             f"unknown {table} setting {unknown[0]!r}: there are "
             f"{', '.join(sorted(names))}"
         )
-    return dict(values)
+    return values

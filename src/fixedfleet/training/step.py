@@ -1,4 +1,4 @@
-"""One step of training: forward, loss, backward, update; as a CUDA graph if asked."""
+"""One step of training: forward, loss, backward, update; on a GPU one CUDA graph."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from fixedfleet.model.network import Network
     from fixedfleet.training.dataset import Dataset
     from fixedfleet.training.loss import LossConfig
-    from fixedfleet.training.presets import Precision, TrainConfig
+    from fixedfleet.training.presets import MatmulPrecision, TrainConfig
 
 __all__ = ["Stepper", "autocast"]
 
-_WARM_UPS = 3
+_WARM_UPS = 3  # steps before a graph is captured, as torch asks for
 
 
 def autocast(
-    device: torch.device, precision: Precision
+    device: torch.device, precision: MatmulPrecision
 ) -> contextlib.AbstractContextManager[Any]:
     """Return the context in which matrix products have the wanted precision."""
     if precision == "bf16":
@@ -34,7 +34,7 @@ def autocast(
 
 class Stepper:
     """
-    Owns network, optimiser and moving average, and takes steps.
+    Has the network, its optimiser and its moving average, and takes steps.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Stepper:
     dataset
         The labels, on the same device.
     loss, config
-        The settings.
+        The settings of the loss and of the training.
     world
         The number of processes; each takes its share of a batch.
     """
@@ -59,7 +59,7 @@ class Stepper:
     ) -> None:
         self.network, self.dataset = network, dataset
         self.loss, self.config, self.world = loss, config, world
-        self.device = dataset.coordinates.device
+        self.device = dataset.device
         on_gpu = self.device.type == "cuda"
         self.optimizer = torch.optim.AdamW(
             network.parameters(),
@@ -85,7 +85,7 @@ class Stepper:
         self.graph: torch.cuda.CUDAGraph | None = None
 
     def _begin_optimizer(self) -> None:
-        """Give Adam its state now, so that a checkpoint can be copied into it."""
+        """Make Adam's state now, so that a checkpoint can be copied into it."""
         for p in self.network.parameters():
             where = self.device if self.device.type == "cuda" else "cpu"
             self.optimizer.state[p] = {
@@ -95,7 +95,7 @@ class Stepper:
             }
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything a step changes, by name; to be saved and to be copied into."""
+        """Return everything a step changes, by name, to save it or to copy into it."""
         found: dict[str, Tensor] = {"step": self.step_number}
         average = iter(self.average)
         for name, p in self.network.named_parameters():
@@ -108,17 +108,17 @@ class Stepper:
 
     @torch.no_grad()
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Copy a state back in place, where a captured graph sees it too."""
+        """Copy a state into these tensors, where a captured graph reads it."""
         for name, tensor in self.tensors().items():
             tensor.copy_(tensors[name])
 
     def finite(self) -> bool:
-        """Whether every weight is a number."""
+        """Return whether all weights are finite."""
         norms = torch._foreach_norm([p.detach() for p in self.network.parameters()])
         return bool(torch.isfinite(torch.stack(list(norms))).all())
 
     def prepare(self) -> None:
-        """Compile and capture on steps whose effects are undone."""
+        """Compile and capture a step, and undo the effects of the steps this takes."""
         if self.device.type != "cuda":
             return
         before = {name: tensor.clone() for name, tensor in self.tensors().items()}
@@ -140,7 +140,7 @@ class Stepper:
 
     def step(self, rows: Tensor, codes: Tensor, learning_rate: float) -> None:
         """
-        Take one step; nothing waits for the device.
+        Take one step, without waiting for the device.
 
         Parameters
         ----------
@@ -162,20 +162,14 @@ class Stepper:
             self._body()
 
     def _body(self) -> None:
+        """Do a step on ``rows``; nothing here may copy from the host (CUDA graph)."""
         self.optimizer.zero_grad(set_to_none=True)
         batch = self.dataset.batch(
             self.rows, self.codes if self.config.augment else None
         )
         with autocast(self.device, self.config.precision):
             log_probs = self.forward(batch.features)
-        parts = plan_loss(
-            log_probs,
-            batch.features,
-            batch.routes,
-            batch.units,
-            batch.capacity,
-            self.loss,
-        )
+        parts = plan_loss(log_probs, batch, self.loss)
         parts.total.backward()  # type: ignore[no-untyped-call]
         losses = torch.stack([part.detach() for part in parts])
         if self.world > 1:
@@ -206,7 +200,7 @@ class Stepper:
 
     @contextlib.contextmanager
     def averaged(self) -> Any:
-        """Put the moving average into the network for a while."""
+        """Put the moving average into the network within this context."""
         if not self.average:
             yield self.network
             return

@@ -1,134 +1,497 @@
-"""The call that trains: settings, budget and labels in, a network out."""
+"""The trainer: epochs over the labels within a budget, resumable at any step."""
 
 from __future__ import annotations
 
+import math
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from fixedfleet.errors import InputError
-from fixedfleet.training.dataset import Dataset, FixedData, load_dataset
-from fixedfleet.training.fresh import Fresh, FreshData
-from fixedfleet.training.presets import Preset, get_preset
-from fixedfleet.training.processes import Processes
-from fixedfleet.training.result import NonFiniteLossError, TrainResult
-from fixedfleet.training.run import Run
+from fixedfleet.model.network import Network
+from fixedfleet.model.predict import check_memory
+from fixedfleet.model.weights import save_model
+from fixedfleet.training.checkpoint import (
+    CHECKPOINT,
+    Position,
+    read_checkpoint,
+    read_weights,
+    write_checkpoint,
+)
+from fixedfleet.training.dataset import Dataset
+from fixedfleet.training.loss import LossParts
+from fixedfleet.training.presets import get_preset
+from fixedfleet.training.ranks import Ranks
+from fixedfleet.training.step import Stepper
+from fixedfleet.training.training_data import gather_data
+from fixedfleet.training.training_log import TrainingLog
+from fixedfleet.training.validation import validate
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
 
-    import torch
+    from torch import Tensor
 
-    from fixedfleet.training.dataset import TrainingData
-
-    Labels = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Dataset
+    from fixedfleet.training.fresh import Fresh
+    from fixedfleet.training.presets import Preset, TrainConfig
+    from fixedfleet.training.training_data import Labels, TrainingData
+    from fixedfleet.training.validation import Validation
 
 __all__ = ["NonFiniteLossError", "TrainResult", "train"]
+
+_CHECK_EVERY = 50  # steps between waits for the device
+_CHECKPOINT_SECONDS = 60.0  # least time between checkpoints
+_CURE = (
+    "the last checkpoint is from before; lower training.learning_rate, set "
+    "training.clip, or use training.precision = 'fp32'"
+)
+
+
+class NonFiniteLossError(ArithmeticError):
+    """The loss is infinite or NaN; the message names the first such step."""
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """
+    The result of a training.
+
+    Attributes
+    ----------
+    network
+        The network, with the moving average of its weights if there is one.
+    steps, epochs
+        Steps and whole epochs done.
+    seconds
+        Time spent in steps.
+    epoch_seconds
+        Time per epoch, by the mean of all steps.
+    peak_bytes
+        The most GPU memory in use since the training was started or resumed; 0 without
+        a GPU.
+    validation
+        The last validation, or None if there was none.
+    finished
+        Whether the budget is used up; otherwise the training can be resumed.
+    """
+
+    network: Network
+    steps: int
+    epochs: int
+    seconds: float
+    epoch_seconds: float
+    peak_bytes: int
+    validation: Validation | None
+    finished: bool
 
 
 def train(
     preset: str | Preset,
     labels: Labels | None = None,
     *,
-    fresh: Fresh | int | None = None,
     out: str | os.PathLike[str],
-    minutes: float | None = None,
-    epochs: int | None = None,
-    steps: int | None = None,
-    resume: bool | str | os.PathLike[str] = False,
+    fresh: Fresh | None = None,
+    resume: str | os.PathLike[str] | None = None,
     weights: str | os.PathLike[str] | None = None,
     device: str | torch.device | None = None,
     seed: int = 0,
-    settings: Mapping[str, Any] | None = None,
     display: Callable[[str], None] | None = print,
 ) -> TrainResult:
     """
-    Train a network on labels, on ones made while training, or on both.
+    Train a network on labels, on labels made while training, or on both.
 
     Under ``torchrun``, every process trains on its share of each batch.
 
     Parameters
     ----------
     preset
-        A preset or its name; ``FILE.toml:NAME`` for one of yours.
+        All settings, the budget included, or the name of a preset;
+        ``FILE.toml:NAME`` for one in a file.
     labels
         Label files or folders of one size, or a dataset on the device.
-    fresh
-        Labels to be made while training, by a GPU unless the recipe says otherwise;
-        a number for so many by the defaults of :class:`Fresh`.
     out
         Folder for ``checkpoint.safetensors``, ``model.safetensors`` and ``log.jsonl``.
-    minutes
-        Budget in minutes of training steps; compilation and validation come on top.
-    epochs
-        Budget in epochs; the preset's if neither is given.
-    steps
-        Stop after so many steps in all, to be resumed; the budget stays what it is.
+    fresh
+        How to make labels while training; None to make none.
     resume
-        Go on from the checkpoint in ``out``, or from another one.
+        A checkpoint to continue from, as :func:`find_checkpoint` returns it; None to
+        start a new training.
     weights
-        Begin with the weights of a network of the same configuration, a file or the
-        name of a shipped one; optimiser, schedule and budget begin anew.
+        A network of the same configuration to start from, as a file or the name of a
+        shipped one. Optimiser, schedule and budget start anew.
     device
-        Where to train; a GPU if there is one.
+        Where to train. Default: a GPU if there is one.
     seed
         Seed of weights, order and symmetries.
-    settings
-        Settings that differ from the preset, by dotted name.
     display
-        Takes lines of progress; None for silence.
+        Called with lines of progress; None for silence.
 
     Raises
     ------
     InputError
-        If anything given is wrong, before any work is lost.
+        If an argument is wrong, before anything is written.
     MissingPackageError
         If fresh labels need a package that is not installed.
     NonFiniteLossError
-        If the loss becomes infinite or no number.
+        If the loss becomes infinite or NaN.
     """
-    preset = get_preset(preset) if isinstance(preset, str) else preset
-    preset = preset.with_settings(settings or {})
-    if epochs is not None:
-        preset = preset.with_settings({"training.epochs": epochs})
-    if minutes is not None and not (minutes > 0 and epochs is None):
-        raise InputError(
-            f"minutes is {minutes:g} and epochs {epochs}: give one of them, above 0"
-        )
-    if steps is not None and steps < 1:
-        raise InputError(f"steps is {steps}, not 1 or more")
-    if weights is not None and resume is not False:
+    if isinstance(preset, str):
+        preset = get_preset(preset)
+    if weights is not None and resume is not None:
         raise InputError("resume and weights are both given: a checkpoint has weights")
     if isinstance(labels, Dataset) and device is None:
-        device = labels.coordinates.device
-    if isinstance(fresh, int):
-        fresh = Fresh(count=fresh)
-    with Processes(device) as processes:
-        data = _data(preset, labels, fresh, processes, seed)
-        run = Run(preset, data, processes, Path(out), minutes, seed, display)
-        run.begin(resume, weights)
-        return run.go(steps)
-
-
-def _data(
-    preset: Preset,
-    labels: Labels | None,
-    fresh: Fresh | None,
-    processes: Processes,
-    seed: int,
-) -> TrainingData:
-    """Bring labels to the device, and make room for fresh ones."""
-    dataset = labels if isinstance(labels, Dataset) else None
-    if labels is not None and not isinstance(labels, Dataset):
-        dataset = load_dataset(labels, processes.device)
-    if dataset is not None and dataset.num_customers != preset.customers:
-        raise InputError(
-            f"the labels have {dataset.num_customers} customers, preset "
-            f"{preset.name!r} is for {preset.customers}"
+        device = labels.device
+    with Ranks(device) as ranks:
+        data = gather_data(preset, labels, fresh, ranks, seed)
+        trainer = _Trainer(preset, data, ranks, Path(out), seed)
+        facts = trainer.start(resume, weights)
+        log = TrainingLog(
+            trainer.out if ranks.first else None,
+            trainer.step,
+            display if ranks.first else None,
         )
-    held_out = preset.training.validation
-    if fresh is not None:
-        return FreshData(fresh, preset.customers, held_out, processes, seed, dataset)
-    if dataset is None:
-        raise InputError("nothing to train on: give labels, fresh ones, or both")
-    return FixedData.from_dataset(dataset, held_out)
+        log.say(trainer.headline(resumed=resume is not None))
+        trainer.report_labels(log, facts)
+        return trainer.run(log)
+
+
+class _Trainer:
+    """The state of one training: how far it is, and what it has learned."""
+
+    def __init__(
+        self, preset: Preset, data: TrainingData, ranks: Ranks, out: Path, seed: int
+    ) -> None:
+        self.preset, self.config = preset, preset.training
+        self.data, self.ranks, self.out, self.seed = data, ranks, out, seed
+        self.steps_per_epoch = len(data.train) // self.config.batch_size
+        self._check_sizes()
+        # This is a setting of the whole process, so it is always set.
+        high = "highest" if self.config.precision == "fp32" else "high"
+        torch.set_float32_matmul_precision(high)
+        torch.manual_seed(seed)
+        network = Network(preset.model).to(ranks.device)
+        self.stepper = Stepper(
+            network, data.train, preset.loss, self.config, world=ranks.world
+        )
+        self.epoch, self.step_in_epoch, self.seconds = 0, 0, 0.0
+        self.weights: str | None = None
+        self.saved, self.validated = 0.0, -1
+        self.validation: Validation | None = None
+
+    def _check_sizes(self) -> None:
+        """Refuse a batch that cannot be shared, filled or held in memory."""
+        size, world = self.config.batch_size, self.ranks.world
+        if size % world:
+            raise InputError(f"batch size {size} cannot be shared by {world} processes")
+        if not self.steps_per_epoch:
+            raise InputError(
+                f"{len(self.data.train)} labels to train on, fewer than a batch of "
+                f"{size}"
+            )
+        check_memory(
+            self.preset.model,
+            size // world,
+            self.data.train.num_customers + 1,
+            self.data.train.vehicles,
+            self.ranks.device,
+            advice="lower training.batch_size",
+        )
+
+    @property
+    def step(self) -> int:
+        """Steps done in total."""
+        return self.epoch * self.steps_per_epoch + self.step_in_epoch
+
+    @property
+    def progress(self) -> float:
+        """The share of the budget that is used up."""
+        if self.config.minutes is not None:
+            return self.seconds / (60 * self.config.minutes)
+        return self.step / (self.config.epochs * self.steps_per_epoch)
+
+    @property
+    def epoch_seconds(self) -> float:
+        """Time per epoch, by the mean of all steps."""
+        return self.seconds / max(1, self.step) * self.steps_per_epoch
+
+    # ------------------------------------------------------------------- start
+
+    def start(
+        self,
+        resume: str | os.PathLike[str] | None,
+        weights: str | os.PathLike[str] | None,
+    ) -> dict[str, float] | None:
+        """
+        Take over what the training starts from, and compile before the clock starts.
+
+        Nothing is written until everything is read and the first labels are there.
+
+        Returns
+        -------
+        dict or None
+            Facts about the first fresh labels, if there are any.
+        """
+        state = self._read_state(resume, weights)
+        facts = self.data.renew(self.epoch)
+        self.out.mkdir(parents=True, exist_ok=True)
+        if state is not None:
+            self.stepper.restore(state)
+        try:
+            self.stepper.prepare()
+        except torch.cuda.OutOfMemoryError as error:
+            raise InputError(
+                f"a step on {self.config.batch_size} instances does not fit into the "
+                f"memory of {self.ranks.device}: lower training.batch_size"
+            ) from error
+        return facts
+
+    def _read_state(
+        self,
+        resume: str | os.PathLike[str] | None,
+        weights: str | os.PathLike[str] | None,
+    ) -> dict[str, Tensor] | None:
+        """Read a checkpoint or a network; None for random weights."""
+        own = self.out / CHECKPOINT
+        if own.exists() and (resume is None or Path(resume).resolve() != own.resolve()):
+            raise InputError(f"{own} exists: resume it, or train into another folder")
+        if resume is not None:
+            state, position = read_checkpoint(
+                resume,
+                self.stepper.tensors(),
+                self.preset,
+                seed=self.seed,
+                fingerprint=self.data.fingerprint,
+            )
+            self.epoch, self.step_in_epoch = position.epoch, position.step
+            self.seconds, self.weights = position.seconds, position.weights
+            return state
+        if weights is None:
+            return None
+        self.weights = Path(weights).name
+        return self.stepper.tensors() | read_weights(weights, self.preset.model)
+
+    def headline(self, *, resumed: bool) -> str:
+        """Return the first line that a training prints."""
+        size = sum(p.numel() for p in self.stepper.network.parameters())
+        verb = f"resumes at step {self.step}" if resumed else "begins"
+        if self.weights and not resumed:
+            verb = f"begins with the weights of {self.weights}"
+        return (
+            f"{self.preset.name} {verb}: {len(self.data.train)} labels of "
+            f"{self.data.train.num_customers} customers, {size / 1e6:.2f} million "
+            f"weights, {self.steps_per_epoch} steps per epoch on {self.ranks.device}"
+        )
+
+    # ------------------------------------------------------------------- steps
+
+    def run(self, log: TrainingLog) -> TrainResult:
+        """Train until the budget is used up or ``training.steps`` is reached."""
+        self.saved = time.monotonic()
+        try:
+            while self.progress < 1 and not self._stopped():
+                self.report_labels(log, self.data.renew(self.epoch))
+                self._epoch(log)
+                whole = self.step_in_epoch == 0
+                if whole and self.epoch % self.config.validate_every == 0:
+                    self._validate(log)
+        except KeyboardInterrupt:
+            log.say(f"interrupted at step {self.step}")
+            self._wait()
+            self._save()
+            raise
+        finished = self.progress >= 1
+        if finished and self.validated != self.step:
+            self._validate(log)
+        self._save()
+        self._conclude(log)
+        return self._result(finished)
+
+    def _stopped(self) -> bool:
+        return self.config.steps is not None and self.step >= self.config.steps
+
+    def _epoch(self, log: TrainingLog) -> None:
+        """Do the rest of an epoch; wait for the device only now and then."""
+        generator = torch.Generator().manual_seed(_epoch_seed(self.seed, self.epoch))
+        order = torch.randperm(len(self.data.train), generator=generator)
+        codes = torch.randint(8, (len(order),), generator=generator)
+        order, codes = order.to(self.ranks.device), codes.to(self.ranks.device)
+        size, world = self.config.batch_size, self.ranks.world
+        begin, first, spent = time.perf_counter(), self.step, self.seconds
+        ended = False
+        while self.step_in_epoch < self.steps_per_epoch and not ended:
+            start = self.step_in_epoch * size + self.ranks.rank
+            share = slice(start, (self.step_in_epoch + 1) * size, world)
+            self.stepper.step(order[share], codes[share], self._learning_rate())
+            self.step_in_epoch += 1
+            if world == 1:  # several processes take the first one's time, below
+                self.seconds = spent + time.perf_counter() - begin
+            if self.step % _CHECK_EVERY == 0:
+                self._wait()
+                self.seconds = self.ranks.agree(spent + time.perf_counter() - begin)
+                ended = self.config.minutes is not None and self.progress >= 1
+                if time.monotonic() - self.saved > _CHECKPOINT_SECONDS:
+                    self._save()
+            ended = ended or self._stopped()
+        self._wait()
+        self.seconds = self.ranks.agree(spent + time.perf_counter() - begin)
+        self._report(log, self.step - first, self.seconds - spent)
+        if self.step_in_epoch == self.steps_per_epoch:
+            self.epoch, self.step_in_epoch = self.epoch + 1, 0
+
+    def _learning_rate(self) -> float:
+        return learning_rate(self.config, self.step, self.progress)
+
+    def _wait(self) -> None:
+        """Wait for the device, and stop if the loss is not finite."""
+        bad = int(self.stepper.first_bad)
+        if bad >= 0:
+            raise NonFiniteLossError(
+                f"the loss is not finite since step {bad}: {_CURE}"
+            )
+
+    # ----------------------------------------------------------------- reports
+
+    def report_labels(self, log: TrainingLog, facts: dict[str, float] | None) -> None:
+        """Report new labels, if there are any."""
+        if facts is None:
+            return
+        log.say(
+            f"  round {facts['round']}: {facts['labels']:,} new labels in "
+            f"{facts['seconds']:.1f} s, mean length {facts['length']:.4f}"
+        )
+        log.add(self.step, {f"fresh/{name}": value for name, value in facts.items()})
+
+    def _report(self, log: TrainingLog, steps: int, seconds: float) -> None:
+        """Report the mean losses since the last report."""
+        means = (self.stepper.sums / max(1, steps)).tolist()
+        self.stepper.sums.zero_()
+        losses = dict(zip(LossParts._fields, means, strict=True))
+        rate = steps * self.config.batch_size / max(seconds, 1e-9)
+        left = max(0.0, self.seconds * (1 / max(self.progress, 1e-9) - 1))
+        log.say(
+            f"epoch {self.epoch + 1}, step {self.step}: loss {losses['total']:.4f}, "
+            f"{rate:,.0f} instances/s, {self.seconds / 60:.1f} min, "
+            f"{left / 60:.1f} min left"
+        )
+        metrics = {f"loss/{name}": value for name, value in losses.items()}
+        metrics |= {"rate": rate, "seconds": self.seconds}
+        log.add(self.step, metrics | {"learning_rate": self._learning_rate()})
+
+    def _validate(self, log: TrainingLog) -> None:
+        self.validated = self.step
+        if not self.ranks.first:
+            return
+        with self.stepper.averaged() as network:
+            found = validate(
+                network,
+                self.data.held_out,
+                precision=self.config.precision,
+                loss=self.preset.loss,
+            )
+        self.validation = found
+        log.say(
+            f"  held out: loss {found.losses['total']:.4f}; decoded: length "
+            f"{found.length:.4f}, labels {found.label_length:.4f}, "
+            f"{found.vehicles:.2f} vehicles, {found.solved:.1%} solved, "
+            f"{found.violation:.2%} of the capacity violated per vehicle"
+        )
+        metrics = {f"validation/{name}": v for name, v in found.to_dict().items()}
+        log.add(self.step, metrics | {"seconds": self.seconds})
+
+    def _conclude(self, log: TrainingLog) -> None:
+        """Report the time and the memory that the training took."""
+        peak = self.ranks.peak_bytes() / 2**30
+        memory = f", {peak:.2f} GiB of GPU memory at the peak" if peak else ""
+        log.say(
+            f"{self.step} steps in {self.seconds:.1f} s: {self.epoch_seconds:.3f} s "
+            f"per epoch of {len(self.data.train):,} labels{memory}"
+        )
+        metrics = {"epoch_seconds": self.epoch_seconds, "peak_GiB": peak}
+        log.add(self.step, metrics | {"seconds": self.seconds})
+        log.close()
+
+    # ------------------------------------------------------------------- files
+
+    def _save(self) -> None:
+        """Write the checkpoint and the network."""
+        if not self.ranks.first:
+            return
+        # A step can have a finite loss and still ruin the weights.
+        if not self.stepper.finite():
+            raise NonFiniteLossError(
+                f"the weights are not finite at step {self.step}: {_CURE}"
+            )
+        # After Ctrl-C between two statements, only the device knows the right step.
+        epoch, step = divmod(int(self.stepper.step_number), self.steps_per_epoch)
+        position = Position(
+            epoch=epoch,
+            step=step,
+            seconds=self.seconds,
+            seed=self.seed,
+            fingerprint=self.data.fingerprint,
+            weights=self.weights,
+        )
+        write_checkpoint(
+            self.out / CHECKPOINT, self.stepper.tensors(), position, self.preset
+        )
+        with self.stepper.averaged() as network:
+            # Only the networks that are shipped have to keep to the size limit.
+            save_model(
+                network, self.out / "model.safetensors", card=self._card(), limit=None
+            )
+        self.saved = time.monotonic()
+
+    def _card(self) -> dict[str, Any]:
+        """Return what a network's file says about its training."""
+        settings = self.preset.to_dict()
+        settings.pop("model")
+        found = self.validation
+        return {
+            "preset": self.preset.name,
+            "settings": settings,
+            "labels": len(self.data.train),
+            "fingerprint": self.data.fingerprint,
+            "vehicles": self.data.train.vehicles,
+            "seed": self.seed,
+            "weights": self.weights,
+            "steps": self.step,
+            "epochs": round(self.step / self.steps_per_epoch, 2),
+            "minutes": round(self.seconds / 60, 2),
+            "epoch_seconds": round(self.epoch_seconds, 3),
+            "peak_GiB": round(self.ranks.peak_bytes() / 2**30, 2),
+            "validation": None if found is None else found.to_dict(),
+        }
+
+    def _result(self, finished: bool) -> TrainResult:
+        network = Network(self.preset.model).to(self.ranks.device)
+        with self.stepper.averaged() as trained:
+            network.load_state_dict(trained.state_dict())
+        return TrainResult(
+            network=network.eval(),
+            steps=self.step,
+            epochs=self.epoch,
+            seconds=self.seconds,
+            epoch_seconds=self.epoch_seconds,
+            peak_bytes=self.ranks.peak_bytes(),
+            validation=self.validation,
+            finished=finished,
+        )
+
+
+def learning_rate(config: TrainConfig, step: int, progress: float) -> float:
+    """Return the rate of the next step, after ``step`` steps of the budget."""
+    rate = config.learning_rate
+    if config.schedule == "cosine":
+        rate *= 0.5 + 0.5 * math.cos(math.pi * min(1.0, progress))
+    if step < config.warmup:
+        rate *= (step + 1) / config.warmup
+    return rate
+
+
+def _epoch_seed(seed: int, epoch: int) -> int:
+    """Combine two seeds, so that trainings with close seeds share no epoch."""
+    return (seed * 1_000_003 + epoch * 7_919 + 12_345) % 2**63

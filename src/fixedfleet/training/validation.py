@@ -1,4 +1,4 @@
-"""Validation by decoding: what a prediction is worth before any search."""
+"""Validation: the quality of decoded plans before any search, and the loss."""
 
 from __future__ import annotations
 
@@ -20,30 +20,28 @@ from fixedfleet.training.step import autocast
 if TYPE_CHECKING:
     from fixedfleet.instance import InstanceBatch
     from fixedfleet.model.network import Network
-    from fixedfleet.planning import Method
-    from fixedfleet.planning.repair import Repair
     from fixedfleet.training.dataset import Dataset
     from fixedfleet.training.loss import LossConfig
-    from fixedfleet.training.presets import Precision
+    from fixedfleet.training.presets import MatmulPrecision
 
 __all__ = ["RawPlans", "Validation", "decode_raw", "mean_loss", "validate"]
 
-_AT_A_TIME = 500  # instances
+_BATCH_SIZE = 500  # instances that are predicted at a time
 
 
 class RawPlans(NamedTuple):
     """
-    What decoding gave for each instance.
+    Figures of the decoded plan of each instance.
 
     Attributes
     ----------
     length
-        Length of the plan, inf where it is not feasible, shape (B,).
+        Length of the plan, inf if it is infeasible, shape (B,).
     vehicles
-        Vehicles of the plan, 0 where it is not feasible, shape (B,).
+        Vehicles of the plan, 0 if it is infeasible, shape (B,).
     violation
-        What the pseudo-greedy plan loads above the capacity, mean over the vehicles,
-        as a share of the capacity, shape (B,).
+        Load of the pseudo-greedy plan above the capacity, as a share of the capacity
+        and a mean over the vehicles, shape (B,).
     """
 
     length: NDArray[np.float64]
@@ -54,24 +52,24 @@ class RawPlans(NamedTuple):
 @dataclass(frozen=True)
 class Validation:
     """
-    How good decoded and repaired plans are, without search.
+    The quality of decoded and repaired plans, without search.
 
     Attributes
     ----------
     length
-        Mean length of the solved instances' plans; NaN if none is solved.
+        Mean length of the feasible plans; NaN if there is none.
     label_length
-        Mean length of the same instances' labels.
+        Mean length of the labels of the same instances.
     vehicles
-        Mean number of vehicles of the solved instances' plans.
+        Mean number of vehicles of the feasible plans.
     solved
-        Share of instances whose plan serves everyone within capacity and fleet.
+        Share of instances whose plan is feasible.
     violation
-        What the pseudo-greedy plan loads above the capacity, mean over all vehicles,
-        as a share of the capacity.
+        Load of the pseudo-greedy plan above the capacity, as a share of the capacity
+        and a mean over all vehicles.
     losses
-        The loss of the labels, ``total``, and its parts by name; empty if not asked
-        for.
+        The loss of the labels, ``total``, and its terms by name; empty if no loss was
+        asked for.
     """
 
     length: float
@@ -82,7 +80,7 @@ class Validation:
     losses: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, float]:
-        """Return the numbers by name: ``loss`` in all, ``loss_edges`` and so on."""
+        """Return the numbers by name; the losses as ``loss``, ``loss_edges`` etc."""
         names = ("length", "label_length", "vehicles", "solved", "violation")
         numbers = {name: getattr(self, name) for name in names}
         for name, value in self.losses.items():
@@ -94,25 +92,22 @@ def validate(
     network: Network,
     dataset: Dataset,
     *,
-    method: Method = "membership",
-    repair: Repair = "room",
-    precision: Precision = "bf16",
-    symmetries: int = 1,
+    precision: MatmulPrecision = "bf16",
     loss: LossConfig | None = None,
 ) -> Validation:
     """
-    Decode a dataset's instances and compare with the labels.
+    Decode the instances of a dataset, and compare the plans with the labels.
 
     Parameters
     ----------
     network
         The network.
     dataset
-        Labelled instances it was not trained on.
-    method, repair, precision, symmetries
-        As in :func:`decode_raw`.
+        Labelled instances that it was not trained on.
+    precision
+        Precision of the network's matrix products.
     loss
-        What the loss of the labels is made of; None to leave it out.
+        The terms of the loss of the labels; None to leave the loss out.
 
     Raises
     ------
@@ -121,14 +116,7 @@ def validate(
     """
     if dataset.instances is None:
         raise InputError("the dataset keeps no instances: validate on one that does")
-    plans = decode_raw(
-        network,
-        dataset.instances,
-        method=method,
-        repair=repair,
-        precision=precision,
-        symmetries=symmetries,
-    )
+    plans = decode_raw(network, dataset.instances, precision=precision)
     solved = np.isfinite(plans.length)
     labels = PlanBatch(dataset.routes.cpu().numpy()).lengths(dataset.instances)
     return Validation(
@@ -143,29 +131,27 @@ def validate(
 
 @torch.no_grad()
 def mean_loss(
-    network: Network, dataset: Dataset, loss: LossConfig, precision: Precision
+    network: Network, dataset: Dataset, loss: LossConfig, precision: MatmulPrecision
 ) -> dict[str, float]:
     """
-    Mean loss of a dataset's labels, and its parts, by the names in LossParts.
+    Return the mean loss of a dataset's labels, and its terms, by name.
 
     Parameters
     ----------
     network, dataset
         The network, and the labels on its device.
     loss
-        What the loss is made of.
+        The terms of the loss.
     precision
-        Of the network's matrix products.
+        Precision of the network's matrix products.
     """
-    device = dataset.coordinates.device
+    device = dataset.device
     sums = torch.zeros(len(LossParts._fields), device=device)
-    for rows in torch.split(torch.arange(len(dataset), device=device), _AT_A_TIME):
+    for rows in torch.split(torch.arange(len(dataset), device=device), _BATCH_SIZE):
         batch = dataset.batch(rows)
         with autocast(device, precision):
             log_probs = network(batch.features)
-        parts = plan_loss(
-            log_probs, batch.features, batch.routes, batch.units, batch.capacity, loss
-        )
+        parts = plan_loss(log_probs, batch, loss)
         sums += len(rows) * torch.stack(list(parts))
     return dict(zip(LossParts._fields, (sums / len(dataset)).tolist(), strict=True))
 
@@ -174,14 +160,11 @@ def decode_raw(
     network: Network,
     instances: InstanceBatch,
     *,
-    method: Method = "membership",
-    repair: Repair = "room",
-    precision: Precision = "bf16",
+    precision: MatmulPrecision = "bf16",
     symmetries: int = 1,
-    batch_size: int = _AT_A_TIME,
 ) -> RawPlans:
     """
-    Predict, decode and repair, and check every plan.
+    Predict, decode by membership and repair, and check every plan.
 
     Parameters
     ----------
@@ -189,33 +172,22 @@ def decode_raw(
         The network; it predicts where its weights lie.
     instances
         The instances.
-    method, repair
-        How to decode, and how customers left out are put back.
     precision
-        Of the network's matrix products.
+        Precision of the network's matrix products.
     symmetries
-        Predict each instance under so many of the square's symmetries, up to 8, and
+        Predict each instance under this many symmetries of the square, 1 to 8, and
         keep the shortest feasible plan.
-    batch_size
-        Instances at a time.
-
-    Raises
-    ------
-    InputError
-        If the number of symmetries is not between 1 and 8.
     """
     if not 1 <= symmetries <= SYMMETRIES:
         raise InputError(f"symmetries is {symmetries}, not between 1 and {SYMMETRIES}")
     parts = [
         _decode_batch(
             network,
-            instances.take(slice(start, start + batch_size)),
-            method,
-            repair,
+            instances.take(slice(start, start + _BATCH_SIZE)),
             precision,
             symmetries,
         )
-        for start in range(0, len(instances), batch_size)
+        for start in range(0, len(instances), _BATCH_SIZE)
     ]
     return RawPlans(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
@@ -223,9 +195,7 @@ def decode_raw(
 def _decode_batch(
     network: Network,
     instances: InstanceBatch,
-    method: Method,
-    repair: Repair,
-    precision: Precision,
+    precision: MatmulPrecision,
     symmetries: int,
 ) -> RawPlans:
     device = next(network.parameters()).device
@@ -245,10 +215,7 @@ def _decode_batch(
             excess = (loads - batch.capacity[:, None]).clamp_min(0).double()
             fleet = batch.features.vehicles.sum(1)
             violation = (excess.sum(1) / fleet / batch.capacity).cpu().numpy()
-        decoded = decode_predicted(
-            network, log_probs, seen, method=method, repair=repair
-        )
-        plans = to_plans(decoded)
+        plans = to_plans(decode_predicted(network, log_probs, seen))
         feasible = plans.feasible(instances)
         found = np.where(feasible, plans.lengths(instances), np.inf)
         vehicles = np.where(found < length, plans.vehicles(), vehicles)

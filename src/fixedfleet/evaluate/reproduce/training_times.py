@@ -134,20 +134,22 @@ def render(options: Options) -> tuple[str, str]:
 
 
 def _measure_one(name: str, customers: int, options: Options) -> dict[str, Any]:
-    from fixedfleet.training import train
+    from fixedfleet.training import find_checkpoint, get_preset, train
 
     folder = options.work / "speed" / name
     if options.labels is None:
         raise InputError(f"{NAME} needs labels to train on")
+    settings = {
+        "training.minutes": options.minutes or _MINUTES,
+        "training.validate_every": 10_000,
+    }
     result = train(
-        name,
+        get_preset(name).with_settings(settings),
         find_labels(options.labels, customers),
         out=folder,
-        minutes=options.minutes or _MINUTES,
-        resume=(folder / "checkpoint.safetensors").exists(),
+        resume=find_checkpoint(folder),
         device=options.device,
         seed=options.seed,
-        settings={"training.validate_every": 10_000},
         display=options.display,
     )
     losses = [line for line in _lines(folder / "log.jsonl") if "rate" in line]

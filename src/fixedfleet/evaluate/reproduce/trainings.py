@@ -102,19 +102,20 @@ class Training:
 
     def train(self, labels: Path, options: Options) -> None:
         """Train it, or go on where it was cut short."""
-        from fixedfleet.training import train
+        from fixedfleet.training import find_checkpoint, get_preset, train
 
         folder = self.folder(options.work)
+        settings = self._all_settings()
+        for name in ("minutes", "epochs"):
+            if getattr(options, name) is not None:
+                settings[f"training.{name}"] = getattr(options, name)
         result = train(
-            self.preset,
+            get_preset(self.preset).with_settings(settings),
             find_labels(labels, self.customers),
             out=folder,
-            minutes=options.minutes,
-            epochs=options.epochs,
-            resume=(folder / "checkpoint.safetensors").exists(),
+            resume=find_checkpoint(folder),
             device=options.device,
             seed=options.seed,
-            settings=self._all_settings(),
             display=options.display,
         )
         if result.finished:

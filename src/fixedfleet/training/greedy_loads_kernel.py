@@ -1,4 +1,4 @@
-"""Triton: the pseudo-greedy walk of an instance in one program."""
+"""Triton kernel: the pseudo-greedy plan of one instance per program."""
 # mypy: ignore-errors
 
 import triton
@@ -19,12 +19,12 @@ def walk_greedily(
     BLOCK: tl.constexpr,
 ):
     """
-    Loads of the plan that follows the likeliest arcs without regard to capacity.
+    Write the loads of the plan that follows the likeliest arcs, whatever the capacity.
 
-    One lane a location. Each vehicle in turn goes on to the likeliest location that is
-    free until that is the depot, the first of equals; a score that is no number is
-    below all others. Every step but a tour's last serves a customer, so that the loops
-    end whatever the scores.
+    Each lane is a location. Each vehicle in turn goes to the likeliest location that is
+    free, the first one among equals, until that is the depot. NaN scores count as the
+    lowest. Every step but the last of a tour serves a customer, so the loops end for
+    any scores.
     """
     instance = tl.program_id(0).to(tl.int64)
     log_probs_ptr += instance * m * n * n
@@ -32,7 +32,7 @@ def walk_greedily(
     inside = lane < n
     demand = tl.load(demand_ptr + instance * n + lane, mask=inside, other=0)
     free = tl.load(customer_ptr + instance * n + lane, mask=inside, other=0)
-    free = tl.where(lane == 0, 1, free.to(tl.int32))  # home is always free
+    free = tl.where(lane == 0, 1, free.to(tl.int32))  # the depot is always free
     for vehicle in range(m):
         here = -1 + tl.load(vehicle_ptr + instance * m + vehicle).to(tl.int32)
         load = tl.sum(tl.zeros_like(demand), axis=0)

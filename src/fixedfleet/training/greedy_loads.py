@@ -1,4 +1,4 @@
-"""Loads of the pseudo-greedy plan, on a GPU without a launch a step."""
+"""Loads of the pseudo-greedy plan; on a GPU by a single kernel."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ def greedy_loads(
     log_probs: Tensor, units: Tensor, customers: Tensor, vehicles: Tensor
 ) -> Tensor:
     """
-    Follow the likeliest arcs without regard to capacity, and return the loads.
+    Return the loads of the plan that follows the likeliest arcs, whatever the capacity.
 
-    As :func:`fixedfleet.planning.pseudo_greedy`, but without its checks of values,
-    which would wait for the GPU. There, one program walks for each instance.
+    The loads are those of :func:`fixedfleet.planning.pseudo_greedy`, but no values are
+    checked, because that would wait for the GPU. There, a kernel's program follows the
+    arcs of one instance.
 
     Parameters
     ----------
     log_probs
         log Ŷ, shape (B, M, N', N'), −inf where masked.
     units
-        Whole units of demand, shape (B, N'), the depot's being 0.
+        Whole units of demand, shape (B, N'), 0 for the depot.
     customers, vehicles
-        Which locations are customers, shape (B, N'), and which vehicles there are,
-        shape (B, M).
+        Which locations are customers, shape (B, N'), and which vehicles exist, shape
+        (B, M).
 
     Returns
     -------
     Tensor
-        Whole units, shape (B, M).
+        Loads in whole units, shape (B, M).
     """
     if log_probs.is_cuda:
         return _walk_on_gpu(log_probs, units, customers, vehicles)
@@ -47,7 +48,7 @@ def greedy_loads(
         log_probs=log_probs,
         owner=torch.arange(len(log_probs), device=log_probs.device),
         demands=units,
-        capacity=units.new_ones(len(units)),  # plays no part
+        capacity=units.new_ones(len(units)),  # has no effect
         customers=customers,
         vehicles=vehicles,
     )
@@ -60,7 +61,7 @@ def _walk_on_gpu(
     global _kernel
     if _kernel is None:
         require("triton", "network", "training on a GPU")
-        from fixedfleet.training.greedy_kernel import walk_greedily
+        from fixedfleet.training.greedy_loads_kernel import walk_greedily
 
         _kernel = walk_greedily
     size, m, n, _ = log_probs.shape

@@ -11,8 +11,8 @@ import torch
 
 from fixedfleet.model.normalise import allowed_edges
 from fixedfleet.planning import pseudo_greedy
-from fixedfleet.training import greedy
-from fixedfleet.training.greedy import greedy_loads
+from fixedfleet.training import greedy_loads as module
+from fixedfleet.training.greedy_loads import greedy_loads
 
 GPU = torch.cuda.is_available()
 INTERPRETER = os.environ.get("TRITON_INTERPRET") == "1"
@@ -46,7 +46,7 @@ def kernel():
     pytest.importorskip("triton", reason="Triton is not installed")
     if not (GPU or INTERPRETER):
         pytest.skip("no GPU; see the test in the interpreter")
-    return greedy._walk_on_gpu
+    return module._walk_on_gpu
 
 
 @pytest.mark.skipif(GPU or INTERPRETER, reason="the kernel runs in this process")

@@ -1,4 +1,4 @@
-"""Several processes of one training, as torchrun starts them, or just one."""
+"""The processes of one training, as torchrun starts them, or a single one."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from torch import distributed
 
 from fixedfleet.errors import InputError
 
-__all__ = ["Processes"]
+__all__ = ["Ranks"]
 
 
-class Processes:
+class Ranks:
     """
-    This process's device and its place among those of torchrun.
+    This process's device, and its rank among the processes of torchrun.
 
     Parameters
     ----------
@@ -49,8 +49,13 @@ class Processes:
         if self.own_group:
             distributed.destroy_process_group()
 
+    @property
+    def first(self) -> bool:
+        """Whether this process is the one that prints, validates and writes."""
+        return self.rank == 0
+
     def agree(self, value: float) -> float:
-        """Take the first process's number in all of them."""
+        """Return the first process's value, in all processes."""
         if self.world == 1:
             return value
         shared = torch.tensor(value, dtype=torch.float64, device=self.device)
@@ -58,12 +63,12 @@ class Processes:
         return float(shared)
 
     def share(self, tensor: torch.Tensor, source: int) -> None:
-        """Give one process's tensor to all of them, in place."""
+        """Copy one process's tensor into that of all others."""
         if self.world > 1:
             distributed.broadcast(tensor, source)
 
     def peak_bytes(self) -> int:
-        """Most memory that torch has had in use on this process's GPU; 0 without."""
+        """Return the most memory that torch has used on this GPU; 0 without a GPU."""
         if self.device.type != "cuda":
             return 0
         return int(torch.cuda.max_memory_allocated(self.device))

@@ -1,0 +1,123 @@
+"""What a training learns from: labels from files, labels made on the way, or both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from fixedfleet.errors import InputError
+from fixedfleet.training.dataset import Dataset, load_dataset
+from fixedfleet.training.fresh import FreshLabels
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from fixedfleet.training.fresh import Fresh
+    from fixedfleet.training.presets import Preset
+    from fixedfleet.training.ranks import Ranks
+
+    Labels = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Dataset
+
+__all__ = ["TrainingData", "gather_data"]
+
+
+@dataclass
+class TrainingData:
+    """
+    The rows to train on and the rows held out for validation.
+
+    Attributes
+    ----------
+    train
+        The rows to train on. Their tensors stay where they are.
+    held_out
+        The rows held out. They stay the same.
+    fingerprint
+        Equal data has equal fingerprints, in every epoch.
+    fresh
+        Makes the last rows of ``train`` round by round; None if nothing changes.
+    round
+        The number of the round whose rows ``train`` has; -1 before the first.
+    """
+
+    train: Dataset
+    held_out: Dataset
+    fingerprint: str
+    fresh: FreshLabels | None = None
+    round: int = -1
+
+    def renew(self, epoch: int) -> dict[str, float] | None:
+        """Put the rows of an epoch in place; return facts about new ones, or None."""
+        if self.fresh is None or self.fresh.round_of(epoch) == self.round:
+            return None
+        self.round = self.fresh.round_of(epoch)
+        return self.fresh.write_round(self.round, self.train)
+
+
+def gather_data(
+    preset: Preset,
+    labels: Labels | None,
+    fresh: Fresh | None,
+    ranks: Ranks,
+    seed: int,
+) -> TrainingData:
+    """
+    Bring labels to the device, and make room for fresh ones.
+
+    Parameters
+    ----------
+    preset
+        Says for how many customers, and how many labels are held out.
+    labels
+        Label files or folders, or a dataset; the last rows of it are held out.
+    fresh
+        How to make labels while training.
+    ranks
+        The processes of this training, and the device.
+    seed
+        The seed of the training.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to train on, the labels have another size, or they do not
+        fit into memory.
+    """
+    if labels is None or isinstance(labels, Dataset):
+        dataset = labels
+    else:
+        dataset = load_dataset(labels, ranks.device)
+    if dataset is not None and dataset.num_customers != preset.customers:
+        raise InputError(
+            f"the labels have {dataset.num_customers} customers, preset "
+            f"{preset.name!r} is for {preset.customers}"
+        )
+    validation = preset.training.validation
+    if fresh is not None:
+        made = FreshLabels(fresh, preset.customers, ranks, seed, dataset)
+        return _with_fresh(made, dataset, validation)
+    if dataset is None:
+        raise InputError("nothing to train on: give labels, fresh ones, or both")
+    return TrainingData(*dataset.split(validation), dataset.fingerprint)
+
+
+def _with_fresh(
+    fresh: FreshLabels, labels: Dataset | None, validation: int
+) -> TrainingData:
+    """Append room for fresh labels to the given ones."""
+    if labels is not None:
+        kept, held_out = labels.split(validation)
+    else:
+        held_out = fresh.held_out(validation)
+        kept = held_out.rows(0, 0)
+    try:
+        train = kept.with_room(fresh.fresh.count)
+    except torch.cuda.OutOfMemoryError as error:
+        raise InputError(
+            f"{fresh.fresh.count} fresh labels do not fit into the memory of "
+            f"{fresh.ranks.device}: ask for fewer"
+        ) from error
+    return TrainingData(train, held_out, fresh.fingerprint, fresh)

@@ -1,0 +1,88 @@
+"""The log of a training: progress lines, ``log.jsonl`` and TensorBoard."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from fixedfleet.files.atomic import write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+__all__ = ["TrainingLog", "has_tensorboard"]
+
+
+class TrainingLog:
+    """
+    Prints lines, and writes metrics to ``log.jsonl`` and TensorBoard if installed.
+
+    Parameters
+    ----------
+    folder
+        The folder of the log; None writes nothing.
+    step
+        The step that the training starts from. Later entries of an existing log are
+        dropped: a killed training wrote them after its last checkpoint.
+    display
+        Called with each line; None for silence.
+    """
+
+    def __init__(
+        self, folder: Path | None, step: int, display: Callable[[str], None] | None
+    ) -> None:
+        self.path = None if folder is None else folder / "log.jsonl"
+        self.display = display
+        self.board: Any = None
+        if self.path is None:
+            return
+        lines = self.path.read_text().splitlines() if self.path.exists() else []
+        kept = [line for line in lines if _step_of(line) <= step] if step else []
+        write_text(self.path, "".join(f"{line}\n" for line in kept))
+        if has_tensorboard():
+            from torch.utils.tensorboard import SummaryWriter
+
+            self.board = SummaryWriter(str(self.path.parent), purge_step=step + 1)
+
+    def say(self, line: str) -> None:
+        """Print a line."""
+        if self.display is not None:
+            self.display(line)
+
+    def add(self, step: int, metrics: Mapping[str, Any]) -> None:
+        """Write the metrics of a step."""
+        if self.path is None:
+            return
+        # JSON has no NaN.
+        clean = {
+            key: None
+            if isinstance(value, float) and not math.isfinite(value)
+            else value
+            for key, value in metrics.items()
+        }
+        with self.path.open("a") as file:
+            file.write(json.dumps({"step": step, **clean}) + "\n")
+        if self.board is not None:
+            for key, value in clean.items():
+                if isinstance(value, int | float):
+                    self.board.add_scalar(key, value, step)
+
+    def close(self) -> None:
+        """Finish writing."""
+        if self.board is not None:
+            self.board.close()
+
+
+def has_tensorboard() -> bool:
+    """Return whether TensorBoard is installed."""
+    return importlib.util.find_spec("tensorboard") is not None
+
+
+def _step_of(line: str) -> float:
+    try:
+        return float(json.loads(line)["step"])
+    except (ValueError, KeyError, TypeError):
+        return math.inf  # half a line, from a training that was killed

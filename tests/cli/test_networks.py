@@ -1,0 +1,141 @@
+"""``train`` and ``models`` as a user types them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from fixedfleet.cli import main
+from fixedfleet.cli.networks import parse_setting
+from fixedfleet.model.weights import read_tensors
+from fixedfleet.training import get_preset, list_presets
+
+PRESET = """
+[two]
+customers = 2
+[two.model]
+width = 8
+hidden = 8
+layers = 1
+[two.training]
+batch_size = 8
+validation = 8
+precision = "fp32"
+"""
+
+
+@pytest.fixture
+def command(tmp_path):
+    """Arguments of a training on a label file of two customers, except --out."""
+    routes = np.tile(np.array([1, 0, 2, 0], dtype=np.uint8), (40, 1))
+    numbers = {"n": 2, "capacity": 30, "fleet": 2, "seed": 7, "count": 40}
+    labelled = np.ones(40, bool)
+    labels = tmp_path / "labels.npz"
+    np.savez(labels, routes=routes, labelled=labelled, iterations=1, **numbers)
+    (tmp_path / "mine.toml").write_text(PRESET)
+    preset = f"{tmp_path / 'mine.toml'}:two"
+    return ["train", preset, "--labels", str(labels), "--device", "cpu"]
+
+
+def test_command_line_trains_and_resumes(command, tmp_path, capsys):
+    """The command trains, resumes, and starts again with the weights it left."""
+    one, two, three = (str(tmp_path / name) for name in ("one", "two", "three"))
+    common = [*command, "--epochs", "2"]
+    assert main([*common, "--out", one, "--steps", "3"]) == 0
+    checkpoint = f"{one}/checkpoint.safetensors"
+    assert main([*common, "--out", three, "--resume", checkpoint]) == 0
+    assert "resumes at step 3" in capsys.readouterr().out
+    assert main([*common, "--out", one, "--resume"]) == 0
+    assert "resumes at step 3" in capsys.readouterr().out
+    for folder in (one, three):
+        assert int(read_tensors(f"{folder}/checkpoint.safetensors")[0]["step"]) == 8
+    weights = f"{one}/model.safetensors"
+    assert main([*common, "--out", two, "--weights", weights, "--steps", "1"]) == 0
+    assert "begins with the weights of" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "model.witdh=8"], "unknown model setting 'witdh'"),
+        (["--set", "training.clip=tight"], "training.clip is 'tight', not a number"),
+        (["--set", "loss.load_weight=much"], "load_weight is 'much', not a number"),
+        (["--steps", "0"], "training.steps is 0, not a whole number of at least 1"),
+        (["--minutes", "0"], "training.minutes is 0.0, not a number above 0"),
+        (["--epochs", "0"], "training.epochs is 0, not a whole number of at least 1"),
+        (["--weights", "none.safetensors"], "no network 'none.safetensors'"),
+        (["--resume"], "checkpoint.safetensors"),
+        (["--labels", "none.npz"], "none.npz"),
+        (["--minutes", "1", "--epochs", "2"], "not allowed with argument"),
+        (["--resume", "--weights", "vrp20"], "not allowed with argument"),
+        (["--fresh-capacity", "20"], "--fresh-capacity is for fresh labels"),
+        (["--fresh", "0"], "fresh count is 0, not a whole number of at least 1"),
+    ],
+)
+def test_command_line_names_errors(command, tmp_path, capsys, arguments, message):
+    """A wrong setting or file ends with 2 and one line, and leaves no folder."""
+    assert main([*command, "--out", str(tmp_path / "run"), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_diverging_training_ends_with_1(command, tmp_path, capsys):
+    """A loss that is not finite is no wrong input, so it has another exit code."""
+    out = ["--out", str(tmp_path / "run")]
+    assert main([*command, *out, "--set", "training.learning_rate=1e30"]) == 1
+    assert "not finite" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_command_line_makes_labels_on_a_core(tmp_path, capsys):
+    """--fresh with a teacher on the CPU trains without any file of labels."""
+    pytest.importorskip("numba")
+    (tmp_path / "mine.toml").write_text(
+        PRESET.replace("customers = 2", "customers = 4")
+    )
+    command = ["train", f"{tmp_path / 'mine.toml'}:two", "--device", "cpu"]
+    sizes = ["--fresh-capacity", "20", "--fresh-vehicles", "3"]
+    recipe = ["--fresh", "16", "--fresh-teacher", "ruin_recreate", *sizes]
+    rounds = ["--fresh-iterations", "20", "--renew", "1", "--epochs", "2"]
+    assert main([*command, *recipe, *rounds, "--out", str(tmp_path / "run")]) == 0
+    assert "round 2: 16 new labels" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("precision", ["bf16", "tf32", "fp32"])
+@pytest.mark.parametrize("n", [20, 50, 100])
+def test_paper_presets_take_any_precision(n, precision):
+    """--set training.precision=… changes the precision and nothing else."""
+    name, value = parse_setting(f"training.precision={precision}")
+    preset = get_preset(f"paper{n}")
+    changed = preset.with_settings({name: value})
+    assert changed.training == replace(preset.training, precision=precision)
+    assert (changed.model, changed.loss) == (preset.model, preset.loss)
+
+
+def test_help_names_the_command_and_every_preset(capsys):
+    """The help begins with what the user typed, and lists the presets."""
+    assert main(["train", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("usage: fixedfleet train ")
+    assert all(name in shown for name in list_presets())
+
+
+def test_help_does_not_load_torch():
+    """The command line can be parsed and explained without PyTorch."""
+    code = (
+        "import sys, fixedfleet.cli;"
+        "fixedfleet.cli.main(['train', '--help']);"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "False"

@@ -1,0 +1,181 @@
+"""Checkpoints: a training resumes exactly, or the reason why it cannot is named."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+import fixedfleet as ff
+from fixedfleet.model.weights import read_metadata, read_tensors, write_tensors
+from fixedfleet.training import find_checkpoint, make_dataset, train
+
+from .conftest import assert_same_state, changed, read_log, state, tiny_labels
+
+
+@pytest.fixture(scope="module")
+def whole(preset, dataset, tmp_path_factory):
+    """The folder of a training that was never interrupted."""
+    folder = tmp_path_factory.mktemp("whole")
+    train(preset, dataset, out=folder, display=None)
+    return folder
+
+
+def _resume(preset, dataset, folder, display=None):
+    return train(
+        preset, dataset, out=folder, resume=find_checkpoint(folder), display=display
+    )
+
+
+@pytest.mark.parametrize("steps", [5, 7])
+def test_stopped_and_resumed_equals_uninterrupted(
+    preset, dataset, whole, tmp_path, steps
+):
+    """Stopped at the end of an epoch or within one, a training continues exactly."""
+    stopped = train(changed(preset, steps=steps), dataset, out=tmp_path, display=None)
+    assert not stopped.finished
+    assert stopped.steps == steps
+    _resume(preset, dataset, tmp_path)
+    assert_same_state(whole, tmp_path)
+
+
+def test_killed_training_resumes_from_its_last_checkpoint(
+    preset, dataset, whole, tmp_path
+):
+    """Killed without warning after a checkpoint, nothing before it is lost."""
+
+    def die(line):
+        if "epoch 3" in line:
+            raise SystemExit("killed")
+
+    train(changed(preset, steps=7), dataset, out=tmp_path, display=None)
+    with pytest.raises(SystemExit):
+        _resume(preset, dataset, tmp_path, die)
+    _resume(preset, dataset, tmp_path)
+    assert_same_state(whole, tmp_path)
+    steps = [row["step"] for row in read_log(tmp_path)]
+    assert steps == sorted(steps)
+
+
+def test_interrupted_training_saves_what_it_has(preset, dataset, whole, tmp_path):
+    """Ctrl-C leaves a checkpoint of the very step, from which it continues exactly."""
+
+    def interrupt(line):
+        if line.startswith("epoch 2"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(preset, dataset, out=tmp_path, display=interrupt)
+    _resume(preset, dataset, tmp_path)
+    assert_same_state(whole, tmp_path)
+
+
+def test_checkpoints_are_not_overwritten_silently(preset, dataset, tmp_path):
+    """A folder with a checkpoint is only trained into by resuming that checkpoint."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    short = changed(preset, steps=1)
+    for folder in (one, other):
+        assert find_checkpoint(folder) is None
+        train(short, dataset, out=folder, display=None)
+    before = (one / "checkpoint.safetensors").read_bytes()
+    for resume in (None, find_checkpoint(other)):
+        with pytest.raises(ff.InputError, match="exists: resume it, or train into ano"):
+            train(preset, dataset, out=one, resume=resume, display=None)
+    assert (one / "checkpoint.safetensors").read_bytes() == before
+
+
+def test_a_checkpoint_of_another_folder_can_be_resumed(
+    preset, dataset, whole, tmp_path
+):
+    """A training continues in a new folder, and the old one stays as it is."""
+    train(changed(preset, steps=7), dataset, out=tmp_path / "one", display=None)
+    before = find_checkpoint(tmp_path / "one").read_bytes()
+    two = tmp_path / "two"
+    there = find_checkpoint(tmp_path / "one")
+    train(preset, dataset, out=two, resume=there, display=None)
+    assert_same_state(whole, two)
+    assert there.read_bytes() == before
+
+
+def test_checkpoints_that_do_not_match_are_refused(preset, dataset, tmp_path):
+    """Other settings, another seed, other labels, another size: each is named."""
+    train(changed(preset, steps=2), dataset, out=tmp_path, display=None)
+    path = find_checkpoint(tmp_path)
+
+    def resume(data=dataset, seed=0, settings=None):
+        other = preset.with_settings(settings or {})
+        train(other, data, out=tmp_path, resume=path, seed=seed, display=None)
+
+    with pytest.raises(ff.InputError, match=r"made with model\.width = 16.*has 8"):
+        resume(settings={"model.width": 8})
+    with pytest.raises(ff.InputError, match="made with seed 0"):
+        resume(seed=5)
+    with pytest.raises(ff.InputError, match="labels' fingerprint"):
+        resume(make_dataset(*tiny_labels(96, seed=9)))
+    tensors, metadata = read_tensors(path)
+    write_tensors(path, tensors, metadata | {"format": "77"})
+    with pytest.raises(ff.InputError, match="format '77'"):
+        resume()
+    tensors.pop("model.embed_depot.weight")
+    write_tensors(path, tensors, metadata)
+    with pytest.raises(ff.InputError, match="a checkpoint of another size"):
+        resume()
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(ff.InputError, match="corrupt"):
+        resume()
+
+
+def test_a_checkpoint_without_the_newer_settings_is_resumed(
+    preset, dataset, whole, tmp_path
+):
+    """A checkpoint from before the budget was a setting continues exactly."""
+    train(changed(preset, steps=7), dataset, out=tmp_path, display=None)
+    path = find_checkpoint(tmp_path)
+    tensors, metadata = read_tensors(path)
+    settings = json.loads(metadata["preset"])
+    del settings["training"]["minutes"], settings["training"]["steps"]
+    write_tensors(path, tensors, metadata | {"preset": json.dumps(settings)})
+    _resume(preset, dataset, tmp_path)
+    assert_same_state(whole, tmp_path)
+
+
+def test_training_starts_with_given_weights(preset, dataset, whole, tmp_path):
+    """Given weights are what it starts from, with a new optimiser and a new count."""
+    weights = whole / "model.safetensors"
+    lines: list[str] = []
+    train(
+        changed(preset, steps=1, learning_rate=0.0),
+        make_dataset(*tiny_labels(96, seed=9)),  # other labels are allowed
+        out=tmp_path,
+        weights=weights,
+        display=lines.append,
+    )
+    assert "begins with the weights of model.safetensors" in lines[0]
+    found = state(tmp_path)
+    for name, tensor in read_tensors(weights)[0].items():
+        assert torch.equal(found[f"model.{name}"], tensor.float()), name
+        assert torch.equal(found[f"average.{name}"], tensor.float()), name
+        assert found[f"optimizer.step.{name}"] == 1
+    metadata = read_metadata(tmp_path / "model.safetensors")
+    assert json.loads(metadata["card"])["weights"] == "model.safetensors"
+
+
+def test_weights_that_do_not_fit_are_refused(preset, dataset, whole, tmp_path):
+    """A network of other settings, no network, or a checkpoint besides: no training."""
+    weights, checkpoint = whole / "model.safetensors", find_checkpoint(whole)
+
+    def begin(weights, settings=None, resume=None):
+        other = preset.with_settings(settings or {})
+        out = tmp_path / "run"
+        train(other, dataset, out=out, weights=weights, resume=resume, display=None)
+
+    with pytest.raises(ff.InputError, match=r"model\.membership = True.*has False"):
+        begin(weights, {"model.membership": False})
+    with pytest.raises(ff.InputError, match="no network 'none'"):
+        begin("none")
+    with pytest.raises(ff.InputError, match="not a fixedfleet network"):
+        begin(checkpoint)
+    with pytest.raises(ff.InputError, match="both given"):
+        begin(weights, resume=checkpoint)
+    assert not list(tmp_path.iterdir())
