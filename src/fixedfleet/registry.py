@@ -12,12 +12,14 @@ from zlib import crc32
 from fixedfleet.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
-__all__ = ["Registry", "load_reference"]
+__all__ = ["Registry", "load_files", "load_reference", "loaded_files"]
 
 Part = TypeVar("Part")
+
+_OWN = "fixedfleet_own_"  # begins the names of modules that are loaded from files
 
 
 class Registry(Generic[Part]):
@@ -94,6 +96,21 @@ def load_reference(reference: str, kind: str) -> Any:
         raise InputError(f"{kind} {reference!r}: {place} has no {name!r}") from None
 
 
+def loaded_files() -> list[str]:
+    """Return the files that references have loaded in this process."""
+    return [
+        str(module.__file__)
+        for name, module in list(sys.modules.items())
+        if name.startswith(_OWN)
+    ]
+
+
+def load_files(paths: Iterable[str]) -> None:
+    """Load files in another process, so that what they define can be unpickled."""
+    for path in paths:
+        _load_file(path, "file")
+
+
 def _load(name: str, kind: str) -> ModuleType:
     try:
         return importlib.import_module(name)
@@ -108,7 +125,7 @@ def _load_file(place: str, kind: str) -> ModuleType:
     path = Path(place).resolve()
     if not path.is_file():
         raise InputError(f"unknown {kind}: there is no file {place!r}")
-    name = f"fixedfleet_own_{path.stem}_{crc32(str(path).encode()):08x}"
+    name = f"{_OWN}{path.stem}_{crc32(str(path).encode()):08x}"
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:

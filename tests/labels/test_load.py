@@ -60,7 +60,10 @@ def test_a_file_with_a_seed_is_read(seeded, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"routes": np.array([[2, 0, 1], [1, 0, 0]])}, "row 1 is no plan: customer 2"),
+        (
+            {"routes": np.array([[2, 0, 1], [1, 0, 0]])},
+            "row 1 is infeasible: customer",
+        ),
         ({"routes": np.array([[2, 9, 0], [1, 0, 2]])}, r"routes\[0\] names a customer"),
         (
             {"routes": np.array([[2.0, 1], [1, 2]])},

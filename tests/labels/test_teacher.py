@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,24 @@ from fixedfleet.labels import (
     label,
     load_labels,
 )
+
+OWN_TEACHER = """
+import dataclasses
+import numpy as np
+
+@dataclasses.dataclass(frozen=True)
+class InOrder:
+    twice: bool = False
+    name = "in_order"
+    on_gpu = False
+
+    def settings(self):
+        return dataclasses.asdict(self)
+
+    def label_many(self, batch, seeds):
+        routes = np.tile(np.arange(1, batch.num_customers + 1), (len(batch), 1))
+        return routes, np.ones(len(batch), dtype=bool)
+"""
 
 
 def impossible() -> ff.InstanceBatch:
@@ -54,7 +73,7 @@ def test_a_teacher_goes_by_its_name(name, given, settings):
         ("oracle", {}, "unknown teacher 'oracle': choose from ortools, pyvrp"),
         ("hgs", {"iterations": 5}, "'hgs' has no setting 'iterations': it takes time_"),
         ("gpu", {"time_limit": 5}, "'gpu' has no setting 'time_limit'"),
-        ("hgs", {"time_limit": 0}, "time_limit is 0, not a number of seconds above 0"),
+        ("hgs", {"time_limit": 0}, "time_limit is 0, not a number above 0"),
         ("ruin_recreate", {}, "needs iterations or a time_limit"),
         ("ruin_recreate", {"iterations": 1.5}, "iterations is 1.5, not a whole number"),
         ("ruin_recreate", {"iterations": 5, "time_limit": 1}, "and not both"),
@@ -67,12 +86,26 @@ def test_a_wrong_teacher_is_refused(name, given, message):
         get_teacher(name, **given)
 
 
+@pytest.mark.slow
+def test_a_teacher_of_ones_own_goes_by_a_reference(tmp_path, monkeypatch):
+    """A class in a file is a teacher by "file.py:Name", in worker processes too."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(OWN_TEACHER)
+    teacher = get_teacher("mine.py:InOrder", twice=True, time_limit=None)
+    batch = uniform(5, 3, seed=1, capacity=50, vehicles=1)
+    assert label(batch, "labels", teacher=teacher, processes=1).labelled == 3
+    assert list(load_labels("labels")[1]) == [ff.Plan([range(1, 6)])] * 3
+    with pytest.raises(ff.InputError, match="no setting 'once': it takes twice"):
+        get_teacher("mine.py:InOrder", once=True)
+
+
 def test_an_unknown_solver_is_no_teacher():
     """A solver that does not exist is refused when it is named."""
     with pytest.raises(ff.InputError, match="unknown solver 'gurobi'"):
         SolverTeacher("gurobi")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "teacher", [SolverTeacher("ortools", 0.1), SearchTeacher(iterations=100)]
 )
@@ -84,6 +117,7 @@ def test_what_no_plan_exists_for_is_not_labelled(teacher):
     assert ff.PlanBatch(routes).feasible(batch).tolist() == [False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ortools", "pyvrp", "vroom", "hgs"])
 def test_every_solver_teaches(name):
     """Each solver gives feasible labels for ordinary instances."""
@@ -95,6 +129,7 @@ def test_every_solver_teaches(name):
     assert ff.PlanBatch(routes).feasible(batch).all()
 
 
+@pytest.mark.slow
 def test_the_search_labels_the_same_everywhere(tmp_path):
     """By iterations the search gives the same labels in one process and in two."""
     batch = uniform(20, 6, seed=1)

@@ -1,24 +1,33 @@
-"""Labels: a teacher's plans for many instances, in shards."""
+"""
+Labels: plans that a teacher makes for many instances, to train networks on.
 
-from fixedfleet.labels.job import LabellingError
+:func:`label` has a teacher plan all instances and writes the plans to a folder of
+shards; :func:`load_labels` is the one reader of labels, from such a folder or from a
+single npz file. Training reads its labels with it too.
+
+A run goes: ``label_run`` (what is missing) → ``folder`` (the files) → ``workers`` (the
+processes) → ``shard`` (one shard's instances) → ``teacher`` (the plans) → ``folder``.
+"""
+
+from fixedfleet.labels.label_run import LabelSummary, label
 from fixedfleet.labels.load import load_labels
-from fixedfleet.labels.run import Engine, LabelSummary, label
+from fixedfleet.labels.shard import LabellingError
 from fixedfleet.labels.teacher import (
+    TEACHERS,
     GpuTeacher,
     SearchTeacher,
     SolverTeacher,
     Teacher,
     get_teacher,
 )
-from fixedfleet.progress import Progress, ProgressCallback, ProgressPrinter
+from fixedfleet.progress import Progress, ProgressPrinter
 
 __all__ = [
-    "Engine",
+    "TEACHERS",
     "GpuTeacher",
     "LabelSummary",
     "LabellingError",
     "Progress",
-    "ProgressCallback",
     "ProgressPrinter",
     "SearchTeacher",
     "SolverTeacher",

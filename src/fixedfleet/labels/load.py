@@ -1,4 +1,4 @@
-"""Labels read back: from a folder of shards, or from one file with a seed."""
+"""The one reader of labels: from a folder of shards, or from a single npz file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from fixedfleet import files
 from fixedfleet.errors import InputError
 from fixedfleet.generate import labelled_stream
-from fixedfleet.labels.shards import LabelFolder
+from fixedfleet.labels.folder import LabelFolder
 from fixedfleet.plan import PlanBatch
 
 if TYPE_CHECKING:
@@ -20,61 +20,63 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import InstanceBatch
 
+    Labels = tuple[InstanceBatch, PlanBatch, NDArray[np.bool_]]
+
 __all__ = ["load_labels"]
 
 _CHECKED_AT_ONCE = 20_000
 
 
-def load_labels(
-    path: str | os.PathLike[str],
-) -> tuple[InstanceBatch, PlanBatch, NDArray[np.bool_]]:
+def load_labels(path: str | os.PathLike[str], *, limit: int | None = None) -> Labels:
     """
     Read labels, and check every one of them against its instance.
 
     Parameters
     ----------
     path
-        A folder that :func:`label` wrote, also one that is not finished; or an npz
-        file of routes whose instances come back from the seed in it.
+        A folder that :func:`label` wrote, finished or not; or an npz file of routes
+        with the seed of their instances.
+    limit
+        Leave out all rows after this number of labels.
 
     Returns
     -------
     batch
         The instances.
     plans
-        A plan for each; empty where there is no label.
+        One plan per instance, empty where there is no label.
     labelled
         Which instances have a label, shape (B,).
 
     Raises
     ------
     InputError
-        If there are no labels at ``path``, or not such as it says.
+        If there are no labels at ``path``, or a label is infeasible for its instance.
     """
     path = Path(path)
-    batch, plans, labelled = _load_folder(path) if path.is_dir() else _load_file(path)
+    batch, plans, labelled = _read_folder(path) if path.is_dir() else _read_file(path)
+    if limit is not None and labelled.sum() > limit:
+        stop = int(np.flatnonzero(labelled)[limit])
+        batch, plans, labelled = batch[:stop], plans[:stop], labelled[:stop]
     _check(path, batch, plans, labelled)
     return batch, plans, labelled
 
 
-def _load_folder(
-    path: Path,
-) -> tuple[InstanceBatch, PlanBatch, NDArray[np.bool_]]:
+def _read_folder(path: Path) -> Labels:
     folder = LabelFolder.read(path)
     batch = folder.read_instances()
-    shards = [s for s in range(folder.manifest.num_shards) if folder.has_shard(s)]
     labelled = np.zeros(len(batch), dtype=bool)
     parts = []
-    for shard in shards:
-        part, rows = folder.read_shard(shard), folder.manifest.rows(shard)
-        parts.append((slice(rows.start, rows.stop), part.routes))
-        labelled[rows.start : rows.stop] = part.labelled
+    for index in folder.finished():
+        shard, rows = folder.read_shard(index), folder.manifest.rows(index)
+        parts.append((slice(rows.start, rows.stop), shard.routes))
+        labelled[rows.start : rows.stop] = shard.labelled
     return batch, PlanBatch.gather(len(batch), parts), labelled
 
 
-def _load_file(path: Path) -> tuple[InstanceBatch, PlanBatch, NDArray[np.bool_]]:
+def _read_file(path: Path) -> Labels:
     file = files.read_labels(path)
-    # Instances are drawn only for what the arrays bear out, whatever the file claims.
+    # A file that promises more customers than its rows can hold draws no instances.
     if file.routes.shape[1] < file.n:
         raise InputError(
             f"{path}: routes has shape {file.routes.shape}, too short a row for "
@@ -88,7 +90,7 @@ def _load_file(path: Path) -> tuple[InstanceBatch, PlanBatch, NDArray[np.bool_]]
 def _check(
     path: Path, batch: InstanceBatch, plans: PlanBatch, labelled: NDArray[np.bool_]
 ) -> None:
-    """Labels are believed no more than a solver is."""
+    """Raise InputError if a label is infeasible for its instance."""
     for start in range(0, len(batch), _CHECKED_AT_ONCE):  # bounds the memory
         rows = np.arange(start, min(start + _CHECKED_AT_ONCE, len(batch)))
         rows = rows[labelled[rows]]
@@ -96,4 +98,4 @@ def _check(
         if not feasible.all():
             row = int(rows[~feasible][0])
             fault = plans[row].check(batch[row])[0]
-            raise InputError(f"{path}: the label of row {row} is no plan: {fault}")
+            raise InputError(f"{path}: the label of row {row} is infeasible: {fault}")

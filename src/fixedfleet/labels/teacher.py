@@ -1,17 +1,19 @@
-"""Teachers: whoever makes the plans that labels are."""
+"""Teachers: they make the plans that networks learn from."""
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import numpy as np
 
 from fixedfleet import solvers
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, above, at_least, check_settings
 from fixedfleet.fleet import assess_batch, assess_fleet
 from fixedfleet.plan import Plan, PlanBatch
+from fixedfleet.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,20 +24,27 @@ if TYPE_CHECKING:
 
     Answer = tuple[NDArray[np.integer[Any]], NDArray[np.bool_]]
 
-__all__ = ["GpuTeacher", "SearchTeacher", "SolverTeacher", "Teacher", "get_teacher"]
+__all__ = [
+    "TEACHERS",
+    "GpuTeacher",
+    "SearchTeacher",
+    "SolverTeacher",
+    "Teacher",
+    "get_teacher",
+]
 
 
 class Teacher(Protocol):
     """
-    Makes plans for instances. Goes to worker processes, so it must be picklable.
+    Makes plans for instances. Worker processes get a pickled copy of it.
 
     Attributes
     ----------
     name
         Its name, for the manifest.
     on_gpu
-        Whether it works on a GPU and takes a whole shard at a time, in one process.
-        Else it takes an instance at a time, in one process a core.
+        Whether it takes a whole shard at a time, in one process. Otherwise it takes one
+        instance at a time, in one process per core.
     """
 
     @property
@@ -45,7 +54,7 @@ class Teacher(Protocol):
     def on_gpu(self) -> bool: ...
 
     def settings(self) -> Mapping[str, Any]:
-        """Everything that its plans depend on, as plain JSON values."""
+        """Return everything that its plans depend on, as plain JSON values."""
 
     def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Answer:
         """
@@ -67,29 +76,33 @@ class Teacher(Protocol):
         """
 
 
+# A teacher is made by calling its entry with settings.
+TEACHERS: Registry[Callable[..., Teacher]] = Registry("teacher", {})
+
+
 @dataclass(frozen=True)
 class SolverTeacher:
     """
-    An outside solver, on one core an instance.
+    An outside solver, on one core per instance.
 
-    It begins with a packing where it takes a start, and is spared instances that no
-    plan exists for.
+    A solver that takes a start solution begins with a packing. Instances that are
+    proven infeasible are not given to it.
 
     Parameters
     ----------
     solver
-        Its name among :mod:`fixedfleet.solvers`.
+        Its name in :mod:`fixedfleet.solvers`.
     time_limit
-        Seconds an instance.
+        Seconds per instance.
     """
 
     solver: str
-    time_limit: float = 1.0
+    time_limit: Annotated[float, above(0)] = 1.0
     on_gpu = False
 
     def __post_init__(self) -> None:
-        solvers.get(self.solver)  # raises for an unknown one and a missing package
-        _check_above_zero("time_limit", self.time_limit)
+        solvers.get(self.solver)  # raises if it is unknown or its package is missing
+        check_settings(self)
 
     @property
     def name(self) -> str:
@@ -101,7 +114,7 @@ class SolverTeacher:
         return {"time_limit": self.time_limit}
 
     def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Answer:
-        """Solve one instance after another."""
+        """Solve one instance after the other."""
         return _one_by_one(self._solve, batch, seeds)
 
     def _solve(self, instance: Instance, seed: int) -> Plan | None:
@@ -116,45 +129,47 @@ class SolverTeacher:
         return outcome.plan
 
 
+for _solver in ("ortools", "pyvrp", "vroom", "hgs"):
+    TEACHERS.register(_solver)(partial(SolverTeacher, _solver))
+
+
+@TEACHERS.register("ruin_recreate")
 @dataclass(frozen=True)
 class SearchTeacher:
     """
-    Ruin and recreate from a packing, on one core an instance.
+    Ruin and recreate from a packing, on one core per instance.
 
     Parameters
     ----------
     iterations
-        Iterations an instance; the same labels whenever and wherever.
+        Iterations per instance. The labels are then the same on every machine.
     time_limit
-        Seconds an instance instead.
+        Seconds per instance, instead of iterations.
     """
 
-    iterations: int | None = None
-    time_limit: float | None = None
+    iterations: Annotated[int | None, at_least(1)] = None
+    time_limit: Annotated[float | None, above(0)] = None
     name = "ruin_recreate"
     on_gpu = False
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if (self.iterations is None) == (self.time_limit is None):
             raise InputError(
                 "the teacher 'ruin_recreate' needs iterations or a time_limit, and not "
                 "both"
             )
-        if self.iterations is not None:
-            _check_count("iterations", self.iterations)
-        if self.time_limit is not None:
-            _check_above_zero("time_limit", self.time_limit)
 
     def settings(self) -> dict[str, Any]:
-        """Return the limit of the two that is set."""
+        """Return the limit that is set."""
         return {name: v for name, v in asdict(self).items() if v is not None}
 
     def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Answer:
-        """Search for one instance after another."""
+        """Search for one instance after the other."""
         return _one_by_one(self._search, batch, seeds)
 
     def _search(self, instance: Instance, seed: int) -> Plan | None:
-        # Here, for it compiles: only workers need it.
+        # Imported here, because it compiles and only workers need it.
         from fixedfleet.search.ruin_recreate import ruin_recreate
 
         start = assess_fleet(instance).packing
@@ -170,30 +185,31 @@ class SearchTeacher:
         return result.plan
 
 
+@TEACHERS.register("gpu")
 @dataclass(frozen=True)
 class GpuTeacher:
     """
-    Ruin and recreate from packings on a GPU, for a whole batch at once.
+    Ruin and recreate from packings on a GPU, for a whole shard at once.
 
     Parameters
     ----------
     iterations
-        Iterations an instance.
+        Iterations per instance.
     """
 
-    iterations: int = 60_000
+    iterations: Annotated[int, at_least(1)] = 60_000
     name = "gpu"
     on_gpu = True
 
     def __post_init__(self) -> None:
-        _check_count("iterations", self.iterations)
+        check_settings(self)
 
     def settings(self) -> dict[str, Any]:
         """Return the iterations."""
         return asdict(self)
 
     def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Answer:
-        """Search for all instances that a packing is found for, at once."""
+        """Search for all instances that have a packing, at once."""
         from fixedfleet.search.gpu import improve_batch
 
         # An exact search for the few that are hard to pack would hold up the rest.
@@ -205,24 +221,11 @@ class GpuTeacher:
             batch[labelled],
             verdict.packings[labelled],
             iterations=self.iterations,
-            # One stream serves the whole call: its first seed names it.
+            # The whole call has one stream of random numbers, named by its first seed.
             seed=int(seeds[0]),
         )
         together = PlanBatch.gather(len(batch), [(labelled, plans.routes)])
         return together.routes, labelled
-
-
-_SOLVERS = ("ortools", "pyvrp", "vroom", "hgs")
-_TEACHERS: dict[str, Callable[..., Teacher]] = {
-    **{solver: partial(SolverTeacher, solver) for solver in _SOLVERS},
-    "ruin_recreate": SearchTeacher,
-    "gpu": GpuTeacher,
-}
-_SETTINGS = {
-    **dict.fromkeys(_SOLVERS, ("time_limit",)),
-    "ruin_recreate": ("iterations", "time_limit"),
-    "gpu": ("iterations",),
-}
 
 
 def get_teacher(name: str, **settings: Any) -> Teacher:
@@ -234,26 +237,25 @@ def get_teacher(name: str, **settings: Any) -> Teacher:
     name
         ``ortools``, ``pyvrp``, ``vroom`` or ``hgs`` with ``time_limit``;
         ``ruin_recreate`` with ``iterations`` or ``time_limit``; ``gpu`` with
-        ``iterations``.
+        ``iterations``; or your own, registered in :data:`TEACHERS` or named as
+        "my_teacher.py:Name".
     settings
-        The teacher's settings; those that are None count as not given.
+        The teacher's settings; a setting that is None counts as not given.
 
     Raises
     ------
     InputError
         If there is no such teacher, or it has no such setting.
     """
-    if name not in _TEACHERS:
-        raise InputError(
-            f"unknown teacher {name!r}: choose from {', '.join(_TEACHERS)}"
-        )
+    make = TEACHERS.get(name)
+    known = list(inspect.signature(make).parameters)
     given = {key: value for key, value in settings.items() if value is not None}
-    if wrong := [key for key in given if key not in _SETTINGS[name]]:
+    if wrong := [key for key in given if key not in known]:
         raise InputError(
             f"the teacher {name!r} has no setting {wrong[0]!r}: it takes "
-            + " or ".join(_SETTINGS[name])
+            + (" or ".join(known) or "none")
         )
-    return _TEACHERS[name](**given)
+    return make(**given)
 
 
 def _one_by_one(
@@ -266,17 +268,3 @@ def _one_by_one(
     ]
     labelled = np.array([found is not None for found in plans], dtype=bool)
     return PlanBatch.from_plans(found or Plan([]) for found in plans).routes, labelled
-
-
-def _check_count(what: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"{what} is {value!r}, not a whole number of at least 1")
-
-
-def _check_above_zero(what: str, value: object) -> None:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not 0 < value < float("inf")
-    ):
-        raise InputError(f"{what} is {value!r}, not a number of seconds above 0")

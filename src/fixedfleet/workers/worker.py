@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import InputError
 from fixedfleet.interrupts import interrupts_held
+from fixedfleet.registry import load_files, loaded_files
 from fixedfleet.workers.calls import STEP_SECONDS, Answer, Call, Event, Lost, Message
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Worker:
         context = multiprocessing.get_context("spawn")
         self._pipe, far = context.Pipe()
         self._process = context.Process(
-            target=_serve_jobs, args=(far, packed, core), daemon=True
+            target=_serve_jobs, args=(far, packed, loaded_files(), core), daemon=True
         )
         changed = {**ONE_THREAD, **(variables or {})}
         with self._starting, environment(changed), interrupts_held():
@@ -226,7 +227,9 @@ def _ending(code: int | None) -> str:
 _END_SOON = b""  # instead of a job
 
 
-def _serve_jobs(pipe: Connection, packed: bytes, core: int | None) -> None:
+def _serve_jobs(
+    pipe: Connection, packed: bytes, own_files: list[str], core: int | None
+) -> None:
     """Do jobs until the parent closes the pipe or is gone."""
     if core is not None:
         os.sched_setaffinity(0, {core})
@@ -239,6 +242,7 @@ def _serve_jobs(pipe: Connection, packed: bytes, core: int | None) -> None:
     listening.start()
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         try:
+            load_files(own_files)
             work, shared = pickle.loads(packed)
         except Exception as error:
             reason = f"a worker process cannot load its work: {error!r}"

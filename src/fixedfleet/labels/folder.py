@@ -1,7 +1,9 @@
-"""The folder of a labelling run: what it holds, and how nothing in it is half-written.
+"""The folder of a labelling run.
 
-A folder holds ``manifest.json`` (what is labelled, by whom and how), ``instances.npz``
-and ``shard-00000.npz`` and on. Each is written under another name and then renamed.
+A folder holds ``manifest.json`` (what is labelled, by which teacher and how),
+``instances.npz``, ``shard-00000.npz``, ``shard-00001.npz`` and so on. Each file is
+written under another name and then renamed, so that a killed run leaves no half-written
+file behind.
 """
 
 from __future__ import annotations
@@ -17,28 +19,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fixedfleet import files
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, check_whole
 from fixedfleet.files.atomic import replacing, write_text
 from fixedfleet.files.npz_files import Archive
-from fixedfleet.labels.job import INFEASIBLE, Job, Labels, row_seeds
+from fixedfleet.labels.shard import INFEASIBLE, Shard, ShardLabels
 from fixedfleet.version import own_version
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from fixedfleet.instance import InstanceBatch
     from fixedfleet.labels.teacher import Teacher
 
-__all__ = ["FORMAT", "LabelFolder", "Manifest", "fingerprint", "locked"]
+__all__ = ["LabelFolder", "Manifest", "fingerprint", "locked"]
 
-FORMAT = 1
-_FIELDS = ("depots", "customers", "demands", "capacity", "vehicles")
+_FORMAT = 1
+_ARRAYS = ("depots", "customers", "demands", "capacity", "vehicles")
 
 
 @dataclass(frozen=True)
 class Manifest:
     """
-    What a folder's labels were made from; two that agree may share a folder.
+    What a folder's labels are made from. A run continues a folder only if they agree.
 
     Attributes
     ----------
@@ -49,9 +53,9 @@ class Manifest:
     teacher, settings
         The teacher's name and its settings.
     seed
-        The seed all instances' seeds derive from.
+        The seed that the seeds of all instances derive from.
     shard_size
-        Instances a shard; the last one may hold fewer.
+        Instances per shard; the last one may hold fewer.
     format
         Version of the folder's layout.
     """
@@ -63,13 +67,13 @@ class Manifest:
     settings: dict[str, Any]
     seed: int
     shard_size: int
-    format: int = FORMAT
+    format: int = _FORMAT
 
     @classmethod
     def of(
         cls, batch: InstanceBatch, teacher: Teacher, seed: int, shard_size: int
     ) -> Manifest:
-        """Describe a run."""
+        """Return the manifest of a run."""
         return cls(
             count=len(batch),
             customers=batch.num_customers,
@@ -83,16 +87,16 @@ class Manifest:
 
     @property
     def num_shards(self) -> int:
-        """The number of shards when all are there."""
+        """The number of shards of a finished folder."""
         return -(-self.count // self.shard_size)
 
     def rows(self, shard: int) -> range:
-        """Rows of the instances that a shard holds."""
+        """Return the rows of the instances that a shard holds."""
         first = shard * self.shard_size
         return range(first, min(first + self.shard_size, self.count))
 
     def difference(self, other: Manifest) -> str | None:
-        """Say in words where another run differs from this one's folder, if it does."""
+        """Say in words where another run differs from this folder; None if nowhere."""
         for field, here in asdict(self).items():
             there = getattr(other, field)
             if here == there:
@@ -101,13 +105,13 @@ class Manifest:
                 return "its labels are of other instances (their fingerprints differ)"
             name = {"settings": f"settings of {self.teacher!r}", "count": "instances"}
             what = name.get(field, field.replace("_", " "))
-            return f"{what}: {_show(here)} there, {_show(there)} asked for"
+            return f"{what}: {_show(here)} in the folder, {_show(there)} asked for"
         return None
 
 
 @dataclass(frozen=True)
 class LabelFolder:
-    """A folder of labels, whole or not yet; see :meth:`create` and :meth:`read`."""
+    """A folder of labels, finished or not. Open it with ``create`` or ``read``."""
 
     path: Path
     manifest: Manifest
@@ -120,12 +124,12 @@ class LabelFolder:
     @classmethod
     def create(cls, path: Path, batch: InstanceBatch, wanted: Manifest) -> LabelFolder:
         """
-        Open a folder for a run, made if it is not there.
+        Open the folder of a run; set it up if it is new.
 
         Raises
         ------
         InputError
-            If the folder holds anything that this run's labels must not mix with.
+            If the folder holds anything that must not mix with the labels of this run.
         """
         if (path / "manifest.json").exists():
             folder = cls.read(path)
@@ -137,25 +141,39 @@ class LabelFolder:
         _refuse_strays(path, batch)
         if not (path / "instances.npz").exists():
             files.write_batch(path / "instances.npz", batch)
-        # Last, so that a folder with a manifest has everything but its shards.
-        write_text(
-            path / "manifest.json", json.dumps(_to_json(wanted), indent=2) + "\n"
-        )
+        # Written last, so that a folder with a manifest lacks nothing but shards.
+        content = {"made_with": f"fixedfleet {own_version()}", **asdict(wanted)}
+        write_text(path / "manifest.json", json.dumps(content, indent=2) + "\n")
         return cls(path, wanted)
 
     def shard_path(self, shard: int) -> Path:
-        """Where a shard lies."""
+        """Return the file of a shard."""
         return self.path / f"shard-{shard:05d}.npz"
 
-    def has_shard(self, shard: int) -> bool:
-        """Whether a shard is there."""
-        return self.shard_path(shard).exists()
+    def finished(self) -> list[int]:
+        """Return the numbers of the shards that have a file."""
+        shards = range(self.manifest.num_shards)
+        return [shard for shard in shards if self.shard_path(shard).exists()]
 
-    def write_shard(self, shard: int, labels: Labels) -> None:
-        """Write a shard, whole or not at all, and never over another."""
+    def missing(self, batch: InstanceBatch) -> Iterator[Shard]:
+        """Yield the shards that have no file yet, with their instances and seeds."""
+        for shard in range(self.manifest.num_shards):
+            if not self.shard_path(shard).exists():
+                rows = self.manifest.rows(shard)
+                part = batch[rows.start : rows.stop]
+                yield Shard(shard, rows.start, part, self._seeds(rows))
+
+    def _seeds(self, rows: range) -> NDArray[np.int64]:
+        """Return seeds below 2³¹ that depend only on the seed and each row's number."""
+        sequences = (np.random.SeedSequence((self.manifest.seed, row)) for row in rows)
+        states = (int(sequence.generate_state(1)[0]) for sequence in sequences)
+        return np.array([state >> 1 for state in states], dtype=np.int64)
+
+    def write_shard(self, shard: int, labels: ShardLabels) -> None:
+        """Write a shard, but never over another."""
         path = self.shard_path(shard)
         if path.exists():
-            raise InputError(f"{path} is there already: another run labels into it")
+            raise InputError(f"{path} exists: another run has labelled it meanwhile")
         arrays: dict[str, Any] = {
             "routes": labels.routes,
             "labelled": labels.labelled,
@@ -166,14 +184,14 @@ class LabelFolder:
         with replacing(path) as file:
             np.savez_compressed(file, **arrays)
 
-    def read_shard(self, shard: int) -> Labels:
-        """Read a shard back."""
+    def read_shard(self, shard: int) -> ShardLabels:
+        """Read a shard."""
         path, rows = self.shard_path(shard), self.manifest.rows(shard)
         try:
             archive = Archive(path)
             if archive.whole("first", 0) != rows.start:
                 raise InputError(f"not rows {rows.start} to {rows.stop - 1}")
-            labels = Labels(
+            labels = ShardLabels(
                 archive.array("routes", "iu", len(rows), None),
                 archive.array("status", "u", len(rows)),
                 archive.array("seconds", "f", len(rows)),
@@ -187,7 +205,7 @@ class LabelFolder:
             ) from None
 
     def read_instances(self) -> InstanceBatch:
-        """Read the instances back, and make sure of them."""
+        """Read the instances, and check that they are those of the manifest."""
         path = self.path / "instances.npz"
         batch = files.read_batch(path)
         expected = (self.manifest.count, self.manifest.instances)
@@ -195,26 +213,17 @@ class LabelFolder:
             raise InputError(f"{path} holds other instances than manifest.json says")
         return batch
 
-    def jobs(self, batch: InstanceBatch) -> Iterator[Job]:
-        """The shards that are not there yet, one after another."""
-        for shard in range(self.manifest.num_shards):
-            if not self.has_shard(shard):
-                rows = self.manifest.rows(shard)
-                part = batch.take(np.arange(rows.start, rows.stop))
-                seeds = row_seeds(self.manifest.seed, rows)
-                yield Job(shard, rows.start, part, seeds)
-
     def remove_leftovers(self) -> None:
-        """Remove what a killed run was writing. Only under :func:`locked`."""
+        """Remove the unfinished files of a killed run. Call it under :func:`locked`."""
         for stem in ("shard-", "instances", "manifest"):
             for path in self.path.glob(f".{stem}*.tmp"):
                 path.unlink()
 
 
 def fingerprint(batch: InstanceBatch) -> str:
-    """SHA-256 of a batch's numbers, the same on every machine."""
+    """Return the SHA-256 of a batch's numbers, which is the same on every machine."""
     digest = hashlib.sha256()
-    for name in _FIELDS:
+    for name in _ARRAYS:
         array = getattr(batch, name)
         kind = "<f8" if array.dtype.kind == "f" else "<i8"
         digest.update(f"{name}{array.shape}".encode())
@@ -224,13 +233,13 @@ def fingerprint(batch: InstanceBatch) -> str:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Make a folder and keep every other run out of it, until this process ends."""
+    """Make a folder, and keep every other run out of it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise InputError(f"{path} is a file, not a folder for labels") from None
     with (path / ".lock").open("w") as file:
-        # The system frees the lock of a killed process; a file alone would stay.
+        # The system releases the lock of a killed process; a plain file would stay.
         if sys.platform != "win32":
             import fcntl
 
@@ -245,22 +254,18 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def _refuse_strays(path: Path, batch: InstanceBatch) -> None:
-    """A folder without a manifest may hold no labels, and no other instances."""
+    """Raise InputError if a folder without a manifest holds labels or instances."""
     if stray := next(path.glob("shard-*.npz"), None):
         raise InputError(
-            f"{path} holds {stray.name} but no manifest.json to tell what it labels: "
+            f"{path} holds {stray.name} but no manifest.json that says what it labels: "
             "choose another folder"
         )
     instances = path / "instances.npz"
-    # A run killed in its first moment may have left them; they may be foreign, too.
-    if not instances.exists():
-        return
-    if fingerprint(files.read_batch(instances)) != fingerprint(batch):
+    # A run that was killed at its very start leaves its own instances behind.
+    if instances.exists() and fingerprint(files.read_batch(instances)) != fingerprint(
+        batch
+    ):
         raise InputError(f"{instances} is of other instances: choose another folder")
-
-
-def _to_json(manifest: Manifest) -> dict[str, Any]:
-    return {"made_with": f"fixedfleet {own_version()}", **asdict(manifest)}
 
 
 def _read_manifest(path: Path) -> Manifest:
@@ -269,17 +274,15 @@ def _read_manifest(path: Path) -> Manifest:
     except FileNotFoundError:
         raise InputError(f"{path.parent} holds no labels: no {path.name}") from None
     except ValueError as error:
-        raise InputError(f"{path} is no JSON: {error}") from error
-    if not isinstance(found, Mapping) or found.get("format") != FORMAT:
-        raise InputError(f"{path} does not describe labels of format {FORMAT}")
+        raise InputError(f"{path} is not JSON: {error}") from error
+    if not isinstance(found, Mapping) or found.get("format") != _FORMAT:
+        raise InputError(f"{path} does not describe labels of format {_FORMAT}")
     fields = Manifest.__dataclass_fields__
     if missing := [name for name in fields if name not in found]:
         raise InputError(f"{path} has no {missing[0]!r}")
-    manifest = Manifest(**{name: found[name] for name in fields})
     for name in ("count", "shard_size"):
-        if not isinstance(found[name], int) or found[name] < 1:
-            raise InputError(f"{path}: {name} is {found[name]!r}, not a whole number")
-    return manifest
+        check_whole(f"{path}: {name}", found[name], least=1)
+    return Manifest(**{name: found[name] for name in fields})
 
 
 def _show(value: object) -> str:

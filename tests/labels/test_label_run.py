@@ -1,4 +1,4 @@
-"""Labelling runs on the cores of one machine."""
+"""Labelling runs, on the cores of one machine and on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ import pytest
 import fixedfleet as ff
 from fixedfleet.files import write_batch
 from fixedfleet.labels import LabellingError, label, load_labels
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).parent / "slow_teacher.py"
 
@@ -221,10 +223,10 @@ def test_progress_counts_every_row(teachers, tmp_path):
     ("changes", "difference"),
     [
         ({"batch": {"seed": 4}}, "other instances"),
-        ({"batch": {"count": 11}}, "instances: 12 there, 11 asked for"),
-        ({"teacher": {"delay": 0.001}}, r'settings of .*"delay": 0.0} there'),
-        ({"seed": 1}, "seed: 0 there, 1 asked for"),
-        ({"shard_size": 3}, "shard size: 4 there, 3 asked for"),
+        ({"batch": {"count": 11}}, "instances: 12 in the folder, 11 asked for"),
+        ({"teacher": {"delay": 0.001}}, r'settings of .*"delay": 0.0} in the folder'),
+        ({"seed": 1}, "seed: 0 in the folder, 1 asked for"),
+        ({"shard_size": 3}, "shard size: 4 in the folder, 3 asked for"),
     ],
 )
 def test_a_folder_of_other_labels_is_refused(teachers, tmp_path, changes, difference):
@@ -242,7 +244,7 @@ def test_another_teacher_is_refused(teachers, tmp_path):
     """Labels of two teachers never mix."""
     batch = teachers.make_batch()
     label(batch, tmp_path, teacher=teachers.NearestFirst(), processes=1, shard_size=12)
-    with pytest.raises(ff.InputError, match=r'teacher: "nearest_first" there'):
+    with pytest.raises(ff.InputError, match=r'teacher: "nearest_first" in the folder'):
         label(batch, tmp_path, teacher=teachers.Threads(), shard_size=12)
 
 
@@ -319,3 +321,89 @@ def test_the_manifest_says_what_is_labelled(teachers, tmp_path):
     assert manifest["teacher"] == "nearest_first"
     assert manifest["settings"] == {"delay": 0.0}
     assert (manifest["seed"], manifest["count"], manifest["customers"]) == (9, 12, 5)
+
+
+# ----------------------------------------------------------------------------- Ray
+
+
+def test_an_address_is_asked_for(teachers, tmp_path):
+    """Without a cluster at hand, the engine 'ray' asks where one is."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed")
+    if ray.is_initialized():
+        pytest.skip("this process is connected to a cluster")
+    with pytest.raises(ff.InputError, match="needs an address: 'auto'"):
+        label(
+            teachers.make_batch(),
+            tmp_path,
+            teacher=teachers.NearestFirst(),
+            engine="ray",
+        )
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "nonsense"])
+def test_an_address_without_a_cluster_is_refused(teachers, tmp_path, address):
+    """Where nothing listens, the error comes at once and names the address."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed")
+    if ray.is_initialized():
+        pytest.skip("this process is connected to a cluster")
+    with pytest.raises(ff.InputError, match=f"no Ray cluster at '{address}'"):
+        label(
+            teachers.make_batch(),
+            tmp_path,
+            teacher=teachers.NearestFirst(),
+            engine="ray",
+            ray_address=address,
+        )
+
+
+def test_a_cluster_labels_like_processes(cluster, teachers, tmp_path):
+    """A cluster gives the labels that processes give, and goes on with theirs."""
+    batch, teacher = teachers.make_batch(), teachers.NearestFirst()
+    label(batch, tmp_path / "a", teacher=teacher, processes=1, shard_size=3)
+    seen = []
+    summary = label(
+        batch,
+        tmp_path / "b",
+        teacher=teacher,
+        engine="ray",
+        shard_size=3,
+        progress=seen.append,
+    )
+    assert (summary.new, summary.labelled) == (12, 12)
+    assert seen[-1].done == 12
+    one, two = (load_labels(tmp_path / name)[1].routes for name in "ab")
+    np.testing.assert_array_equal(one, two)
+
+    (tmp_path / "a" / "shard-00002.npz").unlink()
+    again = label(batch, tmp_path / "a", teacher=teacher, engine="ray")
+    assert again.new == 3
+    np.testing.assert_array_equal(load_labels(tmp_path / "a")[1].routes, one)
+
+
+def test_a_worker_lost_on_a_cluster_is_replaced_once(
+    cluster, teachers, tmp_path, caplog
+):
+    """A shard whose worker died on the cluster is reported and tried again."""
+    batch = teachers.make_batch()
+    log = str(tmp_path / "log")
+    teacher = teachers.NearestFirst(log, failure="die", fail_on=7, deaths=1)
+    summary = label(
+        batch, tmp_path / "l", teacher=teacher, engine="ray", shard_size=6, processes=1
+    )
+    assert summary.labelled == 12
+    assert "the Ray worker was lost (WorkerCrashedError) on shard 1" in caplog.text
+
+
+def test_a_teacher_that_raises_on_a_cluster_stops_the_run(cluster, teachers, tmp_path):
+    """A teacher's own error on the cluster names the row and the cause."""
+    teacher = teachers.NearestFirst(failure="raise", fail_on=7)
+    with pytest.raises(LabellingError, match=r"rows 7 to 7 failed: ZeroDivision"):
+        label(
+            teachers.make_batch(),
+            tmp_path,
+            teacher=teacher,
+            engine="ray",
+            shard_size=2,
+            processes=1,
+        )
+    assert load_labels(tmp_path)[2].sum() == 6
