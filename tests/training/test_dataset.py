@@ -77,7 +77,7 @@ def test_files_that_are_none_are_refused(tmp_path):
     with pytest.raises(ff.InputError, match=r"bad\.npz: not an npz file"):
         load_dataset(tmp_path / "bad.npz")
     np.savez(tmp_path / "other.npz", routes=np.zeros((1, 1)))
-    with pytest.raises(ff.InputError, match=r"other\.npz.* 'n'"):
+    with pytest.raises(ff.InputError, match=r"other\.npz: no array '"):
         load_dataset(tmp_path / "other.npz")
 
 
