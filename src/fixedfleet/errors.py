@@ -32,6 +32,7 @@ __all__ = [
     "between",
     "check_choice",
     "check_number",
+    "check_seed",
     "check_settings",
     "check_whole",
     "require",
@@ -118,6 +119,14 @@ def _whole(what: str, number: Any, bounds: Bounds) -> int:
         whole, good = 0, False
     if not (good and bounds.admit(whole)):
         raise InputError(f"{what} is {number!r}, not a whole number{bounds}")
+    return whole
+
+
+def check_seed(seed: Any) -> int:
+    """Return a seed that NumPy's generators take: from 0 and below 2^32."""
+    whole = check_whole("seed", seed, least=0)
+    if whole >= 2**32:
+        raise InputError(f"seed is {seed}, not below 2^32")
     return whole
 
 

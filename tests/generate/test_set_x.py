@@ -175,7 +175,7 @@ def test_batch_draws_every_attribute():
     ("arguments", "message"),
     [
         ({"n": 0}, "n is 0"),
-        ({"n": 10**6}, "above the 100000"),
+        ({"n": 10**6}, "n is 1000000, above 100000"),
         ({"depot": "west"}, "unknown depot 'west': choose from central"),
         ({"customers": "dense"}, "unknown customers 'dense'"),
         ({"demand": "3-4"}, "unknown demand '3-4'"),

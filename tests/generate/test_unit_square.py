@@ -97,7 +97,13 @@ def test_labels_fit_the_instances_of_their_seed(shared, n):
         numbers = {name: int(file[name]) for name in names}
         rows = np.flatnonzero(file["labelled"])[::15]
         routes = file["routes"][rows]
-    batch = generate.labelled_stream(**numbers)
+    batch = generate.uniform(
+        n,
+        numbers["count"],
+        seed=numbers["seed"],
+        capacity=numbers["capacity"],
+        vehicles=numbers["fleet"],
+    )
     assert len(batch) == numbers["count"]
     assert ff.PlanBatch(routes).feasible(batch.take(rows)).all()
 

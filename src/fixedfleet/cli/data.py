@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from fixedfleet import generate
-from fixedfleet.cli.common import Parser, check_target
+from fixedfleet.cli.common import check_target
 from fixedfleet.errors import InputError
 from fixedfleet.files import write_batch, write_instance
 
 if TYPE_CHECKING:
-    import argparse
-
     from fixedfleet.cli.common import Arguments, Commands
     from fixedfleet.instance import InstanceBatch
 
@@ -21,94 +19,92 @@ __all__ = ["add_commands"]
 
 _BATCHES = (".npz", ".pkl")
 _INSTANCES = (".vrp", ".csv", ".json")
+# Options of distributions; each is passed on if the user gave it.
+_OPTIONS = (
+    *("vehicles", "capacity", "reject"),
+    *("depot", "customers", "demand", "route_size"),
+)
 
 
 def add_commands(commands: Commands) -> None:
     """Add the command of this file."""
     parser = commands.add_parser("generate", help="draw random instances")
-    kinds = parser.add_subparsers(
-        title="kinds", metavar="KIND", required=True, parser_class=Parser
+    parser.add_argument(
+        "distribution",
+        metavar="DISTRIBUTION",
+        help="uniform, uchoa, or your own function as module.py:name",
     )
-    uniform = kinds.add_parser("uniform", help="in the unit square, demands 1 to 9")
-    _add_common(uniform)
-    uniform.add_argument("--capacity", type=int, metavar="Q")
-    uniform.add_argument(
-        "--no-reject",
-        action="store_true",
-        help="keep instances whose demands exceed the fleet's capacity too",
-    )
-    uniform.add_argument(
-        "--test-set",
-        action="store_true",
-        help="the public test set of 10,000 instances with seed 1234; N is 20, 50, 100",
-    )
-    uniform.set_defaults(run=_uniform)
-    uchoa = kinds.add_parser("uchoa", help="as Uchoa et al. (2017) drew the set X")
-    _add_common(uchoa)
-    for option, kind in (
-        ("--depot", generate.DepotPosition),
-        ("--customers", generate.CustomerPosition),
-        ("--demand", generate.Demand),
-    ):
-        uchoa.add_argument(option, choices=get_args(kind), help="default: drawn too")
-    uchoa.add_argument("--route-size", type=float, metavar="R", help="default: drawn")
-    uchoa.set_defaults(run=_uchoa)
-
-
-def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("n", type=int, metavar="N", help="number of customers")
     parser.add_argument("--count", type=int, help="number of instances (default: 1)")
     parser.add_argument("--seed", type=int, help="default: 0")
-    parser.add_argument("--vehicles", type=int, metavar="M")
     parser.add_argument(
         "--output",
         required=True,
         metavar="FILE",
         help="a batch: .npz or .pkl; a single instance: .vrp, .csv or .json",
     )
-
-
-def _uniform(arguments: Arguments) -> int:
-    _check_output(arguments)
-    if not arguments.test_set:
-        batch = generate.uniform(
-            arguments.n,
-            1 if arguments.count is None else arguments.count,
-            seed=arguments.seed or 0,
-            capacity=arguments.capacity,
-            vehicles=arguments.vehicles,
-            reject=not arguments.no_reject,
-        )
-        return _write(arguments, batch)
-    for option in ("count", "seed", "capacity", "vehicles"):
-        if getattr(arguments, option) is not None:
-            raise InputError(f"--test-set has its own {option}: leave --{option} out")
-    return _write(
-        arguments, generate.test_set(arguments.n, reject=not arguments.no_reject)
+    parser.add_argument("--vehicles", type=int, metavar="M")
+    uniform = parser.add_argument_group("uniform: in the unit square, demands 1 to 9")
+    uniform.add_argument("--capacity", type=int, metavar="Q")
+    uniform.add_argument(
+        "--no-reject",
+        dest="reject",
+        action="store_const",
+        const=False,
+        help="also keep instances whose demands exceed the capacity of the fleet",
     )
+    uniform.add_argument(
+        "--test-set",
+        action="store_true",
+        help="the public test set of 10,000 instances with seed 1234; N is 20, 50, 100",
+    )
+    uchoa = parser.add_argument_group("uchoa: the distribution of CVRPLIB's set X")
+    for option, kind in (
+        ("--depot", generate.DepotPosition),
+        ("--customers", generate.CustomerPosition),
+        ("--demand", generate.Demand),
+    ):
+        uchoa.add_argument(option, choices=get_args(kind), help="default: random")
+    uchoa.add_argument("--route-size", type=float, metavar="R", help="default: random")
+    parser.set_defaults(run=_generate)
 
 
-def _uchoa(arguments: Arguments) -> int:
+def _generate(arguments: Arguments) -> int:
     _check_output(arguments)
-    batch = generate.uchoa_batch(
+    given = {
+        name: getattr(arguments, name)
+        for name in _OPTIONS
+        if getattr(arguments, name) is not None
+    }
+    if arguments.test_set:
+        return _write(arguments, _test_set(arguments, given))
+    batch = generate.draw(
+        arguments.distribution,
         arguments.n,
         1 if arguments.count is None else arguments.count,
         seed=arguments.seed or 0,
-        depot=arguments.depot,
-        customers=arguments.customers,
-        demand=arguments.demand,
-        route_size=arguments.route_size,
+        **given,
     )
-    if arguments.vehicles is not None:
-        batch = batch.with_vehicles(arguments.vehicles)
     return _write(arguments, batch)
+
+
+def _test_set(arguments: Arguments, given: dict[str, Any]) -> InstanceBatch:
+    if arguments.distribution != "uniform":
+        raise InputError("--test-set belongs to the distribution uniform")
+    for option in ("count", "seed"):
+        if getattr(arguments, option) is not None:
+            given[option] = getattr(arguments, option)
+    reject = given.pop("reject", True)
+    for option in given:
+        raise InputError(f"--test-set has its own {option}: leave --{option} out")
+    return generate.test_set(arguments.n, reject=reject)
 
 
 def _check_output(arguments: Arguments) -> None:
     check_target("--output", arguments.output, (*_BATCHES, *_INSTANCES))
     if arguments.count is not None and arguments.count < 1:
         raise InputError(f"--count is {arguments.count}, not at least 1")
-    many = arguments.count not in (None, 1) or getattr(arguments, "test_set", False)
+    many = arguments.count not in (None, 1) or arguments.test_set
     if many and Path(arguments.output).suffix.lower() in _INSTANCES:
         raise InputError(
             f"--output {arguments.output} holds one instance: write many to .npz"

@@ -1,5 +1,11 @@
-"""Random instances: the uniform test and training sets, and those of Uchoa et al."""
+"""Random instances: distributions by name, and the public test sets."""
 
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Protocol
+
+from fixedfleet.errors import InputError
 from fixedfleet.generate.set_x import (
     CustomerPosition,
     Demand,
@@ -7,23 +13,84 @@ from fixedfleet.generate.set_x import (
     uchoa,
     uchoa_batch,
 )
-from fixedfleet.generate.unit_square import (
-    PRESETS,
-    Preset,
-    labelled_stream,
-    test_set,
-    uniform,
-)
+from fixedfleet.generate.unit_square import PRESETS, Preset, test_set, uniform
+from fixedfleet.instance import InstanceBatch
+from fixedfleet.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fixedfleet.instance import Instance
 
 __all__ = [
+    "DISTRIBUTIONS",
     "PRESETS",
     "CustomerPosition",
     "Demand",
     "DepotPosition",
+    "Distribution",
     "Preset",
-    "labelled_stream",
+    "draw",
     "test_set",
     "uchoa",
     "uchoa_batch",
     "uniform",
 ]
+
+
+class Distribution(Protocol):
+    """A function that draws instances; it may take further options by name."""
+
+    def __call__(
+        self, n: int, count: int, *, seed: int
+    ) -> InstanceBatch | Iterable[Instance]:
+        """Return ``count`` instances of n customers, always the same for a seed."""
+
+
+DISTRIBUTIONS: Registry[Distribution] = Registry(
+    "distribution",
+    {
+        "uniform": "fixedfleet.generate.unit_square:uniform",
+        "uchoa": "fixedfleet.generate.set_x:uchoa_batch",
+    },
+)
+
+
+def draw(
+    distribution: str | Distribution, n: int, count: int, *, seed: int, **options: Any
+) -> InstanceBatch:
+    """
+    Draw instances from a distribution.
+
+    Parameters
+    ----------
+    distribution
+        The function itself or its name: ``uniform``, ``uchoa``, one registered with
+        ``@DISTRIBUTIONS.register("name")``, or a reference "module.py:Name".
+    n
+        The number of customers per instance.
+    count
+        The number of instances.
+    seed
+        Seed of the random numbers.
+    options
+        Further options of the distribution, such as ``vehicles``.
+
+    Raises
+    ------
+    InputError
+        If the distribution is unknown, does not take the options, or draws a wrong
+        number of instances.
+    """
+    function = DISTRIBUTIONS.get(distribution)
+    try:
+        inspect.signature(function).bind(n, count, seed=seed, **options)
+    except TypeError as error:
+        raise InputError(f"the distribution {distribution!r}: {error}") from None
+    batch = InstanceBatch.of(function(n, count, seed=seed, **options))
+    if len(batch) != count:
+        raise InputError(
+            f"the distribution {distribution!r} drew {len(batch)} instances, not "
+            f"{count}"
+        )
+    return batch

@@ -1,4 +1,4 @@
-"""Instances as Uchoa et al. (2017) drew the set X of CVRPLIB."""
+"""The distribution of Uchoa et al. (2017), from which they drew CVRPLIB's set X."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from fixedfleet.errors import InputError, check_whole
+from fixedfleet.errors import InputError, check_choice, check_seed, check_whole
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.generate.checks import check_seed
 from fixedfleet.instance import Instance, InstanceBatch
 
 if TYPE_CHECKING:
@@ -28,8 +27,8 @@ CustomerPosition = Literal["random", "clustered", "random-clustered"]
 Demand = Literal["unitary", "1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"]
 
 _GRID = 1000  # coordinates are whole numbers from 0 to this
-_MOST_CUSTOMERS = 100_000  # a tenth of the grid: beyond, free places get hard to find
-_DECAY = 40.0
+_MOST_CUSTOMERS = 100_000  # a tenth of the grid; with more, free places are rare
+_DECAY = 40.0  # of the density around a centre of customers, in units of the grid
 _SMALL, _LARGE = (1, 10), (50, 100)  # the two ranges of "many-small"
 
 
@@ -45,7 +44,7 @@ def uchoa(
     rounding: Rounding = "none",
 ) -> Instance:
     """
-    Draw an instance as Uchoa et al. (2017) drew the set X.
+    Draw an instance from the distribution of Uchoa et al. (2017).
 
     Parameters
     ----------
@@ -57,22 +56,22 @@ def uchoa(
         ``central`` at (500, 500), ``eccentric`` at (0, 0), or ``random``. None draws
         one of the three.
     customers
-        ``random``; ``clustered`` around 3 to 8 seeds, themselves customers, a place
-        being accepted with probability Σ exp(−d/40) over the distances to the seeds;
-        or ``random-clustered``, half and half. None draws one of the three.
+        ``random``; ``clustered``: 3 to 8 customers are seeds, and a random place
+        becomes a customer with probability Σ exp(−d/40) over its distances d to the
+        seeds; or ``random-clustered``, half of each. None draws one of the three.
     demand
         ``unitary``, a range, ``quadrant`` (1 to 50 in the upper left and the lower
         right quadrant, 51 to 100 in the others) or ``many-small`` (70 to 95 % from 1
         to 10, the others from 50 to 100). None draws one of the seven.
     route_size
-        Wanted average number of customers a tour, r: the capacity is ⌈r Σq / n⌉, or
+        The average number of customers per tour, r: the capacity is ⌈r Σq / n⌉, or
         the largest demand if that is more. Default: drawn from the triangular
         distribution on 3 to 25 with mode 6.
     vehicles
-        The fleet. Default: the smallest that the quick packings of
+        The number of vehicles. Default: the fewest that the quick packings of
         :func:`fixedfleet.fleet.assess_fleet` need.
     rounding
-        How distances are rounded; the set X has ``round``.
+        How distances are rounded; the set X uses ``round``.
 
     References
     ----------
@@ -98,22 +97,24 @@ def uchoa_batch(
     customers: CustomerPosition | None = None,
     demand: Demand | None = None,
     route_size: float | None = None,
+    vehicles: int | None = None,
 ) -> InstanceBatch:
     """
-    Draw many instances as :func:`uchoa` does, every attribute at random.
+    Draw many instances like :func:`uchoa`; by default, every attribute is random.
 
-    Each instance has a stream of its own: the first ten of 100 are those of 10.
+    Each instance has its own random numbers: the first 10 of 100 instances equal 10
+    instances of the same seed.
 
     Parameters
     ----------
     n
-        The number of customers of each instance.
+        The number of customers per instance.
     count
         The number of instances, at least 1.
     seed
-        Seed of all of them.
-    depot, customers, demand, route_size
-        As in :func:`uchoa`, the same for all instances where given.
+        Seed of the whole batch.
+    depot, customers, demand, route_size, vehicles
+        As in :func:`uchoa`. A given value holds for all instances.
     """
     n, count = check_whole("n", n, least=1), check_whole("count", count, least=1)
     seed = check_seed(seed)
@@ -126,8 +127,10 @@ def uchoa_batch(
         customers=np.array([row.customers for row in rows]),
         demands=np.array([row.demands for row in rows]),
         capacity=[row.capacity for row in rows],
-        vehicles=1,
+        vehicles=1 if vehicles is None else vehicles,
     )
+    if vehicles is not None:
+        return batch
     return batch.with_vehicles([_smallest_fleet(instance) for instance in batch])
 
 
@@ -147,7 +150,7 @@ def _draw_uchoa(
     route_size: float | None,
 ) -> _Row:
     if n > _MOST_CUSTOMERS:
-        raise InputError(f"n is {n}, above the {_MOST_CUSTOMERS} that the grid takes")
+        raise InputError(f"n is {n}, above {_MOST_CUSTOMERS}, the most for the grid")
     if route_size is not None and not 1 <= route_size < math.inf:
         raise InputError(f"route size is {route_size!r}, not a number of at least 1")
     depot_kind = _choose(rs, "depot", depot, get_args(DepotPosition))
@@ -170,7 +173,7 @@ def _depot(rs: RandomState, kind: str) -> NDArray[np.int64]:
 def _customers(
     rs: RandomState, n: int, kind: str, depot: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Place the customers, shape (n, 2), no two locations being the same."""
+    """Return the places of customers, shape (n, 2); all locations differ."""
     scattered = {"random": n, "clustered": 0, "random-clustered": n // 2}[kind]
     taken = {(int(depot[0]), int(depot[1])): None}
     _place(rs, scattered, taken)
@@ -188,10 +191,10 @@ def _place(
     taken: dict[tuple[int, int], None],
     centres: NDArray[np.int64] | None = None,
 ) -> None:
-    """Add ``count`` free places to those taken, around centres if there are any."""
+    """Add ``count`` free places to those taken, near centres if they are given."""
     wanted = len(taken) + count
     while len(taken) < wanted:
-        # As many as are wanted, or enough for a few to be accepted.
+        # At least 256 points, because few of them may be accepted.
         points = rs.randint(0, _GRID + 1, size=(max(count, 256), 2), dtype=np.int64)
         if centres is not None:
             gaps = np.hypot(*np.moveaxis(points[:, None] - centres, -1, 0))
@@ -200,7 +203,7 @@ def _place(
         for x, y in points.tolist():
             if len(taken) == wanted:
                 break
-            taken[x, y] = None  # no change where the place is taken already
+            taken[x, y] = None  # adds nothing if the place is taken already
 
 
 def _demands(
@@ -225,8 +228,8 @@ def _between(rs: RandomState, bounds: tuple[int, int], n: int) -> NDArray[np.int
 
 
 def _smallest_fleet(instance: Instance) -> int:
-    # Without the exact search, whose limit of time would make the fleet depend on the
-    # speed of the machine: the same seed must give the same instance.
+    # The exact search depends on the speed of the machine, and a seed must always give
+    # the same instance.
     verdict = assess_fleet(instance, time_limit=0)
     if verdict.upper_bound is None:
         raise RuntimeError("a demand was drawn above the capacity")
@@ -234,7 +237,7 @@ def _smallest_fleet(instance: Instance) -> int:
 
 
 def _choose(rs: RandomState, what: str, kind: str | None, kinds: Sequence[str]) -> str:
-    drawn = kinds[rs.randint(len(kinds))] if kind is None else kind
-    if drawn not in kinds:
-        raise InputError(f"unknown {what} {kind!r}: choose from {', '.join(kinds)}")
-    return drawn
+    if kind is None:
+        return kinds[rs.randint(len(kinds))]
+    check_choice(what, kind, kinds)
+    return kind

@@ -1,4 +1,4 @@
-"""Uniform instances: the public test sets, and training sets that go with them."""
+"""The uniform distribution and the public test sets drawn from it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fixedfleet.errors import InputError, check_whole
-from fixedfleet.generate.checks import check_seed
+from fixedfleet.errors import InputError, check_seed, check_whole
 from fixedfleet.instance import InstanceBatch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PRESETS", "Preset", "labelled_stream", "test_set", "uniform"]
+__all__ = ["PRESETS", "Preset", "test_set", "uniform"]
 
 
 class Preset(NamedTuple):
-    """Capacity and fleet that go with a number of customers."""
+    """Capacity and number of vehicles for a number of customers."""
 
     capacity: int
     vehicles: int
@@ -38,11 +37,11 @@ def uniform(
     oversample: float = 1.1,
 ) -> InstanceBatch:
     """
-    Draw depot and customers in the unit square, demands from 1 to 9, all uniformly.
+    Draw depot and customers in the unit square and demands from 1 to 9, uniformly.
 
-    NumPy's legacy stream is frozen: a seed gives the same instances for ever. The
-    arrays are drawn one after the other, so ``count`` is part of the seed: the first
-    ten of 100 instances are not those of 10.
+    NumPy never changes its legacy generator, so a seed always gives the same
+    instances. The arrays are drawn one after the other, so the instances also depend
+    on ``count``: the first 10 of 100 instances differ from 10 instances.
 
     Parameters
     ----------
@@ -53,14 +52,14 @@ def uniform(
     seed
         Seed of NumPy's ``RandomState``.
     capacity, vehicles
-        Capacity and fleet. Default: 30 and 4 for n = 20, 40 and 7 for 50, 50 and 11
-        for 100; to be given for any other n.
+        Capacity and number of vehicles. Default: 30 and 4 for n = 20, 40 and 7 for
+        n = 50, 50 and 11 for n = 100. Other n have no default.
     reject
-        Whether to pass over instances whose demands exceed the fleet's capacity,
-        Σq > MQ. What is left may still be impossible to pack.
+        Whether to skip instances whose demands exceed the capacity of the fleet,
+        Σq > MQ. The fleet may still be too small for the others.
     oversample
-        With ``reject``, int(count · oversample) + 64 instances are drawn and the
-        first ``count`` that pass are kept.
+        With ``reject``, int(count · oversample) + 64 instances are drawn, and the
+        first ``count`` of them with Σq ≤ MQ are returned.
     """
     n, count = check_whole("n", n, least=1), check_whole("count", count, least=0)
     preset = _preset(n, capacity, vehicles)
@@ -72,11 +71,11 @@ def uniform(
     rows = np.flatnonzero(_within_fleet(drawn))[:count]
     if len(rows) < count:
         raise InputError(
-            f"only {len(rows)} of {len(drawn)} instances drawn have demands within "
-            f"{preset.vehicles} vehicles of {preset.capacity}, {count} are wanted: "
-            "raise oversample or vehicles"
+            f"in only {len(rows)} of {len(drawn)} instances the demands fit into "
+            f"{preset.vehicles} vehicles of capacity {preset.capacity}; {count} such "
+            "instances are wanted: raise oversample or vehicles"
         )
-    return drawn.take(rows)
+    return drawn[rows]
 
 
 def test_set(n: int, *, reject: bool = True) -> InstanceBatch:
@@ -88,26 +87,19 @@ def test_set(n: int, *, reject: bool = True) -> InstanceBatch:
     n
         20, 50 or 100 customers.
     reject
-        Whether to leave out the instances with Σq > MQ; 9,646, 9,525 and 9,772
+        Whether to leave out the instances with Σq > MQ. Then 9,646, 9,525 and 9,772
         instances remain.
     """
     n = check_whole("n", n, least=1)
     drawn = _draw_uniform(n, 10_000, 1234, _preset(n, None, None))
-    return drawn.take(_within_fleet(drawn)) if reject else drawn
-
-
-def labelled_stream(
-    n: int, count: int, seed: int, capacity: int, fleet: int
-) -> InstanceBatch:
-    """Return the instances that a file of labels with these numbers belongs to."""
-    return uniform(n, count, seed=seed, capacity=capacity, vehicles=fleet)
+    return drawn[_within_fleet(drawn)] if reject else drawn
 
 
 def _preset(n: int, capacity: int | None, vehicles: int | None) -> Preset:
     if n not in PRESETS and (capacity is None or vehicles is None):
         raise InputError(
-            f"no capacity and fleet are known for n = {n}: give capacity and vehicles "
-            f"(n = {', '.join(map(str, PRESETS))} have presets)"
+            f"no capacity and fleet are known for n = {n}: give capacity and vehicles, "
+            f"or take n = {', '.join(map(str, PRESETS))}"
         )
     known = PRESETS.get(n, Preset(1, 1))
     return Preset(
@@ -118,7 +110,7 @@ def _preset(n: int, capacity: int | None, vehicles: int | None) -> Preset:
 
 def _draw_uniform(n: int, size: int, seed: int, preset: Preset) -> InstanceBatch:
     rs = np.random.RandomState(check_seed(seed))
-    return InstanceBatch(  # the order of the three draws is the test set's
+    return InstanceBatch(  # the public test sets need the three draws in this order
         depots=rs.uniform(size=(size, 2)),
         customers=rs.uniform(size=(size, n, 2)),
         demands=rs.randint(1, 10, size=(size, n), dtype=np.int64),
@@ -128,7 +120,7 @@ def _draw_uniform(n: int, size: int, seed: int, preset: Preset) -> InstanceBatch
 
 
 def _within_fleet(batch: InstanceBatch) -> NDArray[np.bool_]:
-    # Divided rather than multiplied: vehicles times capacity may leave an int64.
+    # Divided, because vehicles times capacity may exceed an int64.
     needed = -(-batch.demands.sum(axis=1) // batch.capacity)
     within: NDArray[np.bool_] = needed <= batch.vehicles
     return within

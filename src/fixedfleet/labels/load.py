@@ -9,7 +9,7 @@ import numpy as np
 
 from fixedfleet import files
 from fixedfleet.errors import InputError
-from fixedfleet.generate import labelled_stream
+from fixedfleet.generate import uniform
 from fixedfleet.labels.folder import LabelFolder
 from fixedfleet.plan import PlanBatch
 
@@ -82,7 +82,13 @@ def _read_file(path: Path) -> Labels:
             f"{path}: routes has shape {file.routes.shape}, too short a row for "
             f"{file.n} customers"
         )
-    batch = labelled_stream(file.n, file.count, file.seed, file.capacity, file.fleet)
+    batch = uniform(
+        file.n,
+        file.count,
+        seed=file.seed,
+        capacity=file.capacity,
+        vehicles=file.fleet,
+    )
     routes = np.where(file.labelled[:, None], file.routes, 0)
     return batch, PlanBatch(routes), file.labelled
 
