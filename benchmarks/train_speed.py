@@ -1,12 +1,12 @@
 """
-Seconds an epoch, share of the assignment, memory and FLOP/s of each preset.
+Measure the speed of training: seconds per epoch, memory and FLOP/s of each preset.
 
     python benchmarks/train_speed.py --labels FOLDER [--presets paper20 best20 …]
                                      [--profile FILE]
 
-FOLDER holds vrp20…npz, vrp50…npz and vrp100…npz. Times are of whole steps, data,
-assignment and update included, after compilation. With --profile FILE the kernels of
-five steps of each preset are written to FILE, the dearest first.
+FOLDER has vrp20_….npz, vrp50_….npz and vrp100_….npz. Times are of whole steps with
+data, assignment and update, after compilation. With --profile FILE, the kernels of five
+steps of each preset are written to FILE, the slowest first.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import json
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch.nn.functional import pad
@@ -26,16 +27,19 @@ from fixedfleet.training import Dataset, Preset, get_preset, list_presets, load_
 from fixedfleet.training.assignment import assign
 from fixedfleet.training.step import Stepper
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 PROFILED_STEPS = 5
-PEAK = 790e12  # bf16 FLOP/s of an H200 as measured on large matrices
-EPOCH = 100_000
+PEAK = 790e12  # bf16 FLOP/s of an H200, measured on large matrices
+EPOCH = 100_000  # labels
 
 
 def measure(
     preset: Preset, data: Dataset, seconds: float, table: Path | None = None
 ) -> dict[str, object]:
-    """Time steps of a preset on a dataset, and profile a few if a table is wanted."""
-    device = data.coordinates.device
+    """Time the steps of a preset on a dataset, and profile a few for the table."""
+    device = data.device
     torch.manual_seed(0)
     network = Network(preset.model).to(device)
     size = preset.training.batch_size
@@ -54,7 +58,7 @@ def measure(
             file.write(f"{preset.name}, M = {data.vehicles}\n{_profile(advance)}\n")
     cost = torch.rand(size, data.vehicles, data.vehicles, device=device)
     alone = _time(lambda: assign(cost), seconds / 5)
-    # What a captured step works in belongs to its graph: reserved, not allocated.
+    # The memory of a captured step belongs to its graph: reserved, not allocated.
     on_gpu = device.type == "cuda"
     peak = torch.cuda.max_memory_reserved(device) if on_gpu else 0
     return {
@@ -75,15 +79,15 @@ def measure(
 
 
 def _rows(data: Dataset, size: int) -> torch.Tensor:
-    return torch.randint(len(data), (size,), device=data.coordinates.device)
+    return torch.randint(len(data), (size,), device=data.device)
 
 
 def _codes(data: Dataset, size: int) -> torch.Tensor:
-    return torch.randint(8, (size,), device=data.coordinates.device)
+    return torch.randint(8, (size,), device=data.device)
 
 
-def _profile(action) -> str:  # type: ignore[no-untyped-def]
-    """Table of the kernels of a few steps, by their total time."""
+def _profile(action: Callable[[], None]) -> str:
+    """Return a table of the kernels of a few steps, by their total time."""
     activities = [torch.profiler.ProfilerActivity.CPU]
     if torch.cuda.is_available():
         activities.append(torch.profiler.ProfilerActivity.CUDA)
@@ -99,16 +103,16 @@ def _profile(action) -> str:  # type: ignore[no-untyped-def]
 
 
 def _flops(network: Network, data: Dataset, size: int) -> float:
-    """FLOP of a step's matrix products: three times the forward pass's."""
+    """Return the FLOP of a step's matrix products: three times the forward pass."""
     few = min(size, 8)
     counter = FlopCounterMode(display=False)
     with counter, torch.no_grad():
-        network(data.batch(torch.arange(few, device=data.coordinates.device)).features)
+        network(data.batch(torch.arange(few, device=data.device)).features)
     return 3 * counter.get_total_flops() * size / few
 
 
-def _time(action, seconds: float) -> float:  # type: ignore[no-untyped-def]
-    """Mean time of an action, the device awaited at both ends."""
+def _time(action: Callable[[], object], seconds: float) -> float:
+    """Return the mean time of an action; wait for the device at both ends."""
 
     def wait() -> float:
         if torch.cuda.is_available():
@@ -127,7 +131,7 @@ def _time(action, seconds: float) -> float:  # type: ignore[no-untyped-def]
 
 
 def main() -> None:
-    """Measure and print a JSON line a preset."""
+    """Measure, and print one JSON line per preset."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--labels", type=Path, required=True)
     parser.add_argument("--presets", nargs="+", default=list(list_presets()))
