@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.cli import _parser, main
+from fixedfleet.cli import build_parser, main
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -89,7 +89,7 @@ def folder(tmp_path, monkeypatch):
 
 def _check_fixedfleet(words: list[str]) -> None:
     """Let the command line parse a command, and the names in it be looked up."""
-    arguments = _parser().parse_args(words)
+    arguments = build_parser().parse_args(words)
     if words[0] == "evaluate":
         from fixedfleet.evaluate import get_method
 
@@ -133,7 +133,7 @@ def test_every_command_is_documented():
     text = text_of("docs/cli.md")
     (commands,) = (
         action.choices
-        for action in _parser()._actions
+        for action in build_parser()._actions
         if isinstance(action.choices, dict)
     )
     missing = [name for name in commands if f"\n## `{name}`" not in text]

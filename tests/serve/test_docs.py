@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fixedfleet.cli import _parser
+from fixedfleet.cli import build_parser
 from fixedfleet.files import read_plan
 from fixedfleet.serve.schema import PlanDoc, PlanRequest, ResultDoc
 
@@ -59,7 +59,9 @@ def test_the_lines_can_be_typed(server, tmp_path):
 
 def test_every_option_is_documented():
     """The table of options names each option of the command."""
-    (commands,) = (a.choices for a in _parser()._actions if isinstance(a.choices, dict))
+    (commands,) = (
+        a.choices for a in build_parser()._actions if isinstance(a.choices, dict)
+    )
     options = {
         option
         for action in commands["serve"]._actions

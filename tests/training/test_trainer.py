@@ -166,7 +166,7 @@ def test_gpu_memory_is_reported_where_there_is_a_gpu(
 def test_training_needs_none_of_the_solvers():
     """Training imports neither Numba nor a solver nor a reader of other formats."""
     code = (
-        "import sys, fixedfleet.cli.networks, fixedfleet.training;"
+        "import sys, fixedfleet.cli.train_command, fixedfleet.training;"
         "heavy = {'numba', 'ortools', 'pyvrp', 'vrplib', 'ray', 'hygese'};"
         "print(sorted(heavy & set(sys.modules)))"
     )

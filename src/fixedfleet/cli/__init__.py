@@ -1,4 +1,4 @@
-"""The command line: parses and prints. One file for each group of commands."""
+"""The command line: it parses and prints. Each command has a file."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import sys
 from typing import TYPE_CHECKING
 
 from fixedfleet.cli import (
-    data,
     evaluation,
-    labelling,
-    networks,
-    picture,
-    planning,
+    fleet_command,
+    generate_command,
+    label_command,
+    list_commands,
+    plot_command,
     service,
+    solve_command,
+    train_command,
 )
-from fixedfleet.cli.common import BAD_INPUT, INTERRUPTED, Parser, say_error
+from fixedfleet.cli.console import BAD_INPUT, INTERRUPTED, say_error
+from fixedfleet.cli.options import Parser
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.version import own_version
 
@@ -23,14 +26,25 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["build_parser", "main"]
 
-_BROKEN_PIPE = 141  # what a shell says of a program whose reader went away
+_COMMANDS = (
+    solve_command,
+    fleet_command,
+    plot_command,
+    generate_command,
+    label_command,
+    train_command,
+    evaluation,
+    service,
+    list_commands,
+)
+_BROKEN_PIPE = 141  # what a shell reports if the reader of a pipe has ended
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """
-    Do what the command line says.
+    Run a command.
 
     Parameters
     ----------
@@ -40,44 +54,46 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 if all went well; 2 for bad input; 3 where the fleet is proven too small; 4
-        where no plan, or no verdict, was found in time; 130 after Ctrl-C.
+        0 for success; 2 for bad input; 3 if the fleet is proven too small; 4 if no
+        plan, or no verdict, was found within the time limit; 130 after Ctrl-C.
     """
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a name the terminal cannot show is no bug
+        if hasattr(stream, "reconfigure"):  # names may not fit the terminal
             stream.reconfigure(errors="replace")
     try:
         return _run(list(sys.argv[1:] if argv is None else argv))
     except (InputError, MissingPackageError) as error:
         return say_error(str(error), BAD_INPUT)
     except BrokenPipeError:
-        # Else the interpreter's last flush would complain again.
+        # Otherwise the interpreter's last flush would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except OSError as error:
         known = error.filename is not None and error.strerror is not None
-        said = f"{error.filename}: {error.strerror}" if known else str(error)
-        return say_error(said, BAD_INPUT)
+        message = f"{error.filename}: {error.strerror}" if known else str(error)
+        return say_error(message, BAD_INPUT)
     except KeyboardInterrupt:
         return say_error("interrupted", INTERRUPTED)
 
 
 def _run(argv: list[str]) -> int:
     try:
-        arguments = _parser().parse_args(argv)
-    except SystemExit as end:  # --help and --version have printed what was asked
+        arguments = build_parser().parse_args(argv)
+    except SystemExit as end:  # of --help and --version
         return int(end.code or 0)
     code: int = arguments.run(arguments)
-    sys.stdout.flush()  # a closed pipe shows here, not when the interpreter ends
+    sys.stdout.flush()  # reports a closed pipe here, not at exit
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
     parser = Parser(
         prog="fixedfleet",
         description="Plan tours for a fleet that cannot grow.",
-        epilog="'fixedfleet COMMAND --help' says more. Exit codes: 0 all well, 2 bad "
-        "input, 3 fleet proven too small, 4 nothing found in time, 130 interrupted.",
+        epilog="'fixedfleet COMMAND --help' lists the options of a command. Exit "
+        "codes: 0 success, 2 bad input, 3 fleet proven too small, 4 nothing found "
+        "within the time limit, 130 interrupted.",
     )
     parser.add_argument(
         "--version", action="version", version=f"fixedfleet {own_version()}"
@@ -85,7 +101,6 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", required=True, parser_class=Parser
     )
-    groups = (planning, picture, data, labelling, networks, evaluation, service)
-    for group in groups:
-        group.add_commands(commands)
+    for command in _COMMANDS:
+        command.add_command(commands)
     return parser

@@ -5,27 +5,22 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from fixedfleet.cli.common import (
-    BAD_INPUT,
-    INTERRUPTED,
-    check_target,
-    printable,
-    say_error,
-)
+from fixedfleet.cli.console import BAD_INPUT, INTERRUPTED, printable, say_error
+from fixedfleet.cli.options import check_target
 from fixedfleet.errors import InputError, MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fixedfleet.cli.common import Arguments, Commands
+    from fixedfleet.cli.options import Arguments, Commands
     from fixedfleet.evaluate import InstanceSet, Method, Row, Summary
 
-__all__ = ["add_commands"]
+__all__ = ["add_command"]
 
 _TABLES = (".md", ".csv")
 
 
-def add_commands(commands: Commands) -> None:
+def add_command(commands: Commands) -> None:
     """Add the commands of this file."""
     _add_evaluate(commands)
     _add_reproduce(commands)

@@ -1,4 +1,4 @@
-"""Results in words and tables."""
+"""The report that ``solve`` prints."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from fixedfleet.cli.common import printable
+from fixedfleet.cli.console import count, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,13 +15,84 @@ if TYPE_CHECKING:
     from fixedfleet.plan import Plan
     from fixedfleet.solve import Result
 
-__all__ = ["report_result", "table"]
+__all__ = ["report_result"]
 
 _WIDTH = 88
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Align cells to the right under their headers."""
+def report_result(result: Result, asked: Instance, notes: Sequence[str]) -> str:
+    """
+    Write the tours, a table of them, the total and the verdict.
+
+    Parameters
+    ----------
+    result
+        The result.
+    asked
+        The instance as the user asked about it. With the guarantee, the result may be
+        for a larger fleet.
+    notes
+        Remarks on how the instance was read.
+    """
+    name = f"{printable(asked.name)}: " if asked.name else ""
+    vehicles = count(asked.vehicles, "vehicle")
+    lines = [
+        f"{name}{count(asked.num_customers, 'customer')}, {vehicles} of capacity "
+        f"{asked.capacity}",
+        *(f"note: {note}" for note in notes),
+        "",
+    ]
+    if result.plan is None:
+        lines.append("no plan")
+    else:
+        lines += [*_tours(result.plan, result.instance), _total(result, result.plan)]
+    lines += map(printable, str(result.verdict).splitlines())
+    if result.instance.vehicles > asked.vehicles:
+        lines.append(_larger_fleet(result, vehicles))
+    if result.partial is not None:
+        lines.append("")
+        if result.plan is None:
+            lines += _tours(result.partial, asked)
+        lines += _unserved(result, asked)
+    if result.interrupted:
+        lines.append("interrupted: this is the best plan found so far")
+    return "\n".join(lines)
+
+
+def _tours(plan: Plan, instance: Instance) -> list[str]:
+    """Write each tour by the names of its customers, then a table of all tours."""
+    lines = []
+    for number, tour in enumerate(plan, 1):
+        stops = " → ".join(printable(instance.name_of(customer)) for customer in tour)
+        lines += _wrap(f"tour {number}: {stops}")
+    return [*lines, "", _tour_table(plan, instance), ""]
+
+
+def _tour_table(plan: Plan, instance: Instance) -> str:
+    lengths, units = plan.tour_lengths(instance), plan.load_units(instance)
+    decimals = _decimals(plan.length(instance))
+    tours = [
+        (str(number), len(tour), load, instance.capacity_units, length)
+        for number, (tour, load, length) in enumerate(
+            zip(plan, units, lengths, strict=True), 1
+        )
+    ]
+    fleet = instance.vehicles * instance.capacity_units
+    stops = sum(map(len, plan))
+    rows = [
+        (
+            label,
+            str(size),
+            str(instance.amount(load)),
+            f"{load / room:.1%}",
+            f"{length:.{decimals}f}",
+        )
+        for label, size, load, room, length in (
+            *tours,
+            ("all", stops, sum(units), fleet, plan.length(instance)),
+        )
+    ]
+    header = ("tour", "stops", "load", "utilisation", f"length{_unit(instance)}")
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     return "\n".join(
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
@@ -29,112 +100,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def report_result(result: Result, asked: Instance, notes: Sequence[str]) -> str:
-    """Say what came out: the tours, a table of them, the total and the verdict."""
-    name = f"{printable(asked.name)}: " if asked.name else ""
-    lines = [
-        f"{name}{_count(asked.num_customers, 'customer')}, "
-        f"{_count(asked.vehicles, 'vehicle')} of capacity {asked.capacity}",
-        *(f"note: {note}" for note in notes),
-        "",
-    ]
-    if result.plan is not None:
-        lines += [*_tours(result.plan, result.instance), ""]
-        lines += [_tour_table(result.plan, result.instance), ""]
-        lines += [_total(result)]
-    else:
-        lines += ["no plan"]
-    lines += [printable(line) for line in str(result.verdict).splitlines()]
-    if result.instance.vehicles > asked.vehicles:
-        lines.append(_widened(result, asked))
-    if result.partial is not None:
-        lines += ["", *_left_out(result, asked)]
-    if result.interrupted:
-        lines.append("interrupted: this is the best found so far")
-    return "\n".join(lines)
-
-
-def _widened(result: Result, asked: Instance) -> str:
-    """Say for which larger fleet the plan is, and why."""
-    verdict = result.verdict
-    proven = " that suffices" if verdict.smallest_is_proven else " found"
-    why = f"{_count(asked.vehicles, 'vehicle')} will not do"
-    if verdict.status != "impossible":
-        why = f"no plan for {_count(asked.vehicles, 'vehicle')} was found"
-    return (
-        f"{why}: this plan is for the smallest fleet{proven}, "
-        f"{result.instance.vehicles} vehicles"
-    )
-
-
-def _left_out(result: Result, asked: Instance) -> list[str]:
-    """Say who is left out within the fleet asked for; its tours if no others are."""
-    plan = result.partial
-    if plan is None:
-        raise RuntimeError("nobody is left out")
-    names = ", ".join(printable(asked.name_of(c)) for c in result.unserved)
-    lines = []
-    if result.plan is None:
-        lines += [*_tours(plan, asked), "", _tour_table(plan, asked), ""]
-    would = "is" if len(result.unserved) == 1 else "are"
-    if result.plan is not None:
-        would = "would be"
-    lines += textwrap.wrap(
-        f"with {_count(asked.vehicles, 'vehicle')} {len(result.unserved)} of "
-        f"{_count(asked.num_customers, 'customer')} {would} left out: {names}",
-        _WIDTH,
-        subsequent_indent="    ",
-    )
-    return lines
-
-
-def _tours(plan: Plan, instance: Instance) -> list[str]:
-    lines = []
-    for number, tour in enumerate(plan, 1):
-        stops = " → ".join(printable(instance.name_of(customer)) for customer in tour)
-        lines += textwrap.wrap(
-            f"tour {number}: {stops}", _WIDTH, subsequent_indent="    "
-        )
-    return lines
-
-
-def _tour_table(plan: Plan, instance: Instance) -> str:
-    lengths, units = plan.tour_lengths(instance), plan.load_units(instance)
-    decimals = _decimals(plan.length(instance))
-    rows = [
-        [
-            str(number),
-            str(len(tour)),
-            str(instance.amount(load)),
-            f"{load / instance.capacity_units:.1%}",
-            f"{length:.{decimals}f}",
-        ]
-        for number, (tour, load, length) in enumerate(
-            zip(plan, units, lengths, strict=True), 1
-        )
-    ]
-    carried = sum(units)
-    fleet = instance.vehicles * instance.capacity_units
-    rows.append(
-        [
-            "all",
-            str(sum(map(len, plan))),
-            str(instance.amount(carried)),
-            f"{carried / fleet:.1%}",
-            f"{plan.length(instance):.{decimals}f}",
-        ]
-    )
-    length = f"length{_unit(instance)}"
-    return table(("tour", "stops", "load", "utilisation", length), rows)
-
-
-def _total(result: Result) -> str:
-    plan, instance = result.plan, result.instance
-    if plan is None:
-        raise RuntimeError("a total of no plan")
-    decimals = _decimals(result.length)
+def _total(result: Result, plan: Plan) -> str:
+    instance, decimals = result.instance, _decimals(result.length)
     said = (
-        f"total: {plan.vehicles} of {_count(instance.vehicles, 'vehicle')}, length "
+        f"total: {plan.vehicles} of {count(instance.vehicles, 'vehicle')}, length "
         f"{result.length:.{decimals}f}{_unit(instance)}"
     )
     if result.vehicle_cost:
@@ -142,8 +111,32 @@ def _total(result: Result) -> str:
     return said
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _larger_fleet(result: Result, vehicles: str) -> str:
+    """Say for which larger fleet the plan is, and why."""
+    proven = "that suffices" if result.verdict.smallest_is_proven else "found"
+    why = f"a fleet of {vehicles} does not suffice"
+    if result.verdict.status != "impossible":
+        why = f"no plan for {vehicles} was found"
+    return (
+        f"{why}: this plan is for the smallest fleet {proven}, "
+        f"{result.instance.vehicles} vehicles"
+    )
+
+
+def _unserved(result: Result, asked: Instance) -> list[str]:
+    """Say which customers remain unserved with the fleet asked for."""
+    names = ", ".join(printable(asked.name_of(c)) for c in result.unserved)
+    verb = "is" if len(result.unserved) == 1 else "are"
+    if result.plan is not None:
+        verb = "would be"
+    return _wrap(
+        f"with {count(asked.vehicles, 'vehicle')} {len(result.unserved)} of "
+        f"{count(asked.num_customers, 'customer')} {verb} left out: {names}"
+    )
+
+
+def _wrap(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, subsequent_indent="    ")
 
 
 def _unit(instance: Instance) -> str:
@@ -151,7 +144,7 @@ def _unit(instance: Instance) -> str:
 
 
 def _decimals(length: float) -> int:
-    """Digits after the point that give a length six digits in all."""
+    """Return the digits after the point that give a length six digits in all."""
     if not 0 < length < math.inf:
         return 0
     return min(6, max(0, 5 - math.floor(math.log10(length))))

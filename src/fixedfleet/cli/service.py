@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from fixedfleet.errors import InputError, require
 
 if TYPE_CHECKING:
-    from fixedfleet.cli.common import Arguments, Commands
+    from fixedfleet.cli.options import Arguments, Commands
     from fixedfleet.serve.settings import Settings
 
-__all__ = ["add_commands"]
+__all__ = ["add_command"]
 
 _TOKEN = "FIXEDFLEET_TOKEN"
 _MIB = 2**20
@@ -31,7 +31,7 @@ _AS_THEY_ARE = (
 )
 
 
-def add_commands(commands: Commands) -> None:
+def add_command(commands: Commands) -> None:
     """Add the commands of this file."""
     parser = commands.add_parser("serve", help="serve plans over HTTP, with a page")
     add = parser.add_argument

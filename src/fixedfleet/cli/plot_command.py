@@ -1,33 +1,28 @@
-"""``plot``: an instance or a plan as a picture."""
+"""``plot``: a picture of an instance or a plan."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
-from fixedfleet.cli.common import add_reading, check_target, printable, read_instance
+from fixedfleet.cli.console import printable
+from fixedfleet.cli.options import add_instance, check_target, read_instance
 from fixedfleet.files import read_plan
 from fixedfleet.plotting import PICTURES, check_drawable, save_plan_picture
 
 if TYPE_CHECKING:
-    from fixedfleet.cli.common import Arguments, Commands
+    from fixedfleet.cli.options import Arguments, Commands
 
-__all__ = ["add_commands"]
+__all__ = ["add_command"]
 
 
-def add_commands(commands: Commands) -> None:
-    """Add the command of this file."""
+def add_command(commands: Commands) -> None:
+    """Add the command ``plot``."""
     parser = commands.add_parser("plot", help="draw an instance or a plan")
-    add_reading(parser)
-    parser.add_argument(
-        "plan", metavar="PLAN", nargs="?", help="a plan for it: .sol, .json or .csv"
-    )
-    parser.add_argument(
-        "--output",
-        metavar="PICTURE",
-        required=True,
-        help="the picture: .png, .svg or .pdf",
-    )
+    add_instance(parser)
+    add = parser.add_argument
+    add("plan", metavar="PLAN", nargs="?", help="a plan for it: .sol, .json or .csv")
+    add("--output", metavar="PICTURE", required=True, help=".png, .svg or .pdf")
     parser.set_defaults(run=_plot)
 
 

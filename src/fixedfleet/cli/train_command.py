@@ -1,4 +1,4 @@
-"""``train`` and ``models``: networks, for which PyTorch is needed."""
+"""``train``: a network from labels."""
 
 from __future__ import annotations
 
@@ -6,29 +6,21 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fixedfleet.cli.common import say_error
+from fixedfleet.cli.console import DIVERGED, say_error
+from fixedfleet.cli.options import add_options
 from fixedfleet.errors import InputError, require
 
 if TYPE_CHECKING:
     import argparse
 
-    from fixedfleet.cli.common import Arguments, Commands
+    from fixedfleet.cli.options import Arguments, Commands
     from fixedfleet.training import Fresh
 
-__all__ = ["add_commands", "parse_setting"]
-
-_DIVERGED = 1  # the exit code of a training whose loss is not finite
+__all__ = ["add_command", "parse_setting"]
 
 
-def add_commands(commands: Commands) -> None:
-    """Add the commands of this file."""
-    _add_train(commands)
-    commands.add_parser("models", help="list the shipped networks").set_defaults(
-        run=_models
-    )
-
-
-def _add_train(commands: Commands) -> None:
+def add_command(commands: Commands) -> None:
+    """Add the command ``train``."""
     # PyTorch takes seconds to load, so the parser knows the names without it.
     parser = commands.add_parser("train", help="train a network on labels")
     add = parser.add_argument
@@ -56,7 +48,7 @@ def _add_train(commands: Commands) -> None:
         help="start with the weights of a network instead of random ones",
     )
     add("--device", help="cpu, cuda, cuda:1, …; default: a GPU if there is one")
-    add("--seed", type=int, default=0)
+    add_options(parser, "--seed")
     add(
         "--set",
         action="append",
@@ -135,7 +127,7 @@ def _train(arguments: Arguments) -> int:
             display=lambda line: print(line, flush=True),
         )
     except NonFiniteLossError as error:
-        return say_error(str(error), _DIVERGED)
+        return say_error(str(error), DIVERGED)
     return 0
 
 
@@ -155,17 +147,3 @@ def _fresh(arguments: Arguments) -> Fresh | None:
         option = given[0] if given[0] == "renew" else f"fresh-{given[0]}"
         raise InputError(f"--{option} is for fresh labels: give --fresh COUNT too")
     return None
-
-
-def _models(_arguments: Arguments) -> int:
-    require("torch", "network", "a network")
-    require("safetensors", "network", "a network")
-    from fixedfleet.model.weights import list_models
-
-    models = list_models()
-    for model in models:
-        facts = ", ".join(f"{key} {value}" for key, value in model.card.items())
-        print(f"{model.name}: {model.size / 2**20:.1f} MiB; {facts or 'no card'}")
-    if not models:
-        print("no network is shipped; 'fixedfleet train' makes one")
-    return 0

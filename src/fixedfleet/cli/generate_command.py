@@ -1,4 +1,4 @@
-"""``generate``: random instances into a file."""
+"""``generate``: random instances."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from fixedfleet import generate
-from fixedfleet.cli.common import check_target
+from fixedfleet.cli.console import count
+from fixedfleet.cli.options import add_options, check_target
 from fixedfleet.errors import InputError
 from fixedfleet.files import write_batch, write_instance
 
 if TYPE_CHECKING:
-    from fixedfleet.cli.common import Arguments, Commands
+    from fixedfleet.cli.options import Arguments, Commands
     from fixedfleet.instance import InstanceBatch
 
-__all__ = ["add_commands"]
+__all__ = ["add_command"]
 
 _BATCHES = (".npz", ".pkl")
 _INSTANCES = (".vrp", ".csv", ".json")
@@ -26,8 +27,8 @@ _OPTIONS = (
 )
 
 
-def add_commands(commands: Commands) -> None:
-    """Add the command of this file."""
+def add_command(commands: Commands) -> None:
+    """Add the command ``generate``."""
     parser = commands.add_parser("generate", help="draw random instances")
     parser.add_argument(
         "distribution",
@@ -36,14 +37,14 @@ def add_commands(commands: Commands) -> None:
     )
     parser.add_argument("n", type=int, metavar="N", help="number of customers")
     parser.add_argument("--count", type=int, help="number of instances (default: 1)")
-    parser.add_argument("--seed", type=int, help="default: 0")
+    add_options(parser, "--seed", default=None)
     parser.add_argument(
         "--output",
         required=True,
         metavar="FILE",
         help="a batch: .npz or .pkl; a single instance: .vrp, .csv or .json",
     )
-    parser.add_argument("--vehicles", type=int, metavar="M")
+    add_options(parser, "--vehicles", help="number of vehicles")
     uniform = parser.add_argument_group("uniform: in the unit square, demands 1 to 9")
     uniform.add_argument("--capacity", type=int, metavar="Q")
     uniform.add_argument(
@@ -120,8 +121,7 @@ def _write(arguments: Arguments, batch: InstanceBatch) -> int:
     fleets = sorted({int(fleet) for fleet in batch.vehicles})
     span = f"{fleets[0]} to {fleets[-1]}" if len(fleets) > 1 else str(*fleets)
     print(
-        f"written: {arguments.output}, {len(batch):,} "
-        f"{'instance' if len(batch) == 1 else 'instances'} of "
+        f"written: {arguments.output}, {count(len(batch), 'instance')} of "
         f"{batch.num_customers} customers, {span} vehicles"
     )
     return 0

@@ -1,0 +1,39 @@
+"""What commands print to the terminal, and the codes that they end with."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = [
+    "BAD_INPUT",
+    "DIVERGED",
+    "IMPOSSIBLE",
+    "INTERRUPTED",
+    "NOT_FOUND",
+    "count",
+    "printable",
+    "say_error",
+]
+
+DIVERGED = 1  # the loss of a training is no longer a finite number
+BAD_INPUT = 2
+IMPOSSIBLE = 3  # the fleet is proven too small
+NOT_FOUND = 4  # no plan, or no verdict, within the time limit
+INTERRUPTED = 130
+
+
+def say_error(message: str, code: int) -> int:
+    """Print an error as a single line on standard error; return the code."""
+    line = printable(" ".join(message.split()))
+    print(f"fixedfleet: error: {line}", file=sys.stderr)
+    return code
+
+
+def printable(text: str) -> str:
+    """Replace the characters of a file's text that would control the terminal."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)
+
+
+def count(number: int, what: str) -> str:
+    """Write a number of things: "1 vehicle", "2 vehicles"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

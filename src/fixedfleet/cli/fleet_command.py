@@ -1,0 +1,48 @@
+"""``fleet``: is the fleet large enough?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fixedfleet.cli.console import IMPOSSIBLE, NOT_FOUND, printable
+from fixedfleet.cli.options import add_instance, add_options, read_instance
+from fixedfleet.documents import describe_fleet, to_json
+from fixedfleet.errors import InputError
+from fixedfleet.fleet import assess_fleet
+
+if TYPE_CHECKING:
+    from fixedfleet.cli.options import Arguments, Commands
+    from fixedfleet.fleet import FleetVerdict
+
+__all__ = ["add_command", "check_demands"]
+
+_EXITS = {"feasible": 0, "impossible": IMPOSSIBLE, "undecided": NOT_FOUND}
+
+
+def add_command(commands: Commands) -> None:
+    """Add the command ``fleet``."""
+    parser = commands.add_parser("fleet", help="say whether the fleet suffices")
+    add_instance(parser)
+    add_options(
+        parser, "--time-limit", help="of the exact search, if it is needed (default: 1)"
+    )
+    add_options(parser, "--json")
+    parser.set_defaults(run=_fleet)
+
+
+def _fleet(arguments: Arguments) -> int:
+    instance, notes = read_instance(arguments)
+    verdict = assess_fleet(instance, time_limit=arguments.time_limit)
+    check_demands(arguments.file, verdict)
+    if arguments.json:
+        print(to_json(describe_fleet(instance, verdict, notes)), end="")
+    else:
+        lines = map(printable, str(verdict).splitlines())
+        print(*(f"note: {note}" for note in notes), *lines, sep="\n")
+    return _EXITS[verdict.status]
+
+
+def check_demands(file: str, verdict: FleetVerdict) -> None:
+    """Raise InputError if a customer's demand exceeds the capacity of a vehicle."""
+    if verdict.upper_bound is None:
+        raise InputError(f"{file}: {verdict.reason}; no fleet suffices")

@@ -1,0 +1,1 @@
+"""A package, so that its tests can share cli_helpers."""

@@ -1,0 +1,26 @@
+"""The commands ``solvers`` and ``models``, and the way to ``train``."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def test_solvers_are_listed_with_their_limits(run):
+    """Each outside solver has a line with its version and what it cannot do."""
+    code, out, _ = run("solvers")
+    lines = dict(line.split(": ", 1) for line in out.splitlines())
+    assert code == 0
+    assert list(lines) == ["hgs", "pyvrp", "ortools", "vroom", "lkh", "exact"]
+    assert lines["hgs"].startswith("hybgensea ")
+    assert "limits: " in lines["exact"]
+
+
+@pytest.mark.slow
+def test_train_and_models_reach_their_own_rooms(run):
+    """Training parses its own options, and the shipped networks are listed."""
+    pytest.importorskip("torch")
+    code, out, _ = run("train", "--help")
+    assert (code, "--labels" in out) == (0, True)
+    code, _, err = run("train", "nothing", "--labels", "no", "--out", "o")
+    assert (code, err.count("\n")) == (2, 1)
+    assert run("models")[0] == 0

@@ -1,0 +1,111 @@
+"""The command line as a whole: help, versions, errors and pipes."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .cli_helpers import EXAMPLE, FAST, FLEET, VRP, make, refused
+
+
+def ff_version():
+    """The version that is installed."""
+    return importlib.metadata.version("fixedfleet")
+
+
+def test_version_and_help(run):
+    """The version and the list of commands are there for the asking."""
+    assert run("--version") == (0, f"fixedfleet {ff_version()}\n", "")
+    code, out, _ = run("--help")
+    assert code == 0
+    commands = ("solve", "fleet", "plot", "generate", "label", "solvers", "train")
+    assert all(f"\n    {command} " in out for command in (*commands, "models"))
+    assert run("solve", "--help")[0] == 0
+
+
+@pytest.mark.slow
+def test_the_console_script_and_the_module_start_light():
+    """Asking for the version loads no compiler, solver, network or plot."""
+    code = (
+        "import sys\nfrom fixedfleet.cli import main\nmain(['--version'])\n"
+        "heavy = {'numba', 'torch', 'ortools', 'matplotlib', 'ray', 'pyvrp', 'scipy'}\n"
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[1:] == [""]
+    script = shutil.which("fixedfleet", path=Path(sys.executable).parent)
+    for command in ([sys.executable, "-m", "fixedfleet"], [script] if script else []):
+        if command:
+            done = subprocess.run(
+                [*command, "--version"], capture_output=True, text=True, check=True
+            )
+            assert done.stdout == f"fixedfleet {ff_version()}\n"
+
+
+BAD = {
+    "empty.csv": ("", "empty"),
+    "junk.csv": (bytes(range(256)) * 9, "text"),
+    "junk.vrp": (b"\x00\x01\x02\xff" * 99, ""),
+    "nan.csv": ("x,y,demand\n0,0,\nnan,1,1\n", "line 3: x"),
+    "infinite.csv": ("x,y,demand\n0,0,\n1,inf,1\n", "line 3: y"),
+    "negative.csv": ("x,y,demand\n0,0,\n1,1,-1\n", "line 3: demand is -1"),
+    "missing.csv": ("x,y,demand\n0,0,\n1,1,\n", "line 3: demand is missing"),
+    "column.csv": ("x,y\n0,0\n1,1\n", "'demand'"),
+    "ragged.json": ('{"matrix": [[0, 1], [1]], "demands": [1]}', "matrix[1]"),
+    "twice.vrp": (VRP.replace("DEPOT_S", "DEMAND_SECTION\n2 2\nDEPOT_S"), "DEMAND"),
+    "huge.vrp": (VRP.replace("DIMENSION : 3", "DIMENSION : 10000000"), "10000000"),
+    "short.vrp": (VRP.replace("3 2\nDEPOT", "DEPOT"), ""),
+    "list.json": ("[]", "not an object"),
+    "what.xls": ("", "'.xls'"),
+}
+
+
+@pytest.mark.parametrize("command", ["solve", "fleet", "plot"])
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_gets_one_line(run, tmp_path, name, command):
+    """A file that is wrong is refused with its name and the place, no traceback."""
+    text, word = BAD[name]
+    more = ("--output", "p.png") if command == "plot" else ()
+    answer = run(command, make(tmp_path, name, text), *FLEET, *more)
+    assert refused(answer, name, word)
+    assert not Path("p.png").exists()
+
+
+def test_a_missing_file_and_a_missing_command(run):
+    """A file that is not there and a command left out are said in one line."""
+    assert refused(run("solve", "no\nsuch.csv"), "No such file")
+    assert refused(run(), "COMMAND")
+    assert refused(run("frobnicate"), "frobnicate")
+
+
+def test_a_missing_package_is_named(run, csv, monkeypatch):
+    """A search whose package is missing says what to install."""
+    monkeypatch.setenv("PATH", "")
+    assert refused(run("solve", csv, *FAST, "--search", "lkh"), "LKH")
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    gpu = importlib.import_module("fixedfleet.search.gpu")
+    monkeypatch.setattr(gpu, "_cupy", gpu._cupy.__wrapped__)
+    assert refused(run("solve", csv, *FAST, "--search", "gpu"), "fixedfleet[gpu]")
+
+
+@pytest.mark.slow
+def test_a_reader_that_goes_away():
+    """A pipe that is closed early ends the command without a traceback."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fixedfleet", "fleet", str(EXAMPLE), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.close()
+    assert process.wait(timeout=60) == 141
+    assert process.stderr.read() == ""
+    process.stderr.close()

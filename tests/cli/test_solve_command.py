@@ -1,0 +1,240 @@
+"""The command ``solve``."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fixedfleet as ff
+from fixedfleet.files import read_plan
+
+from .cli_helpers import EXAMPLE, FAST, FLEET, PNG, VRP, hard, make, refused
+
+
+def test_solve_prints_tours_table_and_verdict(run, csv):
+    """A plan comes with its tours by name, a table, the total and the verdict."""
+    code, out, err = run("solve", csv, *FAST)
+    assert (code, err) == (0, "")
+    assert "note: fleet of 2 vehicles given by the caller" in out
+    assert "note: distances not rounded" in out
+    stops = out.split("tour 1: ")[1].splitlines()[0].split(" → ")
+    assert set(stops) < {"a", "b", "c", "d"}
+    table = out[out.index("tour  stops") :].splitlines()
+    assert table[0].split() == ["tour", "stops", "load", "utilisation", "length"]
+    assert table[1].split() == ["1", "2", "2", "100.0%", "4.82843"]
+    assert table[3].split() == ["all", "4", "4", "100.0%", "9.65685"]
+    assert "total: 2 of 2 vehicles, length 9.65685\n" in out
+    assert "2 vehicles: feasible" in out
+
+
+def test_cost_v_is_printed_where_a_vehicle_costs(run, csv):
+    """With a vehicle cost the total says Cost_v too."""
+    cost = ("--objective", "cost-v", "--vehicle-cost", 50)
+    code, out, _ = run("solve", csv, *FAST, *cost)
+    assert code == 0
+    assert "Cost_v 109.65685 at 50 each" in out
+    assert refused(run("solve", csv, *FAST, "--objective", "cost-v"), "--vehicle-cost")
+
+
+def test_vrplib_says_its_fleet_and_rounding_aloud(run, tmp_path):
+    """What a VRPLIB file leaves to conventions is said."""
+    code, out, _ = run("solve", make(tmp_path, "two.vrp", VRP), "--time-limit", 0.1)
+    assert code == 0
+    assert "rounded to the nearest whole number" in out
+    assert "fleet of 1 vehicle taken from the name two-k1" in out
+
+
+def test_json_is_one_document(run, csv):
+    """With --json, standard output is one JSON document and nothing else."""
+    code, out, err = run("solve", csv, *FAST, "--json", "--search", "none")
+    document = json.loads(out)
+    assert (code, err) == (0, "")
+    assert document["feasible"] is True
+    assert document["verdict"]["status"] == "feasible"
+    plan = ff.Plan(tour["customers"] for tour in document["tours"])
+    instance = ff.read(csv, 2, capacity=2)
+    assert plan.is_feasible(instance)
+    assert document["length"] == plan.length(instance)
+    code, out, _ = run("solve", csv, "--vehicles", 1, "--capacity", 2, "--json")
+    document = json.loads(out)
+    assert code == 3
+    assert document["tours"] is document["length"] is None
+    (tour,) = document["partial"]["tours"]
+    assert sorted(tour["customers"] + document["unserved"]) == [1, 2, 3, 4]
+    assert set(document["partial"]["unserved_names"]) < {"a", "b", "c", "d"}
+
+
+def test_quiet_prints_nothing(run, csv):
+    """With --quiet only the exit code and the files speak."""
+    assert run("solve", csv, *FAST, "--quiet", "--output", "p.sol") == (0, "", "")
+    assert read_plan("p.sol").vehicles == 2
+
+
+@pytest.mark.parametrize("name", ["plan.json", "plan.sol", "plan.csv"])
+def test_a_plan_is_written_and_read_back(run, csv, tmp_path, name):
+    """Each format of --output holds the plan, whole, and serves as a start again."""
+    code, out, _ = run("solve", csv, *FAST, "--search", "none", "--output", name)
+    assert code == 0
+    assert f"written: {name}" in out
+    assert read_plan(name).is_feasible(ff.read(csv, 2, capacity=2))
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([csv, name])
+    again = run("solve", csv, *FAST, "--search", "none", "--start", name, "--json")
+    tours = [tour["customers"] for tour in json.loads(again[1])["tours"]]
+    assert ff.Plan(tours) == read_plan(name)
+
+
+def test_too_small_a_fleet_is_proven_so(run, csv):
+    """A fleet that cannot carry the demands ends with 3, the proof, and no file."""
+    code, out, _ = run(
+        "solve", csv, "--vehicles", 1, "--capacity", 2, "--output", "p.sol"
+    )
+    assert code == 3
+    assert "1 vehicle: impossible, the demands sum to 4 of 2" in out
+    assert "no file was written" in out
+    assert not Path("p.sol").exists()
+    assert "tour 1: " in out
+    left_out = out.split("with 1 vehicle 2 of 4 customers are left out: ")[1]
+    assert set(left_out.strip().split(", ")) < {"a", "b", "c", "d"}
+
+
+def test_the_guarantee_plans_for_the_smallest_fleet(run, csv):
+    """With --guarantee there is a plan, and 3 says that the fleet is too small."""
+    one = ("--vehicles", 1, "--capacity", 2, "--guarantee", "--time-limit", 0.1)
+    code, out, _ = run("solve", csv, *one, "--output", "p.json")
+    assert code == 3
+    assert "this plan is for the smallest fleet that suffices, 2 vehicles" in out
+    assert "with 1 vehicle 2 of 4 customers would be left out: " in out
+    assert read_plan("p.json").is_feasible(ff.read(csv, 2, capacity=2))
+    assert run("solve", csv, *FAST, "--guarantee")[0] == 0
+
+
+def test_no_plan_in_time_is_code_4(run, tmp_path, monkeypatch):
+    """Where neither a plan nor a proof was found, the code is 4."""
+    module = importlib.import_module("fixedfleet.solve.work")
+    real = module.assess_fleet
+    hasty = lambda instance, time_limit: real(instance, time_limit=0)  # noqa: E731
+    monkeypatch.setattr(module, "assess_fleet", hasty)
+    limits = ("--vehicles", 4, "--capacity", 24, "--time-limit", 0.1)
+    code, out, _ = run("solve", hard(tmp_path), *limits, "--search", "ruin_recreate")
+    assert code == 4
+    assert "no plan" in out
+    assert "with 4 vehicles 1 of 12 customers is left out: " in out
+    code, out, _ = run("solve", hard(tmp_path), *limits, "--guarantee")
+    assert code == 4
+    assert "no plan for 4 vehicles was found: this plan is for" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--vehicles", 0, "--capacity", 2), "vehicles"),
+        (("--vehicles", -3, "--capacity", 2), "vehicles"),
+        (("--vehicles", "two", "--capacity", 2), "--vehicles"),
+        (("--vehicles", 2, "--capacity", 0), "capacity"),
+        (("--vehicles", 2, "--capacity", "nan"), "capacity"),
+        (("--vehicles", 2), "capacity"),
+        (("--capacity", 2), "vehicles"),
+        ((*FLEET, "--depot", "nowhere"), "nowhere"),
+        ((*FLEET, "--rounding", "up"), "--rounding"),
+        ((*FLEET, "--time-limit", 0), "time limit"),
+        ((*FLEET, "--time-limit", -1), "time limit"),
+        ((*FLEET, "--time-limit", "nan"), "time limit"),
+        ((*FLEET, "--search", "magic"), "magic"),
+        ((*FLEET, "--objective", "beauty"), "beauty"),
+        ((*FLEET, "--vehicle-cost", -1), "vehicle cost"),
+        ((*FLEET, "--start", "other.sol"), "the start is no plan"),
+        ((*FLEET, "--start", "nothing.sol"), "nothing.sol: No such file"),
+        ((*FLEET, "--output", "plan.txt"), ".txt"),
+        ((*FLEET, "--output", "no/plan.sol"), "no folder no"),
+        ((*FLEET, "--plot", "plan.sol"), ".sol"),
+        ((*FLEET, "--frobnicate"), "--frobnicate"),
+    ],
+)
+def test_a_bad_option_gets_one_line(run, csv, tmp_path, options, word):
+    """An option that is wrong is refused before any time is spent."""
+    make(tmp_path, "other.sol", "Route #1: 1 2 3 4 5\nCost 1\n")
+    assert refused(run("solve", csv, *options), word)
+
+
+def interrupted(*argv):
+    """Start a command on a terminal, press Ctrl-C when it has a plan, see it end."""
+    terminal, end = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fixedfleet", *map(str, argv)],
+        stdout=subprocess.PIPE,
+        stderr=end,
+        text=True,
+    )
+    os.close(end)
+    said = b""
+    while b"best cost" not in said:
+        said += os.read(terminal, 1024)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    os.close(terminal)
+    return process.returncode, out
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no terminals of this kind")
+@pytest.mark.parametrize("search", ["auto", "hgs"])
+def test_ctrl_c_keeps_the_best_plan(tmp_path, search):
+    """Ctrl-C prints and writes the best plan so far, and ends with 130."""
+    path = tmp_path / "plan.sol"
+    options = ("--time-limit", 300, "--output", path, "--search", search)
+    code, out = interrupted("solve", EXAMPLE, *options)
+    assert code == 130
+    assert "interrupted: this is the best plan found so far" in out
+    assert read_plan(path).is_feasible(ff.read(EXAMPLE))
+
+
+def test_ctrl_c_before_the_search(run, csv, monkeypatch):
+    """Ctrl-C while the search cannot hear it still leaves the packing or the start."""
+    planning = importlib.import_module("fixedfleet.cli.solve_command")
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(planning, "solve", interrupt)
+    code, out, _ = run("solve", csv, *FAST, "--output", "p.sol")
+    assert code == 130
+    assert "2 of 2 vehicles" in out
+    assert read_plan("p.sol").is_feasible(ff.read(csv, 2, capacity=2))
+    Path("s.sol").write_text("Route #1: 1 3\nRoute #2: 2 4\nCost 9\n")
+    assert run("solve", csv, *FAST, "--start", "s.sol", "--output", "p.sol")[0] == 130
+    assert read_plan("p.sol") == read_plan("s.sol")
+    one = ("--vehicles", 1, "--capacity", 2, "--guarantee")
+    code, out, _ = run("solve", csv, *one)
+    assert code == 130
+    assert "total: 2 of 2 vehicles" in out
+    assert "1 vehicle does not suffice" in out
+    assert "would be left out: " in out
+
+
+def test_the_live_line_is_for_terminals(run, csv, monkeypatch):
+    """On a terminal a line says time, cost and vehicles, and is cleared at the end."""
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True)
+    code, _, err = run("solve", csv, *FAST, "--search", "ruin_recreate")
+    assert code == 0
+    assert " s  best cost 9.65685, vehicles 2 of 2" in err
+    assert err.endswith("\r\x1b[K")
+    assert run("solve", csv, *FAST, "--quiet")[2] == ""
+
+
+def test_the_example_fills_seven_vans(run):
+    """The shipped example needs its seven vans, more than nine tenths full."""
+    instance = ff.read(EXAMPLE)
+    assert instance.vehicles == instance.minimum_vehicles == 7
+    used = sum(instance.demands) / (7 * instance.capacity)
+    assert 0.9 < used < 0.96
+    code, out, _ = run("solve", EXAMPLE, "--time-limit", 0.5, "--plot", "p.png")
+    assert code == 0
+    assert "total: 7 of 7 vehicles" in out
+    assert Path("p.png").read_bytes().startswith(PNG)
