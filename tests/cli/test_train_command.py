@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("torch")
 
 from fixedfleet.cli import main
-from fixedfleet.cli.networks import parse_setting
+from fixedfleet.cli.train_command import parse_setting
 from fixedfleet.model.weights import read_tensors
 from fixedfleet.training import get_preset, list_presets
 
