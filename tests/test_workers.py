@@ -15,6 +15,7 @@ import pytest
 
 from fixedfleet import InputError
 from fixedfleet.interrupts import interrupt_noted
+from fixedfleet.registry import load_reference
 from fixedfleet.workers import Answer, Lost, Message, Worker, on_ray, run_jobs
 
 pytestmark = pytest.mark.slow
@@ -267,6 +268,7 @@ SCRIPT = """
 import os, sys, time
 sys.path.insert(0, {folder!r})
 import test_workers
+from fixedfleet.registry import load_reference
 from fixedfleet.workers import run_jobs
 {guard}for event in run_jobs(test_workers.start_a_program, [1, 2], processes=2):
 {indent}    print(event.value, flush=True)
@@ -410,6 +412,16 @@ def test_a_cluster_does_jobs_like_processes(cluster):
     lost, again = run_jobs(die, [3], engine="ray", attempts=2)
     assert lost.reason == "the Ray worker was lost (WorkerCrashedError)"
     assert (lost.again, again.again) == (True, False)
+
+
+@pytest.mark.parametrize("engine", ["processes", "ray"])
+def test_work_from_a_file_of_ones_own_is_done(cluster, tmp_path, engine):
+    """What "module.py:Name" refers to reaches the workers, wherever they are."""
+    path = tmp_path / f"own_{engine}.py"
+    path.write_text("def work(job, call): return job + 1\n")
+    work = load_reference(f"{path}:work", "work")
+    events = list(run_jobs(work, [1], engine=engine, processes=1))
+    assert events == [Answer(1, 2)]
 
 
 def test_a_cluster_carries_messages_and_deadlines(cluster):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
-__all__ = ["Registry", "load_files", "load_reference", "loaded_files"]
+__all__ = ["Registry", "load_files", "load_reference", "own_modules"]
 
 Part = TypeVar("Part")
 
@@ -96,13 +96,10 @@ def load_reference(reference: str, kind: str) -> Any:
         raise InputError(f"{kind} {reference!r}: {place} has no {name!r}") from None
 
 
-def loaded_files() -> list[str]:
-    """Return the files that references have loaded in this process."""
-    return [
-        str(module.__file__)
-        for name, module in list(sys.modules.items())
-        if name.startswith(_OWN)
-    ]
+def own_modules() -> list[ModuleType]:
+    """Return the modules that this process has loaded from "module.py:Name"."""
+    loaded = list(sys.modules.items())
+    return [module for name, module in loaded if name.startswith(_OWN)]
 
 
 def load_files(paths: Iterable[str]) -> None:

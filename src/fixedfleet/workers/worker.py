@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import InputError
 from fixedfleet.interrupts import interrupts_held
-from fixedfleet.registry import load_files, loaded_files
+from fixedfleet.registry import load_files, own_modules
 from fixedfleet.workers.calls import STEP_SECONDS, Answer, Call, Event, Lost, Message
 
 if TYPE_CHECKING:
@@ -76,8 +76,9 @@ class Worker:
         packed = pickle.dumps((work, shared))
         context = multiprocessing.get_context("spawn")
         self._pipe, far = context.Pipe()
+        own_files = [str(module.__file__) for module in own_modules()]
         self._process = context.Process(
-            target=_serve_jobs, args=(far, packed, loaded_files(), core), daemon=True
+            target=_serve_jobs, args=(far, packed, own_files, core), daemon=True
         )
         changed = {**ONE_THREAD, **(variables or {})}
         with self._starting, environment(changed), interrupts_held():
