@@ -186,31 +186,6 @@ def test_cluster_term_is_the_cross_entropy_of_sharing_a_tour():
     )
 
 
-def test_sweep_matching_numbers_tours_around_the_depot():
-    """Vehicle k gets the k-th tour around the depot, and spare vehicles none."""
-    places = [[0.5, 0.5], [1, 0.55], [0.5, 1], [0, 0.5], [0.45, 0], [0.55, 0]]
-    features, units, capacity = _features(5, 4)
-    features = features._replace(coordinates=torch.tensor([places]))
-    # From behind the widest gap the angles run 4, 5, 1, 2, 3.
-    wanted = [[4, 5], [1], [2, 3], []]
-    scores = torch.zeros(1, 4, 6, 6)
-    for k, tour in enumerate(wanted):
-        for i, j in itertools.pairwise([0, *tour, 0]):
-            scores[0, k, i, j] = 60.0
-    logs = _normalised(scores, features)
-    config = LossConfig(matching="sweep", loads="none")
-
-    def loss(tours):
-        routes = _routes(tours, 9)
-        return float(_loss(logs, features, routes, units, capacity, config).total)
-
-    for order in itertools.permutations(wanted):  # the label's own order is nothing
-        assert loss(order) == pytest.approx(0, abs=1e-4)
-    turned = scores[:, [1, 0, 2, 3]]  # the same tours for other vehicles
-    logs = _normalised(turned, features)
-    assert loss(wanted) > 1
-
-
 def test_wrong_settings_are_errors():
     """Negative weights, unknown choices, soft loads of a wrong softmax are refused."""
     with pytest.raises(ff.InputError, match="load_weight is -1"):
@@ -220,4 +195,4 @@ def test_wrong_settings_are_errors():
     with pytest.raises(
         ff.InputError, match="such as 'joint' or 'softassign', not 'vehicle'"
     ):
-        LossConfig(loads="soft").check("vehicle")
+        LossConfig(loads="soft").check_normalisation("vehicle")

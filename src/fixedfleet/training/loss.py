@@ -9,17 +9,16 @@ import torch
 from torch import Tensor
 
 from fixedfleet.errors import InputError, at_least, between, check_settings
-from fixedfleet.model.features import Features, sweep_order
 from fixedfleet.model.normalise import NORMALISATIONS
 from fixedfleet.training.assignment import assign
 from fixedfleet.training.greedy_loads import greedy_loads
 
 if TYPE_CHECKING:
+    from fixedfleet.model.features import Features
     from fixedfleet.training.dataset import TrainingBatch
 
-__all__ = ["Loads", "LossConfig", "LossParts", "Matching", "Target", "plan_loss"]
+__all__ = ["Loads", "LossConfig", "LossParts", "Target", "plan_loss"]
 
-Matching = Literal["assignment", "sweep"]
 Loads = Literal["hard", "soft", "none"]
 
 _APART = 1e5  # cost of matching a vehicle with padding: more than any plan costs
@@ -32,9 +31,6 @@ class LossConfig:
 
     Parameters
     ----------
-    matching
-        Which vehicle gets which tour of the label: ``assignment``: the cheapest
-        permutation; ``sweep``: the tours in their order around the depot.
     loads
         Loads of Ŷ. ``hard``: those of the pseudo-greedy plan, which have no gradient
         and only influence the assignment; ``soft``: expected loads; ``none``: no load
@@ -55,7 +51,6 @@ class LossConfig:
         If a weight is out of bounds or a choice is unknown.
     """
 
-    matching: Matching = "assignment"
     loads: Loads = "hard"
     load_weight: Annotated[float, at_least(0)] = 0.3
     overload_weight: Annotated[float, at_least(0)] = 0.2
@@ -65,7 +60,7 @@ class LossConfig:
     def __post_init__(self) -> None:
         check_settings(self, "loss.")
 
-    def check(self, normalisation: str) -> None:
+    def check_normalisation(self, normalisation: str) -> None:
         """Raise InputError if this normalisation does not suit the terms."""
         needs = self.loads == "soft" or self.cluster_weight > 0
         if needs and NORMALISATIONS.get(normalisation).row_sum != "probability":
@@ -138,24 +133,29 @@ def plan_loss(log_probs: Tensor, batch: TrainingBatch, config: LossConfig) -> Lo
     """
     features = batch.features
     target = Target.from_routes(batch.routes, features)
-    edges = edge_costs(log_probs, features, target, config.depot_share)
-    load, overload = _load_costs(log_probs, batch, target, config)
-    # Both load terms are the same in both directions of a tour.
-    cost = edges + load + overload[..., None]
-    chosen = _match(cost, features, target, config)[..., None]  # (B, M, 1)
     real = features.vehicles
-    parts = [
-        (term.gather(2, chosen)[..., 0] * real).sum(1).mean() for term in (edges, load)
-    ]
-    parts.append((overload * real).sum(1).mean())
+
+    def mean(terms: Tensor) -> Tensor:
+        """Sum terms over the vehicles, (B, M), and average them over the batch."""
+        return (terms * real).sum(1).mean()
+
+    edge_costs = _edge_costs(log_probs, features, target, config.depot_share)
+    load_costs, overloads = _load_costs(log_probs, batch, target, config)
+    # Both load terms are the same in both directions of a tour.
+    costs = edge_costs + load_costs + overloads[..., None]  # (B, M, M)
+    # There are as many real tours as real vehicles, so padding is matched with padding.
+    apart = real[:, :, None] != real[:, None, :]
+    tours = assign(costs.detach().masked_fill(apart, _APART))[..., None]  # (B, M, 1)
+    edges = mean(edge_costs.gather(2, tours)[..., 0])
+    load = mean(load_costs.gather(2, tours)[..., 0])
+    overload = mean(overloads)
     cluster = log_probs.new_zeros(())
     if config.cluster_weight:
         cluster = config.cluster_weight * cluster_loss(log_probs, features, target)
-    total = parts[0] + parts[1] + parts[2] + cluster
-    return LossParts(total, parts[0], parts[1], parts[2], cluster)
+    return LossParts(edges + load + overload + cluster, edges, load, overload, cluster)
 
 
-def edge_costs(
+def _edge_costs(
     log_probs: Tensor, features: Features, target: Target, depot_share: float
 ) -> Tensor:
     """
@@ -216,23 +216,6 @@ def _hard_loads(log_probs: Tensor, batch: TrainingBatch) -> Tensor:
         log_probs.detach(), batch.units, customers, batch.features.vehicles
     )
     return loads.to(log_probs.dtype) / batch.capacity[:, None]
-
-
-@torch.no_grad()
-def _match(
-    cost: Tensor, features: Features, target: Target, config: LossConfig
-) -> Tensor:
-    """Return the tour of each vehicle, shape (B, M)."""
-    if config.matching == "sweep":
-        members = target.members(cost.shape[1]) * (target.end > 0)[..., None]
-        index = target.end[..., None].expand(-1, -1, 2)
-        points = features.coordinates.gather(1, index)  # (B, E, 2)
-        count = members.sum(1)[..., None]
-        centres = members.mT @ points / count.clamp_min(1)
-        return sweep_order(features, centres, count[..., 0] == 0)
-    # There are as many real tours as real vehicles, so padding is matched with padding.
-    apart = features.vehicles[:, :, None] != features.vehicles[:, None, :]
-    return assign(cost.detach().masked_fill(apart, _APART))
 
 
 def cluster_loss(log_probs: Tensor, features: Features, target: Target) -> Tensor:

@@ -128,7 +128,7 @@ class Preset:
 
     def __post_init__(self) -> None:
         check_settings(self, f"preset {self.name!r}: ")
-        self.loss.check(self.model.normalisation)
+        self.loss.check_normalisation(self.model.normalisation)
 
     @classmethod
     def from_dict(cls, name: str, tables: Mapping[str, Any]) -> Preset:
