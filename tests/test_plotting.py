@@ -179,7 +179,7 @@ def test_the_extension_says_the_format(square, tmp_path, name, head):
     """Pictures are written as PNG, SVG or PDF."""
     save_plan_picture(tmp_path / name, square, PLAN)
     assert (tmp_path / name).read_bytes().startswith(head)
-    with pytest.raises(ff.InputError, match=r"no picture \.png"):
+    with pytest.raises(ff.InputError, match=r"not a picture \.png"):
         save_plan_picture(tmp_path / "p.bmp", square)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of instances, plans and searches, drawn on given Axes and never shown."""
+"""Pictures of instances, plans and searches. They are drawn on Axes, never shown."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ __all__ = [
 
 PICTURES = (".png", ".svg", ".pdf")
 
-# Okabe and Ito's colours, which the colour-blind tell apart too, without the yellow
-# that is lost on white; black is the depot's.
+# The colours of Okabe and Ito, which colour-blind people can tell apart. Yellow is left
+# out, as it is pale on white, and black is the colour of the depot.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6E6E6E")
-# With more tours than colours, the next round of colours has another style and marker.
+# If there are more tours than colours, the colours repeat with another line and marker.
 _STYLES = (("-", "o"), ("--", "s"), ("-.", "^"), (":", "D"))
 _KM_PER_DEGREE = 111.195
-_MANY = 300  # customers that make a picture crowded
-_MOST_IN_LEGEND = 60
-_ROWS_IN_LEGEND = 30
+_MANY = 300  # with more customers than this, lines and markers are thinner
+_MOST_IN_LEGEND = 40
+_SIZE = (11, 7.5)  # inches
 
 
 def plot_instance(instance: Instance, ax: Axes | None = None) -> Axes:
@@ -75,17 +75,13 @@ def plot_plan(plan: Plan, instance: Instance, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     plan
-        The plan. It may leave customers out; they are crossed.
+        The plan. Customers that it does not serve are drawn as crosses.
     instance
         Its instance, which must have coordinates.
     ax
         Where to draw. Default: new Axes of a new figure.
     """
-    highest = max((customer for tour in plan for customer in tour), default=0)
-    if highest > instance.num_customers:
-        raise InputError(
-            f"the plan serves customer {highest}, there are {instance.num_customers}"
-        )
+    plan.require_known(instance)
     ax = _axes(ax)
     points = _draw_map(ax, instance)
     _draw_depot(ax, instance, points)
@@ -96,20 +92,21 @@ def plot_plan(plan: Plan, instance: Instance, ax: Axes | None = None) -> Axes:
         stops = np.array(tour)
         _draw_tour(ax, points, stops, colour, style)
         _draw_customers(ax, instance, points, stops, colour, marker)
+        _draw_number(ax, points, stops, index + 1, colour)
         shown = labels[index] if index < _MOST_IN_LEGEND else "_"
         ax.plot([], [], color=colour, linestyle=style, marker=marker, label=shown)
     if unserved := plan.unserved(instance):
         x, y = points[unserved].T
         label = f"not served: {len(unserved)}"
         ax.scatter(x, y, marker="x", s=60, color="black", zorder=5, label=label)
-    _number_tours(ax, plan, points)
     ax.set_title(
         f"{_title(instance)}{plan.vehicles} of "
         f"{_count(instance.vehicles, 'vehicle')}\n"
         f"{_count(instance.num_customers, 'customer')}, length "
-        f"{_figures(plan.length(instance), 5)}{_unit(instance)}"
+        f"{_format_length(plan.length(instance), 5)}{_unit(instance)}"
     )
-    _draw_legend(ax, plan.vehicles)
+    more = plan.vehicles - _MOST_IN_LEGEND
+    _draw_legend(ax, f"… and {more} more tours" if more > 0 else None)
     return ax
 
 
@@ -142,7 +139,7 @@ def plot_trace(trace: Sequence[tuple[float, float]], ax: Axes | None = None) -> 
 
 
 def check_drawable(instance: Instance) -> None:
-    """Raise now what drawing this instance would raise later."""
+    """Raise an error if matplotlib is missing or the instance has no coordinates."""
     require("matplotlib", "plot", "drawing")
     _ = instance.coordinates
 
@@ -151,12 +148,12 @@ def save_plan_picture(
     path: str | os.PathLike[str], instance: Instance, plan: Plan | None = None
 ) -> None:
     """
-    Draw a plan, or the instance alone, into a file, whole or not at all.
+    Draw a plan, or an instance without a plan, into a file.
 
     Parameters
     ----------
     path
-        A file .png, .svg or .pdf.
+        A .png, .svg or .pdf file.
     instance
         The instance.
     plan
@@ -164,15 +161,15 @@ def save_plan_picture(
     """
     extension = Path(path).suffix.lower()
     if extension not in PICTURES:
-        raise InputError(f"{path} is no picture {', '.join(PICTURES)}")
-    # A figure of its own, so that the user's figures and backend are left alone.
-    figure = require("matplotlib.figure", "plot", "drawing").Figure(figsize=(11, 7.5))
+        raise InputError(f"{path} is not a picture {', '.join(PICTURES)}")
+    # Not by pyplot, which would choose a backend and keep the figure.
+    figure = require("matplotlib.figure", "plot", "drawing").Figure(figsize=_SIZE)
     ax = figure.subplots()
     if plan is None:
         plot_instance(instance, ax)
     else:
         plot_plan(plan, instance, ax)
-    ax.set_adjustable("box")  # no empty sides: the picture takes the map's shape
+    ax.set_adjustable("box")  # the picture takes the shape of the map
     with replacing(path) as file:
         figure.savefig(
             file, format=extension[1:], dpi=150, bbox_inches="tight", pad_inches=0.15
@@ -183,12 +180,12 @@ def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
     pyplot = require("matplotlib.pyplot", "plot", "drawing")
-    made: Axes = pyplot.subplots(figsize=(11, 7.5), layout="constrained")[1]
+    made: Axes = pyplot.subplots(figsize=_SIZE, layout="constrained")[1]
     return made
 
 
 def _draw_map(ax: Axes, instance: Instance) -> NDArray[np.float64]:
-    """Set up the Axes and return where locations lie on them, shape (N + 1, 2)."""
+    """Prepare the Axes; return the locations on them, shape (N + 1, 2)."""
     points = instance.coordinates
     ax.set_xticks([])
     ax.set_yticks([])
@@ -211,13 +208,13 @@ def _draw_map(ax: Axes, instance: Instance) -> NDArray[np.float64]:
 
 
 def _draw_scale(ax: Axes, points: NDArray[np.float64], km_per_degree: float) -> None:
-    """Draw a bar of about a sixth of the width, a round number of kilometres long."""
+    """Draw a scale bar of a round number of kilometres, about a sixth of the width."""
     width = float(np.ptp(points[:, 0])) * km_per_degree
     if width <= 0:
         return
     power = 10.0 ** np.floor(np.log10(width / 6))
     steps = (step * power for step in (1, 2, 5) if step * power <= width / 6)
-    km = max(steps, default=power)  # rounding may put the power above the sixth
+    km = max(steps, default=power)  # the power may exceed a sixth by rounding
     anchored = require("mpl_toolkits.axes_grid1.anchored_artists", "plot", "drawing")
     bar = anchored.AnchoredSizeBar(
         ax.transData,
@@ -241,14 +238,13 @@ def _draw_customers(
 ) -> None:
     units = instance.demand_units
     share = units[customers] / max(1, int(units.max()))
-    # Areas that stay apart with many customers.
+    # The more customers, the smaller their markers, so that they do not overlap.
     largest = float(np.clip(15_000 / instance.num_customers, 12, 150))
-    sizes = largest * (0.12 + 0.88 * share)
     x, y = points[customers].T
     ax.scatter(
         x,
         y,
-        s=sizes,
+        s=largest * (0.12 + 0.88 * share),
         color=colour,
         marker=marker,
         edgecolors="white",
@@ -265,18 +261,12 @@ def _draw_tour(
     style: str,
 ) -> None:
     width = 1.8 if len(points) <= _MANY else 1.0
-    ax.plot(*points[stops].T, color=colour, linestyle=style, linewidth=width, zorder=2)
-    # The ways from and to the depot all meet there: paler, so that it stays clear.
+    look: dict[str, Any] = {"color": colour, "linestyle": style}
+    ax.plot(*points[stops].T, linewidth=width, zorder=2, **look)
+    # The lines to the depot all meet there, so they are thinner and paler.
     for end in (stops[0], stops[-1]):
-        way = points[[0, end]].T
-        ax.plot(
-            *way,
-            color=colour,
-            linestyle=style,
-            linewidth=width / 2,
-            alpha=0.55,
-            zorder=1,
-        )
+        line = points[[0, end]].T
+        ax.plot(*line, linewidth=width / 2, alpha=0.55, zorder=1, **look)
 
 
 def _draw_depot(ax: Axes, instance: Instance, points: NDArray[np.float64]) -> None:
@@ -294,27 +284,30 @@ def _draw_depot(ax: Axes, instance: Instance, points: NDArray[np.float64]) -> No
     )
 
 
-def _number_tours(ax: Axes, plan: Plan, points: NDArray[np.float64]) -> None:
-    """Write each tour's number beside its farthest stop, for those who see no hue."""
-    for index, tour in enumerate(plan):
-        stops = points[list(tour)]
-        outward = stops - points[0]
-        far = int(np.argmax(np.hypot(*outward.T)))
-        norm = float(np.hypot(*outward[far])) or 1.0
-        colour = _COLOURS[index % len(_COLOURS)]
-        ax.annotate(
-            str(index + 1),
-            stops[far],
-            tuple(12 * outward[far] / norm),
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=8 if plan.vehicles <= _ROWS_IN_LEGEND else 6,
-            fontweight="bold",
-            color="white",
-            bbox={"boxstyle": "round,pad=0.25", "facecolor": colour, "linewidth": 0},
-            zorder=7,
-        )
+def _draw_number(
+    ax: Axes,
+    points: NDArray[np.float64],
+    stops: NDArray[Any],
+    number: int,
+    colour: str,
+) -> None:
+    """Write the number of a tour beside its farthest stop; colours are not enough."""
+    outward = points[stops] - points[0]
+    distances = np.hypot(*outward.T)
+    far = int(np.argmax(distances))
+    ax.annotate(
+        str(number),
+        points[stops[far]],
+        tuple(12 * outward[far] / (distances[far] or 1.0)),
+        textcoords="offset points",
+        ha="center",
+        va="center",
+        fontsize=8 if len(points) <= _MANY else 6,
+        fontweight="bold",
+        color="white",
+        bbox={"boxstyle": "round,pad=0.25", "facecolor": colour, "linewidth": 0},
+        zorder=7,
+    )
 
 
 def _tour_labels(plan: Plan, instance: Instance) -> list[str]:
@@ -322,24 +315,19 @@ def _tour_labels(plan: Plan, instance: Instance) -> list[str]:
     return [
         f"tour {number}: {load} of {instance.capacity}, "
         f"{_count(len(tour), 'stop')}, "
-        f"{_figures(length, 3)}{_unit(instance)}"
+        f"{_format_length(length, 3)}{_unit(instance)}"
         for number, (tour, load, length) in enumerate(columns, 1)
     ]
 
 
-def _draw_legend(ax: Axes, tours: int = 0) -> None:
-    handles, labels = ax.get_legend_handles_labels()
-    more = tours - _MOST_IN_LEGEND
+def _draw_legend(ax: Axes, title: str | None = None) -> None:
     ax.legend(
-        handles,
-        labels,
         loc="upper left",
         bbox_to_anchor=(1.01, 1.0),
         borderaxespad=0,
         frameon=False,
-        ncols=1 if len(labels) <= _ROWS_IN_LEGEND else 2,
-        fontsize=9 if len(labels) <= _ROWS_IN_LEGEND else 7,
-        title=f"… and {more} more tours" if more > 0 else None,
+        fontsize=9,
+        title=title,
     )
 
 
@@ -347,8 +335,8 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _figures(value: float, digits: int) -> str:
-    """Write a length with so many digits at least, and never as a power of ten."""
+def _format_length(value: float, digits: int) -> str:
+    """Write a length with at least this many digits, and without an exponent."""
     before = int(np.floor(np.log10(value))) + 1 if value > 0 else digits
     return f"{value:.{min(6, max(0, digits - before))}f}"
 
@@ -358,7 +346,7 @@ def _title(instance: Instance) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a name on one line in which a dollar sign begins no formula."""
+    """Return a name on one line, its dollar signs escaped: they begin formulas."""
     return " ".join(text.split()).replace("$", r"\$")
 
 
