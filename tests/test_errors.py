@@ -15,10 +15,13 @@ from fixedfleet.errors import (
     above,
     at_least,
     between,
+    check_array,
     check_choice,
     check_number,
+    check_seed,
     check_settings,
     check_whole,
+    check_whole_array,
     require,
 )
 
@@ -51,6 +54,30 @@ def test_what_is_no_whole_number(number):
     """Anything else is refused in one line that says what would be right."""
     with pytest.raises(InputError, match=r"count is .*, not a whole number of at leas"):
         check_whole("count", number, least=1 if number != 2 else 3)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, 2**32, None])
+def test_a_seed_is_one_that_numpy_takes(seed):
+    """Seeds are whole numbers from 0 and below 2^32."""
+    assert check_seed(2**32 - 1) == 2**32 - 1
+    with pytest.raises(InputError, match="seed is"):
+        check_seed(seed)
+
+
+def test_arrays_have_the_shape_that_is_asked_for():
+    """A letter stands for any size; text and gaps are no numbers."""
+    assert check_array("points", [[1, 2], [3, 4]], ("B", 2)).dtype == np.float64
+    assert check_whole_array("ids", [1.0, 2], ("N",), least=1).tolist() == [1, 2]
+    for values, message in [
+        ([1, 2], r"points has shape \(2,\), not \(B, 2\)"),
+        ([[1], [2]], r"points has shape \(2, 1\), not \(B, 2\)"),
+        ([[1, 2], [3]], "points: not numbers in the shape of a table without gaps"),
+        ([["1", "2"]], "points: not numbers"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            check_array("points", values, ("B", 2))
+    with pytest.raises(InputError, match=r"ids\[1\] is 0, not a whole number of at"):
+        check_whole_array("ids", [1, 0], ("N",), least=1)
 
 
 def test_a_missing_package_is_named_with_its_extra():

@@ -108,12 +108,20 @@ def test_a_batch_agrees_with_its_plans(seed, n, vehicles):
         row[places] = 1 + rng.permutation(n)
     plans = ff.PlanBatch(routes)
     assert len(plans) == size
+    lengths, costs, loads = (
+        plans.lengths(batch),
+        plans.costs_v(batch, 3),
+        plans.loads(batch),
+    )
+    vehicles, feasible = plans.vehicles(), plans.feasible(batch)
     for row, (plan, instance) in enumerate(zip(plans, batch, strict=True)):
-        assert plans.lengths(batch)[row] == pytest.approx(plan.length(instance))
-        assert plans.costs_v(batch, 3)[row] == pytest.approx(plan.cost_v(instance, 3))
-        assert plans.vehicles()[row] == plan.vehicles
-        assert plans.loads(batch)[row, : len(plan)].tolist() == plan.loads(instance)
-        assert plans.feasible(batch)[row] == plan.is_feasible(instance)
+        assert lengths[row] == pytest.approx(plan.length(instance))
+        assert costs[row] == pytest.approx(plan.cost_v(instance, 3))
+        assert vehicles[row] == plan.vehicles
+        assert loads[row].tolist() == plan.loads(instance) + [0] * (
+            loads.shape[1] - len(plan)
+        )
+        assert feasible[row] == plan.is_feasible(instance)
 
 
 def test_a_batch_with_a_customer_too_many_is_infeasible_not_a_crash():

@@ -1,4 +1,4 @@
-"""How coordinates become distances, and how distances are rounded."""
+"""Metrics, which turn coordinates into distances, and the rounding of distances."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EARTH_RADIUS_KM = 6371.0088
 def round_distances(
     distances: NDArray[np.float64], rounding: Rounding
 ) -> NDArray[np.float64]:
-    """Round distances by a convention."""
+    """Return the distances, rounded by a convention."""
     if rounding == "round":
         return np.floor(distances + 0.5)  # TSPLIB's nint, not NumPy's half to even
     if rounding == "ceil":
@@ -36,7 +36,7 @@ def measure(
     metric: Metric,
     rounding: Rounding,
 ) -> NDArray[np.float64]:
-    """Distances between points (…, 2) and points (…, 2)."""
+    """Return the distances from points to other points, both of shape (…, 2)."""
     if metric == "great_circle":
         lat1, lon1, lat2, lon2 = map(
             np.radians, (start[..., 0], start[..., 1], end[..., 0], end[..., 1])
@@ -62,7 +62,7 @@ def measure(
 def _tsplib_geo(
     start: NDArray[np.float64], end: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """TSPLIB's geographical distance, with its own π and radius."""
+    """Return TSPLIB's geographical distances, with its own π and radius."""
 
     def radians(values: NDArray[np.float64]) -> NDArray[np.float64]:
         degrees = np.trunc(values)

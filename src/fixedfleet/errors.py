@@ -19,9 +19,15 @@ from typing import (
     get_type_hints,
 )
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from types import ModuleType
+
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
 
 __all__ = [
     "Bounds",
@@ -30,11 +36,13 @@ __all__ = [
     "above",
     "at_least",
     "between",
+    "check_array",
     "check_choice",
     "check_number",
     "check_seed",
     "check_settings",
     "check_whole",
+    "check_whole_array",
     "require",
 ]
 
@@ -128,6 +136,46 @@ def check_seed(seed: Any) -> int:
     if whole >= 2**32:
         raise InputError(f"seed is {seed}, not below 2^32")
     return whole
+
+
+def check_array(what: str, values: Any, shape: Sequence[int | str]) -> FloatArray:
+    """
+    Return numbers as an array of floats; raise InputError for another shape.
+
+    A letter in the shape stands for any size: ``("B", 2)``.
+    """
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biufO":  # texts and dates would convert, too
+            raise TypeError
+        array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"{what}: not numbers in the shape of a table without gaps"
+        ) from None
+    sizes = zip(array.shape, shape, strict=False)
+    if array.ndim != len(shape) or any(
+        isinstance(wanted, int) and size != wanted for size, wanted in sizes
+    ):
+        wanted = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
+        raise InputError(f"{what} has shape {array.shape}, not ({wanted})")
+    return array
+
+
+def check_whole_array(
+    what: str, values: Any, shape: Sequence[int | str], least: int
+) -> NDArray[np.int64]:
+    """Return whole numbers from ``least`` to below 2^53 as an array."""
+    array = check_array(what, values, shape)
+    # A float represents every whole number below 2^53 exactly.
+    good = (least <= array) & (array < 2**53) & (array == np.floor(array))
+    if not good.all():
+        where = tuple(int(i) for i in np.argwhere(~good)[0])
+        raise InputError(
+            f"{what}[{', '.join(map(str, where))}] is {array[where]:g}, not a whole "
+            f"number of at least {least} and below 2^53"
+        )
+    return array.astype(np.int64)
 
 
 def check_settings(settings: Any, prefix: str = "") -> None:

@@ -14,9 +14,11 @@ from fixedfleet.distances import Metric, Rounding, measure, round_distances
 from fixedfleet.errors import (
     InputError,
     above,
+    check_array,
     check_choice,
     check_number,
     check_whole,
+    check_whole_array,
 )
 
 if TYPE_CHECKING:
@@ -30,8 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Instance", "InstanceBatch"]
 
-# A float represents every whole number below this one exactly.
-_MOST = 2**53
+_MOST = 2**53  # a float represents every whole number below this exactly
 # Sums of amounts stay below this, far enough from the end of int64 to add to them.
 _MOST_UNITS = 2**62
 # Amounts finer than this share of the capacity are rounded away, so that sums of
@@ -39,6 +40,7 @@ _MOST_UNITS = 2**62
 _FINEST_SHARE = Decimal("1e-12")
 # The sum of larger coordinates or distances could be infinite.
 _FARTHEST = 1e300
+_WITHIN = f" and within {_FARTHEST:g}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -138,8 +140,11 @@ class Instance:
                 "neither and a matrix"
             )
         if self.depot is not None:
-            _set(self, "depot", _check_depot(self.depot))
-            _set(self, "customers", _check_customers(self.customers, n))
+            depot = check_array("depot", self.depot, (2,))
+            customers = check_array("customers", self.customers, (n, 2))
+            _set(self, "depot", _frozen(depot))
+            _set(self, "customers", _frozen(customers))
+            _check_coordinates(self.coordinates, self.metric)
         if self.matrix is not None:
             _set(self, "matrix", _check_matrix(self.matrix, n))
             _set(self, "metric", "explicit")
@@ -147,8 +152,6 @@ class Instance:
             raise InputError("neither coordinates nor a distance matrix given")
         elif self.metric == "explicit":
             raise InputError("metric 'explicit' needs a distance matrix")
-        if self.metric == "great_circle":
-            _check_degrees(self.coordinates)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Instance):
@@ -337,30 +340,40 @@ class InstanceBatch:
             _set(self, field.name, _frozen(np.asarray(getattr(self, field.name), kind)))
 
     def _check_arrays(self) -> None:
-        depots = _check_points("depots", self.depots, "(B, 2)")
-        customers = _check_points("customers", self.customers, "(B, N, 2)")
-        count, n = customers.shape[:2]
-        if count != len(depots) or n < 1:
-            raise InputError(
-                f"customers has shape {customers.shape} for {len(depots)} depots"
-            )
-        demands = _whole_numbers("demands", self.demands, least=0)
-        if demands.shape != (count, n):
-            raise InputError(
-                f"demands has shape {demands.shape}, customers {customers.shape}"
-            )
+        depots = check_array("depots", self.depots, ("B", 2))
+        count = len(depots)
+        customers = check_array("customers", self.customers, (count, "N", 2))
+        n = customers.shape[1]
+        if n < 1:
+            raise InputError("customers has N = 0: give at least one customer")
+        for name, points in (("depots", depots), ("customers", customers)):
+            bad = np.argwhere(_too_far(points))
+            if len(bad):
+                raise InputError(f"{name}[{bad[0][0]}] is not finite{_WITHIN}")
+        demands = check_whole_array("demands", self.demands, (count, n), least=0)
         if self.sizes is None:
             _set(self, "sizes", n)
         for name in ("capacity", "vehicles", "sizes"):
-            whole = _whole_numbers(name, getattr(self, name), least=1)
-            if whole.shape not in ((), (1,), (count,)):
-                raise InputError(f"{name} has shape {whole.shape}, not ({count},)")
-            _set(self, name, np.broadcast_to(whole, (count,)))
-        padding = np.arange(n) >= self.sizes[:, None]  # (B, N)
+            given = np.asarray(getattr(self, name))
+            if given.size == 1:
+                given = np.broadcast_to(given, (count,))
+            _set(self, name, check_whole_array(name, given, (count,), least=1))
         if self.sizes.max(initial=1) > n:
             raise InputError(f"sizes has {self.sizes.max()}, customers has N = {n}")
-        if demands[padding].any():
-            row = int(np.argmax((demands * padding).any(axis=1)))
+        if (self.sizes < n).any():
+            self._pad(depots, customers, demands)
+
+    def _pad(
+        self,
+        depots: NDArray[np.float64],
+        customers: NDArray[np.float64],
+        demands: NDArray[np.int64],
+    ) -> None:
+        """Put the padding of shorter rows at the place of the depot."""
+        padding = np.arange(demands.shape[1]) >= self.sizes[:, None]  # (B, N)
+        wrong = (demands * padding).any(axis=1)
+        if wrong.any():
+            row = int(np.argmax(wrong))
             raise InputError(
                 f"demands[{row}] has more than {self.sizes[row]} customers with a "
                 "demand: sizes says how many there are"
@@ -500,35 +513,6 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _numbers(what: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return numbers as an array."""
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind in "biufO":  # texts and dates would convert, too
-            return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise InputError(f"{what}: not numbers in the shape of a table without gaps")
-
-
-def _whole_numbers(what: str, values: ArrayLike, least: int) -> NDArray[np.int64]:
-    array = _numbers(what, values)
-    good = (least <= array) & (array < _MOST) & (array == np.floor(array))
-    if not good.all():
-        where = tuple(int(i) for i in np.argwhere(~good)[0])
-        place = f"[{', '.join(map(str, where))}]" if where else ""
-        raise InputError(
-            f"{what}{place} is {array[where]:g}, not a whole number of at least "
-            f"{least} and below 2^53"
-        )
-    return array.astype(np.int64)
-
-
-def _too_far(array: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which coordinates or distances are too large or not finite."""
-    return ~(np.abs(array) <= _FARTHEST)  # true for NaN, too
-
-
 def _check_vehicles(vehicles: Any) -> int:
     number = check_whole("vehicles", vehicles, least=1)
     if number >= _MOST:
@@ -538,11 +522,9 @@ def _check_vehicles(vehicles: Any) -> int:
 
 def _check_demands(demands: ArrayLike) -> NDArray[Any]:
     """Return demands of at least 0, as integers if all are whole."""
-    array = _numbers("demands", demands)
-    if array.ndim != 1 or not len(array):
-        raise InputError(
-            f"demands has shape {array.shape}, not (N,) with at least one customer"
-        )
+    array = check_array("demands", demands, ("N",))
+    if not len(array):
+        raise InputError("demands is empty: give at least one customer")
     bad = np.flatnonzero(~np.isfinite(array) | (array < 0))
     if len(bad):
         raise InputError(
@@ -554,73 +536,43 @@ def _check_demands(demands: ArrayLike) -> NDArray[Any]:
     return _frozen(array)
 
 
-def _check_depot(depot: ArrayLike) -> NDArray[np.float64]:
-    array = _numbers("coordinates of depot", depot)
-    if array.shape != (2,):
-        raise InputError(f"coordinates of depot have shape {array.shape}, not (2,)")
-    _check_place("depot", array)
-    return _frozen(array)
-
-
-def _check_customers(points: Any, count: int) -> NDArray[np.float64]:
-    array = _numbers("coordinates of customer", points)
-    if array.shape != (count, 2):
-        raise InputError(
-            f"coordinates of customer have shape {array.shape}, not ({count}, 2) as "
-            f"there are {count} demands"
-        )
-    bad = np.argwhere(_too_far(array))
+def _check_coordinates(points: NDArray[np.float64], metric: Metric) -> None:
+    """Raise InputError if a location, shape (N + 1, 2), cannot be measured."""
+    bad = np.argwhere(_too_far(points))
     if len(bad):
-        _check_place(f"customer {bad[0][0] + 1}", array[bad[0][0]])
-    return _frozen(array)
-
-
-def _check_place(what: str, point: NDArray[np.float64]) -> None:
-    if _too_far(point).any():
+        location = int(bad[0][0])
+        x, y = points[location]
         raise InputError(
-            f"{what} lies at ({point[0]:g}, {point[1]:g}), which is not finite and "
-            f"within {_FARTHEST:g}"
+            f"location {location} (0 is the depot) lies at ({x:g}, {y:g}), which is "
+            f"not finite{_WITHIN}"
         )
-
-
-def _check_points(what: str, points: Any, shape: str) -> NDArray[np.float64]:
-    """Return the depots or customers of a batch."""
-    array = _numbers(what, points)
-    if array.ndim != shape.count(",") + 1 or array.shape[-1] != 2:
-        raise InputError(f"{what} has shape {array.shape}, not {shape}")
-    bad = np.argwhere(_too_far(array))
-    if len(bad):
-        raise InputError(f"{what}[{bad[0][0]}] is not finite and within {_FARTHEST:g}")
-    return array
-
-
-def _check_degrees(points: NDArray[np.float64]) -> None:
-    """Raise InputError unless every point is a latitude and a longitude."""
+    if metric != "great_circle":
+        return
     for column, (what, limit) in enumerate((("latitude", 90), ("longitude", 180))):
-        bad = np.flatnonzero(np.abs(points[:, column]) > limit)
-        if len(bad):
+        outside = np.flatnonzero(np.abs(points[:, column]) > limit)
+        if len(outside):
             raise InputError(
-                f"location {bad[0]} (0 is the depot) has {what} "
-                f"{points[bad[0], column]:g}, not within ±{limit} degrees"
+                f"location {outside[0]} (0 is the depot) has {what} "
+                f"{points[outside[0], column]:g}, not within ±{limit} degrees"
             )
 
 
 def _check_matrix(matrix: ArrayLike, n: int) -> NDArray[np.float64]:
     """Return the distances between the depot and n customers."""
-    array = _numbers("matrix", matrix)
-    if array.shape != (n + 1, n + 1):
-        raise InputError(
-            f"matrix has shape {array.shape}, not ({n + 1}, {n + 1}): the depot and "
-            f"{n} customers"
-        )
+    array = check_array("matrix", matrix, (n + 1, n + 1))
     bad = np.argwhere(_too_far(array) | (array < 0))
     if len(bad):
         i, j = bad[0]
         raise InputError(
-            f"matrix[{i}, {j}] is {array[i, j]:g}, not a distance from 0 to "
-            f"{_FARTHEST:g}"
+            f"matrix[{i}, {j}] is {array[i, j]:g}, not a distance of at least 0"
+            f"{_WITHIN}"
         )
     return _frozen(array)
+
+
+def _too_far(array: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which coordinates or distances are too large or not finite."""
+    return ~(np.abs(array) <= _FARTHEST)  # true for NaN, too
 
 
 def _to_units(

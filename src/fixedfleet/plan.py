@@ -25,9 +25,8 @@ class Plan:
     """
     Tours, each a sequence of customers (1 … N) from the depot and back to it.
 
-    Empty tours are dropped: a vehicle that stays at the depot is not used. A plan
-    knows nothing of the instance it was made for and may be infeasible for it;
-    :meth:`check` tells.
+    Empty tours are dropped: a vehicle that stays at the depot is not used. A plan does
+    not know its instance and may be infeasible for it; :meth:`check` names the faults.
 
     Parameters
     ----------
@@ -43,7 +42,7 @@ class Plan:
 
     @classmethod
     def from_routes(cls, routes: ArrayLike) -> Plan:
-        """Read a row of customers with a 0 after each tour and zeros to the end."""
+        """Return the plan of a row of customers with a 0 after each tour."""
         tours: list[list[int]] = [[]]
         for customer in np.asarray(routes).tolist():
             if customer == 0:
@@ -53,11 +52,11 @@ class Plan:
         return cls(tours)
 
     def to_routes(self, size: int | None = None) -> NDArray[np.int32]:
-        """Return the row that :meth:`from_routes` reads, padded with zeros to size."""
+        """Return the row for :meth:`from_routes`, with zeros up to ``size`` entries."""
         row = [customer for tour in self.tours for customer in (*tour, 0)]
         if size is not None:
             if len(row) > size:
-                raise InputError(f"a plan of {len(row)} entries into a row of {size}")
+                raise InputError(f"a plan of {len(row)} entries for a row of {size}")
             row.extend([0] * (size - len(row)))
         return np.array(row, dtype=np.int32)
 
@@ -76,20 +75,20 @@ class Plan:
         """
         Return the same plan with a fixed order and direction of the tours.
 
-        Mind that with an asymmetric matrix the direction of a tour changes its length.
+        With an asymmetric matrix, the direction of a tour changes its length.
         """
         forward = (min(tour, tour[::-1]) for tour in self.tours)
         return Plan(sorted(forward))
 
     def tour_lengths(self, instance: Instance) -> list[float]:
-        """Length of each tour, from the depot and back to it."""
+        """Return the length of each tour, from the depot and back to it."""
         self.require_known(instance)
         return [
             float(instance.between([0, *tour], [*tour, 0]).sum()) for tour in self.tours
         ]
 
     def length(self, instance: Instance) -> float:
-        """Total length of all tours."""
+        """Return the total length of all tours."""
         self.require_known(instance)
         if not self.tours:
             return 0.0
@@ -97,26 +96,26 @@ class Plan:
         return float(instance.between(path[:-1], path[1:]).sum())
 
     def cost_v(self, instance: Instance, vehicle_cost: float) -> float:
-        """Cost_v: the length plus a fixed cost for each vehicle used."""
+        """Return Cost_v: the length plus a fixed cost for each vehicle used."""
         return self.length(instance) + vehicle_cost * self.vehicles
 
     def load_units(self, instance: Instance) -> list[int]:
-        """Load of each tour in the instance's whole units."""
+        """Return the load of each tour in the instance's whole units."""
         self.require_known(instance)
         units = instance.demand_units
         return [int(units[list(tour)].sum()) for tour in self.tours]
 
     def loads(self, instance: Instance) -> list[int | float]:
-        """Load of each tour, in the amounts the instance was given in."""
+        """Return the load of each tour in the unit that the instance was given in."""
         return [instance.amount(units) for units in self.load_units(instance)]
 
     def unserved(self, instance: Instance) -> list[int]:
-        """Customers that no tour serves."""
+        """Return the customers that no tour serves."""
         served = {customer for tour in self.tours for customer in tour}
         return [c for c in range(1, instance.num_customers + 1) if c not in served]
 
     def require_known(self, instance: Instance) -> None:
-        """Raise an :class:`InputError` if a tour serves whom the instance has not."""
+        """Raise InputError if the plan has a customer that the instance has not."""
         highest = max(map(max, self.tours), default=0)
         if highest > instance.num_customers:
             raise InputError(
@@ -126,9 +125,9 @@ class Plan:
 
     def check(self, instance: Instance) -> list[str]:
         """
-        Name every fault of the plan for this instance; none means feasible.
+        Return the faults of the plan for this instance; an empty list if feasible.
 
-        Loads are looked at only where every customer exists.
+        Loads are checked only if every customer exists.
         """
         faults = []
         n = instance.num_customers
@@ -150,7 +149,7 @@ class Plan:
         return faults
 
     def is_feasible(self, instance: Instance) -> bool:
-        """Whether every customer is served once, within capacity and fleet."""
+        """Return whether every customer is served once, within capacity and fleet."""
         return not self.check(instance)
 
 
@@ -257,6 +256,9 @@ class PlanBatch:
     def __len__(self) -> int:
         return len(self.routes)
 
+    def __repr__(self) -> str:
+        return f"PlanBatch({len(self)} plans)"
+
     @overload
     def __getitem__(self, rows: Row) -> Plan: ...
     @overload
@@ -269,12 +271,12 @@ class PlanBatch:
         return (self[index] for index in range(len(self)))
 
     def vehicles(self) -> NDArray[np.int64]:
-        """Vehicles used by each plan, shape (B,)."""
+        """Return the number of vehicles that each plan uses, shape (B,)."""
         vehicles: NDArray[np.int64] = np.sum(self._ends(), axis=1)
         return vehicles
 
     def lengths(self, batch: InstanceBatch) -> NDArray[np.float64]:
-        """Length of each plan, shape (B,). Every customer must exist."""
+        """Return the length of each plan, shape (B,). Every customer must exist."""
         self._require_known(batch)
         path = batch.coordinates[np.arange(len(self))[:, None], self._closed()]
         steps = np.diff(path, axis=1)  # (B, L + 1, 2)
@@ -286,14 +288,15 @@ class PlanBatch:
         return lengths
 
     def costs_v(self, batch: InstanceBatch, vehicle_cost: float) -> NDArray[np.float64]:
-        """Cost_v of each plan, shape (B,)."""
+        """Return Cost_v of each plan, shape (B,)."""
         return self.lengths(batch) + vehicle_cost * self.vehicles()
 
     def loads(self, batch: InstanceBatch) -> NDArray[np.int64]:
         """
-        Load of each tour of each plan, shape (B, tours), zeros to the end.
+        Return the load of each tour of each plan, shape (B, tours).
 
-        Loads are in the unit of the batch's demands.
+        Loads are in the unit of the batch's demands. Plans with fewer tours have zeros
+        behind them.
         """
         self._require_known(batch)
         demands = np.pad(batch.demands, ((0, 0), (1, 0)))
@@ -302,14 +305,13 @@ class PlanBatch:
         ends = self._ends()
         rows, places = np.nonzero(ends)
         tour = (np.cumsum(ends, axis=1) - 1)[rows, places]
-        # The loads of a plan's tours up to and including each tour, (B, tours).
-        totals = np.zeros((len(self), max(1, int(ends.sum(axis=1).max(initial=0)))))
-        totals = totals.astype(np.int64)
+        tours = max(1, int(self.vehicles().max(initial=0)))
+        totals = np.zeros((len(self), tours), dtype=np.int64)  # of all tours so far
         totals[rows, tour] = carried[rows, places]
         return np.maximum(np.diff(totals, axis=1, prepend=0), 0)
 
     def feasible(self, batch: InstanceBatch) -> NDArray[np.bool_]:
-        """Whether each plan serves every customer once, within capacity and fleet."""
+        """Return whether each plan is feasible for its instance, shape (B,)."""
         self._require_as_many(batch)
         n = batch.num_customers
         in_range = (self.routes <= batch.sizes[:, None]).all(axis=1)
@@ -327,10 +329,11 @@ class PlanBatch:
         return feasible
 
     def _closed(self) -> NDArray[np.int64]:
+        """Return the routes with the depot before and behind, shape (B, L + 2)."""
         return np.pad(self.routes, ((0, 0), (1, 1)))
 
     def _ends(self) -> NDArray[np.bool_]:
-        """Whether a tour ends before each place of the routes, shape (B, L + 1)."""
+        """Return whether a tour ends before each place, shape (B, L + 1)."""
         closed = self._closed()
         ends: NDArray[np.bool_] = (closed[:, 1:] == 0) & (closed[:, :-1] != 0)
         return ends

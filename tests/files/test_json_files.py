@@ -63,7 +63,7 @@ def test_the_caller_wins(load):
         ({"demands": [1, -1]}, "customer 2 has demand -1, not a number of at least 0"),
         ({"demands": [1, True]}, "demands[1] is True, not a finite number"),
         ({"demands": [1, 10**400]}, "demands[1] is 1000"),
-        ({"demands": [1]}, "coordinates of customer have shape (2, 2), not (1, 2)"),
+        ({"demands": [1]}, "customers has shape (2, 2), not (1, 2)"),
         ({"customers": [[1, 2], [3]]}, "customers[1] has 1 numbers, customers[0]"),
         ({"customers": [[1, "x"], [3, 4]]}, "customers[0][1] is 'x', not a finite"),
         ({"matrix": [[0, 1, 2], [1, 0], [2, 3, 0]]}, "matrix[1] has 2 numbers"),

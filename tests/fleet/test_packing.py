@@ -47,6 +47,7 @@ def test_filling_refuses_what_would_take_too_long():
     assert fill([10**11] * 10, 10**12) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("graph", "bits"), [(True, 60), (False, 60), (False, 4)])
 def test_exact_packing_agrees_with_brute_force(monkeypatch, fewest, graph, bits):
     """Both models say impossible below the fewest vehicles and pack into those."""
@@ -89,6 +90,7 @@ def test_exact_packing_of_amounts_beyond_64_bits():
     assert pack_exactly([2**62] * 5, 2**63, 2, 20) == "impossible"
 
 
+@pytest.mark.slow
 def test_exact_packing_ends_at_its_limit():
     """With no time left the answer is undecided, and so it is for too many loads."""
     assert pack_exactly([3, 3, 4, 5, 5], 10, 2, seconds=0) == "undecided"

@@ -42,6 +42,7 @@ def tasks(draw):
     return demands, capacity, vehicles, scale
 
 
+@pytest.mark.slow
 @given(tasks())
 @settings(deadline=None, max_examples=200)
 def test_verdict_agrees_with_brute_force(fewest, task):
@@ -64,6 +65,7 @@ def test_verdict_agrees_with_brute_force(fewest, task):
         assert verdict.packing is None
 
 
+@pytest.mark.slow
 def test_tight_fleets_agree_with_brute_force(fewest):
     """Demands of a fifth to half a vehicle, the hardest to pack, are decided too."""
     rng, exhausted = Random(1), 0

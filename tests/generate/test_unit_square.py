@@ -87,6 +87,7 @@ def test_bad_arguments_are_named(arguments, message):
         generate.uniform(arguments.pop("n"), arguments.pop("count"), **arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 50, 100])
 def test_labels_fit_the_instances_of_their_seed(shared, n):
     """The plans of the label files are feasible for the instances of their seed."""
