@@ -1,4 +1,4 @@
-"""Plan the parcels of Leipzig from Python, and say what came out."""
+"""Plan the parcels of Leipzig, and print the result."""
 
 from pathlib import Path
 
