@@ -22,9 +22,8 @@ from PIL import Image
 import fixedfleet as ff
 from fixedfleet.files.atomic import replacing
 from fixedfleet.generate import uniform
-from fixedfleet.model import load_model, predict
-from fixedfleet.planning import to_plans
-from fixedfleet.planning.predicted import decode_predicted
+from fixedfleet.model import load_model
+from fixedfleet.planning import decode, predict
 from fixedfleet.plotting import plot_plan
 
 if TYPE_CHECKING:
@@ -79,9 +78,9 @@ def predicted(
     network: Network, instance: ff.Instance
 ) -> tuple[NDArray[np.floating], ff.Plan]:
     """Return Ŷ, shape (M, N', N'), and the plan decoded from it."""
-    log_probs, batch = predict(network, instance)
-    plan = to_plans(decode_predicted(network, log_probs, batch))[0]
-    return log_probs[0].exp().numpy(), plan
+    prediction = predict(network, instance)
+    plan = decode(prediction).plans()[0]
+    return prediction.log_probs[0].exp().numpy(), plan
 
 
 def alike(plan: ff.Plan, other: ff.Plan) -> ff.Plan:

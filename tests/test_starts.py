@@ -7,7 +7,8 @@ import pytest
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.fleet import pack
-from fixedfleet.planning.predicted import nearest_model, predicted_plan
+from fixedfleet.model import nearest_model
+from fixedfleet.planning import predicted_plan
 from fixedfleet.starts import make_start
 
 

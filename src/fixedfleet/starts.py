@@ -57,9 +57,9 @@ def complete(instance: Instance, plan: Plan, *, seed: int = 0) -> Plan | None:
 def load_start(name: StartName, instance: Instance) -> None:
     """Load what a start needs once in a process, so that it does not count as time."""
     if name == "network":
-        from fixedfleet.planning.predicted import load_network, nearest_model
+        from fixedfleet.model import find_model, load_once
 
-        load_network(nearest_model(instance.num_customers))
+        load_once(find_model("auto", instance.num_customers))
 
 
 def check_start(name: str) -> None:

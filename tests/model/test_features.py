@@ -19,7 +19,7 @@ from fixedfleet.model.features import (
 def test_coordinates_are_scaled_by_one_factor(make_instance):
     """A stretched instance fits the unit square and keeps its proportions."""
     wide = make_instance(customers=np.random.default_rng(1).uniform(size=(12, 2)) * 90)
-    points = collate(wide).features.coordinates[0].double()
+    points = collate(ff.InstanceBatch.of([wide])).features.coordinates[0].double()
     assert points.min() >= 0
     assert points.max() <= 1
     assert float((points.amax(0) - points.amin(0)).max()) == pytest.approx(1)
@@ -38,7 +38,7 @@ def test_batch_and_list_give_the_same_tensors():
         capacity=20,
         vehicles=[2, 3, 2],
     )
-    whole, single = collate(batch), collate(list(batch))
+    whole, single = collate(batch), collate(ff.InstanceBatch.of(list(batch)))
     for left, right in zip(whole.features, single.features, strict=True):
         assert torch.equal(left, right)
     assert torch.equal(whole.units, single.units)
@@ -55,7 +55,7 @@ def test_decimal_demands_become_shares():
         capacity=0.4,
         vehicles=2,
     )
-    batch = collate(instance)
+    batch = collate(ff.InstanceBatch.of([instance]))
     assert batch.features.demands[0].tolist() == pytest.approx([0, 0.25, 0.5, 0.75])
     assert batch.units[0].tolist() == [0, 1, 2, 3]
     assert batch.capacity.tolist() == [4]
@@ -67,9 +67,9 @@ def test_no_coordinates_are_refused():
         matrix=[[0, 1], [1, 0]], demands=[1], capacity=1, vehicles=1, name="bare"
     )
     with pytest.raises(ff.InputError, match="'bare' has a distance matrix and no"):
-        collate(bare)
+        collate(ff.InstanceBatch.of([bare]))
     with pytest.raises(ff.InputError, match="no instances"):
-        collate([])
+        collate(ff.InstanceBatch.of([]))
 
 
 def test_symmetries_keep_all_distances():
@@ -83,7 +83,7 @@ def test_symmetries_keep_all_distances():
 
 def test_centrality_is_the_inverse_mean_distance(square):
     """A depot at distance 1/√2 of all corners has centrality √2."""
-    features = collate(square).features
+    features = collate(ff.InstanceBatch.of([square])).features
     found = centrality(pairwise_distances(features.coordinates), features.nodes)
     assert float(found) == pytest.approx(2**0.5, rel=1e-5)
 
@@ -94,7 +94,7 @@ def test_anchors_follow_the_sweep(make_instance):
     instance = make_instance(
         n=4, depot=(0, 0), customers=ring, demands=[5] * 4, capacity=10, vehicles=3
     )
-    features = collate(instance).features
+    features = collate(ff.InstanceBatch.of([instance])).features
     anchors, needed = sweep_anchors(features)
     assert needed[0].tolist() == [True, True, False]
     assert sorted(anchors[0, :2, 0].tolist()) == pytest.approx([0.0, 1.0])
@@ -103,7 +103,9 @@ def test_anchors_follow_the_sweep(make_instance):
 
 def test_anchors_turn_with_the_instance(make_instance):
     """Places of the vehicles turn with the map, a quarter, a half, three quarters."""
-    features = collate(make_instance(n=9, vehicles=3, seed=4)).features
+    features = collate(
+        ff.InstanceBatch.of([make_instance(n=9, vehicles=3, seed=4)])
+    ).features
     anchors, _ = sweep_anchors(features)
     for code in (0, 3, 5, 6):  # the turns; after a mirroring the sweep runs back
         turn = torch.tensor([code])

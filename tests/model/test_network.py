@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import fixedfleet as ff
-from fixedfleet.model import ModelConfig, Network, collate, predict
-from fixedfleet.model.predict import check_memory
+from fixedfleet.model import ModelConfig, Network, collate
+from fixedfleet.model.devices import check_memory
 
 TINY = {"width": 16, "hidden": 24, "layers": 2, "heads": 4}
 RICH = TINY | {
@@ -39,6 +39,15 @@ def _network(kind, **changes):
     return network.eval()
 
 
+def _collate(*instances):
+    return collate(ff.InstanceBatch.of(instances)).features
+
+
+def _predict(network, *instances):
+    with torch.inference_mode():
+        return network(_collate(*instances))
+
+
 def _same(left, right):
     return torch.allclose(left.exp(), right.exp(), atol=2e-5)
 
@@ -54,8 +63,8 @@ def test_permuting_customers_permutes_the_prediction(make_instance, kind):
         customers=instance.customers[order],
         demands=instance.demands[order],
     )
-    before, _ = predict(network, instance)
-    after, _ = predict(network, shuffled)
+    before = _predict(network, instance)
+    after = _predict(network, shuffled)
     places = torch.tensor([0, *(customer + 1 for customer in order)])
     assert _same(after, before[:, :, places][:, :, :, places])
     assert not _same(after, before)
@@ -65,7 +74,7 @@ def test_permuting_customers_permutes_the_prediction(make_instance, kind):
 def test_vehicles_differ_by_their_embeddings_only(make_instance, kind):
     """Exchanging the embeddings of the vehicles exchanges their edges."""
     network = _network(kind, numbering="linear")
-    features = collate(make_instance(n=6, vehicles=3)).features
+    features = _collate(make_instance(n=6, vehicles=3))
     embed, marks = network._embed, torch.randn(1, 3, 16)
 
     def predict_with(order):
@@ -86,7 +95,7 @@ def test_vehicles_differ_by_their_embeddings_only(make_instance, kind):
 def test_numbered_vehicles_get_different_edges(make_instance, numbering):
     """Vehicles that are numbered do not get the same edges."""
     network = _network(RICH, numbering=numbering)
-    logs, _ = predict(network, make_instance(n=6, vehicles=3, demands=[9] * 6))
+    logs = _predict(network, make_instance(n=6, vehicles=3, demands=[9] * 6))
     assert not _same(logs[:, 0], logs[:, 1])
 
 
@@ -95,11 +104,11 @@ def test_padding_changes_nothing(make_instance, kind):
     """An instance gets the same prediction alone and beside larger ones."""
     network = _network(kind)
     small, large = make_instance(n=5, vehicles=2), make_instance(n=9, vehicles=4)
-    alone, _ = predict(network, small)
-    together, batch = predict(network, [small, large])
+    alone = _predict(network, small)
+    together = _predict(network, small, large)
     assert _same(together[:1, :2, :6, :6], alone)
     assert (together[0, 2:] == -torch.inf).all()
-    features = batch.features
+    features = _collate(small, large)
     noise = features._replace(
         coordinates=torch.where(features.nodes[..., None], features.coordinates, 7.0),
         demands=torch.where(features.nodes, features.demands, 5.0),
@@ -111,7 +120,7 @@ def test_padding_changes_nothing(make_instance, kind):
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_one_customer_and_one_vehicle_are_enough(make_instance, kind):
     """The smallest instance has a prediction: there and back, or staying."""
-    logs, _ = predict(_network(kind), make_instance(n=1, vehicles=1))
+    logs = _predict(_network(kind), make_instance(n=1, vehicles=1))
     assert not logs.isnan().any()
     assert logs[0, 0, 1, 1] == -torch.inf
     assert torch.isfinite(logs[0, 0, [0, 0, 1], [0, 1, 0]]).all()
@@ -121,7 +130,7 @@ def test_same_place_for_everyone_is_no_trouble(make_instance):
     """Customers all at the depot's place lead to numbers, not to NaN."""
     instance = make_instance(n=4, depot=(3, 3), customers=[[3, 3]] * 4)
     for kind in (TINY, RICH):
-        logs, _ = predict(_network(kind), instance)
+        logs = _predict(_network(kind), instance)
         assert not logs.isnan().any()
 
 

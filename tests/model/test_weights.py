@@ -13,9 +13,9 @@ import fixedfleet as ff
 from fixedfleet.model import (
     ModelConfig,
     Network,
+    collate,
     list_models,
     load_model,
-    predict,
     save_model,
     weights,
 )
@@ -41,10 +41,8 @@ def test_saved_network_predicts_the_same(network, tmp_path, make_instance):
     """Saved in full precision and loaded, a network predicts the same."""
     path = tmp_path / "net.safetensors"
     save_model(network, path, dtype="float32")
-    instance = make_instance(n=4)
-    assert torch.equal(
-        predict(load_model(path), instance)[0], predict(network, instance)[0]
-    )
+    features = collate(ff.InstanceBatch.of([make_instance(n=4)])).features
+    assert torch.equal(load_model(path)(features), network(features))
     assert [file.name for file in tmp_path.iterdir()] == ["net.safetensors"]
 
 

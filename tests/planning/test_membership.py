@@ -1,4 +1,4 @@
-"""Tests of membership first: vehicles, exchanges, the order of tours."""
+"""Decoding by membership: vehicles, exchanges, the order of tours."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import pytest
 import torch
 
 import fixedfleet as ff
-from fixedfleet.planning import MembershipOptions, decode, to_plans
+from fixedfleet.planning import Membership, decode
 from fixedfleet.planning.exchange import exchange
-from fixedfleet.planning.membership import assign, evidence
+from fixedfleet.planning.membership import membership_scores
 from fixedfleet.planning.ordering import by_distance
-from fixedfleet.planning.problem import prepare
+
+from .conftest import log_of, make_prediction
 
 
 def members(plan):
@@ -21,77 +22,48 @@ def members(plan):
     return sorted(sorted(tour) for tour in plan)
 
 
-def test_customers_go_where_their_arcs_are(prediction):
-    """The sum of a customer's arcs decides its vehicle, not its best single arc."""
-    # Customer 1's likeliest arc is vehicle 0's, but vehicle 1 has more in sum.
-    arcs = {(0, 1, 2): 0.3, (1, 1, 0): 0.25, (1, 1, 3): 0.25}
-    arcs |= {(0, 2, 0): 0.9, (1, 3, 0): 0.9}
-    demands = torch.tensor([[0, 1, 1, 1]])
-    decoded = decode(
-        prediction(arcs, 3, 2), demands, torch.tensor([3]), method="membership"
-    )
-    assert members(to_plans(decoded)[0]) == [[1, 3], [2]]
+def test_customers_go_where_their_edges_are():
+    """The sum of a customer's edges decides its vehicle, not its best single edge."""
+    # Customer 1's likeliest edge is vehicle 0's, but vehicle 1 has more in sum.
+    edges = {(0, 1, 2): 0.3, (1, 1, 0): 0.25, (1, 1, 3): 0.25}
+    edges |= {(0, 2, 0): 0.9, (1, 3, 0): 0.9}
+    prediction = make_prediction(log_of(edges, 3, 2), [0, 1, 1, 1], 3)
+    assert members(decode(prediction).plans()[0]) == [[1, 3], [2]]
 
 
-def test_who_has_most_to_lose_goes_first(prediction):
+def test_the_largest_regret_goes_first():
     """With room for one, the customer with no good alternative gets the vehicle."""
-    arcs = {(0, 1, 0): 0.5, (1, 1, 0): 0.4, (0, 2, 0): 0.5, (1, 2, 0): 0.001}
-    demands = torch.tensor([[0, 2, 2]])
-    decoded = decode(
-        prediction(arcs, 2, 2), demands, torch.tensor([3]), method="membership"
-    )
+    edges = {(0, 1, 0): 0.5, (1, 1, 0): 0.4, (0, 2, 0): 0.5, (1, 2, 0): 0.001}
+    decoded = decode(make_prediction(log_of(edges, 2, 2), [0, 2, 2], 3))
     assert decoded.routes[0, :, 0].tolist() == [2, 1]
+
+
+def test_edges_into_a_customer_count_if_row_sums_say_nothing():
+    """If all rows sum to one, the edges into a customer decide."""
+    # Each row sums to one, whatever the vehicle; vehicle 1 drives into customer 1.
+    edges = {(0, 1, 0): 1.0, (1, 1, 0): 1.0, (0, 2, 0): 1.0, (1, 2, 0): 1.0}
+    edges |= {(0, 0, 2): 0.9, (1, 0, 1): 0.9}
+    prediction = make_prediction(log_of(edges, 2, 2), [0, 1, 1], 2, row_sum="constant")
+    assert decode(prediction).routes[0, :, 0].tolist() == [2, 1]
+    scores = membership_scores(prediction)[0]
+    assert scores[1, 1] > scores[1, 0]
+    assert scores[2, 0] > scores[2, 1]
 
 
 def test_exchange_finds_the_likelier_swap():
     """Two customers in each other's best vehicle change places."""
-    problem = prepare(
-        torch.zeros((1, 2, 3, 3)), torch.tensor([[0, 2, 2]]), torch.tensor([2])
-    )
+    prediction = make_prediction(torch.zeros((1, 2, 3, 3)), [0, 2, 2], 2)
     value = torch.tensor([[[0, 0], [5, 1], [1, 5]]])
     wrong = torch.tensor([[2, 1, 0]])
-    better = exchange(problem, wrong, value, steps=5, polish=True)
+    better = exchange(prediction, wrong, value, steps=5, polish=True)
     assert better.tolist() == [[2, 0, 1]]
-    kept = exchange(problem, wrong, value, steps=5, polish=False)
+    kept = exchange(prediction, wrong, value, steps=5, polish=False)
     assert kept.tolist() == wrong.tolist()
-
-
-def test_exact_is_never_less_likely_than_regret(noisy):
-    """The exact assignment keeps to capacity and is at least as likely."""
-    log_probs, demands, capacity, _ = noisy(4, 4, 20, 33, seed=1)
-    problem = prepare(log_probs, demands, capacity)
-    value = evidence(problem)
-    totals = []
-    for how in ("regret", "exact"):
-        options = MembershipOptions(assign=how, time_limit=20.0)
-        vehicle = assign(problem, options)
-        served = vehicle[:, 1:] < 4
-        assert served.all()
-        loads = torch.zeros((4, 5), dtype=torch.int64).scatter_add(1, vehicle, demands)
-        assert (loads[:, :4] <= 33).all()
-        chosen = value[:, 1:].gather(2, vehicle[:, 1:, None])
-        totals.append(chosen.sum((1, 2)))
-    assert (totals[1] >= totals[0]).all()
-
-
-def test_exact_leaves_the_heuristic_where_nothing_serves_all(prediction):
-    """Where no assignment serves everyone, the exact way still serves whom it can."""
-    demands = torch.tensor([[0, 2, 2, 2]])
-    options = MembershipOptions(assign="exact")
-    decoded = decode(
-        prediction({}, 3, 2),
-        demands,
-        torch.tensor([3]),
-        method="membership",
-        options=options,
-        repair="none",
-    )
-    assert decoded.unserved.sum() == 1
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_tours_are_ordered_well(symmetric):
-    """Seven stops are ordered within a few per cent of the best order there is."""
+    """Seven stops are ordered within a few per cent of the best order."""
     rng = np.random.default_rng(0)
     ratios = []
     for _ in range(5):
@@ -100,42 +72,39 @@ def test_tours_are_ordered_well(symmetric):
         if not symmetric:
             matrix = matrix * rng.uniform(0.9, 1.1, size=matrix.shape)
         instance = ff.Instance(demands=[1] * 7, capacity=7, vehicles=1, matrix=matrix)
-        problem = prepare(
+        prediction = make_prediction(
             torch.zeros((1, 1, 8, 8)),
-            torch.tensor([[0] + [1] * 7]),
-            torch.tensor([7]),
+            [0] + [1] * 7,
+            7,
             distances=torch.from_numpy(matrix)[None],
         )
         vehicle = torch.tensor([[1] + [0] * 7])
-        length = to_plans(by_distance(problem, vehicle))[0].length(instance)
+        plan = by_distance(prediction, vehicle).plans()[0]
         orders = itertools.permutations(range(1, 8))
         best = min(ff.Plan([order]).length(instance) for order in orders)
-        ratios.append(length / best)
+        ratios.append(plan.length(instance) / best)
     assert min(ratios) >= 1 - 1e-12
     assert np.mean(ratios) < 1.03
 
 
 def test_crossing_tours_are_untangled():
     """A tour round a square comes out without a crossing."""
-    points = torch.tensor([[[0, 0], [1, 1], [1, 0], [0, 1.0]]])
-    demands = torch.tensor([[0, 1, 1, 1]])
-    decoded = decode(
-        torch.zeros((1, 1, 4, 4)),
-        demands,
-        torch.tensor([3]),
-        coordinates=points,
-        method="membership",
-    )
-    assert to_plans(decoded)[0].canonical() == ff.Plan([[2, 1, 3]])
+    points = [[[0, 0], [1, 1], [1, 0], [0, 1.0]]]
+    prediction = make_prediction(torch.zeros((1, 1, 4, 4)), [0, 1, 1, 1], 3, points)
+    assert decode(prediction).plans()[0].canonical() == ff.Plan([[2, 1, 3]])
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [{"assign": "magic"}, {"tour": "x"}, {"arcs": "in"}, {"exchanges": -1}],
-)
+def test_tours_may_follow_the_prediction():
+    """With ``tour="prediction"`` the order is the likeliest one, not the shortest."""
+    points = [[[0, 0], [1, 1], [1, 0], [0, 1.0]]]
+    edges = {(0, 0, 2): 0.9, (0, 2, 3): 0.9, (0, 3, 1): 0.9}
+    prediction = make_prediction(log_of(edges, 3, 1), [0, 1, 1, 1], 3, points)
+    decoded = decode(prediction, Membership(tour="prediction"))
+    assert decoded.plans()[0] == ff.Plan([[2, 3, 1]])
+
+
+@pytest.mark.parametrize("wrong", [{"tour": "x"}, {"exchanges": -1}])
 def test_wrong_options_are_named(wrong):
     """An unknown choice or a negative number is an error that names it."""
     with pytest.raises(ff.InputError, match=next(iter(wrong))):
-        MembershipOptions(**wrong)
-    with pytest.raises(ff.InputError, match="time limit"):
-        MembershipOptions(time_limit=0)
+        Membership(**wrong)

@@ -6,21 +6,31 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet import generate
-from fixedfleet.planning.predicted import predicted_plan, predicted_plans
+from fixedfleet.model import load_once
+from fixedfleet.planning import (
+    decode,
+    predict,
+    predicted,
+    predicted_plan,
+    predicted_plans,
+)
 
 
-def test_many_are_planned_as_one_alone():
+def test_many_are_planned_as_one_alone(monkeypatch):
     """Whatever the batch, an instance gets the plan it gets alone."""
+    monkeypatch.setattr(predicted, "_MOST", 2)
     instances = [generate.uniform(n, 1, seed=n)[0] for n in (20, 50, 20)]
     instances += generate.uniform(22, 1, seed=1, capacity=30, vehicles=5)
-    plans = predicted_plans(ff.InstanceBatch.of(instances), batch_size=2)
+    plans = predicted_plans(ff.InstanceBatch.of(instances))
     assert list(plans) == [predicted_plan(instance) for instance in instances]
 
 
-def test_a_batch_and_a_list_agree():
-    """A batch gives the plans of its instances in a list, however it is cut."""
+def test_portions_make_no_difference(monkeypatch):
+    """A batch gets the same plans, however it is split and however it was made."""
     batch = generate.uniform(20, 7, seed=3)
-    plans = list(predicted_plans(batch, batch_size=3))
+    plans = list(predicted_plans(batch))
+    monkeypatch.setattr(predicted, "_MOST", 3)
+    assert plans == list(predicted_plans(batch))
     assert plans == list(predicted_plans(ff.InstanceBatch.of(list(batch))))
     assert plans == list(predicted_plans(batch, "vrp20"))
 
@@ -28,9 +38,8 @@ def test_a_batch_and_a_list_agree():
 def test_bf16_plans_too():
     """At a lower precision plans stay within fleet and capacity."""
     batch = generate.uniform(20, 5, seed=3)
-    for plan, instance in zip(
-        predicted_plans(batch, precision="bf16"), batch, strict=True
-    ):
+    plans = decode(predict(load_once("vrp20"), batch, precision="bf16")).plans()
+    for plan, instance in zip(plans, batch, strict=True):
         assert all(fault.endswith("missing") for fault in plan.check(instance))
 
 
@@ -44,15 +53,20 @@ def test_no_instances_no_plans():
     [
         ({"device": "tpu9"}, "device is 'tpu9', not cpu, cuda"),
         ({"device": "cuda:99"}, "device 'cuda:99' was asked for, and torch finds"),
-        ({"precision": "fp8"}, "precision is 'fp8', not bf16 or fp32"),
-        ({"batch_size": 0}, "batch_size is 0"),
-        ({"model": "vrp7"}, "vrp7"),
+        ({"model": "vrp7"}, r"no network 'vrp7'.*\(vrp100, vrp20, vrp50\)"),
     ],
 )
 def test_wrong_options_are_named(options, message):
-    """A device, precision or network that there is not is refused in one line."""
+    """An unknown device or network is refused in one line."""
     with pytest.raises(ff.InputError, match=message):
         predicted_plans(generate.uniform(20, 1, seed=1), **options)
+
+
+def test_an_unknown_precision_is_named():
+    """A misspelt precision is refused with the known ones."""
+    batch = generate.uniform(20, 1, seed=1)
+    with pytest.raises(ff.InputError, match="'fp8': choose from bf16, tf32, fp32"):
+        predict(load_once("vrp20"), batch, precision="fp8")
 
 
 def test_a_matrix_is_named_by_its_row(square):

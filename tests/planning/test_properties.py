@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -12,37 +13,36 @@ from hypothesis import strategies as st
 
 import fixedfleet as ff
 from fixedfleet.planning import (
-    BeamOptions,
-    MembershipOptions,
-    SampleOptions,
+    Beam,
+    Membership,
+    Prediction,
+    RepairOptions,
     decode,
     pseudo_greedy,
-    to_plans,
 )
 
-KINDS = ("random", "uniform", "nothing", "one_arc", "holes", "sharp")
+from .conftest import make_prediction, one_hot_prediction
+
+KINDS = ("random", "uniform", "nothing", "one_edge", "holes", "sharp")
 WAYS = {
-    "greedy, no repair": {"repair": "none"},
-    "greedy, paper": {},
-    "greedy, paper, given order": {"order": "given"},
-    "greedy, insertion": {"repair": "insertion"},
-    "greedy, room": {"repair": "room"},
-    "membership": {"method": "membership"},
-    "membership, room": {"method": "membership", "repair": "room"},
-    "membership along the prediction": {
-        "method": "membership",
-        "options": MembershipOptions(tour="prediction", arcs="both"),
-    },
-    "beam, no repair": {"method": "beam", "repair": "none"},
-    "beam": {"method": "beam", "options": BeamOptions(width=3)},
-    "sample": {"method": "sample", "options": SampleOptions(samples=3)},
-    "sample, room": {
-        "method": "sample",
-        "repair": "room",
-        "options": SampleOptions(samples=2, temperature=5.0),
-    },
+    "greedy, no repair": ("greedy", "none"),
+    "greedy, paper": ("greedy", "paper"),
+    "greedy, paper, given order": ("greedy", RepairOptions("paper", order="given")),
+    "greedy, room": ("greedy", "room"),
+    "membership, paper": ("membership", "paper"),
+    "membership, room": ("membership", "room"),
+    "membership along the prediction": (Membership(tour="prediction"), "paper"),
+    "beam, no repair": ("beam", "none"),
+    "beam": (Beam(width=3), "paper"),
 }
-REPAIRED = {name: way for name, way in WAYS.items() if way.get("repair") != "none"}
+REPAIRED = {name: way for name, way in WAYS.items() if way[1] != "none"}
+
+
+def guaranteed(way):
+    """The way with the guarantee that everyone is served."""
+    decoder, repair = way
+    options = RepairOptions(repair) if isinstance(repair, str) else repair
+    return decoder, dataclasses.replace(options, guarantee=True)
 
 
 def predict(kind, rng, vehicles, size):
@@ -53,7 +53,7 @@ def predict(kind, rng, vehicles, size):
         scores = torch.zeros(shape)
     if kind == "nothing":
         return torch.full(shape, -torch.inf)
-    if kind == "one_arc":
+    if kind == "one_edge":
         best = scores == scores.amax(-1, keepdim=True)
         return torch.zeros(shape).masked_fill(~best, -torch.inf)
     if kind == "holes":
@@ -80,32 +80,32 @@ def make_case(rng, kind, customers, vehicles, capacity):
 
 
 def stack(cases, spare=0, rng=None):
-    """Tensors of a batch padded to the largest instance, with rubbish for padding."""
+    """The predictions of a batch padded to the largest instance, rubbish in padding."""
     rng = rng or np.random.default_rng(0)
     size = max(len(i.demand_units) for i, _ in cases) + spare
     fleet = max(i.vehicles for i, _ in cases) + spare
     batch = len(cases)
     log_probs = -torch.from_numpy(rng.exponential(size=(batch, fleet, size, size)))
     log_probs = log_probs.float()
-    demands = torch.from_numpy(rng.integers(0, 9, size=(batch, size)))
-    points = torch.from_numpy(rng.uniform(size=(batch, size, 2)))
+    demands = torch.zeros((batch, size), dtype=torch.int64)
+    distances = torch.from_numpy(rng.uniform(size=(batch, size, size)))
     customers = torch.zeros((batch, size), dtype=torch.bool)
     vehicles = torch.zeros((batch, fleet), dtype=torch.bool)
     for row, (instance, prediction) in enumerate(cases):
         m, n, _ = prediction.shape
         log_probs[row, :m, :n, :n] = prediction
         demands[row, :n] = torch.from_numpy(instance.demand_units.copy())
-        points[row, :n] = torch.from_numpy(instance.coordinates)
+        distances[row, :n, :n] = torch.from_numpy(instance.distances.copy())
         customers[row, 1:n] = True
         vehicles[row, :m] = True
-    return {
-        "log_probs": log_probs,
-        "demands": demands,
-        "capacity": torch.tensor([i.capacity_units for i, _ in cases]),
-        "coordinates": points,
-        "customers": customers,
-        "vehicles": vehicles,
-    }
+    return Prediction(
+        log_probs=log_probs,
+        demands=demands,
+        capacity=torch.tensor([i.capacity_units for i, _ in cases]),
+        customers=customers,
+        vehicles=vehicles,
+        distances=distances,
+    )
 
 
 @st.composite
@@ -134,8 +134,8 @@ def left_out(decoded, row):
 @given(cases=batches())
 def test_feasible_or_says_who_is_left_out(way, cases):
     """A plan has no fault but the customers it says it leaves out."""
-    decoded = decode(**stack(cases), **WAYS[way])
-    for row, plan in enumerate(to_plans(decoded)):
+    decoded = decode(stack(cases), *WAYS[way])
+    for row, plan in enumerate(decoded.plans()):
         expected = [f"customer {c} missing" for c in left_out(decoded, row)]
         assert plan.check(cases[row][0]) == expected
 
@@ -145,8 +145,8 @@ def test_feasible_or_says_who_is_left_out(way, cases):
 @given(cases=batches())
 def test_the_guarantee_serves_everyone(way, cases):
     """With the guarantee all customers but those too large for a vehicle are served."""
-    decoded = decode(**stack(cases), **REPAIRED[way], guarantee=True)
-    for row, plan in enumerate(to_plans(decoded)):
+    decoded = decode(stack(cases), *guaranteed(REPAIRED[way]))
+    for row, plan in enumerate(decoded.plans()):
         instance, _ = cases[row]
         too_large = instance.demand_units > instance.capacity_units
         assert left_out(decoded, row) == np.flatnonzero(too_large).tolist()
@@ -161,21 +161,21 @@ def test_the_guarantee_serves_everyone(way, cases):
 @given(cases=batches(most=4), seed=st.integers(0, 99))
 def test_alone_as_in_a_padded_batch(way, guarantee, cases, seed):
     """An instance gets the same plan alone as within a batch padded with rubbish."""
-    choice = {**WAYS[way], "guarantee": guarantee and way in REPAIRED}
+    choice = guaranteed(WAYS[way]) if guarantee and way in REPAIRED else WAYS[way]
     padding = np.random.default_rng(seed)
-    together = to_plans(decode(**stack(cases, spare=3, rng=padding), **choice))
+    together = decode(stack(cases, spare=3, rng=padding), *choice).plans()
     for row, case in enumerate(cases):
-        assert together[row] == to_plans(decode(**stack([case]), **choice))[0]
+        assert together[row] == decode(stack([case]), *choice).plans()[0]
 
 
 @settings(deadline=None, max_examples=50)
 @given(cases=batches())
 def test_pseudo_greedy_only_overloads(cases):
     """The decoding of training may overload and leave out, and nothing else."""
-    tensors = stack(cases)
-    del tensors["coordinates"], tensors["capacity"]
-    decoded, loads = pseudo_greedy(**tensors)
-    for row, plan in enumerate(to_plans(decoded)):
+    prediction = stack(cases)
+    decoded = pseudo_greedy(prediction)
+    loads = decoded.loads(prediction.demands)
+    for row, plan in enumerate(decoded.plans()):
         instance, _ = cases[row]
         faults = [f for f in plan.check(instance) if "carries" not in f]
         assert faults == [f"customer {c} missing" for c in left_out(decoded, row)]
@@ -183,22 +183,19 @@ def test_pseudo_greedy_only_overloads(cases):
         assert carried == [load for load in plan.load_units(instance) if load]
 
 
-@pytest.mark.parametrize("method", ["greedy", "membership", "beam", "sample"])
+@pytest.mark.parametrize(
+    "decoder", ["greedy", Membership(tour="prediction"), "beam"], ids=str
+)
 @settings(deadline=None, max_examples=25)
 @given(data=st.data())
-def test_a_sure_prediction_decodes_to_its_plan(method, data):
+def test_a_sure_prediction_decodes_to_its_plan(decoder, data):
     """A prediction that is sure of a feasible plan decodes to exactly that plan."""
     n, vehicles = data.draw(st.integers(1, 9)), data.draw(st.integers(1, 4))
     order = data.draw(st.permutations(range(1, n + 1)))
     cuts = sorted(data.draw(st.integers(0, n)) for _ in range(vehicles - 1))
     ends = [0, *cuts, n]
     tours = [order[a:b] for a, b in itertools.pairwise(ends)]
-    log_probs = torch.full((1, vehicles, n + 1, n + 1), -torch.inf)
-    for number, tour in enumerate(tours):
-        for start, end in zip([0, *tour], [*tour, 0], strict=True):
-            log_probs[0, number, start, end] = 0.0
-    demands = torch.ones((1, n + 1), dtype=torch.int64)
-    demands[:, 0] = 0
-    capacity = torch.tensor([max(len(tour) for tour in tours)])
-    decoded = decode(log_probs, demands, capacity, method=method, repair="none")
-    assert to_plans(decoded)[0] == ff.Plan(tours)
+    log_probs = one_hot_prediction(tours, n, vehicles)
+    capacity = max(len(tour) for tour in tours)
+    prediction = make_prediction(log_probs, [0] + [1] * n, capacity)
+    assert decode(prediction, decoder, "none").plans()[0] == ff.Plan(tours)

@@ -1,4 +1,4 @@
-"""Tests of the repair of plans that leave customers out."""
+"""Repairs of plans that leave customers out."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import pytest
 import torch
 
 import fixedfleet as ff
-from fixedfleet.planning import Decoded, RepairOptions, decode, repair, to_plans
+from fixedfleet.planning import Decoded, RepairOptions, decode
+from fixedfleet.planning.repair import repair_plans
+
+from .conftest import log_of, make_prediction
 
 
-def plan_of(tours, customers, vehicles):
-    """A decoded plan, and so whom it leaves out."""
+def tours_of(tours, customers, vehicles):
+    """Decoded tours of one instance."""
     routes = torch.zeros((1, vehicles, customers), dtype=torch.int64)
     for number, tour in enumerate(tours):
         routes[0, number, : len(tour)] = torch.tensor(tour)
@@ -19,114 +22,104 @@ def plan_of(tours, customers, vehicles):
     return Decoded.from_routes(routes, real)
 
 
-def test_algorithm_1_by_hand(prediction):
+def repair(tours, prediction, method="paper", **options):
+    """Repair tours of one instance."""
+    before = tours_of(tours, prediction.size - 1, prediction.fleet)
+    return repair_plans(prediction, before, RepairOptions(method, **options))
+
+
+def test_algorithm_1_by_hand():
     """The customer goes where most room is, after its likeliest neighbour there."""
     # Loads 5 and 3 of 8: vehicle 1 has most room, and there 4 follows 3 before 2.
-    demands = torch.tensor([[0, 5, 1, 2, 3]])
-    arcs = {(0, 1, 4): 0.9, (1, 3, 4): 0.5, (1, 2, 4): 0.2, (1, 1, 4): 0.8}
-    before = plan_of([[1], [3, 2]], 4, 2)
-    after = repair(before, prediction(arcs, 4, 2), demands, torch.tensor([8]))
-    assert to_plans(after)[0] == ff.Plan([[1], [3, 4, 2]])
-    assert to_plans(before)[0] == ff.Plan([[1], [3, 2]])
+    edges = {(0, 1, 4): 0.9, (1, 3, 4): 0.5, (1, 2, 4): 0.2, (1, 1, 4): 0.8}
+    prediction = make_prediction(log_of(edges, 4, 2), [0, 5, 1, 2, 3], 8)
+    before = tours_of([[1], [3, 2]], 4, 2)
+    after = repair_plans(prediction, before, RepairOptions("paper"))
+    assert after.plans()[0] == ff.Plan([[1], [3, 4, 2]])
+    assert before.plans()[0] == ff.Plan([[1], [3, 2]])
 
 
-def test_the_depot_may_be_the_likeliest_neighbour(prediction):
+def test_the_depot_may_be_the_likeliest_neighbour():
     """A customer whose likeliest predecessor is the depot comes first in its tour."""
-    demands = torch.tensor([[0, 1, 1, 1]])
-    log_probs = prediction({(0, 0, 3): 0.5, (0, 2, 3): 0.3}, 3, 1)
-    after = repair(plan_of([[1, 2]], 3, 1), log_probs, demands, torch.tensor([3]))
-    assert to_plans(after)[0] == ff.Plan([[3, 1, 2]])
+    log_probs = log_of({(0, 0, 3): 0.5, (0, 2, 3): 0.3}, 3, 1)
+    after = repair([[1, 2]], make_prediction(log_probs, [0, 1, 1, 1], 3))
+    assert after.plans()[0] == ff.Plan([[3, 1, 2]])
 
 
-def test_the_largest_first_strands_fewer(prediction):
-    """By number 1 takes the only room that 2 fits; by demand both find room."""
+def test_the_largest_first_strands_fewer():
+    """By number 3 takes the only room that 4 fits; by demand both find room."""
     # Room 3 and 2: customer 3 (demand 2) first would take the 3 that 4 needs.
-    demands = torch.tensor([[0, 2, 3, 2, 3]])
-    args = (prediction({}, 4, 2), demands, torch.tensor([5]))
-    before = plan_of([[1], [2]], 4, 2)
-    given = repair(before, *args, order="given")
+    prediction = make_prediction(log_of({}, 4, 2), [0, 2, 3, 2, 3], 5)
+    given = repair([[1], [2]], prediction, order="given")
     assert given.unserved[0].nonzero().flatten().tolist() == [4]
-    assert not repair(before, *args, order="demand").unserved.any()
+    assert not repair([[1], [2]], prediction, order="demand").unserved.any()
 
 
-def test_the_guarantee_opens_a_tour(prediction):
+def test_the_guarantee_opens_a_tour():
     """Without room a customer is left out, with the guarantee it gets its own tour."""
-    demands = torch.tensor([[0, 4, 4, 3]])
-    args = (prediction({}, 3, 2), demands, torch.tensor([5]))
-    before = plan_of([[1], [2]], 3, 2)
-    without = repair(before, *args)
+    prediction = make_prediction(log_of({}, 3, 2), [0, 4, 4, 3], 5)
+    without = repair([[1], [2]], prediction)
     assert without.unserved[0].tolist() == [False, False, False, True]
     assert without.routes.shape[1] == 2
-    with_it = repair(before, *args, guarantee=True)
-    assert to_plans(with_it)[0] == ff.Plan([[1], [2], [3]])
+    for method in ("paper", "room"):
+        with_it = repair([[1], [2]], prediction, method, guarantee=True)
+        assert with_it.plans()[0] == ff.Plan([[1], [2], [3]])
 
 
-def test_the_guarantee_cannot_serve_what_no_vehicle_carries(prediction):
+def test_the_guarantee_cannot_serve_what_no_vehicle_carries():
     """A demand above the capacity is left out, guarantee or not."""
-    demands = torch.tensor([[0, 9, 1]])
-    args = (prediction({}, 2, 1), demands, torch.tensor([5]))
-    after = repair(plan_of([], 2, 1), *args, guarantee=True)
+    prediction = make_prediction(log_of({}, 2, 1), [0, 9, 1], 5)
+    after = repair([], prediction, guarantee=True)
     assert after.unserved[0].tolist() == [False, True, False]
 
 
-def test_insertion_takes_the_least_detour():
-    """By insertion a customer between two others lands between them."""
-    demands = torch.tensor([[0, 1, 1, 1]])
-    points = torch.tensor([[[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [2.0, 0.0]]])
-    log_probs = torch.zeros((1, 2, 4, 4))
-    before = plan_of([[1, 2]], 3, 2)
-    args = (before, log_probs, demands, torch.tensor([3]))
-    after = repair(*args, method="insertion", coordinates=points)
-    assert to_plans(after)[0] == ff.Plan([[1, 3, 2]])
-    with pytest.raises(ff.InputError, match="coordinates or distances"):
-        repair(*args, method="insertion")
+def test_room_takes_the_least_detour():
+    """A customer between two others lands between them."""
+    points = [[[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [2.0, 0.0]]]
+    prediction = make_prediction(torch.zeros((1, 2, 4, 4)), [0, 1, 1, 1], 3, points)
+    assert repair([[1, 2]], prediction, "room").plans()[0] == ff.Plan([[1, 3, 2]])
 
 
-def test_making_room_moves_another_customer(prediction):
-    """Where nobody has room for 3, customer 2 moves over and 3 takes its place."""
-    # Room 2 and 1 of 6; customer 4 needs 3: customer 2 (1) or 3 (1) must move.
-    demands = torch.tensor([[0, 3, 1, 5, 3]])
-    args = (prediction({}, 4, 2), demands, torch.tensor([6]))
-    before = plan_of([[1, 2], [3]], 4, 2)
-    assert repair(before, *args).unserved.any()
-    after = repair(before, *args, method="room")
-    assert sorted(map(sorted, to_plans(after)[0])) == [[1, 4], [2, 3]]
+def test_making_room_moves_another_customer():
+    """If no vehicle has room for 4, customer 2 moves over and 4 takes its place."""
+    # Room 2 and 1 of 6; customer 4 needs 3: customer 2 must move.
+    prediction = make_prediction(log_of({}, 4, 2), [0, 3, 1, 5, 3], 6)
+    assert repair([[1, 2], [3]], prediction).unserved.any()
+    after = repair([[1, 2], [3]], prediction, "room")
+    assert sorted(map(sorted, after.plans()[0])) == [[1, 4], [2, 3]]
 
 
-def test_making_room_exchanges_two_customers(prediction):
-    """Where no single move helps, two customers change places to make room."""
+def test_making_room_exchanges_two_customers():
+    """If no single move helps, two customers change places to make room."""
     # Room 1 and 1 of 7; customer 5 needs 2: swapping 4 for 3 makes room for it.
-    demands = torch.tensor([[0, 4, 2, 3, 3, 2]])
-    args = (prediction({}, 5, 2), demands, torch.tensor([7]))
-    after = repair(plan_of([[1, 2], [3, 4]], 5, 2), *args, method="room")
+    prediction = make_prediction(log_of({}, 5, 2), [0, 4, 2, 3, 3, 2], 7)
+    after = repair([[1, 2], [3, 4]], prediction, "room")
     assert not after.unserved.any()
-    assert sorted(after.loads(demands)[0].tolist()) == [7, 7]
+    assert sorted(after.loads(prediction.demands)[0].tolist()) == [7, 7]
 
 
 def test_room_serves_everyone_in_a_full_fleet(noisy):
-    """Where the demands fill the whole fleet, making room serves nearly everyone."""
-    log_probs, demands, capacity, points = noisy(1000, 4, 20, 30, seed=3)
-    full = (demands.sum(1) <= 120) & (demands.sum(1) >= 116)
-    decoded = decode(
-        log_probs[full],
-        demands[full],
-        capacity[full],
-        coordinates=points[full],
-        repair="room",
-    )
+    """If the demands fill the whole fleet, making room serves nearly everyone."""
+    prediction = noisy(1000, 4, 20, 30, seed=3)
+    total = prediction.demands.sum(1)
+    full = (total <= 120) & (total >= 116)
+    decoded = decode(prediction[full], "greedy", "room")
     assert full.sum() > 20
     assert (~decoded.unserved.any(1)).float().mean() >= 0.99
 
 
-def test_wrong_plans_and_choices_are_named(prediction):
+def test_wrong_plans_and_choices_are_named():
     """An overloaded tour, a plan of another size or an unknown choice is an error."""
-    demands = torch.tensor([[0, 3, 3]])
-    args = (prediction({}, 2, 2), demands, torch.tensor([5]))
-    with pytest.raises(ff.InputError, match="overloaded"):
-        repair(plan_of([[1, 2]], 2, 2), *args)
+    prediction = make_prediction(log_of({}, 2, 2), [0, 3, 3], 5)
+    with pytest.raises(ff.InputError, match="exceeds the capacity"):
+        repair([[1, 2]], prediction)
     with pytest.raises(ff.InputError, match="routes has shape"):
-        repair(plan_of([[1]], 2, 1), *args)
-    with pytest.raises(ff.InputError, match="unknown"):
-        RepairOptions(method="magic")
-    with pytest.raises(ff.InputError, match="exchanges"):
-        RepairOptions(exchanges=-1)
+        repair_plans(prediction, tours_of([[1]], 2, 1), RepairOptions())
+    for wrong in (
+        {"method": "magic"},
+        {"order": "magic"},
+        {"exchanges": -1},
+        {"method": "none", "guarantee": True},
+    ):
+        with pytest.raises(ff.InputError, match=next(iter(wrong))):
+            RepairOptions(**wrong)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from fixedfleet.model.normalise import allowed_edges
-from fixedfleet.planning import pseudo_greedy
+from fixedfleet.planning import Prediction, pseudo_greedy
 from fixedfleet.training import greedy_loads as module
 from fixedfleet.training.greedy_loads import greedy_loads
 
@@ -36,8 +36,15 @@ def _batch(size, n, m, *, ties=False):
 
 
 def _wanted(logs, units, customers, vehicles):
-    _, loads = pseudo_greedy(logs, units, customers=customers, vehicles=vehicles)
-    return loads
+    prediction = Prediction(
+        log_probs=logs,
+        demands=units,
+        capacity=torch.ones_like(units[:, 0]),
+        customers=customers,
+        vehicles=vehicles,
+        distances=torch.zeros_like(logs[:, 0]),
+    )
+    return pseudo_greedy(prediction).loads(units)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import fixedfleet as ff
-from fixedfleet.model import load_model
+from fixedfleet.model import devices, load_model
 from fixedfleet.training import NonFiniteLossError, train
 from fixedfleet.training.trainer import learning_rate
 
@@ -129,8 +129,7 @@ def test_nothing_to_train_on_is_an_error(preset, tmp_path):
 
 def test_too_large_a_batch_is_refused_before(preset, dataset, tmp_path, monkeypatch):
     """A batch that memory cannot hold is an error before a folder is made."""
-    module = sys.modules["fixedfleet.model.predict"]  # not the function
-    monkeypatch.setattr(module, "_free_bytes", lambda device: 2**10)
+    monkeypatch.setattr(devices, "required_bytes", lambda *_: 2**60)
     with pytest.raises(ff.InputError, match=r"lower training\.batch_size"):
         train(preset, dataset, out=tmp_path / "run", display=None)
     assert not (tmp_path / "run").exists()

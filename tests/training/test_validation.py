@@ -8,7 +8,6 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet.model import Network
-from fixedfleet.planning import MembershipOptions, decode, predicted
 from fixedfleet.training import plan_loss, train, validate
 from fixedfleet.training.validation import decode_raw
 
@@ -52,19 +51,3 @@ def test_validation_without_instances_is_refused(preset, dataset):
     """Rows that do not keep their instances cannot be decoded."""
     with pytest.raises(ff.InputError, match="keeps no instances"):
         validate(Network(preset.model), dataset.with_room(1))
-
-
-def test_row_softmax_is_judged_by_both_arcs(preset, dataset, monkeypatch):
-    """Where rows sum to one, membership is read from the arcs into a customer too."""
-    assert MembershipOptions.suited_to("row").arcs == "both"
-    seen = []
-
-    def spy(*arguments, **options):
-        seen.append(options["options"])
-        return decode(*arguments, **options)
-
-    monkeypatch.setattr(predicted, "decode", spy)
-    rows = {"model.normalisation": "row", "loss.loads": "none"}
-    config = preset.with_settings(rows | {"loss.cluster_weight": 0.0}).model
-    decode_raw(Network(config), dataset.instances.take(slice(4)), precision="fp32")
-    assert seen == [MembershipOptions(arcs="both")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 from fixedfleet.errors import InputError
 from fixedfleet.evaluate.pipelines import (
@@ -21,7 +21,7 @@ from fixedfleet.solve_batch import BatchStart
 
 if TYPE_CHECKING:
     from fixedfleet.evaluate.starters import Starter
-    from fixedfleet.planning.repair import Repair
+    from fixedfleet.planning import RepairMethod
     from fixedfleet.solvers.attention_model import Decoding
     from fixedfleet.starts import StartName
 
@@ -49,7 +49,7 @@ _CHOICES = {
     "objective": "|".join(get_args(Objective)),
     "guarantee": "yes|no",
     "decoding": r"greedy|membership|beam[1-9]\d{0,5}",
-    "repair": "none|paper|insertion|room",
+    "repair": "none|paper|room",
     "symmetries": "[1-8]",
     "samples": r"[1-9]\d{0,5}",
     "device": "cpu|cuda",
@@ -195,7 +195,7 @@ def _starter(start: str, values: dict[str, str], guarantee: bool) -> Starter:
         return NetworkStart(
             model=values["model"],
             decoding=values["decoding"],
-            repair=cast("Repair | Literal['none']", values["repair"]),
+            repair=cast("RepairMethod", values["repair"]),
             symmetries=int(values["symmetries"]),
             guarantee=guarantee,
             device=values["device"],

@@ -7,7 +7,7 @@ import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fixedfleet.instance import Instance
-    from fixedfleet.model import Network
     from fixedfleet.plan import Plan
-    from fixedfleet.planning.repair import Repair
+    from fixedfleet.planning import RepairMethod
     from fixedfleet.solvers.attention_model import AttentionModel, Decoding
     from fixedfleet.starts import StartName
 
@@ -105,7 +104,7 @@ class NetworkStart:
 
     model: str = "auto"
     decoding: str = "membership"
-    repair: Repair | Literal["none"] = "room"
+    repair: RepairMethod = "room"
     symmetries: int = 1
     guarantee: bool = False
     device: str = "cpu"
@@ -115,52 +114,32 @@ class NetworkStart:
         _require_torch("the method 'network'", self.device)
         require("safetensors", "network", "the method 'network'")
         if self.model != "auto":
-            from fixedfleet.planning.predicted import load_network
+            from fixedfleet.model import load_once
 
-            load_network(self.model)
+            load_once(self.model)
 
     def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
         """Return a plan for each instance; it may leave customers out."""
-        from fixedfleet.model.features import collate
-        from fixedfleet.model.predict import check_memory
-        from fixedfleet.planning import to_plans
-        from fixedfleet.planning.predicted import decode_predicted, precision_on, views
+        from fixedfleet.model import load_once
+        from fixedfleet.planning import RepairOptions, decode, predict_views
 
         if not all(instance.has_coordinates for instance in instances):
             raise InputError("a network needs coordinates, not a distance matrix")
-        torch = require("torch", "network", "the method 'network'")
-        network = self._network(instances[0].num_customers)
-        batch = collate(instances, torch.device(self.device))
-        size, nodes = batch.features.nodes.shape
-        fleet = batch.features.vehicles.shape[1]
-        check_memory(network.config, size, nodes, fleet, torch.device(self.device))
+        network = load_once(self.file(instances[0].num_customers), self.device)
+        repair = RepairOptions(self.repair, self.guarantee)
         best: list[Plan] | None = None
-        precision = precision_on(self.device)
-        for log_probs, seen in views(network, batch, self.symmetries, precision):
-            decoded = decode_predicted(
-                network,
-                log_probs,
-                seen,
-                method=self.decoding,
-                repair=self.repair,
-                guarantee=self.guarantee,
-            )
-            found = list(to_plans(decoded))
+        batch = InstanceBatch.of(instances)
+        for prediction in predict_views(network, batch, self.symmetries):
+            found = list(decode(prediction, self.decoding, repair).plans())
             best = found if best is None else _best(instances, best, found)
         return list(best or [])
 
     def file(self, customers: int) -> Path:
         """Return the file of its network for a size."""
         require("torch", "network", "the method 'network'")
-        from fixedfleet.planning.predicted import network_file
+        from fixedfleet.model import find_model
 
-        return network_file(self.model, customers)
-
-    def _network(self, customers: int) -> Network:
-        from fixedfleet.planning.predicted import load_network, nearest_model
-
-        name = nearest_model(customers) if self.model == "auto" else self.model
-        return load_network(name, self.device)
+        return find_model(self.model, customers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +219,7 @@ def _best(
 
 def _require_torch(purpose: str, device: str) -> None:
     require("torch", "network", purpose)
-    from fixedfleet.planning.predicted import check_device
+    from fixedfleet.model.devices import check_device
 
     check_device(device)
 

@@ -9,7 +9,6 @@ from fixedfleet.model.config import ModelConfig
 from fixedfleet.model.features import Batch, Features, collate, symmetry
 from fixedfleet.model.network import Network
 from fixedfleet.model.normalise import NORMALISATIONS, Normalisation
-from fixedfleet.model.predict import predict
 from fixedfleet.model.weights import (
     StoredModel,
     find_model,
@@ -34,7 +33,6 @@ __all__ = [
     "load_model",
     "load_once",
     "nearest_model",
-    "predict",
     "save_model",
     "symmetry",
 ]

@@ -21,10 +21,12 @@ def _score_block(
     """Scores of all edges out of the locations of ``a``, shape (B, M, I, N')."""
     edges = d.float()[..., None] * w.float()
     edges = edges + a.float()[:, :, None] + b.float()[:, None]  # (B, I, N', D)
+    # Without gradients, one buffer serves all vehicles.
+    buffer = None if torch.is_grad_enabled() else torch.empty_like(edges)
     scores = []
     for inside, outside in zip(c.unbind(1), v.unbind(1), strict=True):
-        terms = (edges + inside.float()[:, None, None]).relu_().flatten(1, 2)
-        score = terms @ outside.float()[..., None]  # (B, I · N', 1)
+        terms = torch.add(edges, inside.float()[:, None, None], out=buffer).relu_()
+        score = terms.flatten(1, 2) @ outside.float()[..., None]  # (B, I · N', 1)
         scores.append(score.float().view(edges.shape[:3]))
     return torch.stack(scores, dim=1)
 

@@ -1,4 +1,4 @@
-"""Instances to tensors: scaled coordinates, shares of the capacity, padding masks."""
+"""Features: instances as tensors, scaled and padded."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import torch
 from torch import Tensor
 
 from fixedfleet.errors import InputError
-from fixedfleet.instance import Instance, InstanceBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
+
+    from fixedfleet.instance import Instance, InstanceBatch
 
 __all__ = [
     "SYMMETRIES",
@@ -31,23 +30,23 @@ __all__ = [
 ]
 
 SYMMETRIES = 8
-"""The symmetries of the square: two mirrorings and the exchange of the axes."""
+"""The number of symmetries of the square: two mirrorings, and exchanged axes."""
 
 
 class Features(NamedTuple):
     """
-    What the network sees of a batch of instances. Index 0 is the depot.
+    The features of a batch of instances, padded. Index 0 is the depot.
 
     Attributes
     ----------
     coordinates
-        Inside the unit square, shape (B, N', 2).
+        Coordinates inside the unit square, shape (B, N', 2).
     demands
-        As shares of the capacity, q/Q, shape (B, N'); the depot's is 0.
+        Demands as shares of the capacity, q/Q, shape (B, N'); 0 for the depot.
     nodes
-        Which locations are real and not padding, shape (B, N').
+        Which locations are not padding, shape (B, N').
     vehicles
-        Which vehicles are real and not padding, shape (B, M).
+        Which vehicles are not padding, shape (B, M).
     """
 
     coordinates: Tensor
@@ -58,14 +57,14 @@ class Features(NamedTuple):
 
 class Batch(NamedTuple):
     """
-    Features, and what decoding needs besides: whole units of demand and capacity.
+    Features for the network, and whole units of demand and capacity for decoding.
 
     Attributes
     ----------
     features
-        The features the network takes.
+        The features.
     units
-        Demands in whole units, shape (B, N'); the depot's is 0.
+        Demands in whole units, shape (B, N'); 0 for the depot and for padding.
     capacity
         Capacities in the same units, shape (B,).
     """
@@ -75,74 +74,68 @@ class Batch(NamedTuple):
     capacity: Tensor
 
 
-def collate(
-    instances: Instance | InstanceBatch | Sequence[Instance],
-    device: torch.device | str = "cpu",
-) -> Batch:
+def collate(instances: InstanceBatch, device: torch.device | str = "cpu") -> Batch:
     """
-    Turn one instance, a batch, or instances of mixed sizes into padded tensors.
+    Turn instances into tensors.
 
     Raises
     ------
     InputError
         If there is no instance, or one has a distance matrix and no coordinates.
     """
-    given = [instances] if isinstance(instances, Instance) else instances
-    batch = InstanceBatch.of(given)
-    coordinates = np.array(batch.coordinates)
-    for row in np.flatnonzero(~batch.euclidean):
-        coordinates[row, : batch.sizes[row] + 1] = _plane(batch[row])
-    units = np.pad(batch.demands, ((0, 0), (1, 0)))
-    capacity, fleets = np.array(batch.capacity), np.array(batch.vehicles)
-    sizes = batch.sizes + 1
-    if not len(sizes):
-        raise InputError("no instances given: the network needs one at least")
-    nodes = torch.arange(int(sizes.max())) < torch.from_numpy(sizes)[:, None]
+    if not len(instances):
+        raise InputError("no instances given: the network needs at least one")
+    coordinates = np.array(instances.coordinates)
+    for row in np.flatnonzero(~instances.euclidean):
+        coordinates[row, : instances.sizes[row] + 1] = _plane(instances[row])
+    units = torch.from_numpy(np.pad(instances.demands, ((0, 0), (1, 0))))
+    capacity = torch.from_numpy(np.array(instances.capacity))
+    nodes = _first(instances.sizes + 1)
     points = scale_to_unit_square(torch.from_numpy(coordinates), nodes)
-    shares = torch.from_numpy(units / capacity[:, None])
+    shares = units.double() / capacity[:, None]
     features = Features(
         coordinates=points.to(device, torch.float32),
         demands=shares.to(device, torch.float32),
         nodes=nodes.to(device),
-        vehicles=(
-            torch.arange(int(fleets.max())) < torch.from_numpy(fleets)[:, None]
-        ).to(device),
+        vehicles=_first(instances.vehicles).to(device),
     )
-    return Batch(
-        features=features,
-        units=torch.from_numpy(units).to(device),
-        capacity=torch.from_numpy(capacity).to(device),
-    )
+    return Batch(features, units.to(device), capacity.to(device))
+
+
+def _first(counts: NDArray[np.int64]) -> Tensor:
+    """Return a mask of the first ``counts[b]`` columns of each row b."""
+    return torch.arange(int(counts.max())) < torch.from_numpy(np.array(counts))[:, None]
 
 
 def _plane(instance: Instance) -> NDArray[np.float64]:
-    """Coordinates in a plane, shape (N', 2); degrees are projected at their mean."""
+    """Return coordinates in a plane, shape (N', 2); degrees are projected."""
     if not instance.has_coordinates:
         raise InputError(
             f"instance {instance.name!r} has a distance matrix and no coordinates, "
-            "which the network needs: plan it with start='packing'"
+            "which a network needs: plan it with start='packing'"
         )
     points = instance.coordinates
     if instance.metric not in ("great_circle", "geo"):
         return points
     latitude, longitude = points[:, 0], points[:, 1]
-    # Degrees of longitude shrink towards the poles; one factor is enough for a plan.
+    # A degree of longitude is shorter towards the poles. One factor, that of the mean
+    # latitude, is accurate enough for a plan.
     return np.stack((longitude * np.cos(np.radians(latitude.mean())), latitude), axis=1)
 
 
 def scale_to_unit_square(coordinates: Tensor, nodes: Tensor) -> Tensor:
     """
-    Scale each instance into the unit square by one factor, in the middle of it.
+    Scale each instance into the unit square by one factor, and centre it there.
 
-    Both axes shrink alike, so a plan that is shorter stays shorter, and the middle
-    keeps the symmetries of the square symmetries of the result.
+    With the same factor on both axes, the shorter of two plans stays the shorter one.
+    Centred, an instance is mapped onto itself by the symmetries of the square.
 
     Parameters
     ----------
     coordinates
         Shape (B, N', 2).
     nodes
-        Which are real, shape (B, N').
+        Which locations are not padding, shape (B, N').
     """
     real = nodes[..., None]
     low = coordinates.masked_fill(~real, math.inf).amin(1, keepdim=True)  # (B, 1, 2)
@@ -155,14 +148,14 @@ def scale_to_unit_square(coordinates: Tensor, nodes: Tensor) -> Tensor:
 
 def symmetry(coordinates: Tensor, code: Tensor) -> Tensor:
     """
-    Apply one of the square's eight symmetries to each instance.
+    Apply one of the eight symmetries of the square to each instance.
 
     Parameters
     ----------
     coordinates
-        Inside the unit square, shape (B, N', 2).
+        Coordinates inside the unit square, shape (B, N', 2).
     code
-        Which symmetry, 0 (none) to 7, shape (B,).
+        The number of the symmetry, from 0 (identity) to 7, shape (B,).
     """
     bits = code[:, None, None]
     x, y = coordinates[..., :1], coordinates[..., 1:]
@@ -173,14 +166,14 @@ def symmetry(coordinates: Tensor, code: Tensor) -> Tensor:
 
 
 def pairwise_distances(points: Tensor) -> Tensor:
-    """Euclidean distances between points (B, T, 2), shape (B, T, T)."""
+    """Return Euclidean distances between points (B, T, 2), shape (B, T, T)."""
     steps = points[:, :, None, :] - points[:, None, :, :]
-    # hypot's gradient is not needed here, and squares underflow for close points.
+    # Squares would underflow for points that are close to each other.
     return torch.hypot(steps[..., 0], steps[..., 1])
 
 
 def centrality(distances: Tensor, nodes: Tensor) -> Tensor:
-    """N / Σ_i d(0, i): large for a depot amid its customers, shape (B,)."""
+    """Return N / Σ_i d(0, i), shape (B,): large for a depot close to its customers."""
     customers = nodes[:, 1:]
     total = (distances[:, 0, 1:] * customers).sum(1)
     return customers.sum(1) / total.clamp_min(1e-6)
@@ -190,21 +183,21 @@ def sweep_anchors(features: Features) -> tuple[Tensor, Tensor]:
     """
     Give each vehicle a place: the centre of its share of a sweep around the depot.
 
-    Customers sorted by angle, from behind the widest gap, are cut into as many parts
-    of equal demand as vehicles are needed at least. Vehicles above that number are
-    spare and stand at the depot.
+    Customers are sorted by their angle, beginning after the widest gap. They are split
+    into ⌈Σq/Q⌉ parts of equal demand, one for each vehicle that is needed. All other
+    vehicles get the place of the depot.
 
     Returns
     -------
     tuple
-        The places, shape (B, M, 2), and which vehicles are needed, shape (B, M).
+        The places, shape (B, M, 2), and which vehicles have a part, shape (B, M).
     """
     coordinates, demands, nodes, vehicles = features
     real = nodes[:, 1:]
     order, _ = _sweep_order(coordinates, real)
     shares = (demands[:, 1:] * real).gather(1, order)
     total = shares.sum(1, keepdim=True)
-    # Without the slack, a total of exactly three loads could ask for four vehicles.
+    # Rounding errors must not turn exactly three loads into four vehicles.
     needed = torch.ceil(total - 1e-4).clamp(min=1)
     needed = torch.minimum(needed, vehicles.sum(1, keepdim=True))
     middle = (shares.cumsum(1) - shares / 2) / total.clamp_min(1e-9)
@@ -223,7 +216,7 @@ def sweep_anchors(features: Features) -> tuple[Tensor, Tensor]:
 
 
 def _sweep_order(coordinates: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-    """Customers by angle from behind the widest gap (B, N), and where it starts."""
+    """Return customers by angle, after the widest gap first (B, N), and that angle."""
     angle = _angles(coordinates[:, 1:], coordinates[:, :1])
     angle = angle.masked_fill(~real, math.inf)
     ordered, _ = angle.sort(1)
@@ -242,24 +235,24 @@ def _angles(points: Tensor, centre: Tensor) -> Tensor:
 
 def sweep_order(features: Features, points: Tensor, empty: Tensor) -> Tensor:
     """
-    Order points around the depot as :func:`sweep_anchors` orders vehicles, empty last.
+    Order points around the depot, as :func:`sweep_anchors` orders vehicles.
 
     Parameters
     ----------
     features
         The instances.
     points
-        Such as the centres of tours, shape (B, M, 2).
+        The centres of tours, shape (B, M, 2).
     empty
-        Which points stand for nothing, shape (B, M).
+        Which tours are empty, shape (B, M); they come last.
 
     Returns
     -------
     Tensor
-        Which point comes first, second, …, shape (B, M).
+        The numbers of the points in order, shape (B, M).
     """
     _, start = _sweep_order(features.coordinates, features.nodes[:, 1:])
     angle = _angles(points, features.coordinates[:, :1])
-    # A tour's centre may lie a little before the first customer's angle.
+    # The centre of a tour may lie slightly before the angle of the first customer.
     turned = torch.remainder(angle - start + 0.3, 2 * math.pi)
     return turned.masked_fill(empty, math.inf).argsort(dim=1, stable=True)

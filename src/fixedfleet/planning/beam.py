@@ -1,124 +1,158 @@
-"""Beam search over the arcs of the prediction, after Kaempfer and Wolf (2018)."""
+"""Beam search over the edges of a prediction, after Kaempfer and Wolf (2018)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import at_least, check_settings
 from fixedfleet.planning.decoded import Decoded
-from fixedfleet.planning.scoring import first_least
+from fixedfleet.planning.greedy import ALWAYS, NEVER
 
 if TYPE_CHECKING:
-    from fixedfleet.planning.problem import Problem
+    from fixedfleet.planning.prediction import Prediction
 
-__all__ = ["BeamOptions", "beam_search"]
+__all__ = ["Beam"]
 
-_NEVER = torch.iinfo(torch.int64).max
-_ALWAYS = -2
-_UNLIKELY = -1e4  # log-probability of a way home the prediction rules out
+_UNLIKELY = -1e4  # log-probability of a way back that the prediction does not allow
+_CHUNK = 2**28  # numbers held at a time, to limit the memory
 
 
 @dataclass(frozen=True)
-class BeamOptions:
+class Beam:
     """
-    How wide the beam is.
+    Build plans edge by edge and keep the likeliest partial plans at each step.
+
+    Each vehicle in turn leaves the depot, serves customers that fit and returns, so
+    every plan is complete after N + M steps. Of the last plans, the one that leaves out
+    the least demand is taken; of several such plans the shortest, then the likeliest.
 
     Parameters
     ----------
     width
-        Partial plans kept at each step (the paper compares 20 and 200).
+        The number of partial plans that are kept (the paper compares 20 and 200).
     """
 
-    width: int = 20
+    width: Annotated[int, at_least(1)] = 20
 
     def __post_init__(self) -> None:
-        if self.width < 1:
-            raise InputError(f"beam width is {self.width}, not 1 or more")
+        check_settings(self)
+
+    def __call__(self, prediction: Prediction) -> Decoded:
+        """Return the tours, and the customers that they leave out."""
+        chunk = max(1, _CHUNK // (4 * prediction.size * self.width))
+        walks = [
+            _search(prediction[begin : begin + chunk], self.width)
+            for begin in range(0, len(prediction), chunk)
+        ]
+        fleet, customers = prediction.fleet, prediction.customers
+        return Decoded.from_walk(torch.cat(walks), fleet, customers)
 
 
-def beam_search(problem: Problem, options: BeamOptions) -> Decoded:
-    """
-    Build plans arc by arc, keeping the likeliest partial plans at each step.
+class _Plans(NamedTuple):
+    """Partial plans, W = B · width of them."""
 
-    Vehicle after vehicle sets out, serves customers that fit and comes home, so every
-    plan is complete after N + M steps. Of the plans in the last beam the one that
-    leaves out least demand is taken, then the shortest, or the likeliest where no
-    distances are known.
-    """
-    beam = _Beam(problem, options.width)
-    for _ in range(problem.size - 1 + problem.fleet):
-        beam.step()
-    missing = beam.problem.demands * (beam.need != _NEVER)
-    dead = beam.score == -torch.inf
-    keys = [dead.flatten().long(), missing[:, 1:].sum(1)]
-    if problem.has_distances:
-        keys.append(beam.length)
-    keys.append(-beam.score.flatten())
-    best = first_least(*(key.view(-1, options.width) for key in keys))
-    return Decoded.from_walk(beam.walk(best), problem.fleet, problem.customers)
+    owner: Tensor  # the instance, (W,)
+    room: Tensor  # the room of each empty vehicle, (W, M + 1); −1 after the last one
+    need: Tensor  # the room that each location needs, (W, N')
+    score: Tensor  # the sum of log-probabilities; −inf for a plan that does not exist
+    length: Tensor
+    vehicle: Tensor  # the vehicle under way, M after the last one
+    here: Tensor  # its last location
+    left: Tensor  # its room
 
 
-class _Beam:
-    """The partial plans, W = B · width of them, as rows of a repeated problem."""
+def _search(prediction: Prediction, width: int) -> Tensor:
+    """Return the walk of the best plan of each instance, shape (B, N + M)."""
+    plans = _first_plans(prediction, width)
+    steps = []
+    for _ in range(prediction.size - 1 + prediction.fleet):
+        score, parent, target = _likeliest(prediction, plans, width)
+        plans = _extend(prediction, plans, score, parent, target)
+        steps.append((parent, target))
+    missing = prediction.demands[plans.owner] * (plans.need != NEVER)
+    keys = (
+        (plans.score == -torch.inf).long(),
+        missing[:, 1:].sum(1),
+        plans.length,
+        -plans.score,
+    )
+    best = _first_least(*(key.view(-1, width) for key in keys))
+    return _trace_back(steps, prediction.everyone * width + best)
 
-    def __init__(self, problem: Problem, width: int) -> None:
-        self.width = width
-        self.problem = problem.repeat(width)
-        self.room = pad(self.problem.room, (0, 1), value=-1)
-        self.need = torch.where(self.problem.customers, self.problem.demands, _NEVER)
-        self.need[:, 0] = _ALWAYS
-        self.vehicle = torch.zeros_like(self.problem.capacity)
-        self.here = torch.zeros_like(self.vehicle)
-        self.left = self.room[:, 0]
-        self.length = torch.zeros_like(self.vehicle, dtype=torch.float64)
-        self.score = self.length.view(-1, width).clone()  # (B, width)
-        self.score[:, 1:] = -torch.inf  # one empty plan to begin with
-        self.steps: list[tuple[Tensor, Tensor]] = []
 
-    def step(self) -> None:
-        """Extend every plan by every arc and keep the likeliest."""
-        problem, size = self.problem, self.problem.size
-        current = self.vehicle.clamp(max=problem.fleet - 1)
-        arcs = problem.log_probs[problem.owner, current, self.here].double()  # (W, N')
-        arcs[:, 0].clamp_(min=_UNLIKELY)
-        # Past the last vehicle, and for one that is only padding, staying is free.
-        absent = self.room.gather(1, self.vehicle[:, None])[:, 0] < 0
-        arcs[:, 0].masked_fill_(absent, 0.0)
-        arcs = arcs.masked_fill(self.need > self.left[:, None], -torch.inf)
-        total = (self.score.view(-1, 1) + arcs).view(-1, self.width * size)
-        # A stable sort breaks ties alike in every batch; topk promises no order.
-        kept = total.sort(dim=1, descending=True, stable=True)
-        self.score = kept.values[:, : self.width].contiguous()
-        choice = kept.indices[:, : self.width]
-        base = torch.arange(len(choice), device=choice.device)[:, None] * self.width
-        parent = (base + choice // size).flatten()
-        self._advance(parent, (choice % size).flatten())
+def _first_plans(prediction: Prediction, width: int) -> _Plans:
+    """Return an empty plan per instance, and width − 1 that do not exist."""
+    owner = prediction.everyone.repeat_interleave(width)
+    room = pad(prediction.room, (0, 1), value=-1)[owner]
+    need = torch.where(prediction.customers, prediction.demands, NEVER)[owner]
+    need[:, 0] = ALWAYS
+    length = torch.zeros_like(owner, dtype=torch.float64)
+    score = length.view(-1, width).clone()
+    score[:, 1:] = -torch.inf
+    zeros = torch.zeros_like(owner)
+    return _Plans(owner, room, need, score.flatten(), length, zeros, zeros, room[:, 0])
 
-    def _advance(self, parent: Tensor, target: Tensor) -> None:
-        if self.problem.has_distances:
-            way = self.problem.between(self.here[parent], target)
-            self.length = self.length[parent] + way
-        self.steps.append((parent, target))
-        home = target == 0
-        mark = torch.where(home, _ALWAYS, _NEVER)[:, None]
-        self.need = self.need[parent].scatter(1, target[:, None], mark)
-        self.vehicle = (self.vehicle[parent] + home).clamp(max=self.problem.fleet)
-        rest = self.left[parent]
-        rest = rest - self.problem.demands.gather(1, target[:, None])[:, 0]
-        fresh = self.room.gather(1, self.vehicle[:, None])[:, 0]
-        self.left = torch.where(home, fresh, rest)
-        self.here = target
 
-    def walk(self, best: Tensor) -> Tensor:
-        """Trace back the walks of the chosen plans, (B, N + M); ``best`` is (B,)."""
-        row = torch.arange(len(best), device=best.device) * self.width + best
-        walk = []
-        for parent, target in reversed(self.steps):
-            walk.append(target[row])
-            row = parent[row]
-        return torch.stack(walk[::-1], 1)
+def _likeliest(
+    prediction: Prediction, plans: _Plans, width: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return score, previous plan and next location of the likeliest plans, (W,)."""
+    size = prediction.size
+    current = plans.vehicle.clamp(max=prediction.fleet - 1)
+    edges = prediction.log_probs[plans.owner, current, plans.here].double()  # (W, N')
+    edges[:, 0].clamp_(min=_UNLIKELY)
+    # After the last vehicle, and for a vehicle that is padding, staying costs nothing.
+    absent = plans.room.gather(1, plans.vehicle[:, None])[:, 0] < 0
+    edges[:, 0].masked_fill_(absent, 0.0)
+    edges = edges.masked_fill(plans.need > plans.left[:, None], -torch.inf)
+    total = (plans.score[:, None] + edges).view(-1, width * size)
+    # A stable sort resolves ties alike in every batch; topk promises no order.
+    kept = total.sort(dim=1, descending=True, stable=True)
+    choice = kept.indices[:, :width]  # (B, width)
+    parent = prediction.everyone[:, None] * width + choice // size
+    score = kept.values[:, :width].flatten()
+    return score, parent.flatten(), (choice % size).flatten()
+
+
+def _extend(
+    prediction: Prediction, plans: _Plans, score: Tensor, parent: Tensor, target: Tensor
+) -> _Plans:
+    """Return the plans ``parent``, each continued to its location ``target``."""
+    home = target == 0
+    mark = torch.where(home, ALWAYS, NEVER)[:, None]
+    vehicle = (plans.vehicle[parent] + home).clamp(max=prediction.fleet)
+    rest = plans.left[parent] - prediction.demands[plans.owner, target]
+    way = prediction.distances[plans.owner, plans.here[parent], target]
+    fresh = plans.room.gather(1, vehicle[:, None])[:, 0]
+    return plans._replace(
+        need=plans.need[parent].scatter(1, target[:, None], mark),
+        score=score,
+        length=plans.length[parent] + way,
+        vehicle=vehicle,
+        here=target,
+        left=torch.where(home, fresh, rest),
+    )
+
+
+def _first_least(*keys: Tensor) -> Tensor:
+    """Return the column of the least entry by the first key (B, S), then the next."""
+    tied = torch.ones_like(keys[0], dtype=torch.bool)
+    for key in keys:
+        most = torch.inf if key.is_floating_point() else torch.iinfo(key.dtype).max
+        masked = key.masked_fill(~tied, most)
+        tied = tied & (masked == masked.amin(1, keepdim=True))
+    return tied.byte().argmax(1)
+
+
+def _trace_back(steps: list[tuple[Tensor, Tensor]], row: Tensor) -> Tensor:
+    """Return the walks of the plans that ended in the given rows, (B, N + M)."""
+    walk = []
+    for parent, target in reversed(steps):
+        walk.append(target[row])
+        row = parent[row]
+    return torch.stack(walk[::-1], 1)

@@ -1,4 +1,4 @@
-"""What every decoder returns: tours as a tensor, and whom they leave out."""
+"""The result of a decoder: tours as a tensor, and the customers they leave out."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from torch import Tensor
 
 from fixedfleet.plan import PlanBatch
 
-__all__ = ["Decoded", "to_plans"]
+__all__ = ["Decoded"]
 
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
     """
-    Plans of a batch as tensors.
+    Plans of a batch of instances as tensors.
 
     Attributes
     ----------
     routes
-        Shape (B, M', N): the customers of each tour in visiting order, then zeros. M'
-        is above the fleet only where a guarantee asked for more tours.
+        Shape (B, K, N): the customers of each tour in visiting order, then zeros. The
+        number of tours K exceeds the fleet only if a repair has added tours.
     unserved
         Which customers no tour serves, shape (B, N').
     """
@@ -31,7 +31,7 @@ class Decoded:
 
     @classmethod
     def from_routes(cls, routes: Tensor, customers: Tensor) -> Decoded:
-        """Find out whom the tours leave out of ``customers``, shape (B, N')."""
+        """Return tours (B, K, N) with those of ``customers`` (B, N') they leave out."""
         served = torch.zeros_like(customers)
         served.scatter_(1, routes.flatten(1), True)
         return cls(routes, customers & ~served)
@@ -39,13 +39,13 @@ class Decoded:
     @classmethod
     def from_walk(cls, walk: Tensor, fleet: int, customers: Tensor) -> Decoded:
         """
-        Cut walks into tours.
+        Split walks into tours.
 
         Parameters
         ----------
         walk
-            Shape (B, N + M): the locations visited one after another, a 0 each time a
-            vehicle comes home (or stays there) and the next one sets out.
+            Shape (B, N + M): the locations in visiting order. Each 0 ends the tour of a
+            vehicle, and the next vehicle begins.
         fleet
             The number of vehicles, M.
         customers
@@ -65,24 +65,10 @@ class Decoded:
         return cls.from_routes(routes, customers)
 
     def loads(self, demands: Tensor) -> Tensor:
-        """Load of each tour in whole units, (B, M'); ``demands`` is (B, N')."""
-        rows, tours, longest = self.routes.shape
+        """Return the load of each tour, (B, K), in the units of ``demands`` (B, N')."""
         amounts = demands.gather(1, self.routes.flatten(1))
-        return amounts.view(rows, tours, longest).sum(2)
+        return amounts.view_as(self.routes).sum(2)
 
-
-def concatenate(parts: list[Decoded]) -> Decoded:
-    """Join the plans of several batches, padding to the most tours."""
-    if len(parts) == 1:
-        return parts[0]
-    tours = max(part.routes.shape[1] for part in parts)
-    routes = [
-        torch.nn.functional.pad(part.routes, (0, 0, 0, tours - part.routes.shape[1]))
-        for part in parts
-    ]
-    return Decoded(torch.cat(routes), torch.cat([part.unserved for part in parts]))
-
-
-def to_plans(decoded: Decoded) -> PlanBatch:
-    """Return the plans as a :class:`PlanBatch`; empty tours drop out."""
-    return PlanBatch.from_tours(decoded.routes.cpu().numpy())
+    def plans(self) -> PlanBatch:
+        """Return the plans without empty tours, on the CPU."""
+        return PlanBatch.from_tours(self.routes.cpu().numpy())

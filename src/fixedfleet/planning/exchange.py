@@ -1,183 +1,238 @@
-"""Let customers change vehicles, one or two at a time, until all have room."""
+"""Exchange customers between vehicles, for more room or a likelier assignment."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from fixedfleet.planning.noise import mix
-
 if TYPE_CHECKING:
-    from fixedfleet.planning.problem import Problem
+    from fixedfleet.planning.prediction import Prediction
 
 __all__ = ["exchange"]
 
-_BOUNDLESS = 2**61
+_UNLIMITED = 2**61
 _LEAST = torch.iinfo(torch.int64).min
-_CHUNK = 2**25  # pairs looked at together, to bound the memory
+_CHUNK = 2**25  # pairs examined at a time, to limit the memory
 
 
 def exchange(
-    problem: Problem, vehicle: Tensor, value: Tensor, *, steps: int, polish: bool
+    prediction: Prediction,
+    vehicle: Tensor,
+    value: Tensor,
+    *,
+    steps: int,
+    polish: bool,
 ) -> Tensor:
     """
     Improve an assignment of customers to vehicles by exchanging two customers.
 
-    The customers without a vehicle count as one more vehicle, which has room for all;
-    each vehicle also holds a stop of no demand, so that moving a single customer is an
-    exchange as well. The best exchange is made, over and over. First counts what it
-    puts into vehicles of the demand left out; while someone is left out, then how it
-    gathers the free room in few vehicles (the sum of its squares); with nobody left
-    out and if ``polish`` is set, the value of the assignment. Where someone is left
-    out though the fleet has room in sum, and no exchange helps, one at random goes on;
-    the assignment that leaves out least demand is kept.
+    Unassigned customers count as one more vehicle, which has room for all of them. Each
+    vehicle also holds an empty stop, an item without demand; exchanged for it, a
+    customer moves alone. The best exchange is made, again and again. It is the one that
+    assigns the most unassigned demand. If none assigns any, it is
+
+    - while customers are unassigned, the one that concentrates the free room most in
+      few vehicles (by the sum of its squares); or, if none does and the free room would
+      be enough in total, a random one;
+    - otherwise, with ``polish``, the one that increases the value most.
+
+    The assignment that leaves the least demand unassigned is kept.
 
     Parameters
     ----------
-    problem
+    prediction
         The instances.
     vehicle
-        Vehicle of each customer, shape (B, N'), M for none.
+        The vehicle of each customer, shape (B, N'), M if it is unassigned.
     value
-        Value of each customer in each vehicle, whole numbers of shape (B, N', M).
+        The value of each customer in each vehicle, whole numbers, shape (B, N', M).
     steps
-        The most exchanges an instance.
+        The largest number of exchanges per instance.
     polish
-        Whether to go on for value when everyone has a vehicle.
+        Whether to increase the value once every customer is assigned.
 
     Returns
     -------
-    The vehicle of each customer, shape (B, N').
+    Tensor
+        The vehicle of each customer, shape (B, N').
     """
-    items = problem.size + problem.fleet
-    chunk = max(1, _CHUNK // items**2)
+    size = prediction.size
+    chunk = max(1, _CHUNK // (size + prediction.fleet) ** 2)
     result = vehicle.clone()
-    for begin in range(0, problem.rows, chunk):
-        rows = torch.arange(begin, min(begin + chunk, problem.rows))
-        rows = rows.to(problem.device)
-        pool = _Pool(problem.take(rows), vehicle[rows], value[rows])
+    for begin in range(0, len(prediction), chunk):
+        some = slice(begin, begin + chunk)
+        rows = prediction.everyone[some]
+        items = _first_items(prediction[some], vehicle[some], value[some])
         for number in range(steps):
-            changed = pool.step(polish, number)
+            items, changed = _step(items, number, polish)
             if not changed.any():
                 break
-            rows, pool = rows[changed], pool.take(changed)
-            best = pool.is_best()
-            result[rows[best]] = pool.vehicle[best, : problem.size]
+            rows = rows[changed]
+            items = _Items(*(field[changed] for field in items))
+            missing = (items.demands * items.unassigned).sum(1)
+            same = (missing == items.least) & (~items.kicked | (missing == 0))
+            best = (missing < items.least) | same
+            items = items._replace(least=torch.minimum(missing, items.least))
+            result[rows[best]] = items.vehicle[best, :size]
     return result
 
 
-class _Pool:
-    """Customers and stops of no demand (I = N' + M items) in M + 1 vehicles."""
+class _Items(NamedTuple):
+    """
+    Customers and empty stops, I = N' + M items, in M + 1 vehicles.
 
-    def __init__(self, problem: Problem, vehicle: Tensor, value: Tensor) -> None:
-        fleet = problem.fleet
-        slots = torch.arange(fleet, device=problem.device).expand(problem.rows, -1)
-        self.fleet = fleet
-        self.scale = problem.capacity.double()
-        self.demands = pad(problem.demands, (0, fleet))  # (B, I)
-        self.vehicle = torch.cat((vehicle, slots), 1)  # (B, I)
-        self.value = pad(value, (0, 1, 0, fleet))  # (B, I, M + 1)
-        small = problem.demands <= problem.capacity[:, None]
-        self.real = torch.cat((problem.customers & small, problem.vehicles), 1)
-        number = torch.arange(self.demands.shape[1], device=problem.device)
-        self.slot = number >= problem.size
-        # Numbers that padding leaves alone: customers from 0, vehicles from −1 down.
-        self.name = torch.where(self.slot, problem.size - 1 - number, number)
-        fits = (self.demands * self.real).sum(1)
-        self.enough = fits <= problem.room.clamp(min=0).sum(1)
-        self.kicked = torch.zeros_like(self.enough)
-        self.least = self._missing()
-        self.left = pad(problem.room, (0, 1), value=_BOUNDLESS)  # (B, M + 1)
-        self.left = self.left.scatter_add(1, self.vehicle, -self.demands)
+    The last vehicle holds the unassigned customers.
+    """
 
-    def take(self, rows: Tensor) -> _Pool:
-        """Return the rows of a mask."""
-        taken = object.__new__(_Pool)
-        for name, field in vars(self).items():
-            whole = name in ("fleet", "slot", "name")
-            setattr(taken, name, field if whole else field[rows])
-        return taken
+    demands: Tensor  # (B, I)
+    value: Tensor  # of an item in a vehicle, (B, I, M + 1)
+    real: Tensor  # which items may be exchanged, (B, I)
+    capacity: Tensor  # (B,)
+    enough: Tensor  # whether the fleet has room for all in total, (B,)
+    vehicle: Tensor  # the vehicle of each item, (B, I)
+    left: Tensor  # the room left in each vehicle, (B, M + 1)
+    least: Tensor  # the least demand that was unassigned so far, (B,)
+    kicked: Tensor  # whether a random exchange was made, (B,)
 
-    def is_best(self) -> Tensor:
-        """Whether less demand is left out than before, or no chance was involved."""
-        missing = self._missing()
-        same = (missing == self.least) & (~self.kicked | (missing == 0))
-        best = (missing < self.least) | same
-        self.least = torch.minimum(missing, self.least)
-        return best
+    @property
+    def fleet(self) -> int:
+        """The number of vehicles, M, which is also the number of the last one."""
+        return self.left.shape[1] - 1
 
-    def _missing(self) -> Tensor:
-        """The demand left out, (B,)."""
-        return (self.demands * ((self.vehicle == self.fleet) & self.real)).sum(1)
+    @property
+    def unassigned(self) -> Tensor:
+        """Which items are unassigned customers that fit a vehicle, shape (B, I)."""
+        return (self.vehicle == self.fleet) & self.real
 
-    def step(self, polish: bool, number: int) -> Tensor:
-        """Make an exchange in each row; (B,): in which rows there was one."""
-        possible, served = self._possible()
-        most = served.flatten(1).amax(1)  # (B,)
-        out = ((self.vehicle == self.fleet) & self.real).any(1)
-        candidates = possible & (served == most[:, None, None])
-        value = self._value().masked_fill(~candidates, _LEAST).flatten(1)
-        gain, pair = value.max(1)
-        better = (most > 0) | ((gain > 0) & ~out & polish)
-        gathering = out & (most == 0)
-        if gathering.any():
-            gathered = self._gathered().masked_fill(~candidates, -torch.inf)
-            grown, other = gathered.flatten(1).max(1)
-            kick = gathering & (grown <= 0) & (grown > -torch.inf) & self.enough
-            chance = self._chance(number).masked_fill(gathered == -torch.inf, _LEAST)
-            other = torch.where(kick, chance.flatten(1).argmax(1), other)
-            pair = torch.where(gathering, other, pair)
-            better = better | (gathering & (grown > 0)) | kick
-            self.kicked = self.kicked | kick
-        self._swap(pair, better)
-        return better
+    @property
+    def stops(self) -> Tensor:
+        """Which items are empty stops, shape (I,)."""
+        count = self.demands.shape[1]
+        number = torch.arange(count, device=self.demands.device)
+        return number >= count - self.fleet
 
-    def _chance(self, number: int) -> Tensor:
-        """Random numbers for all pairs of items, (1, I, I), new in each step."""
-        return mix(mix(self.name + (number << 32))[:, None] + self.name)[None]
 
-    def _possible(self) -> tuple[Tensor, Tensor]:
-        """Which pairs (B, I, I) may change places, and the demand that serves."""
-        room = self.left.gather(1, self.vehicle)  # (B, I)
-        more = self.demands[:, :, None] - self.demands[:, None]
-        apart = self.vehicle[:, :, None] != self.vehicle[:, None]
-        both = self.real[:, :, None] & self.real[:, None]
-        both = both & ~(self.slot[:, None] & self.slot)
-        fits = (room[:, None] >= more) & (room[:, :, None] >= -more)
-        possible = both & apart & fits
-        outside = self.vehicle == self.fleet
-        served = more * outside[:, :, None] - more * outside[:, None]
-        return possible, served.masked_fill(~possible, 0)
+def _first_items(prediction: Prediction, vehicle: Tensor, value: Tensor) -> _Items:
+    fleet, room = prediction.fleet, prediction.room
+    stops = torch.arange(fleet, device=room.device).expand(len(prediction), -1)
+    demands = pad(prediction.demands, (0, fleet))
+    fitting = prediction.demands <= prediction.capacity[:, None]
+    real = torch.cat((prediction.customers & fitting, prediction.vehicles), 1)
+    where = torch.cat((vehicle, stops), 1)
+    left = pad(room, (0, 1), value=_UNLIMITED).scatter_add(1, where, -demands)
+    enough = (demands * real).sum(1) <= room.clamp(min=0).sum(1)
+    return _Items(
+        demands=demands,
+        value=pad(value, (0, 1, 0, fleet)),
+        real=real,
+        capacity=prediction.capacity,
+        enough=enough,
+        vehicle=where,
+        left=left,
+        least=(demands * ((where == fleet) & real)).sum(1),
+        kicked=torch.zeros_like(enough),
+    )
 
-    def _value(self) -> Tensor:
-        """What each exchange adds to the value, (B, I, I)."""
-        index = self.vehicle[:, None].expand(-1, self.vehicle.shape[1], -1)
-        there = self.value.gather(2, index)  # item c in the vehicle of item d
-        here = there.diagonal(dim1=1, dim2=2)
-        return there + there.transpose(1, 2) - here[:, :, None] - here[:, None]
 
-    def _gathered(self) -> Tensor:
-        """What each exchange inside the fleet adds to the squares of the room."""
-        inside = self.vehicle < self.fleet
-        room = self.left.gather(1, self.vehicle) * inside
-        more = self.demands[:, :, None] - self.demands[:, None]
-        shift = room[:, :, None] - room[:, None] + more
-        # Whole numbers up to here keep the sign exact; their product may not fit.
-        scale = self.scale[:, None, None]
-        grown = (more.double() / scale) * (shift.double() / scale)
-        return grown.masked_fill(~(inside[:, :, None] & inside[:, None]), -torch.inf)
+def _step(items: _Items, number: int, polish: bool) -> tuple[_Items, Tensor]:
+    """Make an exchange per row; return the items, and in which rows one was made."""
+    possible, served = _possible(items)
+    most = served.flatten(1).amax(1)  # (B,)
+    out = items.unassigned.any(1)
+    candidates = possible & (served == most[:, None, None])
+    gains = _value_gains(items).masked_fill(~candidates, _LEAST).flatten(1)
+    gain, pair = gains.max(1)
+    better = (most > 0) | ((gain > 0) & ~out & polish)
+    gathering = out & (most == 0)
+    if gathering.any():
+        gathered = _gathered(items).masked_fill(~candidates, -torch.inf)
+        grown, other = gathered.flatten(1).max(1)
+        kick = gathering & (grown <= 0) & (grown > -torch.inf) & items.enough
+        chance = _chance(items, number).masked_fill(gathered == -torch.inf, _LEAST)
+        other = torch.where(kick, chance.flatten(1).argmax(1), other)
+        pair = torch.where(gathering, other, pair)
+        better = better | (gathering & (grown > 0)) | kick
+        items = items._replace(kicked=items.kicked | kick)
+    return _swap(items, pair, better), better
 
-    def _swap(self, pair: Tensor, where: Tensor) -> None:
-        items = self.vehicle.shape[1]
-        both = torch.stack((pair // items, pair % items), 1)  # (B, 2)
-        old = self.vehicle.gather(1, both)
-        demands = self.demands.gather(1, both) * where[:, None]
-        new = torch.where(where[:, None], old.flip(1), old)
-        self.left.scatter_add_(1, old, demands)
-        self.left.scatter_add_(1, new, -demands)
-        # A stop of no demand stays: it stands for its vehicle.
-        new = torch.where(self.slot[both], old, new)
-        self.vehicle.scatter_(1, both, new)
+
+def _possible(items: _Items) -> tuple[Tensor, Tensor]:
+    """Which pairs (B, I, I) may be exchanged, and how much demand this assigns."""
+    vehicle, demands, real, stops = (
+        items.vehicle,
+        items.demands,
+        items.real,
+        items.stops,
+    )
+    room = items.left.gather(1, vehicle)  # (B, I)
+    more = demands[:, :, None] - demands[:, None]
+    apart = vehicle[:, :, None] != vehicle[:, None]
+    both = real[:, :, None] & real[:, None] & ~(stops[:, None] & stops)
+    fits = (room[:, None] >= more) & (room[:, :, None] >= -more)
+    possible = both & apart & fits
+    outside = vehicle == items.fleet
+    served = more * outside[:, :, None] - more * outside[:, None]
+    return possible, served.masked_fill(~possible, 0)
+
+
+def _value_gains(items: _Items) -> Tensor:
+    """By how much each exchange increases the value, shape (B, I, I)."""
+    index = items.vehicle[:, None].expand(-1, items.vehicle.shape[1], -1)
+    there = items.value.gather(2, index)  # item c in the vehicle of item d
+    here = there.diagonal(dim1=1, dim2=2)
+    return there + there.transpose(1, 2) - here[:, :, None] - here[:, None]
+
+
+def _gathered(items: _Items) -> Tensor:
+    """By how much each exchange increases the sum of squares of the room."""
+    inside = items.vehicle < items.fleet
+    room = items.left.gather(1, items.vehicle) * inside
+    more = items.demands[:, :, None] - items.demands[:, None]
+    shift = room[:, :, None] - room[:, None] + more
+    # The factors are exact, so the sign is. Their product may exceed an int64.
+    scale = items.capacity.double()[:, None, None]
+    grown = (more.double() / scale) * (shift.double() / scale)
+    return grown.masked_fill(~(inside[:, :, None] & inside[:, None]), -torch.inf)
+
+
+def _chance(items: _Items, number: int) -> Tensor:
+    """Random numbers for all pairs of items, shape (1, I, I), new in each step."""
+    count = items.demands.shape[1]
+    place = torch.arange(count, device=items.demands.device)
+    # Customers have numbers from 0 up, stops from −1 down: padding changes neither.
+    name = torch.where(items.stops, count - items.fleet - 1 - place, place)
+    return _mix(_mix(name + (number << 32))[:, None] + name)[None]
+
+
+def _mix(state: Tensor) -> Tensor:
+    """Scramble 64-bit numbers (the finaliser of SplitMix64), the same everywhere."""
+    state = state + _signed(0x9E3779B97F4A7C15)
+    state = (state ^ _shift(state, 30)) * _signed(0xBF58476D1CE4E5B9)
+    state = (state ^ _shift(state, 27)) * _signed(0x94D049BB133111EB)
+    return state ^ _shift(state, 31)
+
+
+def _shift(state: Tensor, bits: int) -> Tensor:
+    """Shift right and fill with zeros, not with the sign."""
+    kept: int = 2 ** (64 - bits) - 1
+    return (state >> bits) & kept
+
+
+def _signed(number: int) -> int:
+    return number - 2**64 if number >= 2**63 else number
+
+
+def _swap(items: _Items, pair: Tensor, where: Tensor) -> _Items:
+    """Exchange a pair of items, shape (B,), in the rows of ``where``."""
+    count = items.vehicle.shape[1]
+    both = torch.stack((pair // count, pair % count), 1)  # (B, 2)
+    old = items.vehicle.gather(1, both)
+    demands = items.demands.gather(1, both) * where[:, None]
+    new = torch.where(where[:, None], old.flip(1), old)
+    left = items.left.scatter_add(1, old, demands).scatter_add(1, new, -demands)
+    # An empty stop stays in its vehicle.
+    new = torch.where(items.stops[both], old, new)
+    return items._replace(left=left, vehicle=items.vehicle.scatter(1, both, new))

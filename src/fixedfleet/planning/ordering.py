@@ -1,4 +1,4 @@
-"""The order of the customers within each vehicle, all tours of a batch at once."""
+"""Order the customers of each vehicle, for all tours of a batch at once."""
 
 from __future__ import annotations
 
@@ -11,73 +11,68 @@ from torch.nn.functional import pad
 from fixedfleet.planning.decoded import Decoded
 
 if TYPE_CHECKING:
-    from fixedfleet.planning.problem import Problem
+    from fixedfleet.planning.prediction import Prediction
 
 __all__ = ["by_distance", "by_prediction"]
 
-_CHUNK = 2**24  # entries of the small distance matrices held together
-_GAIN = 1e-9  # below this share of a tour's length nothing is an improvement
+_CHUNK = 2**24  # entries of small distance matrices held at a time
+_GAIN = 1e-9  # a smaller gain, as a share of the largest distance, is a rounding error
 
 
-def by_prediction(problem: Problem, vehicle: Tensor) -> Decoded:
+def by_prediction(prediction: Prediction, vehicle: Tensor) -> Decoded:
     """
-    Follow the likeliest arcs within each vehicle.
+    Follow the likeliest edges within each vehicle.
 
     Parameters
     ----------
-    problem
+    prediction
         The prediction and its instances.
     vehicle
-        Vehicle of each customer, shape (B, N'), M for none.
+        The vehicle of each customer, shape (B, N'), M if it is unassigned.
     """
-    fleet = problem.fleet
-    number = torch.arange(fleet, device=problem.device)
+    fleet = prediction.fleet
+    everyone = prediction.everyone[:, None]
+    number = torch.arange(fleet, device=vehicle.device)
     waits = vehicle[:, None] == number[:, None]  # (B, M, N')
-    longest = int(waits.sum(2).max()) if problem.rows else 0
-    # An arc of probability 0 must still lead to a customer who has to be served.
-    floor = torch.finfo(problem.log_probs.dtype).min
+    longest = int(waits.sum(2).max())
+    # An edge of probability 0 must still lead to a customer that has to be served.
+    floor = torch.finfo(prediction.log_probs.dtype).min
     here = torch.zeros_like(waits[..., 0], dtype=torch.int64)
-    routes = here.new_zeros((problem.rows, fleet, problem.size - 1))
+    routes = here.new_zeros((len(prediction), fleet, prediction.size - 1))
     for step in range(longest):
-        scores = problem.log_probs[problem.owner[:, None], number, here]
+        scores = prediction.log_probs[everyone, number, here]
         scores = scores.clamp(min=floor).masked_fill(~waits, -torch.inf)
-        here = scores.argmax(2)  # 0 where nobody waits
+        here = scores.argmax(2)  # 0 if all are served
         routes[..., step] = here
         waits.scatter_(2, here[..., None], False)
-    return Decoded.from_routes(routes, problem.customers)
+    return Decoded.from_routes(routes, prediction.customers)
 
 
-def by_distance(problem: Problem, vehicle: Tensor) -> Decoded:
+def by_distance(prediction: Prediction, vehicle: Tensor) -> Decoded:
     """
-    Order each vehicle's customers by farthest insertion and 2-opt.
+    Order the customers of each vehicle by farthest insertion and 2-opt.
 
-    Parameters as in :func:`by_prediction`.
+    The parameters are those of :func:`by_prediction`.
     """
-    fleet, rows = problem.fleet, problem.rows
-    number = torch.arange(fleet, device=problem.device)
+    rows, fleet = len(prediction), prediction.fleet
+    number = torch.arange(fleet, device=vehicle.device)
     member = vehicle[:, None] == number[:, None]  # (B, M, N')
-    longest = int(member.sum(2).max()) if rows else 0
+    longest = int(member.sum(2).max())
     # Members first, by number; the depot for the rest.
     first = (~member).byte().sort(dim=2, stable=True).indices[..., :longest]
     members = (first * member.gather(2, first)).view(rows * fleet, longest)
-    owner = problem.owner.repeat_interleave(fleet)
+    owner = prediction.everyone.repeat_interleave(fleet)
     chunk = max(1, _CHUNK // (longest + 2) ** 2)
-    parts = [
-        _order(problem.distances, owner[begin:end], members[begin:end])
-        for begin, end in _spans(rows * fleet, chunk)
-    ]
-    routes = torch.cat(parts) if parts else members
-    routes = pad(routes.view(rows, fleet, longest), (0, problem.size - 1 - longest))
-    return Decoded.from_routes(routes, problem.customers)
-
-
-def _spans(total: int, chunk: int) -> list[tuple[int, int]]:
-    return [(begin, begin + chunk) for begin in range(0, total, chunk)]
+    parts = zip(torch.split(owner, chunk), torch.split(members, chunk), strict=True)
+    routes = torch.cat([_order(prediction.distances, *part) for part in parts])
+    routes = routes.view(rows, fleet, longest)
+    routes = pad(routes, (0, prediction.size - 1 - longest))
+    return Decoded.from_routes(routes, prediction.customers)
 
 
 def _order(distances: Tensor, owner: Tensor, members: Tensor) -> Tensor:
     """Order members (T, L), zeros to the end, of the instances ``owner``, (T,)."""
-    stops = pad(members, (1, 0))  # the depot is stop 0: (T, L + 1)
+    stops = pad(members, (1, 0))  # with the depot as stop 0: (T, L + 1)
     local = distances[owner[:, None, None], stops[:, :, None], stops[:, None]]
     counts = (members > 0).sum(1)
     tour = _two_opt(local, _farthest_insertion(local, counts), counts)
@@ -85,16 +80,16 @@ def _order(distances: Tensor, owner: Tensor, members: Tensor) -> Tensor:
 
 
 def _farthest_insertion(local: Tensor, counts: Tensor) -> Tensor:
-    """Tours of stops (T, L), zeros to the end, from distances (T, L + 1, L + 1)."""
+    """Return tours of stops (T, L), zeros to the end; distances (T, L + 1, L + 1)."""
     tours, stops, _ = local.shape
     everyone = torch.arange(tours, device=local.device)
     position = torch.arange(stops, device=local.device)
     outside = (position > 0) & (position <= counts[:, None])  # (T, L + 1)
-    nearest = local[:, 0]  # from the tour so far
+    nearest = local[:, 0]  # the distance from the tour so far
     tour = torch.zeros((tours, stops), dtype=torch.int64, device=local.device)
     for placed in range(stops - 1):
         stop = nearest.masked_fill(~outside, -1.0).argmax(1)  # 0 where all are placed
-        after = tour.roll(-1, 1)  # the last entry is always free and so the depot
+        after = tour.roll(-1, 1)  # the last entry is always free, so it is the depot
         into = local[everyone[:, None], tour, stop[:, None]]
         out = local[everyone[:, None], stop[:, None], after]
         detour = into + out - local[everyone[:, None], tour, after]
@@ -108,7 +103,7 @@ def _farthest_insertion(local: Tensor, counts: Tensor) -> Tensor:
 
 
 def _two_opt(local: Tensor, tour: Tensor, counts: Tensor) -> Tensor:
-    """Turn round the best segment of each tour until none shortens it."""
+    """Reverse the best segment of each tour until no reversal shortens it."""
     result = tour.clone()
     active = (counts > 2).nonzero()[:, 0]
     longest = tour.shape[1]
@@ -130,14 +125,14 @@ def _two_opt(local: Tensor, tour: Tensor, counts: Tensor) -> Tensor:
 def _best_reversal(
     local: Tensor, tour: Tensor, counts: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """What the best reversal saves, and its first and last position, each (T,)."""
+    """Return what the best reversal saves, its first and its last position, (T,)."""
     longest = tour.shape[1]
     everyone = torch.arange(len(tour), device=tour.device)[:, None]
     path = pad(tour, (1, 1))  # from the depot and back: (T, L + 2)
     before, after = path[:, :-2], path[:, 2:]
     forth = local[everyone, path[:, :-1], path[:, 1:]]  # (T, L + 1)
     back = local[everyone, path[:, 1:], path[:, :-1]]
-    # Inner arcs run the other way: it matters where distances are not symmetric.
+    # The edges inside a segment are reversed, too: asymmetric distances change.
     extra = (back - forth).cumsum(1)  # (T, L + 1)
     inner = extra[:, None, :-1] - extra[:, :-1, None]  # (T, first, last)
     grid = everyone[:, :, None]

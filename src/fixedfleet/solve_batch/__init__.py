@@ -155,6 +155,6 @@ def _check(
 
         require_gpu()
     if start == "network":
-        from fixedfleet.planning.predicted import check_device
+        from fixedfleet.model.devices import check_device
 
         check_device(device)

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fixedfleet.instance import Instance
+from fixedfleet.instance import Instance, InstanceBatch
 from fixedfleet.model.features import Batch, collate, pairwise_distances
 from fixedfleet.plan import Plan, PlanBatch
 from fixedfleet.solvers.attention_decoding import decode, shortest
@@ -25,7 +25,6 @@ from fixedfleet.solvers.attention_weights import nearest_folder, read_network
 if TYPE_CHECKING:
     import os
 
-    from fixedfleet.instance import InstanceBatch
 
 __all__ = ["AttentionModel", "Decoding", "attention_model_for"]
 
@@ -259,6 +258,8 @@ def _device(name: torch.device | str | None) -> torch.device:
 
 def _as_trained(instances: Instance | InstanceBatch, device: torch.device) -> Batch:
     """Collate instances, those inside the unit square where they are."""
+    if isinstance(instances, Instance):
+        instances = InstanceBatch.of([instances])
     batch = collate(instances, device)
     points = torch.from_numpy(np.array(instances.coordinates))
     points = points.view(batch.features.coordinates.shape)

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from fixedfleet.errors import require
-from fixedfleet.planning.greedy import boundless, follow
-from fixedfleet.planning.problem import Problem
+from fixedfleet.planning.greedy import follow, unlimited_room
 
 __all__ = ["greedy_loads"]
 
@@ -44,15 +43,8 @@ def greedy_loads(
     """
     if log_probs.is_cuda:
         return _walk_on_gpu(log_probs, units, customers, vehicles)
-    problem = Problem(
-        log_probs=log_probs,
-        owner=torch.arange(len(log_probs), device=log_probs.device),
-        demands=units,
-        capacity=units.new_ones(len(units)),  # has no effect
-        customers=customers,
-        vehicles=vehicles,
-    )
-    return follow(problem, boundless(problem)).loads(units)
+    room = unlimited_room(vehicles)
+    return follow(log_probs, units, customers, room).loads(units)
 
 
 def _walk_on_gpu(

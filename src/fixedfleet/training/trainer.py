@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fixedfleet.errors import InputError
+from fixedfleet.model.devices import check_memory
 from fixedfleet.model.network import Network
-from fixedfleet.model.predict import check_memory
 from fixedfleet.model.weights import save_model
 from fixedfleet.training.checkpoint import (
     CHECKPOINT,

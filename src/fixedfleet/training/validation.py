@@ -10,10 +10,9 @@ import torch
 from numpy.typing import NDArray  # noqa: TC002 - a NamedTuple's fields are looked up
 
 from fixedfleet.errors import InputError
-from fixedfleet.model.features import SYMMETRIES, collate
+from fixedfleet.model.features import SYMMETRIES
 from fixedfleet.plan import PlanBatch
-from fixedfleet.planning import pseudo_greedy, to_plans
-from fixedfleet.planning.predicted import decode_predicted, views
+from fixedfleet.planning import decode, predict_views, pseudo_greedy
 from fixedfleet.training.loss import LossParts, plan_loss
 from fixedfleet.training.step import autocast
 
@@ -198,24 +197,18 @@ def _decode_batch(
     precision: MatmulPrecision,
     symmetries: int,
 ) -> RawPlans:
-    device = next(network.parameters()).device
-    batch = collate(instances, device)
     length = np.full(len(instances), np.inf)
     vehicles = np.zeros(len(instances), dtype=np.int64)
     violation = np.zeros(len(instances))
-    seen_as = views(network, batch, symmetries, precision)
-    for code, (log_probs, seen) in enumerate(seen_as):
+    views = predict_views(network, instances, symmetries, precision=precision)
+    for code, prediction in enumerate(views):
         if code == 0:
-            _, loads = pseudo_greedy(
-                log_probs,
-                batch.units,
-                customers=batch.features.nodes,
-                vehicles=batch.features.vehicles,
-            )
-            excess = (loads - batch.capacity[:, None]).clamp_min(0).double()
-            fleet = batch.features.vehicles.sum(1)
-            violation = (excess.sum(1) / fleet / batch.capacity).cpu().numpy()
-        plans = to_plans(decode_predicted(network, log_probs, seen))
+            loads = pseudo_greedy(prediction).loads(prediction.demands)
+            capacity = prediction.capacity
+            excess = (loads - capacity[:, None]).clamp_min(0).double()
+            fleet = prediction.vehicles.sum(1)
+            violation = (excess.sum(1) / fleet / capacity).cpu().numpy()
+        plans = decode(prediction).plans()
         feasible = plans.feasible(instances)
         found = np.where(feasible, plans.lengths(instances), np.inf)
         vehicles = np.where(found < length, plans.vehicles(), vehicles)

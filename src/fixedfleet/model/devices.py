@@ -1,0 +1,81 @@
+"""Devices: whether one exists, and whether a prediction fits into its memory."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import torch
+
+from fixedfleet.errors import InputError
+
+if TYPE_CHECKING:
+    from fixedfleet.model.config import ModelConfig
+
+__all__ = ["check_device", "check_memory", "required_bytes"]
+
+
+def check_device(device: str) -> torch.device:
+    """Return a device; raise InputError unless torch finds it on this machine."""
+    try:
+        found = torch.device(device)
+    except RuntimeError:
+        found = None
+    if found is None or found.type not in ("cpu", "cuda"):
+        raise InputError(f"device is {device!r}, not cpu, cuda or cuda:1")
+    if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
+        raise InputError(
+            f"device {device!r} was asked for, and torch finds "
+            f"{torch.cuda.device_count()} GPUs"
+        )
+    return found
+
+
+def required_bytes(config: ModelConfig, size: int, nodes: int, vehicles: int) -> int:
+    """Return about how many bytes a prediction takes at its peak."""
+    tokens = nodes + vehicles
+    scores = 6 * size * vehicles * nodes**2
+    per_pair = 8 if config.pooling == "max" else 72 + 4 * config.heads
+    pairs = size * tokens**2 * per_pair
+    embeddings = size * tokens * (8 * config.width + 2 * config.hidden)
+    return 4 * (scores + pairs + embeddings)
+
+
+def check_memory(
+    config: ModelConfig,
+    size: int,
+    nodes: int,
+    vehicles: int,
+    device: torch.device,
+    *,
+    advice: str = "give fewer at a time, or plan with start='packing'",
+) -> None:
+    """
+    Raise InputError if a prediction does not fit into the memory of the device.
+
+    On a GPU the free memory counts, on a CPU the whole memory of the machine.
+
+    Parameters
+    ----------
+    config
+        The settings of the network.
+    size, nodes, vehicles
+        The number of instances, of locations with the depot, and of vehicles.
+    device
+        The device.
+    advice
+        What the user can do, for the message.
+    """
+    need = required_bytes(config, size, nodes, vehicles)
+    if device.type == "cuda":
+        # Memory that torch has reserved and does not use is free for torch.
+        idle = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        free = int(torch.cuda.mem_get_info(device)[0]) + idle
+    else:
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if need > free:
+        raise InputError(
+            f"{size} instances of {nodes - 1} customers and {vehicles} vehicles need "
+            f"about {need / 2**30:.1f} GiB, but {device} has {free / 2**30:.1f} GiB: "
+            f"{advice}"
+        )

@@ -1,0 +1,100 @@
+"""Decoders by name, and the way from a prediction to plans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import torch
+
+from fixedfleet.planning.beam import Beam
+from fixedfleet.planning.decoded import Decoded
+from fixedfleet.planning.repair import RepairOptions, repair_plans
+from fixedfleet.registry import Registry
+
+if TYPE_CHECKING:
+    from fixedfleet.planning.prediction import Prediction
+    from fixedfleet.planning.repair import RepairMethod
+
+__all__ = ["DECODERS", "PlanDecoder", "decode", "get_decoder"]
+
+
+class PlanDecoder(Protocol):
+    """
+    Turns a prediction into tours that serve no customer twice.
+
+    Tours must not exceed the capacity. They may leave customers out. A function will
+    do, and so will a class: it is made without arguments, and its objects are called.
+    """
+
+    def __call__(self, prediction: Prediction, /) -> Decoded:
+        """Return the tours, and the customers that they leave out."""
+
+
+DECODERS: Registry[Any] = Registry(
+    "decoder",
+    {
+        "greedy": "fixedfleet.planning.greedy:Greedy",
+        "membership": "fixedfleet.planning.membership:Membership",
+        "beam": "fixedfleet.planning.beam:Beam",
+    },
+)
+
+
+def get_decoder(decoder: str | PlanDecoder) -> PlanDecoder:
+    """
+    Return a decoder by its name, or the decoder itself where one is given.
+
+    Parameters
+    ----------
+    decoder
+        ``greedy``, ``membership``, ``beam``, or ``beam200`` for a beam of width 200; a
+        registered name; "module.py:Name"; or a decoder.
+
+    Raises
+    ------
+    InputError
+        If there is no such decoder.
+    """
+    if isinstance(decoder, str) and decoder.startswith("beam"):
+        width = decoder.removeprefix("beam")
+        if width.isascii() and width.isdigit():
+            return Beam(int(width))
+    found = DECODERS.get(decoder)
+    return cast("PlanDecoder", found() if isinstance(found, type) else found)
+
+
+@torch.no_grad()
+def decode(
+    prediction: Prediction,
+    decoder: str | PlanDecoder = "membership",
+    repair: RepairMethod | RepairOptions = "room",
+) -> Decoded:
+    """
+    Turn a prediction into plans.
+
+    Plans never exceed the capacity and serve no customer twice. They use at most M
+    vehicles, unless the repair guarantees that every customer is served. An instance
+    gets the same plan alone as in a padded batch.
+
+    Parameters
+    ----------
+    prediction
+        The prediction and its instances.
+    decoder
+        The decoder, as :func:`get_decoder` takes it.
+    repair
+        How customers that the decoder left out are put back: ``none``, ``paper``,
+        ``room``, or the options of a repair.
+
+    Raises
+    ------
+    InputError
+        If a number of the prediction is wrong, or there is no such decoder or repair.
+    """
+    options = repair if isinstance(repair, RepairOptions) else RepairOptions(repair)
+    plan = get_decoder(decoder)
+    prediction.check_values()
+    if len(prediction) == 0:
+        empty = prediction.demands.new_zeros((0, prediction.fleet, prediction.size - 1))
+        return Decoded.from_routes(empty, prediction.customers)
+    return repair_plans(prediction, plan(prediction), options)
