@@ -65,11 +65,12 @@ def make_instance():
     return make
 
 
-@pytest.fixture(scope="module")
-def cluster(request: pytest.FixtureRequest) -> Iterator[None]:
-    """A Ray cluster of two cores whose workers can import what the test imports."""
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[None]:
+    """A Ray cluster of two cores whose workers can import what the tests import."""
     ray = pytest.importorskip("ray", reason="Ray is not installed")
-    path = f"{request.path.parent}{os.pathsep}{ROOT / 'src'}"
+    places = [ROOT / "src", *(ROOT / "tests" / name for name in ("labels", "evaluate"))]
+    path = os.pathsep.join(map(str, [*places, ROOT / "tests"]))
     ray.init(
         num_cpus=2,
         include_dashboard=False,
@@ -79,3 +80,8 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[None]:
     )
     yield
     ray.shutdown()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run what needs the cluster last: other tests must find this process alone."""
+    items.sort(key=lambda item: "cluster" in getattr(item, "fixturenames", ()))

@@ -414,14 +414,21 @@ class InstanceBatch:
             )
         sizes = self.sizes[rows]
         n = int(sizes.max(initial=0)) or self.num_customers
-        return InstanceBatch(
-            depots=self.depots[rows],
-            customers=self.customers[rows, :n],
-            demands=self.demands[rows, :n],
-            capacity=self.capacity[rows],
-            vehicles=self.vehicles[rows],
-            sizes=sizes,
-        )
+        arrays = {
+            "depots": self.depots[rows],
+            "customers": self.customers[rows, :n],
+            "demands": self.demands[rows, :n],
+            "capacity": self.capacity[rows],
+            "vehicles": self.vehicles[rows],
+            "sizes": sizes,
+        }
+        taken = object.__new__(InstanceBatch)  # its rows have been checked already
+        for name, array in arrays.items():
+            array = np.ascontiguousarray(array)
+            array.setflags(write=False)
+            _set(taken, name, array)
+        _set(taken, "originals", None)
+        return taken
 
     def __iter__(self) -> Iterator[Instance]:
         return (self[row] for row in range(len(self)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import metadata
-
 __all__ = ["UNKNOWN", "own_version"]
 
 UNKNOWN = "unknown"  # of a package that is run from its sources
@@ -11,6 +9,8 @@ UNKNOWN = "unknown"  # of a package that is run from its sources
 
 def own_version() -> str:
     """Return the version that is installed."""
+    from importlib import metadata  # slow to load, and rarely needed
+
     try:
         return metadata.version("fixedfleet")
     except metadata.PackageNotFoundError:

@@ -87,28 +87,6 @@ def test_bad_arguments_are_named(arguments, message):
         generate.uniform(arguments.pop("n"), arguments.pop("count"), **arguments)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [20, 50, 100])
-def test_labels_fit_the_instances_of_their_seed(shared, n):
-    """The plans of the label files are feasible for the instances of their seed."""
-    paths = sorted((shared / "labels").glob(f"vrp{n}_*.npz"))
-    assert paths
-    with np.load(paths[0]) as file:
-        names = ("n", "count", "seed", "capacity", "fleet")
-        numbers = {name: int(file[name]) for name in names}
-        rows = np.flatnonzero(file["labelled"])[::15]
-        routes = file["routes"][rows]
-    batch = generate.uniform(
-        n,
-        numbers["count"],
-        seed=numbers["seed"],
-        capacity=numbers["capacity"],
-        vehicles=numbers["fleet"],
-    )
-    assert len(batch) == numbers["count"]
-    assert ff.PlanBatch(routes).feasible(batch.take(rows)).all()
-
-
 @pytest.mark.parametrize("name", REFERENCE)
 def test_reference_plans_have_their_published_means(shared, name):
     """The reference plans are feasible for the test set, with the means published."""

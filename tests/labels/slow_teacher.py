@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -19,12 +20,14 @@ from fixedfleet.labels import label
 class NearestFirst:
     """Fill one vehicle after another with the customers in a seeded order.
 
-    Every call appends its demands' fingerprint to ``log``. Rows whose first demand is
+    Every call appends the depot of its instance to ``log``. Rows whose first demand is
     ``fail_on`` meet the given ``failure``; a death happens as often as ``deaths`` says.
+    Rows from ``hang_from`` on never end. Only ``taste`` is a setting.
     """
 
     log: str = ""
-    delay: float = 0.0
+    taste: float = 0.0
+    hang_from: float = math.inf
     failure: str = ""
     fail_on: int = -1
     deaths: int = 0
@@ -32,7 +35,7 @@ class NearestFirst:
     on_gpu = False
 
     def settings(self):
-        return {"delay": self.delay}
+        return {"taste": self.taste}
 
     def label_many(self, batch, seeds):
         rows = [self._label(batch[i], int(seeds[i])) for i in range(len(batch))]
@@ -43,7 +46,8 @@ class NearestFirst:
         if self.log:
             with open(self.log, "a") as file:
                 file.write(f"{instance.depot[0]!r}\n")
-        time.sleep(self.delay)
+        while instance.demands[0] >= self.hang_from:
+            time.sleep(60)
         if instance.demands[0] == self.fail_on:
             if self.failure == "none":
                 return None
@@ -115,11 +119,11 @@ def make_batch(count=12, n=5, seed=3) -> ff.InstanceBatch:
 
 
 if __name__ == "__main__":
-    folder, log, delay, processes = sys.argv[1:]
+    folder, log, hang_from = sys.argv[1:]
     label(
         make_batch(),
         folder,
-        teacher=NearestFirst(log, float(delay)),
+        teacher=NearestFirst(log, hang_from=int(hang_from)),
         shard_size=2,
-        processes=int(processes),
+        processes=2,
     )
