@@ -212,6 +212,8 @@ def test_a_batch_of_any_instances_gives_them_back():
     assert batch.euclidean.tolist() == [True, False, False, True]
     assert repr(batch) == "InstanceBatch(4 instances, 2 to 3 customers)"
     assert ff.InstanceBatch.of(batch) is batch
+    with pytest.raises(ff.InputError, match="vehicles has shape"):
+        batch.with_vehicles([1, 2])
     assert [one.vehicles for one in batch.with_vehicles([5, 6, 7, 8])] == [5, 6, 7, 8]
 
 
@@ -239,6 +241,7 @@ def test_rows_of_arrays_may_be_shorter():
     assert [one.num_customers for one in batch] == [3, 1]
     assert batch[1:] == batch[np.array([False, True])]
     assert batch[1:].num_customers == 1
+    assert batch == ff.InstanceBatch.of(list(batch)) != batch[:1]
     with pytest.raises(ff.InputError, match="a table needs instances with equally"):
         batch.require_plain("a table")
 
@@ -282,7 +285,7 @@ def test_a_capacity_beyond_64_bits_is_no_bound():
         ({"sizes": [0]}, "sizes\\[0\\] is 0"),
         (
             {"customers": [[[1.0, 1.0]] * 2], "demands": [[1, 1]], "sizes": 1},
-            "demands\\[0\\] has more than 1 customers",
+            "demands\\[0\\] has a demand behind its 1 customers",
         ),
     ],
 )

@@ -354,10 +354,7 @@ class InstanceBatch:
         if self.sizes is None:
             _set(self, "sizes", n)
         for name in ("capacity", "vehicles", "sizes"):
-            given = np.asarray(getattr(self, name))
-            if given.size == 1:
-                given = np.broadcast_to(given, (count,))
-            _set(self, name, check_whole_array(name, given, (count,), least=1))
+            _set(self, name, _per_instance(name, getattr(self, name), count))
         if self.sizes.max(initial=1) > n:
             raise InputError(f"sizes has {self.sizes.max()}, customers has N = {n}")
         if (self.sizes < n).any():
@@ -375,8 +372,8 @@ class InstanceBatch:
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InputError(
-                f"demands[{row}] has more than {self.sizes[row]} customers with a "
-                "demand: sizes says how many there are"
+                f"demands[{row}] has a demand behind its {self.sizes[row]} customers, "
+                "the number that sizes gives"
             )
         at_depot = np.where(padding[..., None], depots[:, None], customers)
         _set(self, "customers", at_depot)
@@ -436,7 +433,11 @@ class InstanceBatch:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, InstanceBatch):
             return NotImplemented
-        return _equal(self, other)
+        arrays = self.originals is None and other.originals is None
+        if arrays and self.customers.shape == other.customers.shape:
+            return _equal(self, other)
+        pairs = zip(self, other, strict=False)
+        return len(self) == len(other) and all(one == two for one, two in pairs)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -465,10 +466,10 @@ class InstanceBatch:
 
     def require_plain(self, what: str) -> None:
         """
-        Raise InputError if the arrays without ``originals`` do not say everything.
+        Raise InputError unless the arrays alone, without ``originals``, are enough.
 
-        That is if sizes differ, distances are not Euclidean or rounded, or demands are
-        not whole numbers. ``what`` is what needs such arrays, for the message.
+        They are enough if all instances have N customers, unrounded Euclidean distances
+        and whole-number demands. ``what`` names who needs that, for the message.
         """
         if (self.sizes != self.num_customers).any():
             raise InputError(f"{what} needs instances with equally many customers")
@@ -489,8 +490,8 @@ class InstanceBatch:
         """Return the same instances with other fleets."""
         if self.originals is None:
             return replace(self, vehicles=np.asarray(vehicles))
-        fleets = np.broadcast_to(vehicles, (len(self),))
-        pairs = zip(self.originals, fleets, strict=True)
+        fleets = _per_instance("vehicles", vehicles, len(self))
+        pairs = zip(self.originals, fleets.tolist(), strict=True)
         return InstanceBatch.of(one.with_vehicles(fleet) for one, fleet in pairs)
 
 
@@ -518,6 +519,14 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     array = array.copy()
     array.setflags(write=False)
     return array
+
+
+def _per_instance(what: str, values: ArrayLike, count: int) -> NDArray[np.int64]:
+    """Return whole numbers of at least 1, shape (count,); one number is for all."""
+    given = np.asarray(values)
+    if given.size == 1:
+        given = np.broadcast_to(given, (count,))
+    return check_whole_array(what, given, (count,), least=1)
 
 
 def _check_vehicles(vehicles: Any) -> int:

@@ -1,4 +1,4 @@
-"""Lower bounds on the vehicles that demands need, and what can be fixed at once."""
+"""Lower bounds on the number of vehicles, and the reduction of the demands."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ __all__ = ["martello_toth", "reduce", "volume"]
 
 
 def volume(sizes: Sequence[int], capacity: int) -> int:
-    """⌈Σq/Q⌉, the vehicles that the sum of the demands needs."""
+    """Return ⌈Σq/Q⌉, the number of vehicles that the sum of the demands needs."""
     return -(-sum(sizes) // capacity)
 
 
 def martello_toth(sizes: Sequence[int], capacity: int) -> int:
     """
-    Martello and Toth's bound L2 over all its thresholds, in whole numbers.
+    Return Martello and Toth's lower bound L2, the largest over all thresholds.
 
-    For a threshold a ≤ Q/2, no two of the demands above Q/2 share a vehicle, those
-    above Q − a leave no room for a demand of a or more, and the demands from a to Q/2
-    must go into what the others leave or into further vehicles. The largest count
-    over all a is the bound. It is never below ⌈Σq/Q⌉ (a = 0).
+    Take a threshold a ≤ Q/2. Each demand above Q/2 needs its own vehicle. One above
+    Q − a leaves no room for a demand of a or more. So the demands from a to Q/2 must
+    go into the room beside the demands from Q/2 to Q − a, or into further vehicles.
+    With a = 0 the bound is at least ⌈Σq/Q⌉.
 
     Parameters
     ----------
     sizes
         Demands from 1 to the capacity.
     capacity
-        What one vehicle carries.
+        The largest load of a vehicle.
     """
     ordered = sorted(sizes)
     sums = list(accumulate(ordered, initial=0))
@@ -47,30 +47,29 @@ def martello_toth(sizes: Sequence[int], capacity: int) -> int:
     return best
 
 
-def reduce(
-    sizes: Sequence[int], capacity: int
-) -> tuple[list[tuple[int, ...]], list[int]]:
+def reduce(sizes: Sequence[int], capacity: int) -> tuple[list[list[int]], list[int]]:
     """
-    Fix the vehicles that some packing into the fewest vehicles has.
+    Fix the loads of some vehicles without needing more vehicles in total.
 
-    Two rules, each by exchange: demands x + y = Q may share a vehicle, for whatever
-    else rides with x fits into the place of y; and if beside the largest demand x at
-    most one other fits, the largest that fits may ride with it.
+    There are two rules. If x + y = Q, then x and y may share a vehicle, because
+    whatever shares a vehicle with x in another packing fits into the place of y. If at
+    most one other demand fits beside the largest demand x, then the largest one that
+    fits may share a vehicle with x.
 
     Returns
     -------
     tuple
-        The fixed vehicles, as tuples of demands, and the demands that remain, in
-        falling order. Fewest vehicles = number fixed + fewest for the rest.
+        The demands of each fixed vehicle, and the other demands in falling order. The
+        fewest vehicles are those fixed and the fewest for the other demands.
     """
     counts = Counter(sizes)
-    fixed: list[tuple[int, ...]] = []
+    fixed: list[list[int]] = []
     for size in sorted(counts):
         if 2 * size > capacity:
             break
         twin = capacity - size
         pairs = counts[size] // 2 if twin == size else min(counts[size], counts[twin])
-        fixed.extend([(twin, size)] * pairs)
+        fixed.extend([twin, size] for _ in range(pairs))
         counts[size] -= pairs
         counts[twin] -= pairs
     rest = sorted(counts.elements())
@@ -78,10 +77,10 @@ def reduce(
         room = capacity - rest[-1]
         fitting = bisect_right(rest, room, hi=len(rest) - 1)
         if fitting == 0:
-            fixed.append((rest.pop(),))
+            fixed.append([rest.pop()])
         elif fitting == 1 or rest[0] + rest[1] > room:
             largest = rest.pop()
-            fixed.append((largest, rest.pop(fitting - 1)))
+            fixed.append([largest, rest.pop(fitting - 1)])
         else:
             break
     return fixed, rest[::-1]

@@ -60,8 +60,7 @@ class SmallestFleet:
             if self.open:
                 self._keep(fill(self.sizes, self.capacity, rng))
         if self.open:
-            fixed, self.rest = reduce(self.sizes, self.capacity)
-            self.fixed = [list(vehicle) for vehicle in fixed]
+            self.fixed, self.rest = reduce(self.sizes, self.capacity)
             self._keep([*self.fixed, *best_fit(self.rest, self.capacity)])
             self._bound("the Martello–Toth bound after reduction")
 
