@@ -30,6 +30,7 @@ import numpy as np
 import fixedfleet as ff
 from fixedfleet import generate, solvers
 from fixedfleet.files import read_reference, read_solution_cost
+from fixedfleet.search import Stop
 
 OURS = ("auto", "ruin_recreate")
 METHODS = (*OURS, "hgs", "pyvrp", "vroom", "ortools")
@@ -70,9 +71,8 @@ def call(method: str, instance: ff.Instance, budget: float, seed: int):
     if method in OURS:
         plan = ff.solve(instance, budget, seed=seed, search=method).plan
     else:
-        plan = solvers.run(
-            solvers.get(method), instance, time_limit=budget, seed=seed
-        ).plan
+        solver = solvers.get(method)
+        plan = solvers.run(solver, instance, stop=Stop(budget), seed=seed).plan
     return plan, time.perf_counter() - begin
 
 

@@ -37,11 +37,11 @@ done("reading the file")
 from fixedfleet.fleet import assess_fleet
 verdict = assess_fleet(instance, time_limit=0.25)
 done("verdict on the fleet")
-from fixedfleet.search import auto, ruin_recreate
-done("importing Numba and the search")
-ruin_recreate.warm_up()
+import numba
+done("importing Numba")
+import fixedfleet.search.ruin_recreate
 done("loading the compiled search")
-import fixedfleet.solvers.hgs
+import fixedfleet.search.auto
 done("importing HGS-CVRP")
 from fixedfleet import solve
 result = solve(instance, 0.5)

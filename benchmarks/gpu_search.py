@@ -17,7 +17,6 @@ and the default search on a core beside it.
 from __future__ import annotations
 
 import argparse
-import functools
 import glob
 import time
 from pathlib import Path
@@ -28,17 +27,14 @@ import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.files import read_reference, read_solution_cost
 from fixedfleet.fleet import assess_batch, assess_fleet
-from fixedfleet.search import improve
-from fixedfleet.search.gpu import GpuParameters, improve_batch
-from fixedfleet.search.gpu_clock import gpu_search
+from fixedfleet.search import Stop, improve
+from fixedfleet.search.gpu import improve_batch
 
 ITERATIONS = {
     20: (3_000, 6_000, 10_000),
     50: (10_000, 30_000, 60_000),
     100: (10_000, 30_000, 130_000, 400_000),
 }
-
-ROUNDS = (1, 4, 10, 20)  # that a single instance's time is cut into
 
 
 def test_set(n: int) -> tuple[ff.InstanceBatch, np.ndarray]:
@@ -61,9 +57,7 @@ def reference_lengths(
     return positions, plans.lengths(instances)
 
 
-def report(
-    n: int, folder: Path, iterations: tuple[int, ...], parameters: GpuParameters
-) -> None:
+def report(n: int, folder: Path, iterations: tuple[int, ...]) -> None:
     """Print the table of one size."""
     batch, rows = test_set(n)
     verdict = assess_batch(batch, time_limit=0)
@@ -71,14 +65,13 @@ def report(
     batch, rows = batch.take(packed), rows[packed]
     starts = ff.PlanBatch(verdict.packings.routes[packed])
     positions, reference = reference_lengths(folder, n, batch, rows)
-    improve_batch(batch, starts, iterations=10, parameters=parameters)
+    improve_batch(batch, starts, stop=Stop(iterations=10))
     print(f"\nVRP{n}: {len(batch)} instances ({(~packed).sum()} not packed)")
-    print(f"{parameters}")
     print("| iterations | wall s | plans/s | mean length | mean vehicles | gap % |")
     print("| --- | --- | --- | --- | --- | --- |")
     for count in iterations:
         begin = time.perf_counter()
-        plans = improve_batch(batch, starts, iterations=count, parameters=parameters)
+        plans = improve_batch(batch, starts, stop=Stop(iterations=count))
         wall = time.perf_counter() - begin
         if not plans.feasible(batch).all():
             raise RuntimeError("infeasible plans")
@@ -92,7 +85,7 @@ def report(
 
 
 def report_single(pattern: str, budgets: list[float]) -> None:
-    """Print gaps of single instances to their best known costs, by rounds."""
+    """Print gaps of single instances to their best known costs."""
     paths = sorted(map(Path, glob.glob(pattern)))
     if not paths:
         raise SystemExit(f"no files: {pattern}")
@@ -107,14 +100,9 @@ def report_single(pattern: str, budgets: list[float]) -> None:
             print(f"| {path.stem} | | not packed | | |")
             continue
         for budget in budgets:
-            calls = {
-                f"gpu, {rounds} rounds": functools.partial(gpu_search, rounds=rounds)
-                for rounds in ROUNDS
-            }
-            calls["auto on a core"] = improve
-            for name, call in calls.items():
+            for name in ("gpu", "auto"):
                 begin = time.perf_counter()
-                found = call(instance, start, time_limit=budget)
+                found = improve(instance, start, search=name, stop=Stop(budget))
                 wall = time.perf_counter() - begin
                 if not found.plan.is_feasible(instance):
                     raise RuntimeError("infeasible plan")
@@ -141,7 +129,7 @@ def main(argv: list[str] | None = None) -> int:
         parser.error("give --reference or --single")
     for n in arguments.sizes:
         iterations = tuple(arguments.iterations or ITERATIONS[n])
-        report(n, arguments.reference, iterations, GpuParameters())
+        report(n, arguments.reference, iterations)
     return 0
 
 

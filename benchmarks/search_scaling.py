@@ -15,8 +15,8 @@ import numpy as np
 
 import fixedfleet as ff
 from fixedfleet.fleet import pack
-from fixedfleet.search import layout
-from fixedfleet.search.ruin_recreate import RuinRecreateParameters, ruin_recreate
+from fixedfleet.search import Stop, improve, kernel_arrays
+from fixedfleet.search.parameters import RuinRecreateParameters
 
 ITERATIONS = 20_000
 
@@ -37,7 +37,8 @@ def instance_of(n: int) -> ff.Instance:
 def seconds(instance, start, iterations, seed):
     """Wall time of a search."""
     begin = time.perf_counter()
-    ruin_recreate(instance, start, iterations=iterations, seed=seed)
+    stop = Stop(iterations=iterations)
+    improve(instance, start, search="ruin_recreate", stop=stop, seed=seed)
     return time.perf_counter() - begin
 
 
@@ -56,13 +57,13 @@ def main() -> None:
         start = pack(instance)
         if start is None:
             raise SystemExit(f"N = {n}: no packing into {instance.vehicles} vehicles")
-        ruin_recreate(instance, start, iterations=1)  # computes the distances
+        seconds(instance, start, 1, 0)  # computes the distances
         setup = min(seconds(instance, start, 1, seed) for seed in range(5))
         whole = min(seconds(instance, start, ITERATIONS, seed) for seed in range(5))
         best = (whole - setup) / ITERATIONS
         first = first or best
-        problem = layout.lay_out(instance, 0.0, RuinRecreateParameters())
-        state = layout.empty_state(instance, 0)
+        problem = kernel_arrays.lay_out(instance, 0.0, RuinRecreateParameters())
+        state = kernel_arrays.empty_state(instance, 0)
         print(
             f"| {n} | {instance.vehicles} | {best * 1e6:.2f} | {best / first:.2f} "
             f"| {size_of(state) / 1024:.0f} | {size_of(problem) / 1024:.0f} |"

@@ -18,7 +18,7 @@ from pathlib import Path
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.fleet import pack
-from fixedfleet.search.ruin_recreate import ruin_recreate
+from fixedfleet.search import Stop, improve
 
 
 def main() -> None:
@@ -38,7 +38,8 @@ def main() -> None:
             if start is None:
                 continue
             packed += 1
-            found = ruin_recreate(tight, start, iterations=arguments.iterations)
+            stop = Stop(iterations=arguments.iterations)
+            found = improve(tight, start, search="ruin_recreate", stop=stop)
             solved += found.plan.is_feasible(tight)
         print(f"| VRP{n} | {len(batch)} | {packed} | {solved} |", flush=True)
     for path in sorted(glob.glob(arguments.files or "")):

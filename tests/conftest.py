@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ import pytest
 import fixedfleet as ff
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parent.parent
 
@@ -45,6 +46,13 @@ def square() -> ff.Instance:
         capacity=2,
         vehicles=2,
     )
+
+
+@pytest.fixture(scope="session")
+def optimal_plan() -> Callable[..., ff.Plan | None]:
+    """A function that returns the optimal plan of at most ten customers."""
+    place = ROOT / "tests" / "oracle.py"
+    return runpy.run_path(str(place))["optimal_plan"]
 
 
 @pytest.fixture

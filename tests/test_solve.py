@@ -67,7 +67,7 @@ HARD = [7, 6, 10, 11, 5, 7, 7, 5, 6, 10, 11, 10]
 @pytest.fixture
 def undecided(make_instance, monkeypatch):
     """An instance whose fleet of four is neither proven too small nor sufficient."""
-    module = importlib.import_module("fixedfleet.solve.work")
+    module = importlib.import_module("fixedfleet.solve")
     real = module.assess_fleet
     hasty = lambda instance, time_limit: real(instance, time_limit=0)  # noqa: E731
     monkeypatch.setattr(module, "assess_fleet", hasty)
@@ -144,8 +144,8 @@ def test_a_given_start_is_used(square):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"time_limit": 0}, "time limit is 0 s"),
-        ({"time_limit": math.inf}, "time limit is inf s"),
+        ({"time_limit": 0}, "time limit is 0, not a number above 0"),
+        ({"time_limit": math.inf}, "time limit is inf"),
         ({"objective": "speed"}, "unknown objective 'speed'"),
         ({"search": "magic"}, "unknown search 'magic'"),
         ({"vehicle_cost": -1}, "vehicle cost is -1"),
@@ -160,5 +160,5 @@ def test_bad_arguments_are_named(square, arguments, message):
 
 def test_an_unknown_search_is_refused_whatever_the_fleet(square):
     """A search that does not exist is named before the fleet is judged."""
-    with pytest.raises(ff.InputError, match=r"unknown search 'magic'.* and none"):
+    with pytest.raises(ff.InputError, match="unknown search 'magic': choose from"):
         ff.solve(square.with_vehicles(1), search="magic")

@@ -160,7 +160,6 @@ class SearchRows:
     ) -> None:
         self._printer = ProgressPrinter(stream, interval=0.25, in_place=False)
         self._forward = forward
-        self._begin = time.perf_counter()
 
     def head(self, text: str) -> None:
         """Print some lines, then the names of the columns."""
@@ -169,8 +168,7 @@ class SearchRows:
 
     def improved(self, seconds: float, cost: float, plan: Plan) -> None:
         """Show a better plan."""
-        now = time.perf_counter() - self._begin
-        self._printer.show(f"{now:9.2f}  {cost:14.8g}  {plan.vehicles:8d}")
+        self._printer.show(f"{seconds:9.2f}  {cost:14.8g}  {plan.vehicles:8d}")
         if self._forward is not None:
             self._forward(seconds, cost, plan)
 

@@ -91,8 +91,8 @@ def test_a_missing_package_is_named(run, csv, monkeypatch):
     monkeypatch.setenv("PATH", "")
     assert refused(run("solve", csv, *FAST, "--search", "lkh"), "LKH")
     monkeypatch.setitem(sys.modules, "cupy", None)
-    gpu = importlib.import_module("fixedfleet.search.gpu")
-    monkeypatch.setattr(gpu, "_cupy", gpu._cupy.__wrapped__)
+    gpu = importlib.import_module("fixedfleet.search.gpu_kernel")
+    monkeypatch.setattr(gpu, "load_cupy", gpu.load_cupy.__wrapped__)
     assert refused(run("solve", csv, *FAST, "--search", "gpu"), "fixedfleet[gpu]")
 
 

@@ -117,7 +117,7 @@ def test_the_guarantee_plans_for_the_smallest_fleet(run, csv):
 
 def test_no_plan_in_time_is_code_4(run, tmp_path, monkeypatch):
     """Where neither a plan nor a proof was found, the code is 4."""
-    module = importlib.import_module("fixedfleet.solve.work")
+    module = importlib.import_module("fixedfleet.solve")
     real = module.assess_fleet
     hasty = lambda instance, time_limit: real(instance, time_limit=0)  # noqa: E731
     monkeypatch.setattr(module, "assess_fleet", hasty)
@@ -149,7 +149,7 @@ def test_no_plan_in_time_is_code_4(run, tmp_path, monkeypatch):
         ((*FLEET, "--search", "magic"), "magic"),
         ((*FLEET, "--objective", "beauty"), "beauty"),
         ((*FLEET, "--vehicle-cost", -1), "vehicle cost"),
-        ((*FLEET, "--start", "other.sol"), "the start is no plan"),
+        ((*FLEET, "--start", "other.sol"), "the start is not a plan"),
         ((*FLEET, "--start", "nothing.sol"), "nothing.sol: No such file"),
         ((*FLEET, "--output", "plan.txt"), ".txt"),
         ((*FLEET, "--output", "no/plan.sol"), "no folder no"),

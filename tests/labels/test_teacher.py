@@ -147,8 +147,8 @@ def test_the_gpu_teacher_labels_what_can_be_packed(monkeypatch):
     """A shard goes to the GPU in one piece, without what cannot be packed."""
     asked = []
 
-    def improve_batch(batch, starts, *, iterations, seed):
-        asked.append((len(batch), iterations, seed))
+    def improve_batch(batch, starts, *, stop, seed):
+        asked.append((len(batch), stop.iterations, seed))
         assert starts.feasible(batch).all()
         return starts
 

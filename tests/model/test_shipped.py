@@ -7,7 +7,7 @@ import pytest
 
 from fixedfleet.generate import uniform
 from fixedfleet.model import load_model
-from fixedfleet.search.ruin_recreate import ruin_recreate
+from fixedfleet.search import Stop, improve
 from fixedfleet.training.validation import decode_raw
 
 FRESH_SEED = 4321
@@ -22,7 +22,10 @@ def instances():
 @pytest.fixture(scope="module")
 def searched(instances):
     """Lengths that the search on a CPU finds without network and labels."""
-    results = [ruin_recreate(one, iterations=20_000, seed=0) for one in instances]
+    results = [
+        improve(one, search="ruin_recreate", stop=Stop(iterations=20_000))
+        for one in instances
+    ]
     return np.array([found.cost for found in results])
 
 

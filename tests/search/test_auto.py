@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.fleet import pack
-from fixedfleet.search import improve
-from fixedfleet.search.auto import auto_search, recipe_for
+from fixedfleet.search import Stop, improve
+from fixedfleet.search.auto import recipe_for
 
 
 @pytest.mark.parametrize(
@@ -20,7 +18,7 @@ def test_each_recipe_gives_a_feasible_plan(n, seconds):
     """Ruin and recreate, the genetic search and both in turn keep within the fleet."""
     instance = generate.uchoa(n, seed=n)
     start = pack(instance)
-    found = auto_search(instance, start, time_limit=seconds)
+    found = improve(instance, start, stop=Stop(seconds))
     assert found.plan.check(instance) == []
     assert found.cost <= start.length(instance)
     assert found.cost == pytest.approx(found.plan.length(instance))
@@ -39,13 +37,12 @@ def test_recipes_change_with_size_and_time():
 def test_a_genetic_search_that_finds_nothing_is_not_the_end(monkeypatch):
     """Where no plan within the fleet is bred, the one ruined and recreated is left."""
 
-    def nothing(run, _instance, _start, *, until, **_rest):
-        time.sleep(max(0.0, run.left(until)))
-
-    monkeypatch.setattr("fixedfleet.search.auto.breed", nothing)
+    monkeypatch.setattr(
+        "fixedfleet.search.auto.genetic_search", lambda task, parameters: None
+    )
     instance = generate.uchoa(100, seed=1)
     start = pack(instance)
-    found = auto_search(instance, start, time_limit=0.2)
+    found = improve(instance, start, stop=Stop(0.2))
     assert found.plan.check(instance) == []
     assert found.cost < 0.8 * start.length(instance)
 
@@ -60,7 +57,7 @@ def test_sizes_that_ruin_and_recreate_cannot_reckon_with(far):
         capacity=4,
         vehicles=2,
     )
-    found = auto_search(instance, pack(instance), time_limit=0.05)
+    found = improve(instance, pack(instance), stop=Stop(0.05))
     assert found.plan.check(instance) == []
 
 
@@ -68,8 +65,8 @@ def test_a_dear_vehicle_is_saved():
     """Where a vehicle costs more than it can save, the fewest vehicles are used."""
     instance = generate.uniform(20, 30, seed=8)[5].with_vehicles(8)
     fewest = pack(instance, instance.minimum_vehicles)
-    found = auto_search(
-        instance, pack(instance), time_limit=0.05, vehicle_cost=35.0, fewest=fewest
+    found = improve(
+        instance, pack(instance), stop=Stop(0.05), vehicle_cost=35.0, fewest=fewest
     )
     assert found.plan.vehicles == fewest.vehicles
     assert found.cost == pytest.approx(found.plan.cost_v(instance, 35.0))
@@ -85,8 +82,8 @@ def test_a_vehicle_that_pays_is_taken():
         vehicles=3,
     )
     fewest = pack(instance, 2)
-    found = auto_search(
-        instance, pack(instance), time_limit=0.1, vehicle_cost=15.0, fewest=fewest
+    found = improve(
+        instance, pack(instance), stop=Stop(0.1), vehicle_cost=15.0, fewest=fewest
     )
     assert found.plan.vehicles == 3
     assert found.cost == pytest.approx(106.15, abs=0.01)
@@ -97,11 +94,11 @@ def test_a_good_start_with_a_vehicle_too_many_is_no_hindrance(n):
     """A start that is cheaper than the packing of the fewest vehicles may be given."""
     instance = generate.uchoa(n, seed=2, route_size=8)
     wide = instance.with_vehicles(instance.vehicles + 2)
-    good = auto_search(wide, pack(wide), time_limit=0.1).plan
+    good = improve(wide, pack(wide), stop=Stop(0.1)).plan
     fewest = pack(instance)
     cost = 0.06 * good.length(wide)
     assert good.cost_v(wide, cost) < fewest.cost_v(wide, cost)
-    found = auto_search(wide, good, time_limit=0.1, vehicle_cost=cost, fewest=fewest)
+    found = improve(wide, good, stop=Stop(0.1), vehicle_cost=cost, fewest=fewest)
     assert found.plan.check(wide) == []
     assert found.cost <= good.cost_v(wide, cost)
 
@@ -109,10 +106,10 @@ def test_a_good_start_with_a_vehicle_too_many_is_no_hindrance(n):
 def test_a_cheap_vehicle_is_weighed():
     """A small vehicle cost counts in the cost, and the plan stays feasible."""
     instance = generate.uniform(20, 1, seed=8)[0]
-    found = auto_search(
+    found = improve(
         instance,
         pack(instance),
-        time_limit=0.05,
+        stop=Stop(0.05),
         vehicle_cost=0.01,
         fewest=pack(instance),
     )
@@ -123,10 +120,10 @@ def test_a_cheap_vehicle_is_weighed():
 def test_improvements_are_told_with_their_plans(square):
     """Whoever watches sees falling costs, each with the plan that has it."""
     seen = []
-    auto_search(
+    improve(
         square,
         ff.Plan([[1, 3], [2, 4]]),
-        time_limit=0.03,
+        stop=Stop(0.03),
         on_improvement=lambda seconds, cost, plan: seen.append((cost, plan)),
     )
     costs = [cost for cost, _ in seen]
@@ -137,20 +134,5 @@ def test_improvements_are_told_with_their_plans(square):
 def test_a_search_that_is_told_to_stop_returns_its_start(square):
     """Stopped before it began, the search gives the start back."""
     start = ff.Plan([[1, 3], [2, 4]])
-    found = auto_search(square, start, time_limit=5.0, stop=lambda: True)
+    found = improve(square, start, stop=Stop(5.0, asked=lambda: True))
     assert found.plan == start
-
-
-@pytest.mark.parametrize("name", ["auto", "ruin_recreate", "hgs", "pyvrp", "ortools"])
-def test_a_search_by_name_improves_the_start(square, name):
-    """Every search takes a poor plan of the square to the optimum."""
-    start = ff.Plan([[1, 3], [2, 4]])
-    found = improve(square, start, search=name, time_limit=0.1)
-    assert found.plan.is_feasible(square)
-    assert found.cost == pytest.approx(ff.Plan([[1, 2], [3, 4]]).length(square))
-
-
-def test_an_unknown_search_is_named(square):
-    """A misspelt search is an error that lists the choices, not a fallback."""
-    with pytest.raises(ff.InputError, match="unknown search 'ruins': choose from auto"):
-        improve(square, ff.Plan([[1, 2], [3, 4]]), search="ruins")

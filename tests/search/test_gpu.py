@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import fixedfleet as ff
-from fixedfleet import fleet, generate
+from fixedfleet import fleet, generate, search
 from fixedfleet.errors import MissingPackageError
-from fixedfleet.search import gpu, gpu_arrays
-from fixedfleet.search.gpu import GpuParameters, improve_batch
-from fixedfleet.search.gpu_clock import gpu_search
-from fixedfleet.search.ruin_recreate import ruin_recreate
+from fixedfleet.search import SearchResult, Stop, gpu, gpu_kernel
+from fixedfleet.search.gpu import improve_batch
+from fixedfleet.search.gpu_arrays import size_classes
+from fixedfleet.search.parameters import RuinRecreateParameters
 
 HERE = Path(__file__).parent
 KERNEL = HERE.parents[1] / "src" / "fixedfleet" / "search" / "ruin_recreate.cu"
@@ -28,7 +28,7 @@ KERNEL = HERE.parents[1] / "src" / "fixedfleet" / "search" / "ruin_recreate.cu"
 
 def has_gpu() -> bool:
     try:
-        gpu._cupy()
+        gpu_kernel.load_cupy()
     except (MissingPackageError, ff.InputError):
         return False
     return True
@@ -67,8 +67,15 @@ def packed(instances) -> ff.PlanBatch:
     return ff.PlanBatch.from_plans(map(first_fit, instances))
 
 
-def improve(instances, starts, **options) -> ff.PlanBatch:
-    return improve_batch(ff.InstanceBatch.of(instances), starts, **options)
+def improve(instances, starts, *, iterations, **options) -> ff.PlanBatch:
+    """Improve plans for a number of iterations."""
+    stop = Stop(iterations=iterations)
+    return improve_batch(ff.InstanceBatch.of(instances), starts, stop=stop, **options)
+
+
+def search_gpu(instance, start, *, stop) -> SearchResult:
+    """Improve one plan for a time."""
+    return search.improve(instance, start, search="gpu", stop=stop)
 
 
 # ------------------------------------------------------------------- the host's part
@@ -83,17 +90,16 @@ def echo(monkeypatch):
         groups.append(group)
         return lambda: np.repeat(group.starts[None], chains, axis=0)
 
-    monkeypatch.setattr(gpu, "_launch", launch)
+    monkeypatch.setattr(gpu_kernel, "launch", launch)
     return groups
 
 
 def test_size_classes():
     """The smallest class with room for customers and vehicles is chosen."""
-    assert [gpu_arrays.size_class(k) for k in (2, 32, 33, 111, 129, 600, 2048)] == [
-        1, 1, 2, 4, 6, 24, 64,
-    ]  # fmt: skip
-    with pytest.raises(ff.InputError, match="2049; the GPU search takes 2048"):
-        gpu_arrays.size_class(2049)
+    nodes = np.array([2, 32, 33, 111, 129, 600, 2048])
+    assert size_classes(nodes).tolist() == [1, 1, 2, 4, 6, 24, 64]
+    with pytest.raises(ff.InputError, match="2049; the GPU search takes at most 2048"):
+        size_classes(np.array([2049]))
 
 
 def test_mixed_batch_comes_back_in_order(echo, make_instance):
@@ -156,7 +162,7 @@ def test_worse_plan_is_not_taken(monkeypatch, square):
 
     def returning(plan):
         routes = plan.to_routes(6).astype(np.uint16)[None, None]
-        monkeypatch.setattr(gpu, "_launch", lambda *_: lambda: routes)
+        monkeypatch.setattr(gpu_kernel, "launch", lambda *_: lambda: routes)
 
     returning(bad)
     kept = improve([square], ff.PlanBatch.from_plans([good]), iterations=1)
@@ -169,7 +175,7 @@ def test_worse_plan_is_not_taken(monkeypatch, square):
 def test_infeasible_plan_from_the_gpu_is_an_error(monkeypatch, square):
     """What the GPU returns is checked, never believed."""
     routes = np.array([[[1, 2, 3, 0, 4, 0]]], dtype=np.uint16)
-    monkeypatch.setattr(gpu, "_launch", lambda *_: lambda: routes)
+    monkeypatch.setattr(gpu_kernel, "launch", lambda *_: lambda: routes)
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
     with pytest.raises(RuntimeError, match="infeasible plan 0: tour 1 carries 3 of 2"):
         improve([square], start, iterations=1)
@@ -178,11 +184,11 @@ def test_infeasible_plan_from_the_gpu_is_an_error(monkeypatch, square):
 @pytest.mark.parametrize(
     ("tours", "changes", "message"),
     [
-        ([[1, 2, 3], [4]], {}, "start 0 is no plan .* tour 1 carries 3 of 2"),
-        ([[1, 2], [3]], {}, "start 0 is no plan .* customer 4 missing"),
+        ([[1, 2, 3], [4]], {}, "start 0 is not feasible .* tour 1 carries 3 of 2"),
+        ([[1, 2], [3]], {}, "start 0 is not feasible .* customer 4 missing"),
         ([[1, 2], [3, 4]], {"iterations": 0}, "iterations is 0"),
         ([[1, 2], [3, 4]], {"seed": -1}, "seed is -1"),
-        ([[1, 2], [3, 4]], {"vehicle_cost": -1.0}, "vehicle_cost is -1"),
+        ([[1, 2], [3, 4]], {"vehicle_cost": -1.0}, "vehicle cost is -1"),
     ],
 )
 def test_wrong_arguments(echo, square, tours, changes, message):
@@ -208,25 +214,24 @@ def test_huge_capacity(echo, square):
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "message"),
     [
-        {"start_temperature": 0.001, "end_temperature": 0.1},
-        {"end_temperature": 0.0},
-        {"mean_removed": 0},
-        {"longest_string": 33},
-        {"blink_rate": 1.0},
-        {"chains": 0},
+        ({"parameters": RuinRecreateParameters(removals=17)}, "removals is 17"),
+        ({"parameters": RuinRecreateParameters(longest=33)}, "longest 33"),
+        ({"chains": 0}, "chains is 0"),
     ],
 )
-def test_wrong_parameters(wrong):
-    """Parameters out of range are refused by name when they are given."""
-    with pytest.raises(ff.InputError, match=next(iter(wrong)).split("_")[-1]):
-        GpuParameters(**wrong)
+def test_wrong_parameters(echo, square, wrong, message):
+    """Parameters that the GPU cannot take are refused by name."""
+    start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
+    with pytest.raises(ff.InputError, match=message):
+        improve([square], start, iterations=1, **wrong)
+    assert not echo
 
 
 def test_without_cupy(monkeypatch, square):
     """Without CuPy, choosing the GPU says which extra to install."""
-    monkeypatch.setattr(gpu, "_cupy", gpu._cupy.__wrapped__)
+    monkeypatch.setattr(gpu_kernel, "load_cupy", gpu_kernel.load_cupy.__wrapped__)
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
     with pytest.raises(MissingPackageError, match=r"fixedfleet\[gpu\]"):
@@ -243,13 +248,12 @@ def test_the_cheapest_chain_is_picked(monkeypatch, square):
     one = ff.Plan([[1, 2, 3, 4]])
     rows = [plan.to_routes(6) for plan in (bad, good, one)]
     routes = np.array(rows, dtype=np.uint16)[:, None]
-    monkeypatch.setattr(gpu, "_launch", lambda *_: lambda: routes)
+    monkeypatch.setattr(gpu_kernel, "launch", lambda *_: lambda: routes)
     start = ff.PlanBatch.from_plans([bad])
-    parameters = GpuParameters(chains=3)
-    found = improve([roomy], start, iterations=1, parameters=parameters)
+    found = improve([roomy], start, iterations=1, chains=3)
     assert found[0] == one
     routes = routes[:2]
-    assert improve([square], start, iterations=1, parameters=parameters)[0] == good
+    assert improve([square], start, iterations=1, chains=2)[0] == good
 
 
 def test_chains_that_fill_a_gpu(monkeypatch, make_instance):
@@ -259,11 +263,11 @@ def test_chains_that_fill_a_gpu(monkeypatch, make_instance):
     }  # fmt: skip
     device = SimpleNamespace(attributes=attributes)
     cuda = SimpleNamespace(Device=lambda: device)
-    monkeypatch.setattr(gpu, "_cupy", lambda: SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(gpu_kernel, "load_cupy", lambda: SimpleNamespace(cuda=cuda))
     small = make_instance(n=100, vehicles=11, capacity=50)
-    assert gpu.chains_to_fill(small) == 132 * 32
+    assert gpu._chains_to_fill(small) == 132 * 32
     large = make_instance(n=1000, vehicles=100, capacity=50)
-    assert gpu.chains_to_fill(large) == 132 * (233_472 // 70_656)
+    assert gpu._chains_to_fill(large) == 132 * (233_472 // 70_656)
 
 
 @pytest.fixture
@@ -280,7 +284,8 @@ def launches(monkeypatch):
         clock[0] += int(limits["iterations"][0]) / 1000
         return lambda: np.repeat(group.starts[None], chains, axis=0)
 
-    monkeypatch.setattr(gpu, "_launch", launch)
+    monkeypatch.setattr(gpu_kernel, "launch", launch)
+    monkeypatch.setattr(gpu, "_chains_to_fill", lambda _: 2)
     monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
     return seen
 
@@ -288,36 +293,31 @@ def launches(monkeypatch):
 def test_one_instance_is_cooled_by_the_clock(launches, square):
     """Every round begins as hot as the clock says, and the last ends cold."""
     start = ff.Plan([[1, 3], [2, 4]])
-    parameters = GpuParameters(chains=2)
-    found = gpu_search(square, start, time_limit=5, rounds=5, parameters=parameters)
+    found = search_gpu(square, start, stop=Stop(5))
     assert (found.plan, found.seconds) == (start, pytest.approx(5, abs=0.01))
     begin, hot, cold = np.array(launches[2:]).T  # the first two compile and time it
     assert hot == pytest.approx(0.1 * 0.15 ** ((begin - begin[0]) / 5))
     assert cold[-1] == pytest.approx(0.015)
-    assert 5 <= len(begin) < 10
+    assert 10 <= len(begin) < 15
+    assert found.iterations == pytest.approx(2 * 5000, rel=0.01)
 
 
 def test_one_instance_is_stopped_between_rounds(launches, square):
     """Told to stop, no further round begins."""
-    gpu_search(
-        square,
-        ff.Plan([[1, 3], [2, 4]]),
-        time_limit=60,
-        parameters=GpuParameters(),
-        stop=lambda: len(launches) == 4,
-    )
+    stop = Stop(60, asked=lambda: len(launches) == 4)
+    search_gpu(square, ff.Plan([[1, 3], [2, 4]]), stop=stop)
     assert len(launches) == 4
 
 
 def test_one_instance_needs_a_whole_start(square):
     """A start that leaves customers out is refused in one line."""
-    with pytest.raises(ff.InputError, match="there is none: customer 4 missing"):
-        gpu_search(square, ff.Plan([[1, 2], [3]]), time_limit=1)
+    with pytest.raises(ff.InputError, match="not feasible: customer 4 missing"):
+        search_gpu(square, ff.Plan([[1, 2], [3]]), stop=Stop(1))
 
 
 def test_solve_asks_for_the_gpu_first(monkeypatch, square):
     """Where there is no CuPy, ``search='gpu'`` says so before anything else is done."""
-    monkeypatch.setattr(gpu, "_cupy", gpu._cupy.__wrapped__)
+    monkeypatch.setattr(gpu_kernel, "load_cupy", gpu_kernel.load_cupy.__wrapped__)
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
     with pytest.raises(MissingPackageError, match=r"fixedfleet\[gpu\]"):
         ff.solve(square.with_vehicles(1), search="gpu")
@@ -364,7 +364,7 @@ def emulated(monkeypatch, tmp_path_factory):
         )
         return lambda: routes.swapaxes(0, 1)
 
-    monkeypatch.setattr(gpu, "_launch", launch)
+    monkeypatch.setattr(gpu_kernel, "launch", launch)
     return settings
 
 
@@ -379,8 +379,8 @@ def test_emulated_kernel_finds_the_optimum(emulated, square):
 @needs_compiler
 def test_emulated_search_of_one_instance(emulated, monkeypatch, square):
     """``solve`` on a GPU takes one instance from its packing to the optimum."""
-    monkeypatch.setattr(gpu, "_cupy", lambda: None)
-    monkeypatch.setattr("fixedfleet.search.gpu_clock.chains_to_fill", lambda _: 2)
+    monkeypatch.setattr(gpu_kernel, "load_cupy", lambda: None)
+    monkeypatch.setattr(gpu, "_chains_to_fill", lambda _: 2)
     result = ff.solve(square, 0.2, search="gpu")
     assert result.length == pytest.approx(4 + 4 * 2**0.5)
     assert [stage.name for stage in result.stages] == ["fleet", "gpu"]
@@ -424,10 +424,7 @@ def test_emulated_vehicle_cost_empties_tours(emulated, square):
     """A dear vehicle is left at the depot where another has room for its customers."""
     roomy = replace(square, capacity=4)
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
-    parameters = GpuParameters(chains=2)
-    plan = improve(
-        [roomy], start, iterations=60, vehicle_cost=10.0, parameters=parameters
-    )[0]
+    plan = improve([roomy], start, iterations=60, vehicle_cost=10.0, chains=2)[0]
     assert plan.vehicles == 1
 
 
@@ -519,7 +516,13 @@ def test_gpu_plans_are_as_good_as_the_cores(n, iterations, vehicle_cost):
     found = improve(instances, starts, iterations=iterations, vehicle_cost=vehicle_cost)
     on_gpu = [p.cost_v(i, vehicle_cost) for p, i in zip(found, instances, strict=True)]
     on_core = [
-        ruin_recreate(i, p, iterations=iterations, vehicle_cost=vehicle_cost).cost
+        search.improve(
+            i,
+            p,
+            search="ruin_recreate",
+            stop=Stop(iterations=iterations),
+            vehicle_cost=vehicle_cost,
+        ).cost
         for i, p in zip(instances, packings, strict=True)
     ]
     assert np.mean(on_gpu) == pytest.approx(np.mean(on_core), rel=0.01)

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fixedfleet as ff
-from fixedfleet.search import kernel, layout
+from fixedfleet import generate
+from fixedfleet.search import fit, kernel
+from fixedfleet.search import kernel_arrays as arrays
 from fixedfleet.search.parameters import RuinRecreateParameters
-from fixedfleet.search.start import fit
 
 
 @st.composite
@@ -46,7 +47,7 @@ parameters = st.builds(
 )
 
 
-def tours_of(state: layout.State) -> list[list[int]]:
+def tours_of(state: arrays.State) -> list[list[int]]:
     """The current plan along its links, which must lead back as they lead there."""
     nodes, fleet = state.nodes.tolist(), len(state.loads)
     tours = []
@@ -55,7 +56,7 @@ def tours_of(state: layout.State) -> list[list[int]]:
         while True:
             following, _, name, _ = nodes[node]
             assert name == number
-            assert nodes[following][layout.PREV] == node
+            assert nodes[following][arrays.PREV] == node
             if following == depot:
                 break
             tour.append(following)
@@ -64,19 +65,19 @@ def tours_of(state: layout.State) -> list[list[int]]:
     return tours
 
 
-def check(instance: ff.Instance, problem: layout.Problem, state: layout.State) -> None:
+def check(instance: ff.Instance, problem: arrays.Problem, state: arrays.State) -> None:
     """Compare everything a state holds of its plan with the plan itself."""
     n, tours = instance.num_customers, tours_of(state)
     plan = ff.Plan(tours)
-    absent = state.absent[: state.counts[layout.ABSENT]].tolist()
+    absent = state.absent[: state.counts[arrays.ABSENT]].tolist()
     assert sorted(absent) == plan.unserved(instance)
-    assert all(state.nodes[absent, layout.TOUR] == len(tours))
+    assert all(state.nodes[absent, arrays.TOUR] == len(tours))
     assert len(set(absent)) + sum(map(len, tours)) == n  # nobody twice
     assert state.loads.tolist() == [
         int(instance.demand_units[tour].sum()) if tour else 0 for tour in tours
     ]
     assert state.loads.max() <= instance.capacity_units
-    assert state.counts[layout.USED] == plan.vehicles
+    assert state.counts[arrays.USED] == plan.vehicles
     distances, cost = instance.distances.astype(np.float32), 0.0
     for number, tour in enumerate(tours):
         legs = distances[[0, *tour], [*tour, 0]]
@@ -90,12 +91,27 @@ def check(instance: ff.Instance, problem: layout.Problem, state: layout.State) -
 @settings(max_examples=60, deadline=None)
 def test_the_books_are_kept(instance, parameters, vehicle_cost, seed):
     """Links, legs, loads, vehicles, absent customers and cost fit after every step."""
-    problem = layout.lay_out(instance, vehicle_cost, parameters)
-    state = layout.empty_state(instance, seed)
+    problem = arrays.lay_out(instance, vehicle_cost, parameters)
+    state = arrays.empty_state(instance, seed)
     order = np.random.default_rng(seed).permutation(instance.num_customers) + 1
     start = fit(instance, ff.Plan([order[::2], order[1::2]]))
-    layout.load(problem, state, start.to_routes(len(state.best)))
+    arrays.load(problem, state, start.to_routes(len(state.best)))
     check(instance, problem, state)
     for iterations, temperature in ((1, 0.1), (1, 10.0), (1, 1e-3), (50, 1.0)):
         kernel.advance(problem, state, iterations, temperature)
         check(instance, problem, state)
+
+
+@pytest.mark.parametrize("vehicle_cost", [0.0, 1e8])
+def test_a_long_search_does_not_lose_count(vehicle_cost):
+    """After many iterations the cost that was counted is still that of the plan."""
+    instance = generate.uniform(50, 1, seed=99)[0].with_vehicles(12)
+    problem = arrays.lay_out(instance, vehicle_cost, RuinRecreateParameters())
+    state = arrays.empty_state(instance, 2)
+    arrays.load(problem, state, ff.Plan([]).to_routes(len(state.best)))
+    for temperature in (0.1, 0.03, 0.01):
+        kernel.advance(problem, state, 10_000, temperature)
+    plan = ff.Plan(tours_of(state))
+    assert plan.unserved(instance) == []
+    exact = plan.cost_v(instance, vehicle_cost)
+    assert state.costs[0] == pytest.approx(exact, rel=2e-7, abs=1e-5)

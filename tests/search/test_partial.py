@@ -11,6 +11,7 @@ import pytest
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.fleet import assess_fleet
+from fixedfleet.search import Stop
 from fixedfleet.search.partial import exchange, partial_plan, serve_most
 
 
@@ -53,17 +54,17 @@ def test_a_customer_that_no_vehicle_carries_is_left_out(square):
     assert serve_most(instance).unserved(instance) == [2]
     hopeless = replace(square, demands=[3, 3, 3, 3])
     assert serve_most(hopeless).tours == ()
-    assert partial_plan(hopeless, time_limit=0.01).plan.tours == ()
+    assert partial_plan(hopeless, stop=Stop(0.01)).tours == ()
 
 
 def test_the_search_leaves_out_no_more_and_is_shorter():
     """Searching shortens the tours and serves as many as the packing did."""
     instance = generate.uniform(50, 1, seed=4)[0]
     tight = instance.with_vehicles(instance.minimum_vehicles - 1)
-    packing, found = serve_most(tight), partial_plan(tight, time_limit=0.2)
-    assert only_missing(found.plan, tight)
-    assert len(found.plan.unserved(tight)) == len(packing.unserved(tight))
-    assert found.cost == found.plan.length(tight) < 0.7 * packing.length(tight)
+    packing, found = serve_most(tight), partial_plan(tight, stop=Stop(0.2))
+    assert only_missing(found, tight)
+    assert len(found.unserved(tight)) == len(packing.unserved(tight))
+    assert found.length(tight) < 0.7 * packing.length(tight)
 
 
 def test_one_left_out_is_exchanged_for_a_farther_one(square):
@@ -88,12 +89,13 @@ def test_one_way_distances_and_names_are_kept(square):
     instance = ff.Instance(
         matrix=matrix, demands=[1, 1, 1, 1, 9], capacity=4, vehicles=1, names="abcde"
     )
-    found = partial_plan(instance, time_limit=0.05)
-    assert found.plan.tours == ((1, 2, 3, 4),)
+    found = partial_plan(instance, stop=Stop(0.05))
+    assert found.tours == ((1, 2, 3, 4),)
 
 
 def test_a_search_told_to_stop_keeps_the_packing():
     """Stopped before it began, the packing comes back."""
     instance = generate.uniform(20, 1, seed=4)[0].with_vehicles(2)
-    found = partial_plan(instance, time_limit=5, stop=lambda: True)
-    assert found.plan == serve_most(instance)
+    found = partial_plan(instance, stop=Stop(5, asked=lambda: True))
+    assert found == serve_most(instance)
+    assert partial_plan(instance, stop=None) == found

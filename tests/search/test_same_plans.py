@@ -10,7 +10,7 @@ import pytest
 
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.generate import uchoa, uniform
-from fixedfleet.search.ruin_recreate import ruin_recreate
+from fixedfleet.search import Stop, improve
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
@@ -35,10 +35,11 @@ def start_of(case: dict, instance: Instance) -> Plan | None:
 def test_the_same_seed_and_iterations_give_the_recorded_plan(case):
     """The tours are those that were recorded before the package was rebuilt."""
     instance = instance_of(case)
-    found = ruin_recreate(
+    found = improve(
         instance,
         start_of(case, instance),
-        iterations=case["iterations"],
+        search="ruin_recreate",
+        stop=Stop(iterations=case["iterations"]),
         seed=case["seed"],
         vehicle_cost=case["vehicle_cost"],
     )

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import fixedfleet as ff
-from fixedfleet import generate, solvers
+from fixedfleet import generate
 from fixedfleet.errors import InputError
 from fixedfleet.plan import PlanBatch
-from fixedfleet.solvers.exact import optimal_plan
 
 torch = pytest.importorskip("torch")
 
@@ -123,9 +122,9 @@ def test_any_instance_with_coordinates(
         with pytest.raises(InputError, match="no coordinates, which the Attention"):
             model.solve(small, time_limit=1)
         return
-    outcome = solvers.run(model, small, time_limit=1)
-    assert outcome.plan is not None
-    assert all(" tours for " in fault for fault in outcome.faults)
+    plan = model.solve(small, time_limit=1)
+    assert plan is not None
+    assert all(" tours for " in fault for fault in plan.check(small))
 
 
 def test_amounts_too_fine_for_single_precision(folder: Path) -> None:
@@ -189,7 +188,9 @@ def test_the_shortest_sample_is_kept(folder: Path, batch: ff.InstanceBatch) -> N
     assert plans.lengths(batch) == pytest.approx(np.min(lengths, axis=0), abs=1e-12)
 
 
-def test_the_shortest_by_the_instances_own_distances(folder: Path) -> None:
+def test_the_shortest_by_the_instances_own_distances(
+    optimal_plan, folder: Path
+) -> None:
     """Samples are compared by the matrix, where one is given beside coordinates."""
     matrix = np.random.default_rng(3).integers(10, 100, size=(4, 4))
     np.fill_diagonal(matrix, 0)
@@ -331,9 +332,7 @@ def test_limits(folder: Path, square: ff.Instance) -> None:
     """It says that the fleet is not bounded, and takes no start."""
     model = AttentionModel(folder)
     assert "more vehicles than there are" in model.limits
-    start = ff.Plan([[1, 2], [3, 4]])
-    with pytest.raises(InputError, match="attention_model takes no start"):
-        solvers.run(model, square, time_limit=1, start=start)
+    assert not model.takes_start
 
 
 @pytest.mark.parametrize(

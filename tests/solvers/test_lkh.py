@@ -10,6 +10,7 @@ import pytest
 import fixedfleet as ff
 from fixedfleet import solvers
 from fixedfleet.errors import MissingPackageError
+from fixedfleet.search import Stop
 from fixedfleet.solvers.lkh import Lkh
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def test_program_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 def test_one_tour_each(program: Path, make_instance) -> None:
     """The tour that comes back is cut at the depot and its copies."""
     instance = make_instance(n=4, vehicles=9, capacity=5, demands=[1, 2, 3, 4])
-    outcome = solvers.run(solvers.get("lkh"), instance, time_limit=1)
+    outcome = solvers.run(solvers.get("lkh"), instance, stop=Stop(1))
     assert outcome.faults == ()
     assert outcome.plan is not None
     assert outcome.plan.canonical() == ff.Plan([[1], [2], [3], [4]])
@@ -70,7 +71,7 @@ def test_start_goes_there_and_back(program: Path, make_instance) -> None:
     """A start is written so that the same plan is read, unused vehicles or not."""
     instance = make_instance(n=5, vehicles=4, capacity=9, demands=[3] * 5)
     start = ff.Plan([[3, 1, 2], [5, 4]])
-    outcome = solvers.run(Lkh(), instance, time_limit=1, start=start)
+    outcome = solvers.run(Lkh(), instance, stop=Stop(1), start=start)
     assert outcome.plan is not None
     assert outcome.plan.canonical() == start.canonical()
 
@@ -81,7 +82,7 @@ def test_relative_path(
     """A program named by a path from here is found from its own folder too."""
     monkeypatch.chdir(program.parent)
     start = ff.Plan([[1, 2], [3, 4]])
-    assert Lkh("./LKH").solve(square, time_limit=1, start=start) is not None
+    assert Lkh("./LKH").solve(square, stop=Stop(1), start=start) is not None
 
 
 def test_tour_cut_short() -> None:
@@ -96,7 +97,7 @@ def test_single_customer(program: Path) -> None:
     instance = ff.Instance(
         depot=(0, 0), customers=[[1, 0]], demands=[3], capacity=3, vehicles=1
     )
-    assert Lkh().solve(instance, time_limit=1) == ff.Plan([[1]])
+    assert Lkh().solve(instance, stop=Stop(1)) == ff.Plan([[1]])
 
 
 def test_problem_file(square: ff.Instance) -> None:
@@ -126,7 +127,7 @@ def test_failure_is_reported(program: Path, square: ff.Instance) -> None:
     """When the program fails, what it said last is in the error."""
     program.write_text(STAND_IN.format(python=sys.executable, fails=True))
     with pytest.raises(RuntimeError, match="status 1: too bad"):
-        Lkh().solve(square, time_limit=1)
+        Lkh().solve(square, stop=Stop(1))
 
 
 def test_impossible_by_the_sum(program: Path) -> None:
@@ -137,4 +138,4 @@ def test_impossible_by_the_sum(program: Path) -> None:
         capacity=3,
         vehicles=1,
     )
-    assert Lkh().solve(instance, time_limit=1) is None
+    assert Lkh().solve(instance, stop=Stop(1)) is None

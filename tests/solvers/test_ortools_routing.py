@@ -6,36 +6,35 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet.errors import InputError
+from fixedfleet.search import Stop
 from fixedfleet.solvers.ortools_routing import OrtoolsParameters, OrtoolsRouting
 
 
 def test_same_plan_again(make_instance) -> None:
-    """Limited by solutions, the search gives the same plan each time."""
+    """A local search that ends at a local optimum gives the same plan each time."""
     instance = make_instance(n=15, vehicles=3, capacity=30)
-    solver = OrtoolsRouting(OrtoolsParameters(solutions=30))
-    plans = [solver.solve(instance, time_limit=20) for _ in range(2)]
+    solver = OrtoolsRouting(OrtoolsParameters(metaheuristic="greedy_descent"))
+    plans = [solver.solve(instance, stop=Stop(20)) for _ in range(2)]
     assert plans[0] is not None
     assert plans[0] == plans[1]
 
 
 def test_stops_on_a_fleet_that_cannot_be_packed(impossible: ff.Instance) -> None:
     """Where no plan exists the search ends at its limit, with none."""
-    assert OrtoolsRouting().solve(impossible, time_limit=0.05) is None
+    assert OrtoolsRouting().solve(impossible, stop=Stop(0.05)) is None
 
 
 def test_improves_a_start(make_instance) -> None:
     """A poor start is improved by guided local search."""
     instance = make_instance(n=12, vehicles=3, capacity=12, demands=[3] * 12)
     start = ff.Plan([[1, 5, 9, 2], [6, 10, 3, 7], [11, 4, 8, 12]])
-    plan = OrtoolsRouting().solve(instance, time_limit=0.2, start=start)
+    plan = OrtoolsRouting().solve(instance, stop=Stop(0.2), start=start)
     assert plan is not None
     assert plan.length(instance) < start.length(instance)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"metaheuristic": "magic"}, {"first_solution": "?"}, {"solutions": 0}]
-)
+@pytest.mark.parametrize("wrong", [{"metaheuristic": "magic"}, {"first_solution": "?"}])
 def test_parameters_are_checked(wrong: dict[str, object]) -> None:
     """An unknown name is refused with the names that are known."""
-    with pytest.raises(InputError, match=r"choose from|at least 1"):
+    with pytest.raises(InputError, match="choose from"):
         OrtoolsParameters(**wrong)

@@ -9,12 +9,13 @@ from fixedfleet import solvers
 
 pytest.importorskip("vroom")
 
+from fixedfleet.search import Stop
 from fixedfleet.solvers.vroom_adapter import Vroom
 
 
 def test_leaves_out_whom_it_cannot_place(impossible: ff.Instance) -> None:
     """A customer without a vehicle is missing from the plan, and the check says so."""
-    outcome = solvers.run(Vroom(), impossible, time_limit=0.05)
+    outcome = solvers.run(Vroom(), impossible, stop=Stop(0.05))
     assert [fault.split()[-1] for fault in outcome.faults] == ["missing"]
 
 
@@ -23,7 +24,7 @@ def test_none_placed() -> None:
     instance = ff.Instance(
         depot=(0, 0), customers=[[1, 0]], demands=[3], capacity=2, vehicles=1
     )
-    outcome = solvers.run(Vroom(), instance, time_limit=0.05)
+    outcome = solvers.run(Vroom(), instance, stop=Stop(0.05))
     assert outcome.faults == ("customer 1 missing",)
 
 
@@ -37,4 +38,4 @@ def test_overloaded_start() -> None:
         vehicles=2,
     )
     with pytest.raises(ff.InputError, match="start cannot be used by vroom"):
-        Vroom().solve(instance, time_limit=0.05, start=ff.Plan([[1, 2]]))
+        Vroom().solve(instance, stop=Stop(0.05), start=ff.Plan([[1, 2]]))

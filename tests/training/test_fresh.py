@@ -193,9 +193,9 @@ def test_the_gpu_teacher_improves_packings_of_the_whole_batch(monkeypatch):
 
     seen = {}
 
-    def improve(batch, starts, *, iterations, seed):
+    def improve(batch, starts, *, stop, seed):
         assert starts.feasible(batch).all()
-        seen.update(iterations=iterations, seed=seed, size=len(batch))
+        seen.update(iterations=stop.iterations, seed=seed, size=len(batch))
         return starts
 
     monkeypatch.setattr(gpu, "improve_batch", improve)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_command"]
 
-# The package behind each solver. LKH is a program, and exact is our own.
+# The package behind each solver. LKH is a program.
 _PACKAGES = {
     "hgs": "hybgensea",
     "pyvrp": "pyvrp",
@@ -32,7 +32,7 @@ def add_command(commands: Commands) -> None:
 def _solvers(_arguments: Arguments) -> int:
     from fixedfleet import solvers
 
-    for name in solvers.SOLVERS:
+    for name in solvers.SOLVERS.names():
         try:
             solver = solvers.get(name)
         except MissingPackageError as error:

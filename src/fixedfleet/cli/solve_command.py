@@ -22,10 +22,10 @@ from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Plan
 from fixedfleet.plotting import PICTURES, check_drawable, save_plan_picture
 from fixedfleet.progress import ProgressPrinter
-from fixedfleet.search import SearchName
+from fixedfleet.search import SEARCHES
+from fixedfleet.search.construct import StartName
 from fixedfleet.search.partial import serve_most
 from fixedfleet.solve import Objective, Result, solve
-from fixedfleet.starts import StartName
 
 if TYPE_CHECKING:
     from fixedfleet.cli.options import Arguments, Commands
@@ -48,7 +48,7 @@ def add_command(commands: Commands) -> None:
         "--search",
         default="auto",
         metavar="NAME",
-        help=f"{', '.join(get_args(SearchName))}, none (default: auto), or your own as "
+        help=f"{', '.join(SEARCHES.names())}, none (default: auto), or your own as "
         "module.py:Name",
     )
     add(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fixedfleet import solvers
 from fixedfleet.errors import InputError
 from fixedfleet.evaluate.protocol import Answer
+from fixedfleet.search import Stop, improve
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["COUNTING", "count"]
 
 COUNTING = ("ruin_recreate", "hgs", "pyvrp")  # searches that can
-_NO_LIMIT = 1e6  # seconds, for a solver that its iterations end
 
 
 def count(
@@ -26,27 +27,21 @@ def count(
     charged: float = 0.0,
 ) -> Answer:
     """Search for so many iterations, so that the plan is the same on any machine."""
+    stop = Stop(iterations=iterations)
     if name == "ruin_recreate":
-        from fixedfleet.search.ruin_recreate import ruin_recreate
-
-        found = ruin_recreate(
-            instance, start, iterations=iterations, seed=seed, vehicle_cost=charged
+        found = improve(
+            instance,
+            start,
+            search=name,
+            stop=stop,
+            seed=seed,
+            vehicle_cost=charged,
+            on_improvement=lambda _seconds, _cost, _plan: None,  # for a full trace
         )
         return Answer(found.plan, found.trace)
-    if name == "hgs":
-        from fixedfleet.solvers.hgs import hgs_search
-
-        starts = () if start is None else (start,)
-        return Answer(
-            hgs_search(instance, iterations=iterations, seed=seed, starts=starts)
-        )
-    if name == "pyvrp":
-        from fixedfleet.solvers.pyvrp_adapter import Pyvrp
-
-        solver = Pyvrp(iterations)
-        return Answer(
-            solver.solve(instance, time_limit=_NO_LIMIT, seed=seed, start=start)
-        )
+    if name in COUNTING:
+        solver = solvers.get(name)
+        return Answer(solver.solve(instance, stop=stop, seed=seed, start=start))
     raise InputError(
         f"{name} cannot count iterations, only {', '.join(COUNTING)} can: give a time "
         "limit"

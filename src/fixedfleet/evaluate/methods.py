@@ -15,20 +15,20 @@ from fixedfleet.evaluate.pipelines import (
 )
 from fixedfleet.evaluate.protocol import Answer, Method
 from fixedfleet.evaluate.starters import AttentionStart, NamedStart, NetworkStart
-from fixedfleet.search import SearchName
+from fixedfleet.search import SEARCHES
 from fixedfleet.solve import Objective
 from fixedfleet.solve_batch import BatchStart
 
 if TYPE_CHECKING:
     from fixedfleet.evaluate.starters import Starter
     from fixedfleet.planning import RepairMethod
+    from fixedfleet.search.construct import StartName
     from fixedfleet.solvers.attention_model import Decoding
-    from fixedfleet.starts import StartName
 
 __all__ = ["SOLVERS", "STARTS", "Answer", "Method", "get_method"]
 
 STARTS = ("packing", "savings", "sweep", "network", "am-greedy", "am-sampling")
-SOLVERS = ("hgs", "pyvrp", "ortools", "vroom", "lkh", "exact")
+SOLVERS = ("hgs", "pyvrp", "ortools", "vroom", "lkh")
 
 _SHORT = {"auto": "packing+auto", "ruin_recreate": "packing+ruin_recreate"}
 _HEEDING = ("auto", "ruin_recreate", "gpu")  # searches that heed a vehicle's cost
@@ -70,8 +70,8 @@ def get_method(spec: str) -> Method:
         search. Or the name of an outside solver. Then, after a colon, options:
         ``network+auto:decoding=greedy,symmetries=8``. Starts: ``packing``,
         ``savings``, ``sweep``, ``network``, ``am-greedy`` and ``am-sampling`` (the
-        Attention Model). Solvers: ``hgs``, ``pyvrp``, ``ortools``, ``vroom``, ``lkh``,
-        ``exact``. Searches: ``auto``, ``ruin_recreate``, the solvers but the last, and
+        Attention Model). Solvers: ``hgs``, ``pyvrp``, ``ortools``, ``vroom``, ``lkh``.
+        Searches: ``auto``, ``ruin_recreate``, the solvers, and
         ``gpu``, for whole batches from ``packing``, ``savings`` or ``network``.
 
     Raises
@@ -89,10 +89,10 @@ def get_method(spec: str) -> Method:
             f"unknown method {spec!r}: begin with a start ({', '.join(STARTS)}) or a "
             f"solver ({', '.join(SOLVERS)})"
         )
-    if "+" in head and search not in get_args(SearchName):
+    if "+" in head and search not in SEARCHES.names():
         raise InputError(
             f"unknown search {search!r} in {spec!r}: choose from "
-            f"{', '.join(get_args(SearchName))}"
+            f"{', '.join(SEARCHES.names())}"
         )
     if search == "gpu" and start not in get_args(BatchStart):
         raise InputError(
@@ -111,9 +111,7 @@ def get_method(spec: str) -> Method:
     starter = _starter(start, values, guarantee and not search)
     if not search:
         return StartAlone(name, starter, batch, on_gpu)
-    return StartAndSearch(
-        name, starter, cast("SearchName", search), objective, guarantee, on_gpu
-    )
+    return StartAndSearch(name, starter, search, objective, guarantee, on_gpu)
 
 
 def _parse_options(spec: str, tail: str) -> dict[str, str]:

@@ -17,7 +17,6 @@ _NEEDS = {
     "pyvrp": (("pyvrp", "'fixedfleet[peers]'"),),
     "vroom": (("vroom", "'fixedfleet[peers]'"),),
     "ortools": (("ortools", "ortools"),),
-    "exact": (("ortools", "ortools"),),
 }
 
 

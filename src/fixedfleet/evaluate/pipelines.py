@@ -13,10 +13,10 @@ from fixedfleet.evaluate.packages import require_search
 from fixedfleet.evaluate.protocol import Answer
 from fixedfleet.evaluate.starters import NamedStart, NetworkStart
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.search.start import fit
+from fixedfleet.search import Stop, fit
+from fixedfleet.search.construct import complete, make_start
 from fixedfleet.solve import solve
 from fixedfleet.solve_batch import solve_batch
-from fixedfleet.starts import complete, make_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from fixedfleet.fleet import FleetVerdict
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
-    from fixedfleet.search import SearchName
+    from fixedfleet.search.construct import StartName
     from fixedfleet.solve import Objective, Result
     from fixedfleet.solve_batch import BatchStart
-    from fixedfleet.starts import StartName
 
 __all__ = ["BatchesOnGpu", "SolverAlone", "StartAlone", "StartAndSearch"]
 
@@ -127,7 +126,7 @@ class SolverAlone:
         limit = _required(time_limit, self.name)
         solver = solvers.get(self.name)
         return [
-            Answer(solvers.run(solver, instance, time_limit=limit, seed=seed).plan)
+            Answer(solvers.run(solver, instance, stop=Stop(limit), seed=seed).plan)
             for instance in instances
         ]
 
@@ -159,7 +158,7 @@ class StartAndSearch:
 
     name: str
     starter: Starter
-    search: SearchName
+    search: str
     objective: Objective = "length"
     guarantee: bool = False
     on_gpu: bool = False
@@ -217,6 +216,8 @@ class StartAndSearch:
             objective=self.objective,
             vehicle_cost=vehicle_cost,
             guarantee=self.guarantee,
+            # For a full trace.
+            on_improvement=_ignore if self.search == "ruin_recreate" else None,
         )
         if result.plan is None:
             return Answer(None, reason=result.verdict.reason)
@@ -225,10 +226,9 @@ class StartAndSearch:
 
     def _trace(self, result: Result, seconds: float) -> Trace:
         """Improvements by the clock of the whole call, not of the search."""
-        searched = [s.seconds for s in result.stages if s.name == self.search]
-        if self.search in _SILENT or not searched:
+        if self.search in _SILENT:
             return ()
-        before = seconds - searched[-1]
+        before = seconds - result.seconds
         return tuple((before + moment, cost) for moment, cost in result.trace)
 
     def _count(
@@ -320,6 +320,10 @@ class BatchesOnGpu:
             Answer(found.plan(row), reason=found.reasons.get(row, ""))
             for row in range(len(found))
         ]
+
+
+def _ignore(_seconds: float, _cost: float, _plan: Plan) -> None:
+    """Take a report that nobody needs."""
 
 
 def _widened(instance: Instance, verdict: FleetVerdict) -> Instance:

@@ -15,7 +15,7 @@ from fixedfleet import files, generate
 from fixedfleet.errors import InputError, check_whole
 from fixedfleet.evaluate.best_known import best_known
 from fixedfleet.plan import PlanBatch
-from fixedfleet.search.start import check_vehicle_cost
+from fixedfleet.search import check_vehicle_cost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

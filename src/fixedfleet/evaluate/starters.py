@@ -14,7 +14,7 @@ import numpy as np
 from fixedfleet.errors import InputError, require
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import InstanceBatch
-from fixedfleet.search.result import better
+from fixedfleet.search import better
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
     from fixedfleet.planning import RepairMethod
+    from fixedfleet.search.construct import StartName
     from fixedfleet.solvers.attention_model import AttentionModel, Decoding
-    from fixedfleet.starts import StartName
 
 __all__ = [
     "WEIGHTS_VARIABLE",
@@ -49,7 +49,7 @@ class Starter(Protocol):
 @dataclass(frozen=True)
 class NamedStart:
     """
-    A construction of :mod:`fixedfleet.starts`.
+    A construction of :mod:`fixedfleet.search.construct`.
 
     Parameters
     ----------

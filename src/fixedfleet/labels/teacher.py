@@ -14,6 +14,7 @@ from fixedfleet.errors import InputError, above, at_least, check_settings
 from fixedfleet.fleet import assess_batch, assess_fleet
 from fixedfleet.plan import Plan, PlanBatch
 from fixedfleet.registry import Registry
+from fixedfleet.search import Stop, improve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -124,7 +125,7 @@ class SolverTeacher:
         solver = solvers.get(self.solver)
         start = verdict.packing if solver.takes_start else None
         outcome = solvers.run(
-            solver, instance, time_limit=self.time_limit, seed=seed, start=start
+            solver, instance, stop=Stop(self.time_limit), seed=seed, start=start
         )
         return outcome.plan
 
@@ -169,20 +170,13 @@ class SearchTeacher:
         return _one_by_one(self._search, batch, seeds)
 
     def _search(self, instance: Instance, seed: int) -> Plan | None:
-        # Imported here, because it compiles and only workers need it.
-        from fixedfleet.search.ruin_recreate import ruin_recreate
-
         start = assess_fleet(instance).packing
         if start is None:
             return None
-        result = ruin_recreate(
-            instance,
-            start,
-            time_limit=self.time_limit,
-            iterations=self.iterations,
-            seed=seed,
-        )
-        return result.plan
+        stop = Stop(self.time_limit, iterations=self.iterations)
+        return improve(
+            instance, start, search="ruin_recreate", stop=stop, seed=seed
+        ).plan
 
 
 @TEACHERS.register("gpu")
@@ -220,7 +214,7 @@ class GpuTeacher:
         plans = improve_batch(
             batch[labelled],
             verdict.packings[labelled],
-            iterations=self.iterations,
+            stop=Stop(iterations=self.iterations),
             # The whole call has one stream of random numbers, named by its first seed.
             seed=int(seeds[0]),
         )

@@ -1,135 +1,119 @@
-"""Searches: a plan in, a better plan out, never more vehicles."""
+"""Searches: they improve a plan and never use more vehicles than there are."""
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
-from fixedfleet.errors import InputError
 from fixedfleet.interrupts import interrupts_deferred
-from fixedfleet.search.result import SearchResult, better
-from fixedfleet.search.start import check_time_limit, check_vehicle_cost, fit
+from fixedfleet.plan import Plan
+from fixedfleet.registry import Registry
+from fixedfleet.search.method import (
+    Incumbent,
+    SearchMethod,
+    SearchResult,
+    SearchTask,
+    Stop,
+    better,
+    check_vehicle_cost,
+    fit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fixedfleet.instance import Instance
-    from fixedfleet.plan import Plan
 
-__all__ = ["SearchName", "SearchResult", "better", "improve"]
-
-SearchName = Literal[
-    "auto", "ruin_recreate", "gpu", "hgs", "pyvrp", "vroom", "ortools", "lkh"
+__all__ = [
+    "SEARCHES",
+    "SearchMethod",
+    "SearchResult",
+    "SearchTask",
+    "Stop",
+    "better",
+    "check_vehicle_cost",
+    "fit",
+    "improve",
 ]
+
+SEARCHES: Registry[SearchMethod] = Registry(
+    "search",
+    {
+        "auto": "fixedfleet.search.auto:auto_search",
+        "ruin_recreate": "fixedfleet.search.ruin_recreate:ruin_recreate",
+        "gpu": "fixedfleet.search.gpu:gpu_search",
+        "hgs": "fixedfleet.search.genetic:genetic_search",
+        "pyvrp": "fixedfleet.solvers.protocol:pyvrp_search",
+        "vroom": "fixedfleet.solvers.protocol:vroom_search",
+        "ortools": "fixedfleet.solvers.protocol:ortools_search",
+        "lkh": "fixedfleet.solvers.protocol:lkh_search",
+    },
+)
 
 
 def improve(
     instance: Instance,
-    start: Plan,
+    start: Plan | None = None,
     *,
-    search: SearchName = "auto",
-    time_limit: float = 1.0,
+    stop: Stop,
+    search: str | SearchMethod = "auto",
     seed: int = 0,
     vehicle_cost: float = 0.0,
     fewest: Plan | None = None,
     on_improvement: Callable[[float, float, Plan], None] | None = None,
-    stop: Callable[[], bool] | None = None,
 ) -> SearchResult:
     """
-    Improve a plan by the search of this name.
+    Improve a plan.
 
-    ``auto`` and ``ruin_recreate`` heed all arguments, and so does ``gpu``, between its
-    rounds. The outside solvers minimise length within the fleet, whatever a vehicle
-    costs, and cannot be stopped early, except ``hgs``, which runs in slices.
+    ``hgs`` and the outside solvers ``pyvrp``, ``vroom``, ``ortools`` and ``lkh``
+    minimise the length within the fleet, whatever a vehicle costs. ``hgs`` and ``gpu``
+    ask ``stop`` between slices of their time. ``vroom``, ``ortools`` and ``lkh`` only
+    look at its time limit.
 
     Parameters
     ----------
     instance
         The instance to plan for. Its fleet is a hard bound.
     start
-        A plan to start from; what it has beyond fleet and capacity is dropped.
+        The plan to start from. What exceeds fleet or capacity is dropped, and
+        customers may be unassigned. Default: all customers are unassigned.
+    stop
+        When to end. Loading code does not count as time.
     search
-        Name of the search.
-    time_limit
-        Seconds to search.
+        Name of a search, a reference "module.py:Name" or the search itself.
     seed
         Seed of the random numbers.
     vehicle_cost
         Fixed cost of each vehicle used.
     fewest
-        A plan with the fewest vehicles that suffice; ``auto`` uses it where a vehicle
-        is dear.
+        A plan with the smallest number of vehicles, which ``auto`` uses if a vehicle is
+        expensive.
     on_improvement
-        Called with (seconds, cost, plan) as the best plan becomes better.
-    stop
-        Asked now and then; the search ends when it answers True.
+        Called with (seconds, cost, plan) when the best plan has become better, at most
+        once in a few milliseconds.
+
+    Returns
+    -------
+    SearchResult
+        Never a worse plan than the start.
     """
-    if search not in get_args(SearchName):
-        raise InputError(
-            f"unknown search {search!r}: choose from {', '.join(get_args(SearchName))}"
-        )
-    check_time_limit(time_limit)
     check_vehicle_cost(vehicle_cost)
-    start = fit(instance, start)
-    if search in ("auto", "ruin_recreate", "gpu", "hgs"):
-        with interrupts_deferred():
-            find = _stoppable(search)
-        also = {"fewest": fewest} if search == "auto" else {}
-        return find(
-            instance,
-            start,
-            time_limit=time_limit,
-            seed=seed,
-            vehicle_cost=vehicle_cost,
-            on_improvement=on_improvement,
-            stop=stop,
-            **also,
-        )
-    return _outside(instance, start, search, time_limit, seed, vehicle_cost)
-
-
-def _stoppable(name: str) -> Callable[..., SearchResult]:
-    """Return a search that can be watched and stopped."""
-    if name == "auto":
-        from fixedfleet.search.auto import auto_search
-
-        return auto_search
-    if name == "gpu":
-        from fixedfleet.search.gpu_clock import gpu_search
-
-        return gpu_search
-    if name == "hgs":
-        from fixedfleet.search.genetic import hgs_in_slices
-
-        return hgs_in_slices
-    from fixedfleet.search.ruin_recreate import ruin_recreate
-
-    return ruin_recreate
-
-
-def _outside(
-    instance: Instance,
-    start: Plan,
-    name: str,
-    time_limit: float,
-    seed: int,
-    vehicle_cost: float,
-) -> SearchResult:
-    """Let an outside solver improve a plan; what it returns is checked."""
-    from fixedfleet import solvers
-
-    begin = time.perf_counter()
-    solver = solvers.get(name)
-    outcome = solvers.run(
-        solver,
-        instance,
-        time_limit=time_limit,
-        seed=seed,
-        start=start if solver.takes_start and start.is_feasible(instance) else None,
+    start = fit(instance, start or Plan([]))
+    # A compiler that Ctrl-C interrupts can lose the exception.
+    with stop.paused(), interrupts_deferred():
+        method = SEARCHES.get(search)
+    begin, before = stop.elapsed(), stop.done
+    best = Incumbent(instance, start, stop, vehicle_cost, on_improvement)
+    task = SearchTask(instance, start, stop.part(), best, seed, vehicle_cost, fewest)
+    try:
+        best.report()
+        method(task)
+    except KeyboardInterrupt:
+        stop.interrupt()
+    return SearchResult(
+        plan=best.plan,
+        cost=best.cost,
+        seconds=stop.elapsed() - begin,
+        iterations=stop.done - before,
+        trace=tuple(best.trace),
+        interrupted=stop.interrupted,
     )
-    plan = start
-    if outcome.feasible and outcome.plan is not None:
-        plan = better(instance, outcome.plan, start, vehicle_cost)
-    cost = plan.cost_v(instance, vehicle_cost)
-    seconds = time.perf_counter() - begin
-    return SearchResult(plan=plan, cost=cost, seconds=seconds, trace=((seconds, cost),))

@@ -1,34 +1,105 @@
-"""Plans from scratch without a network: savings and sweep, within the fleet.
+"""Plans to start a search from: the packing, savings, the sweep and the network's plan.
 
-Both keep to capacity and fleet and leave out whom that leaves without a place; a search
-that knows absent customers (ruin and recreate) then finds places for them.
+Savings and sweep keep to capacity and fleet, so they may leave customers unassigned;
+:func:`complete` then finds places for them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, check_choice
 from fixedfleet.plan import Plan
+from fixedfleet.search import Stop, improve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance
 
-__all__ = ["savings", "sweep"]
+__all__ = [
+    "StartName",
+    "check_start",
+    "complete",
+    "load_start",
+    "make_start",
+    "savings",
+    "sweep",
+]
 
+StartName = Literal["auto", "packing", "savings", "sweep", "network"]
+
+_COMPLETING = 2000  # iterations to find places for the unassigned customers of a start
 _NEIGHBOURS = 30  # customers a customer may be joined with
+
+
+def make_start(
+    name: StartName, instance: Instance, packing: Plan | None, *, seed: int = 0
+) -> Plan | None:
+    """
+    Make a feasible plan to start a search from.
+
+    ``auto`` is the packing: results/notes/search.md has the measurements that no other
+    start is worth its time if a search follows.
+
+    Parameters
+    ----------
+    name
+        What makes the plan.
+    instance
+        The instance to plan for.
+    packing
+        The packing that proves the fleet sufficient. It is returned if the start leaves
+        customers unassigned and no places are found for them.
+    seed
+        Seed of the search for those places.
+    """
+    check_start(name)
+    if name in ("auto", "packing"):
+        return packing
+    return complete(instance, _construct(name, instance), seed=seed) or packing
+
+
+def complete(instance: Instance, plan: Plan, *, seed: int = 0) -> Plan | None:
+    """Find places for the unassigned customers of a start; None if some have none."""
+    if plan.unserved(instance):
+        stop = Stop(iterations=_COMPLETING)
+        plan = improve(
+            instance, plan, search="ruin_recreate", stop=stop, seed=seed
+        ).plan
+    return None if plan.unserved(instance) else plan
+
+
+def check_start(name: str) -> None:
+    """Raise InputError unless a start has this name."""
+    check_choice("start", name, get_args(StartName))
+
+
+def load_start(name: str, instance: Instance) -> None:
+    """Load what a start needs once per process, so that it does not count as time."""
+    if name == "network":
+        from fixedfleet.model import find_model, load_once
+
+        load_once(find_model("auto", instance.num_customers))
+
+
+def _construct(name: StartName, instance: Instance) -> Plan:
+    if name == "network":
+        from fixedfleet.planning.predicted import predicted_plan
+
+        return predicted_plan(instance)
+    return savings(instance) if name == "savings" else sweep(instance)
 
 
 def savings(instance: Instance) -> Plan:
     """
     Join tours by falling savings (Clarke and Wright, 1964), the parallel version.
 
-    Every customer begins with a tour of its own; the tours of two near customers at
-    their ends are joined where that saves length and fits. The largest M tours stay.
+    Every customer begins with a tour of its own. Two tours are joined if they end in
+    customers near each other, the customers fit into one vehicle and length is saved.
+    The M tours with the largest loads stay.
     """
     units, capacity = instance.demand_units, instance.capacity_units
     symmetric = bool(np.array_equal(instance.distances, instance.distances.T))
@@ -53,9 +124,9 @@ def savings(instance: Instance) -> Plan:
 
 def sweep(instance: Instance) -> Plan:
     """
-    Fill one vehicle after the other by the angle of the customers around the depot.
+    Fill one vehicle after the other with customers in the order of their angles.
 
-    The sweep begins behind the widest gap between two customers' angles.
+    These are angles at the depot. The sweep begins behind the widest gap.
     """
     if not instance.has_coordinates:
         raise InputError("the sweep start needs coordinates, not a distance matrix")
@@ -80,7 +151,7 @@ def sweep(instance: Instance) -> Plan:
 
 
 def _by_saving(instance: Instance) -> NDArray[np.int64]:
-    """Pairs of near customers by falling saving, shape (pairs, 2)."""
+    """Return pairs of near customers by falling saving, shape (pairs, 2)."""
     distances = instance.distances
     n = instance.num_customers
     if n < 2:
@@ -100,7 +171,7 @@ def _by_saving(instance: Instance) -> NDArray[np.int64]:
 def _join(
     first: list[int], second: list[int], i: int, j: int, symmetric: bool
 ) -> list[int] | None:
-    """Join two tours so that j follows i, or None where either is not at an end."""
+    """Join two tours so that j follows i; None if either is not at an end."""
     if first[-1] == i and second[0] == j:
         return first + second
     if not symmetric:

@@ -1,140 +1,245 @@
-"""The genetic search in slices of time, so that it can be watched and stopped.
+"""HGS-CVRP, the hybrid genetic search of Vidal (2022), through ``hybgensea``.
 
-HGS-CVRP runs in compiled code that neither reports a plan nor can be told to end before
-its limit: whatever its log callback raises is swallowed. So it runs for a moment at a
-time, and its best plans join the first population of the next moment.
+HGS-CVRP runs in compiled code that neither reports a plan nor ends before its limit:
+what its log callback raises is swallowed. So :func:`genetic_search` runs it in slices
+of time. The best plans of a slice join the first population of the next.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
-from fixedfleet.interrupts import interrupts_deferred
-from fixedfleet.search.run import Run
+import hybgensea
+import numpy as np
+
+from fixedfleet.errors import InputError, above, at_least, between, check_settings
+from fixedfleet.plan import Plan
+from fixedfleet.search.method import LEAST_SECONDS, Stop
+from fixedfleet.search.whole_numbers import binary_exponent, enough, whole_amounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance
-    from fixedfleet.plan import Plan
-    from fixedfleet.search.result import SearchResult
-    from fixedfleet.solvers.hgs import HgsParameters
+    from fixedfleet.search.method import SearchTask
 
-__all__ = ["breed", "hgs_in_slices", "load_hgs"]
+__all__ = ["HgsParameters", "genetic_search", "hgs_plans"]
 
-_LEAST_SECONDS = 1e-3  # less is not worth a call
-_SLICES = 10  # that a search is cut into, if they are neither too short nor too long
+_SLICES = 10  # per search, unless they would be too short or too long
 _SHORTEST, _LONGEST = 0.5, 2.0  # seconds of a slice
-# A slice builds a first population anew; this many seconds for each plan of a
-# subpopulation and square of the customers keep that a small part of it.
+# A slice builds a new first population. This many seconds for each plan of a
+# subpopulation and square of the number of customers keep that a small part of it.
 _SECONDS_PER_PLAN = 3e-7
+# HGS takes an excess below 1e-5 for none and a largest demand above 1e5 for an error.
+# In units of at least 2^-16 an excess is seen, and 2^32 of those still fit.
+_FINEST = 16
+_LARGEST_SUM = 2**32
+# Its penalties suit distances and demands of this order of magnitude, 2^10.
+_MAGNITUDE = 10
+# Seed 0 is the same as seed 1 to the generator it uses, which has this many others.
+_SEEDS = 2**31 - 2
 
 
-def load_hgs() -> None:
-    """Import HGS-CVRP, before the clock of a search starts."""
-    with interrupts_deferred():
-        importlib.import_module("fixedfleet.solvers.hgs")
-
-
-def hgs_in_slices(
-    instance: Instance,
-    start: Plan,
-    *,
-    time_limit: float,
-    seed: int = 0,
-    vehicle_cost: float = 0.0,
-    parameters: HgsParameters | None = None,
-    on_improvement: Callable[[float, float, Plan], None] | None = None,
-    stop: Callable[[], bool] | None = None,
-) -> SearchResult:
+@dataclass(frozen=True, kw_only=True)
+class HgsParameters:
     """
-    Improve a plan by HGS-CVRP with its authors' parameters, in slices of time.
+    Parameters of the hybrid genetic search, at its authors' values.
 
     Parameters
     ----------
-    instance
-        The instance to plan for. Its fleet is a hard bound.
-    start
-        A plan within the fleet; it joins the first population if it serves everybody.
-    time_limit
-        Seconds to search.
-    seed
-        Seed of the random numbers.
-    vehicle_cost
-        Fixed cost of each vehicle used: decides between plans, not within the search.
-    parameters
-        Parameters of the genetic search. Default: its authors'.
-    on_improvement
-        Called with (seconds, cost, plan) as the best plan becomes better.
-    stop
-        Asked between slices; the search ends when it answers True.
+    granularity
+        Number of nearest customers that local search tries for each customer.
+    population
+        Smallest size of each subpopulation; four times as many plans are built before
+        the search proper begins, so a smaller one suits a short time limit.
+    generation
+        Plans added to a subpopulation before its worst are removed.
+    elite
+        Plans that their cost alone keeps in the population.
+    closest
+        Plans considered in measuring the diversity that a plan contributes.
+    penalty_period
+        Iterations between updates of the penalty for overload.
+    target_feasible
+        Share of feasible plans the penalty aims at.
+    penalty_decrease
+        Factor of the penalty when there are more feasible plans than that.
+    penalty_increase
+        Factor of the penalty when there are fewer.
+    restart_after
+        Iterations without improvement after which a new population is built.
+    swap_star
+        Whether to use the SWAP* neighbourhood.
     """
-    load_hgs()
-    from fixedfleet.solvers.hgs import HgsParameters
 
-    run = Run(
-        instance,
-        start,
-        time_limit=time_limit,
-        vehicle_cost=vehicle_cost,
-        on_improvement=on_improvement,
-        stop=stop,
-    )
-    try:
-        breed(run, instance, start, seed=seed, parameters=parameters or HgsParameters())
-    except KeyboardInterrupt:
-        run.interrupted = True
-    return run.result()
+    granularity: Annotated[int, at_least(1)] = 20
+    population: Annotated[int, at_least(1)] = 25
+    generation: Annotated[int, at_least(1)] = 40
+    elite: Annotated[int, at_least(1)] = 4
+    closest: Annotated[int, at_least(1)] = 5
+    penalty_period: Annotated[int, at_least(1)] = 100
+    target_feasible: Annotated[float, between(0, 1)] = 0.2
+    penalty_decrease: Annotated[float, above(0)] = 0.85
+    penalty_increase: Annotated[float, at_least(1)] = 1.2
+    restart_after: Annotated[int, at_least(1)] = 20_000
+    swap_star: bool = True
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.penalty_decrease > 1:
+            raise InputError(f"penalty_decrease is {self.penalty_decrease:g}, above 1")
 
 
-def breed(
-    run: Run,
-    instance: Instance,
-    start: Plan,
-    *,
-    seed: int,
-    parameters: HgsParameters,
-    until: float = 1.0,
-) -> None:
+_DEFAULTS = HgsParameters()
+
+
+def genetic_search(task: SearchTask, parameters: HgsParameters = _DEFAULTS) -> None:
     """
-    Let the genetic search go on from a plan until a share of the time is used.
+    Improve a plan by HGS-CVRP, in slices of time.
 
     Parameters
     ----------
-    run
-        The search this is a step of; it is offered what is found.
-    instance
-        The instance with the bound on the fleet that this step keeps to.
-    start
-        A plan to begin with.
-    seed
-        Seed of the first slice.
+    task
+        What to search. The start joins the first population if it leaves no customer
+        unassigned. The vehicle cost has no influence.
     parameters
         Parameters of the genetic search.
-    until
-        Share of the run's time.
     """
-    from fixedfleet.solvers.hgs import hgs_plans
-
-    seconds = run.left(until)
-    plans = [] if start.unserved(instance) else [start]
+    instance, stop, seed = task.instance, task.stop, task.seed
+    whole = stop.require_seconds("hgs")
+    plans = [] if task.start.unserved(instance) else [task.start]
     slice_seconds = max(
-        min(max(_SHORTEST, seconds / _SLICES), _LONGEST),
+        min(max(_SHORTEST, whole / _SLICES), _LONGEST),
         _SECONDS_PER_PLAN * parameters.population * instance.num_customers**2,
     )
-    while seconds > _LEAST_SECONDS:
-        whole = seconds < 2 * slice_seconds
+    while (left := stop.left()) > LEAST_SECONDS:
+        last = left < 2 * slice_seconds
         found = hgs_plans(
             instance,
-            most=1 if whole else parameters.population,
-            time_limit=seconds if whole else slice_seconds,
+            stop=Stop(left if last else slice_seconds),
+            most=1 if last else parameters.population,
             seed=seed,
             starts=plans,
             parameters=parameters,
         )
         if found and found[0].is_feasible(instance):
             plans = found
-            run.offer(found[0])
+            task.offer(found[0])
         seed += 1
-        seconds = run.left(until)
+
+
+def hgs_plans(
+    instance: Instance,
+    *,
+    stop: Stop,
+    most: int = 1,
+    seed: int = 0,
+    starts: Sequence[Plan] = (),
+    parameters: HgsParameters = _DEFAULTS,
+) -> list[Plan]:
+    """
+    Search for short plans in one run of HGS-CVRP, from plans or from nothing.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    stop
+        Either a number of iterations without improvement after which to end, or seconds
+        of processor time. With a time limit HGS-CVRP starts anew when it no longer
+        improves. Only iterations give the same plans on every machine.
+    most
+        Return at most so many plans: the best found, then the best of the last
+        population.
+    seed
+        Seed of the search.
+    starts
+        Plans that join the first population. Each must serve every customer once within
+        the fleet, but may overload its tours. The first answer is never longer than the
+        shortest feasible start.
+    parameters
+        Parameters of the search.
+
+    Returns
+    -------
+    list
+        Different feasible plans, the best first; empty if none was found.
+    """
+    fleet = min(instance.vehicles, instance.num_customers)
+    demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)
+    if not enough(demands, capacity, fleet):
+        return []
+    if instance.num_customers == 1:  # its crossover needs two customers
+        return [Plan([[1]])]
+    loads, limit = _scaled_amounts(demands, capacity)
+    x, y = instance.coordinates.T if instance.has_coordinates else (None, None)
+    by_time = stop.iterations is None
+    try:
+        result = hybgensea.solve_cvrp_dist_mtx(
+            _scaled_distances(instance),
+            loads,
+            limit,
+            x_coords=x,
+            y_coords=y,
+            num_vehicles=fleet,
+            initial_solutions=[start.tours for start in starts],
+            initial_solutions_allow_infeasible=True,
+            extract_all_feasible=most > 1,
+            verbose=False,
+            seed=1 + seed % _SEEDS,
+            # 0 would mean no limit.
+            timeLimit=max(stop.left(), LEAST_SECONDS) if by_time else 0.0,
+            nbIter=stop.iterations or parameters.restart_after,
+            **_hgs_names(parameters),
+        )
+    except ValueError as error:
+        if not starts:
+            raise
+        raise InputError(f"a start cannot be used by hgs: {error}") from error
+    except RuntimeError as error:
+        if "no feasible solution" in str(error):
+            return []
+        raise
+    found = [result.routes]
+    if most > 1:  # a restart may have removed the best plan from the population
+        found += [member.routes for member in result.feasible_population[:most]]
+    return list(dict.fromkeys(map(Plan, found)))[:most]
+
+
+def _scaled_distances(instance: Instance) -> NDArray[np.float64]:
+    """Return the distances times a power of two, so nothing is rounded."""
+    distances = instance.distances
+    longest = float(distances.max())
+    if longest == 0:  # HGS refuses distances that are all zero; any others will do
+        return 1.0 - np.eye(len(distances))
+    return np.ldexp(distances, _MAGNITUDE - binary_exponent(longest))
+
+
+def _scaled_amounts(
+    demands: NDArray[np.int64], capacity: int
+) -> tuple[NDArray[np.float64], float]:
+    """Return demands and capacity times a power of two, so nothing is rounded."""
+    largest = int(demands.max())
+    if largest == 0:  # HGS refuses demands that are all zero: let one vehicle hold all
+        return np.append(0.0, np.ones(len(demands) - 1)), float(len(demands))
+    shift = min(_FINEST, max(0, binary_exponent(largest) - _MAGNITUDE))
+    return np.ldexp(demands.astype(np.float64), -shift), float(capacity) / 2**shift
+
+
+def _hgs_names(parameters: HgsParameters) -> dict[str, float]:
+    """Return the parameters by the names that HGS-CVRP has for them."""
+    return {
+        "nbGranular": parameters.granularity,
+        "mu": parameters.population,
+        "lambda_": parameters.generation,
+        "nbElite": parameters.elite,
+        "nbClose": parameters.closest,
+        "nbIterPenaltyManagement": parameters.penalty_period,
+        "targetFeasible": parameters.target_feasible,
+        "penaltyDecrease": parameters.penalty_decrease,
+        "penaltyIncrease": parameters.penalty_increase,
+        "useSwapStar": parameters.swap_star,
+    }

@@ -1,9 +1,9 @@
-"""The arrays the GPU search works on: instances and starts of one size class."""
+"""The arrays of the GPU search: instances and starts of one size class."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,16 +11,19 @@ from fixedfleet.errors import InputError
 from fixedfleet.plan import pad_routes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from fixedfleet.instance import InstanceBatch
     from fixedfleet.plan import PlanBatch
 
-__all__ = ["SIZE_CLASSES", "Group", "pack", "size_class"]
+__all__ = ["SIZE_CLASSES", "Group", "pack", "size_classes"]
 
-# Nodes (customers and vehicles) a plan may have in each class, over the 32 lanes of a
-# warp. Each class is a kernel of its own, compiled when it is first needed.
+# Nodes (customers and vehicles) per lane of a warp in each size class. A class has a
+# kernel of its own, compiled when it is first needed.
 SIZE_CLASSES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+_LANES = 32
 _LARGEST_CAPACITY = 2**31 - 2  # loads are int32, and 2^31 − 1 means "no place"
 
 
@@ -34,9 +37,9 @@ class Group:
     rows
         Their rows in the batch, shape (B,).
     slots
-        The size class: nodes a lane owns.
+        The size class: nodes per lane.
     sizes
-        Customers, vehicles, capacity and row of each, shape (B, 4).
+        Customers, vehicles, capacity and row of each instance, shape (B, 4).
     points
         Coordinates relative to the depot, shape (B, L, 2), or None with matrices.
     matrices
@@ -44,7 +47,7 @@ class Group:
     demands
         Shape (B, L - 1).
     starts
-        Routes to start from, shape (B, W) with W enough for any plan.
+        Routes to start from, shape (B, W), with W enough for any plan.
     """
 
     rows: NDArray[np.int64]
@@ -62,90 +65,84 @@ class Group:
 
     @property
     def shared_bytes(self) -> int:
-        """Shared memory one warp needs: the kernel's struct Shared."""
+        """Shared memory that one warp needs: the kernel's struct Shared."""
         index = 1 if self.slots <= 8 else 2
         place = 8 if self.matrices is None else 4
-        return 32 * self.slots * (2 * place + 16 + 7 * index)
+        return _LANES * self.slots * (2 * place + 16 + 7 * index)
 
 
-def size_class(nodes: int) -> int:
-    """Return the nodes a lane owns in the smallest class with room for that many."""
-    for slots in SIZE_CLASSES:
-        if nodes <= 32 * slots:
-            return slots
-    raise InputError(
-        f"customers and vehicles together are {nodes}; the GPU search takes "
-        f"{32 * SIZE_CLASSES[-1]}"
-    )
+def size_classes(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the smallest size class with room for each number of nodes."""
+    room = _LANES * np.array(SIZE_CLASSES)
+    if nodes.max(initial=0) > room[-1]:
+        raise InputError(
+            f"customers and vehicles together are {nodes.max()}; the GPU search takes "
+            f"at most {room[-1]}"
+        )
+    classes: NDArray[np.int64] = np.array(SIZE_CLASSES)[np.searchsorted(room, nodes)]
+    return classes
 
 
 def pack(batch: InstanceBatch, starts: PlanBatch) -> list[Group]:
     """Sort the instances into groups of one size class and one kind of distances."""
-    nodes = batch.sizes + np.minimum(batch.vehicles, batch.sizes)
-    classes = {count: size_class(count) for count in np.unique(nodes).tolist()}
-    slots = np.array([classes[count] for count in nodes.tolist()], dtype=np.int64)
-    kinds = sorted(set(zip(slots.tolist(), batch.euclidean.tolist(), strict=True)))
-    return [
-        _group(
-            batch,
-            starts,
-            np.flatnonzero((slots == size) & (batch.euclidean == euclidean)),
-            size,
+    return list(_groups(batch, starts))
+
+
+def _groups(batch: InstanceBatch, starts: PlanBatch) -> Iterator[Group]:
+    sizes = _sizes(batch)
+    classes = size_classes(batch.sizes + sizes[:, 1])
+    for slots in np.unique(classes):
+        for by_points in (False, True):
+            rows = np.flatnonzero((classes == slots) & (batch.euclidean == by_points))
+            if not len(rows):
+                continue
+            largest = int(batch.sizes[rows].max())
+            width = int(sizes[rows, :2].sum(axis=1).max())
+            yield Group(
+                rows=rows,
+                slots=int(slots),
+                sizes=sizes[rows],
+                points=_points(batch, rows, largest) if by_points else None,
+                matrices=None if by_points else _matrices(batch, rows, largest),
+                demands=_demands(batch, rows, largest),
+                starts=pad_routes(starts.routes[rows], width).astype(np.uint16),
+            )
+
+
+def _sizes(batch: InstanceBatch) -> NDArray[np.int32]:
+    """Return customers, vehicles, capacity and row of each instance, shape (B, 4)."""
+    fleet = np.minimum(batch.vehicles, batch.sizes)  # more tours cannot be used
+    if batch.capacity.max(initial=0) > _LARGEST_CAPACITY:
+        row = int(np.argmax(batch.capacity > _LARGEST_CAPACITY))
+        raise InputError(
+            f"instance {row} has a capacity of {batch.capacity[row]} units of its "
+            f"finest demand; the GPU search takes at most {_LARGEST_CAPACITY}"
         )
-        for size, euclidean in kinds
-    ]
-
-
-def _group(
-    batch: InstanceBatch, starts: PlanBatch, rows: NDArray[np.int64], slots: int
-) -> Group:
-    count, capacity = batch.sizes[rows], batch.capacity[rows]
-    fleet = np.minimum(batch.vehicles[rows], count)  # more tours would stay empty
-    n = int(count.max())
-    euclidean = bool(batch.euclidean[rows[0]])
-    return Group(
-        rows=rows,
-        slots=slots,
-        sizes=_sizes(rows, count, fleet, capacity),
-        points=_points(batch, rows, n) if euclidean else None,
-        matrices=None if euclidean else _matrices(batch, rows, n),
-        demands=_demands(batch.demands[rows, :n], capacity),
-        starts=pad_routes(starts.routes[rows], int((count + fleet).max())).astype(
-            np.uint16
-        ),
-    )
+    columns = batch.sizes, fleet, batch.capacity, np.arange(len(batch))
+    return np.stack(columns, axis=1).astype(np.int32)
 
 
 def _points(
-    batch: InstanceBatch, rows: NDArray[np.int64], n: int
+    batch: InstanceBatch, rows: NDArray[np.int64], largest: int
 ) -> NDArray[np.float32]:
     # Relative to the depot: float32 keeps seven digits, and the first are often shared.
-    relative = batch.coordinates[rows, : n + 1] - batch.depots[rows, None]
+    relative = batch.coordinates[rows, : largest + 1] - batch.depots[rows, None]
     return np.asarray(relative, dtype=np.float32)
 
 
 def _matrices(
-    batch: InstanceBatch, rows: NDArray[np.int64], n: int
+    batch: InstanceBatch, rows: NDArray[np.int64], largest: int
 ) -> NDArray[np.float32]:
-    matrices = np.zeros((len(rows), n + 1, n + 1), dtype=np.float32)
-    for matrix, row in zip(matrices, rows, strict=True):
-        size = int(batch.sizes[row]) + 1
-        matrix[:size, :size] = batch[row].distances
+    matrices = np.zeros((len(rows), largest + 1, largest + 1), dtype=np.float32)
+    for place, row in enumerate(rows):
+        distances = batch[int(row)].distances
+        matrices[place, : len(distances), : len(distances)] = distances
     return matrices
 
 
-def _sizes(*columns: NDArray[Any]) -> NDArray[np.int32]:
-    rows, count, fleet, capacity = columns
-    if capacity.max(initial=0) > _LARGEST_CAPACITY:
-        which = int(np.argmax(capacity > _LARGEST_CAPACITY))
-        raise InputError(
-            f"instance {rows[which]} has a capacity of {capacity[which]} units of its "
-            f"finest demand; the GPU search takes {_LARGEST_CAPACITY}"
-        )
-    return np.stack((count, fleet, capacity, rows), axis=1).astype(np.int32)
-
-
-def _demands(demands: NDArray[Any], capacity: NDArray[np.int64]) -> NDArray[np.int32]:
-    # A demand above the capacity fits nowhere, however large: the start was checked.
-    bounded = np.minimum(demands, capacity[:, None] + 1)
+def _demands(
+    batch: InstanceBatch, rows: NDArray[np.int64], largest: int
+) -> NDArray[np.int32]:
+    # A demand above the capacity fits into no vehicle, however large it is.
+    bounded = np.minimum(batch.demands[rows, :largest], batch.capacity[rows, None] + 1)
     return np.asarray(bounded, dtype=np.int32)

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from fixedfleet.search.layout import (
+from fixedfleet.search.kernel_arrays import (
     ABSENT,
     BEST_ABSENT,
     ITERATION,

@@ -1,61 +1,67 @@
-"""How ruin and recreate on a core ruins, recreates and cools."""
+"""Settings of ruin and recreate, on a core and on a GPU."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import Annotated
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, above, at_least, between, check_settings
 
-__all__ = ["RuinRecreateParameters"]
+__all__ = ["EXPENSIVE", "GPU_DEFAULTS", "RuinRecreateParameters"]
+
+# If a vehicle costs at least this share of a plan's length, the number of vehicles is
+# minimised first.
+EXPENSIVE = 0.05
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RuinRecreateParameters:
     """
-    Settings of ruin and recreate; the defaults were fitted to N = 20 … 1,000.
+    Settings of ruin and recreate; the defaults are fitted to N = 20 to 1,000 on a core.
 
     Parameters
     ----------
     removals
-        Customers that an iteration removes on average.
+        Customers that an iteration removes on average; at most 16 on a GPU.
     longest
-        Longest string it removes from one tour.
+        Most customers removed from one tour; at most 32 on a GPU.
     split
-        Probability that a string spares customers in its middle.
+        Probability that a removed string leaves out customers in its middle. On a GPU
+        no string does.
     blink
-        A place is overlooked once in so many times.
+        One in so many places is overlooked when a customer is inserted.
     neighbours
-        Nearest customers around which tours are ruined.
+        Number of nearest customers whose tours may be ruined together. A GPU takes all.
     reach
-        Nearest customers beside which a place is looked for.
+        Number of nearest customers beside which a place is looked for. A GPU tries all.
     start_temperature, end_temperature
-        Of the annealing, in lengths of an instance drawn in the unit square; other
-        instances are scaled by their mean distance. Default of the end: 1/N, as legs
-        become shorter the more customers there are.
+        Temperatures of the annealing, in lengths of an instance drawn in the unit
+        square; other instances are scaled by their mean distance. Default of the end:
+        1/N, because legs become shorter with more customers.
     """
 
-    removals: float = 10.0
-    longest: int = 10
-    split: float = 0.5
-    blink: int = 100
-    neighbours: int = 40
-    reach: int = 12
-    start_temperature: float = 0.1
-    end_temperature: float | None = None
+    removals: Annotated[float, at_least(1)] = 10.0
+    longest: Annotated[int, at_least(1)] = 10
+    split: Annotated[float, between(0, 1)] = 0.5
+    blink: Annotated[int, at_least(2)] = 100
+    neighbours: Annotated[int, at_least(1)] = 40
+    reach: Annotated[int, at_least(1)] = 12
+    start_temperature: Annotated[float, above(0)] = 0.1
+    end_temperature: Annotated[float | None, above(0)] = None
 
     def __post_init__(self) -> None:
-        if not (self.removals >= 1 and self.longest >= 1):
-            raise InputError("removals and longest must be at least 1")
-        if not 0 <= self.split <= 1:
-            raise InputError(f"split is {self.split:g}, not a probability")
-        if self.blink < 2 or self.neighbours < 1 or self.reach < 1:
-            raise InputError("blink must be at least 2, neighbours and reach 1")
-        start, end = self.start_temperature, self.end_temperature
-        if not 0 < (start if end is None else end) <= start < math.inf:
-            raise InputError("temperatures must fall: 0 < end ≤ start")
+        check_settings(self)
+        if self.start_temperature < (self.end_temperature or 0):
+            raise InputError(
+                f"end_temperature is {self.end_temperature:g}, above start_temperature "
+                f"{self.start_temperature:g}"
+            )
 
     def temperatures(self, customers: int) -> tuple[float, float]:
-        """Start and end temperature for so many customers in the unit square."""
+        """Return start and end temperature for N customers in the unit square."""
         end = self.end_temperature or 1 / customers
         return self.start_temperature, min(end, self.start_temperature)
+
+
+# The settings that were fitted to batches on a GPU.
+GPU_DEFAULTS = RuinRecreateParameters(removals=8.0, longest=6, end_temperature=0.015)

@@ -1,15 +1,14 @@
-"""Plans for a fleet that is too small: as few customers left out as can be.
+"""Plans for a fleet that is too small: as few unassigned customers as possible.
 
-The most customers are served by serving the smallest demands: whoever else is served
-can be exchanged for one of them without needing more room. So the number left out is a
-question of packing, and only then is length one of searching: the customers served are
-planned as an instance of their own, and between two searches those left out are
-exchanged for served ones wherever that is shorter.
+A fleet serves the most customers if it serves those with the smallest demands: any
+other served customer can be replaced by one of them without needing more room. So a
+packing decides how many customers are unassigned, and only the length is left to
+search. The served customers are searched as an instance of their own. Between two
+searches, unassigned customers replace served ones if that shortens a tour.
 """
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,79 +17,63 @@ from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
 from fixedfleet.search import improve
-from fixedfleet.search.result import SearchResult, better
+from fixedfleet.search.method import LEAST_SECONDS, Stop, better
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 __all__ = ["exchange", "partial_plan", "serve_most"]
 
 _ROUNDS = 4  # of searching and exchanging; more are no better, two a little worse
-_LEAST_SECONDS = 1e-3  # less is not worth a search
 
 
 def partial_plan(
     instance: Instance,
     *,
-    time_limit: float = 0.0,
+    stop: Stop | None,
     seed: int = 0,
     vehicle_cost: float = 0.0,
-    stop: Callable[[], bool] | None = None,
-) -> SearchResult:
+) -> Plan:
     """
-    Plan for a fleet that may be too small: fewest customers left out, then cost.
+    Plan for a fleet that may be too small: fewest unassigned customers, then cost.
 
     Parameters
     ----------
     instance
         The instance to plan for. Its fleet is a hard bound.
-    time_limit
-        Seconds to search for a shorter plan; 0 for the packing as it is.
+    stop
+        When to stop searching for a shorter plan; None for the packing as it is.
     seed
         Seed of the search.
     vehicle_cost
         Fixed cost of each vehicle used.
-    stop
-        Asked now and then; the search ends when it answers True.
     """
-    begin = time.perf_counter()
     best = serve_most(instance)
-    interrupted = False
+    if stop is None or not best.tours:
+        return best
+    search = stop.part()
     try:
-        for number in range(_ROUNDS if best.tours else 0):
-            left = time_limit - (time.perf_counter() - begin)
-            if left <= _LEAST_SECONDS or (stop is not None and stop()):
-                break
-            share = left / (_ROUNDS - number)
-            plan, interrupted = _search(
-                instance, best, share, seed + number, vehicle_cost, stop
-            )
-            best = better(instance, exchange(instance, plan), best, vehicle_cost)
-            if interrupted:
-                break
-    except KeyboardInterrupt:
-        interrupted = True
-    return SearchResult(
-        plan=best,
-        cost=best.cost_v(instance, vehicle_cost),
-        seconds=time.perf_counter() - begin,
-        interrupted=interrupted,
-    )
+        for number in range(_ROUNDS):
+            step = search.part((number + 1) / _ROUNDS)
+            if step.left() > LEAST_SECONDS:
+                plan = _search(instance, best, step, seed + number, vehicle_cost)
+                best = better(instance, exchange(instance, plan), best, vehicle_cost)
+    except KeyboardInterrupt:  # while customers are exchanged
+        stop.interrupt()
+    return best
 
 
 def serve_most(instance: Instance) -> Plan:
     """
-    Pack as many customers as the fleet carries, the smallest demands.
+    Pack as many customers as the fleet can carry: those with the smallest demands.
 
-    As many as there can be, except where quick packings miss the last one.
+    No plan serves more, unless quick packings miss one.
     """
     units, capacity = instance.demand_units, instance.capacity_units
     order = 1 + np.argsort(units[1:], kind="stable")
     order = order[units[order] <= capacity]
     carried = np.cumsum(units[order])
-    # Whole numbers of Python: a capacity beyond all demands may be beyond 64 bits.
+    # Whole numbers of Python, because a capacity may be beyond 64 bits.
     whole = min(instance.vehicles * capacity, int(units.sum()))
     count = int(np.searchsorted(carried, whole, side="right"))
     while count:
@@ -103,7 +86,7 @@ def serve_most(instance: Instance) -> Plan:
 
 
 def exchange(instance: Instance, plan: Plan) -> Plan:
-    """Serve those left out instead of others where a tour becomes shorter by it."""
+    """Replace served customers by unassigned ones while that shortens a tour."""
     out = plan.unserved(instance)
     tours = [list(tour) for tour in plan]
     shorter = bool(out)
@@ -122,7 +105,11 @@ def exchange(instance: Instance, plan: Plan) -> Plan:
 def _instead_of(
     customer: int, tour: list[int], out: list[int], instance: Instance
 ) -> tuple[int, list[int]] | None:
-    """Who makes a tour shortest in a customer's stead, and the tour; or None."""
+    """
+    Return the unassigned customer that shortens a tour most in place of this one.
+
+    With it comes the new tour; None if no unassigned customer shortens the tour.
+    """
     units = instance.demand_units
     room = instance.capacity_units - int(units[tour].sum()) + int(units[customer])
     fitting = np.array([c for c in out if units[c] <= room])
@@ -149,34 +136,28 @@ def _instead_of(
 
 
 def _search(
-    instance: Instance,
-    plan: Plan,
-    seconds: float,
-    seed: int,
-    vehicle_cost: float,
-    stop: Callable[[], bool] | None,
-) -> tuple[Plan, bool]:
-    """Search among plans for the same customers; also whether it was interrupted."""
+    instance: Instance, plan: Plan, stop: Stop, seed: int, vehicle_cost: float
+) -> Plan:
+    """Search among the plans for the same customers."""
     served = sorted(customer for tour in plan for customer in tour)
     places = {customer: place for place, customer in enumerate(served, 1)}
     found = improve(
         _only(instance, served),
         Plan([places[customer] for customer in tour] for tour in plan),
-        time_limit=seconds,
+        stop=stop,
         seed=seed,
         vehicle_cost=vehicle_cost,
-        stop=stop,
     )
-    return _renumber(found.plan, served), found.interrupted
+    return _renumber(found.plan, served)
 
 
 def _renumber(plan: Plan, customers: list[int]) -> Plan:
-    """Put customers in the place of their positions, counted from 1."""
+    """Replace positions in a list of customers, counted from 1, by the customers."""
     return Plan([customers[position - 1] for position in tour] for tour in plan)
 
 
 def _only(instance: Instance, customers: list[int]) -> Instance:
-    """Return the instance with these customers alone."""
+    """Return the instance with these customers only."""
     rows = np.array(customers) - 1
     places = [0, *customers]
     matrix = instance.matrix

@@ -1,4 +1,4 @@
-"""LKH-3, Helsgaun's Lin-Kernighan heuristic, where its program is on the PATH."""
+"""LKH-3, Helsgaun's Lin-Kernighan heuristic, if its program is on the PATH."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import numpy as np
 
 from fixedfleet.errors import MissingPackageError
 from fixedfleet.plan import Plan
-from fixedfleet.solvers.whole import enough, whole_amounts, whole_distances
+from fixedfleet.search.method import LEAST_SECONDS
+from fixedfleet.search.whole_numbers import enough, whole_amounts, whole_distances
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
+    from fixedfleet.search.method import Stop
 
 __all__ = ["Lkh"]
 
@@ -25,7 +27,7 @@ _LONGEST = 2**22
 _LARGEST_SUM = 2**30
 # Seed 0 would mean the time of day.
 _SEEDS = 2**31 - 2
-# LKH looks at the clock between trials only; seconds it may take longer to come back.
+# LKH looks at the clock between trials only. It may end so many seconds late.
 _GRACE = 10.0
 
 
@@ -42,6 +44,7 @@ class Lkh:
     name: str = "lkh"
     takes_seed: bool = True
     takes_start: bool = True
+    counts_iterations: bool = False
     limits: str = (
         "the program is not distributed here; it looks at the clock between trials "
         "only; with an asymmetric matrix it sends out every vehicle; distances that "
@@ -57,38 +60,39 @@ class Lkh:
                 f"the solver 'lkh' needs the program {names[0]!r} on the PATH: build "
                 "LKH-3 from http://webhotel4.ruc.dk/~keld/research/LKH-3/"
             )
-        # It runs in a folder of its own, from where a relative path leads nowhere.
+        # It runs in a folder of its own, so the path must not be relative.
         self.program = str(Path(found).absolute())
 
     def solve(
         self,
         instance: Instance,
         *,
-        time_limit: float,
+        stop: Stop,
         seed: int = 0,
         start: Plan | None = None,
     ) -> Plan | None:
-        """Return the best plan found, overloaded where LKH found no feasible one."""
+        """Return the best plan found, an overloaded one if none was feasible."""
         n = instance.num_customers
         vehicles = min(instance.vehicles, n)
         demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)
         if not enough(demands, capacity, vehicles):
             return None
-        if n == 1:  # LKH wants two customers
+        if n == 1:  # LKH needs two customers
             return Plan([[1]])
         with tempfile.TemporaryDirectory(prefix="fixedfleet-lkh-") as name:
             folder = Path(name)
             (folder / "problem").write_text(_problem(instance, vehicles))
-            parameters = _parameters(time_limit, seed)
+            seconds = max(stop.left(), LEAST_SECONDS)
+            parameters = _parameters(seconds, seed)
             if start is not None:
                 (folder / "start").write_text(_tour(start, vehicles, n))
                 parameters += "INITIAL_TOUR_FILE = start\n"
             (folder / "parameters").write_text(parameters)
-            self._run(folder, time_limit)
+            self._run(folder, seconds)
             found = folder / "found"
             return _plan(found.read_text(), n) if found.exists() else None
 
-    def _run(self, folder: Path, time_limit: float) -> None:
+    def _run(self, folder: Path, seconds: float) -> None:
         try:
             done = subprocess.run(
                 [self.program, "parameters"],
@@ -96,7 +100,7 @@ class Lkh:
                 stdin=subprocess.DEVNULL,  # after an error it waits for a key
                 capture_output=True,
                 text=True,
-                timeout=2 * time_limit + _GRACE,
+                timeout=2 * seconds + _GRACE,
                 check=False,
             )
         except subprocess.TimeoutExpired:
@@ -108,13 +112,13 @@ class Lkh:
             )
 
 
-def _parameters(time_limit: float, seed: int) -> str:
+def _parameters(seconds: float, seed: int) -> str:
     return (
         "PROBLEM_FILE = problem\n"
         "OUTPUT_TOUR_FILE = found\n"
         "RUNS = 1\n"
         "MAX_TRIALS = 1000000000\n"  # the clock decides
-        f"TIME_LIMIT = {time_limit:.6f}\n"
+        f"TIME_LIMIT = {seconds:.6f}\n"
         f"SEED = {1 + seed % _SEEDS}\n"
         "MTSP_MIN_SIZE = 0\n"  # a vehicle may stay at the depot
         "TRACE_LEVEL = 0\n"
@@ -169,7 +173,7 @@ def _tour(plan: Plan, vehicles: int, n: int) -> str:
 
 
 def _plan(text: str, n: int) -> Plan | None:
-    """Read a tour as written by :func:`_tour`, begun at whichever node."""
+    """Read a tour as :func:`_tour` writes it; it may begin at any node."""
     section = text.partition("TOUR_SECTION")[2].split()
     if "-1" not in section:  # stopped while it wrote
         return None

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ortools.constraint_solver import pywrapcp, routing_enums_pb2
 
-from fixedfleet.errors import InputError, check_whole
+from fixedfleet.errors import InputError
 from fixedfleet.plan import Plan
-from fixedfleet.solvers.whole import whole_amounts, whole_distances
+from fixedfleet.search.whole_numbers import whole_amounts, whole_distances
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
+    from fixedfleet.search.method import Stop
 
 __all__ = ["OrtoolsParameters", "OrtoolsRouting"]
 
@@ -30,23 +30,18 @@ class OrtoolsParameters:
     Parameters
     ----------
     metaheuristic
-        OR-Tools' name of the metaheuristic, in small letters; the paper's is guided
-        local search.
+        OR-Tools' name of the metaheuristic, in small letters. ``greedy_descent`` is a
+        plain local search that ends at a local optimum.
     first_solution
-        OR-Tools' name of the first-solution strategy, used where no start is given.
-    solutions
-        Stop after so many solutions, if the time limit does not come first.
+        OR-Tools' name of the first-solution strategy, used if no start is given.
     """
 
     metaheuristic: str = "guided_local_search"
     first_solution: str = "path_cheapest_arc"
-    solutions: int | None = None
 
     def __post_init__(self) -> None:
         _value(routing_enums_pb2.LocalSearchMetaheuristic, self.metaheuristic)
         _value(routing_enums_pb2.FirstSolutionStrategy, self.first_solution)
-        if self.solutions is not None:
-            check_whole("solutions", self.solutions, least=1)
 
 
 class OrtoolsRouting:
@@ -55,11 +50,12 @@ class OrtoolsRouting:
     name: str = "ortools"
     takes_seed: bool = False
     takes_start: bool = True
+    counts_iterations: bool = False
     limits: str = (
-        "it takes no seed and draws nothing at random, but where the time limit ends "
-        "the search, runs differ; without a start it may find no plan for a tight "
-        "fleet; distances that are not whole, or above 2^31, are rounded to 2^-31 of "
-        "the longest"
+        "it takes no seed and draws nothing at random, but if the time limit ends the "
+        "search, runs differ; without a start it may find no plan for a tight fleet; "
+        "distances that are not whole, or above 2^31, are rounded to 2^-31 of the "
+        "longest"
     )
 
     def __init__(self, parameters: OrtoolsParameters | None = None) -> None:
@@ -69,21 +65,19 @@ class OrtoolsRouting:
         self,
         instance: Instance,
         *,
-        time_limit: float,
+        stop: Stop,
         seed: int = 0,
         start: Plan | None = None,
     ) -> Plan | None:
-        """Return the best plan found in ``time_limit`` seconds, or none at all."""
-        deadline = time.perf_counter() + time_limit
+        """Return the best plan found, or None."""
         vehicles = min(instance.vehicles, instance.num_customers)
         manager = pywrapcp.RoutingIndexManager(instance.num_customers + 1, vehicles, 0)
         model = _model(manager, instance)
-        # Without a limit the search on a tight fleet may never end.
-        search = _search_parameters(self.parameters, time_limit)
+        search = _search_parameters(self.parameters)
+        # Without a limit, the search for a tight fleet may never end.
+        _limit(search, stop)
         model.CloseModelWithParameters(search)
-        search.time_limit.FromMicroseconds(
-            max(1000, round(1e6 * (deadline - time.perf_counter())))
-        )
+        _limit(search, stop)  # closing the model takes time, too
         if start is None:
             found = model.SolveWithParameters(search)
         else:
@@ -107,7 +101,11 @@ def _model(manager: Any, instance: Instance) -> Any:
     return model
 
 
-def _search_parameters(parameters: OrtoolsParameters, time_limit: float) -> Any:
+def _limit(search: Any, stop: Stop) -> None:
+    search.time_limit.FromMicroseconds(max(1000, round(1e6 * stop.left())))
+
+
+def _search_parameters(parameters: OrtoolsParameters) -> Any:
     search = pywrapcp.DefaultRoutingSearchParameters()
     search.local_search_metaheuristic = _value(
         routing_enums_pb2.LocalSearchMetaheuristic, parameters.metaheuristic
@@ -115,9 +113,6 @@ def _search_parameters(parameters: OrtoolsParameters, time_limit: float) -> Any:
     search.first_solution_strategy = _value(
         routing_enums_pb2.FirstSolutionStrategy, parameters.first_solution
     )
-    search.time_limit.FromMicroseconds(max(1000, round(1e6 * time_limit)))
-    if parameters.solutions is not None:
-        search.solution_limit = parameters.solutions
     return search
 
 

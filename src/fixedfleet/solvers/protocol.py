@@ -1,18 +1,32 @@
-"""What every outside solver looks like from here, and how its answer is taken."""
+"""What every outside solver looks like from here, and how its answer is checked."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from fixedfleet.errors import InputError
+from fixedfleet.interrupts import interrupts_deferred
+from fixedfleet.registry import Registry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
+    from fixedfleet.search.method import SearchMethod, SearchTask, Stop
 
-__all__ = ["Outcome", "Solver", "check_time_limit", "run"]
+__all__ = [
+    "SOLVERS",
+    "Outcome",
+    "Solver",
+    "get",
+    "lkh_search",
+    "ortools_search",
+    "pyvrp_search",
+    "run",
+    "vroom_search",
+]
 
 # Some packages count a limit in small units and overflow on much longer ones.
 _LONGEST_LIMIT = 1_000_000
@@ -22,39 +36,74 @@ class Solver(Protocol):
     """
     One outside package, adapted.
 
-    ``limits`` says in one sentence what the package cannot do of what is asked of it
-    here (a seed, a warm start, a hard bound on the fleet, …); empty if nothing.
+    Attributes
+    ----------
+    name
+        Its name.
+    takes_seed, takes_start
+        Whether the package uses the seed and the start.
+    counts_iterations
+        Whether it can end after a number of iterations instead of a time.
+    limits
+        What the package cannot do, in one sentence; empty if nothing.
     """
 
     name: str
     takes_seed: bool
     takes_start: bool
+    counts_iterations: bool
     limits: str
 
     def solve(
         self,
         instance: Instance,
         *,
-        time_limit: float,
+        stop: Stop,
         seed: int = 0,
         start: Plan | None = None,
     ) -> Plan | None:
-        """Return the best plan found in ``time_limit`` seconds, or none at all."""
+        """Return the best plan found, or None."""
+
+
+SOLVERS: Registry[Callable[[], Solver]] = Registry(
+    "solver",
+    {
+        "hgs": "fixedfleet.solvers.hgs:Hgs",
+        "pyvrp": "fixedfleet.solvers.pyvrp_adapter:Pyvrp",
+        "ortools": "fixedfleet.solvers.ortools_routing:OrtoolsRouting",
+        "vroom": "fixedfleet.solvers.vroom_adapter:Vroom",
+        "lkh": "fixedfleet.solvers.lkh:Lkh",
+    },
+)
+
+
+def get(name: str) -> Solver:
+    """
+    Return the solver of that name, with its default parameters.
+
+    Raises
+    ------
+    InputError
+        If there is no such solver.
+    MissingPackageError
+        If its package or program is not installed.
+    """
+    return SOLVERS.get(name)()
 
 
 @dataclass(frozen=True)
 class Outcome:
     """
-    A solver's answer, checked here and never believed.
+    A solver's answer, and what a check found.
 
     Attributes
     ----------
     plan
-        The plan, or None where the solver found none.
+        The plan, or None if the solver found none.
     faults
         What :meth:`Plan.check` found wrong with it; empty for a feasible plan.
     seconds
-        Wall time of the whole call.
+        Time of the whole call.
     """
 
     plan: Plan | None
@@ -71,35 +120,59 @@ def run(
     solver: Solver,
     instance: Instance,
     *,
-    time_limit: float,
+    stop: Stop,
     seed: int = 0,
     start: Plan | None = None,
 ) -> Outcome:
     """
-    Run a solver and check what comes back.
+    Run a solver and check the plan that it returns.
 
     Raises
     ------
     InputError
-        If the time limit is not above 0 or longer than a million seconds, or a start
-        is given to a solver that takes none or is no plan for this instance.
+        If the solver cannot count the limit, takes no start but is given one, or is
+        given a start that is not feasible.
     """
-    check_time_limit(time_limit)
+    if stop.iterations is None or not solver.counts_iterations:
+        seconds = stop.require_seconds(solver.name)
+        if seconds > _LONGEST_LIMIT:
+            raise InputError(
+                f"time limit is {seconds:g}; {solver.name} takes at most "
+                f"{_LONGEST_LIMIT} seconds"
+            )
     if start is not None:
         if not solver.takes_start:
             raise InputError(f"{solver.name} takes no start: {solver.limits}")
         if wrong := start.check(instance):
-            raise InputError(f"the start is no plan for this instance: {wrong[0]}")
-    begin = time.perf_counter()
-    plan = solver.solve(instance, time_limit=time_limit, seed=seed, start=start)
-    seconds = time.perf_counter() - begin
+            raise InputError(f"the start is not feasible: {wrong[0]}")
+    begin = stop.elapsed()
+    plan = solver.solve(instance, stop=stop, seed=seed, start=start)
     faults = () if plan is None else tuple(plan.check(instance))
-    return Outcome(plan=plan, faults=faults, seconds=seconds)
+    return Outcome(plan=plan, faults=faults, seconds=stop.elapsed() - begin)
 
 
-def check_time_limit(time_limit: float) -> None:
-    """Refuse a time limit that is none, or that packages cannot count."""
-    if not 0 < time_limit <= _LONGEST_LIMIT:
-        raise InputError(
-            f"time limit is {time_limit:g} s, not above 0 and at most {_LONGEST_LIMIT}"
+def _searching(name: str) -> SearchMethod:
+    """Return the search that lets a solver improve a plan."""
+
+    def search(task: SearchTask) -> None:
+        with task.stop.paused(), interrupts_deferred():  # importing it takes time
+            solver = get(name)
+        usable = solver.takes_start and task.start.is_feasible(task.instance)
+        outcome = run(
+            solver,
+            task.instance,
+            stop=task.stop,
+            seed=task.seed,
+            start=task.start if usable else None,
         )
+        if outcome.plan is not None and outcome.feasible:
+            task.offer(outcome.plan)
+
+    search.__name__ = name
+    return search
+
+
+pyvrp_search = _searching("pyvrp")
+vroom_search = _searching("vroom")
+ortools_search = _searching("ortools")
+lkh_search = _searching("lkh")

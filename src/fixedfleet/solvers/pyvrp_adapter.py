@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fixedfleet.errors import check_whole, require
+from fixedfleet.errors import require
 from fixedfleet.plan import Plan
-from fixedfleet.solvers.whole import whole_amounts, whole_distances
+from fixedfleet.search.whole_numbers import whole_amounts, whole_distances
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fixedfleet.instance import Instance
+    from fixedfleet.search.method import Stop
 
 pyvrp = require("pyvrp", "peers", "the solver 'pyvrp'")
 pyvrp_exceptions = require("pyvrp.exceptions", "peers", "the solver 'pyvrp'")
@@ -28,49 +28,37 @@ _LARGEST_SUM = 2**33
 
 
 class Pyvrp:
-    """
-    The solver ``pyvrp``.
-
-    Parameters
-    ----------
-    iterations
-        Stop after so many iterations, if the time limit does not come first.
-    """
+    """The solver ``pyvrp``."""
 
     name: str = "pyvrp"
     takes_seed: bool = True
     takes_start: bool = True
+    counts_iterations: bool = True
     limits: str = (
         "distances that are not whole, or above 2^24, are rounded to 2^-24 of the "
         "longest; amounts finer than 2^-33 of the sum of demands are rounded up"
     )
 
-    def __init__(self, iterations: int | None = None) -> None:
-        if iterations is not None:
-            check_whole("iterations", iterations, least=1)
-        self.iterations = iterations
-
     def solve(
         self,
         instance: Instance,
         *,
-        time_limit: float,
+        stop: Stop,
         seed: int = 0,
         start: Plan | None = None,
     ) -> Plan | None:
-        """Return the best plan found, overloaded where PyVRP found no feasible one."""
-        deadline = time.perf_counter() + time_limit
+        """Return the best plan found, an overloaded one if none was feasible."""
         data = _problem(instance)
         initial = None
         if start is not None:  # PyVRP numbers the customers from 0
             tours = [[customer - 1 for customer in tour] for tour in start]
             initial = pyvrp.Solution(data, tours)
         with warnings.catch_warnings():
-            # It warns where it finds no feasible plan; the check of the plan tells.
+            # It warns if it finds no feasible plan, which the plan's check says, too.
             warnings.simplefilter("ignore", pyvrp_exceptions.PenaltyBoundWarning)
             result = pyvrp.solve(
                 data,
-                stop=_until(deadline, self.iterations),
+                stop=_until(stop),
                 seed=seed % 2**32,
                 collect_stats=False,
                 display=False,
@@ -113,9 +101,9 @@ def _penalties(data: Any) -> Any:
     """
     Return bounds of the penalty for a unit of overload that suit the data's scale.
 
-    PyVRP's own bounds, 0.1 and 100,000, suit the benchmark instances, where distances
-    reach about a thousand and demands about a hundred. These are the same there, and
-    elsewhere never so low that a unit of overload would pay.
+    PyVRP's own bounds, 0.1 and 100,000, suit the benchmark instances, whose distances
+    reach about a thousand and whose demands reach about a hundred. For these, the
+    bounds are the same; for others they are never so low that a unit of overload pays.
     """
     longest = max(1.0, float(data.distance_matrix(0).max()))
     largest = max(1, *(client.delivery[0] for client in data.clients()))
@@ -125,15 +113,13 @@ def _penalties(data: Any) -> Any:
     )
 
 
-def _until(deadline: float, iterations: int | None) -> Callable[[float], bool]:
-    """Stop at the deadline, which PyVRP's own criterion counts from its first call."""
-    done = 0
+def _until(stop: Stop) -> Callable[[float], bool]:
+    """Return a stopping criterion of PyVRP, which asks it once per iteration."""
 
-    def stop(best_cost: float) -> bool:
-        nonlocal done
-        done += 1
-        return time.perf_counter() >= deadline or (
-            iterations is not None and done > iterations
-        )
+    def ended(_best_cost: float) -> bool:
+        if stop.over():
+            return True
+        stop.count(1)
+        return False
 
-    return stop
+    return ended

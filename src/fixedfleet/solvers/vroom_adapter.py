@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import InputError, require
 from fixedfleet.plan import Plan
-from fixedfleet.solvers.whole import whole_amounts, whole_distances
+from fixedfleet.search.whole_numbers import whole_amounts, whole_distances
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
+    from fixedfleet.search.method import Stop
 
 vroom = require("vroom", "peers", "the solver 'vroom'")
 
@@ -26,10 +27,11 @@ class Vroom:
     name: str = "vroom"
     takes_seed: bool = False
     takes_start: bool = True
+    counts_iterations: bool = False
     limits: str = (
-        "it takes no seed and draws nothing at random, but where the time limit ends "
-        "the search before it stops by itself, runs differ; it leaves out the "
-        "customers it cannot place; distances that are not whole, or above 2^31/N, are "
+        "it takes no seed and draws nothing at random, but if the time limit ends the "
+        "search before it stops by itself, runs differ; it leaves customers that it "
+        "cannot place unassigned; distances that are not whole, or above 2^31/N, are "
         "rounded to N/2^30 of the longest"
     )
 
@@ -37,7 +39,7 @@ class Vroom:
         self,
         instance: Instance,
         *,
-        time_limit: float,
+        stop: Stop,
         seed: int = 0,
         start: Plan | None = None,
     ) -> Plan | None:
@@ -45,7 +47,7 @@ class Vroom:
         solution = _problem(instance, start).solve(
             exploration_level=_EXPLORATION,
             nb_threads=1,
-            timeout=timedelta(milliseconds=max(1, round(1000 * time_limit))),
+            timeout=timedelta(milliseconds=max(1, round(1000 * stop.left()))),
         )
         steps = solution.routes
         stops = steps[steps["type"] == "job"]

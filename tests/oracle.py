@@ -1,71 +1,33 @@
-"""An exhaustive oracle for instances of a handful of customers."""
+"""The optimal plan of an instance with a handful of customers, by dynamic programming.
+
+It needs no search, so the tests compare searches and solvers with it.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from fixedfleet.errors import InputError
 from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
 
-__all__ = ["LARGEST", "Exact", "optimal_plan"]
-
-LARGEST = 10
-
-
-class Exact:
-    """
-    The solver ``exact``: the optimum, by dynamic programming over sets of customers.
-
-    Parameters
-    ----------
-    vehicle_cost
-        Cost of each vehicle used, beside the length: 0 minimises the length, any
-        other Cost_v.
-    """
-
-    name: str = "exact"
-    takes_seed: bool = False
-    takes_start: bool = False
-    limits: str = (
-        f"at most {LARGEST} customers; the optimum needs no seed, no start and no time "
-        "limit"
-    )
-
-    def __init__(self, vehicle_cost: float = 0.0) -> None:
-        self.vehicle_cost = vehicle_cost
-
-    def solve(
-        self,
-        instance: Instance,
-        *,
-        time_limit: float,
-        seed: int = 0,
-        start: Plan | None = None,
-    ) -> Plan | None:
-        """Return an optimal plan, or None where no plan exists."""
-        return optimal_plan(instance, vehicle_cost=self.vehicle_cost)
-
 
 def optimal_plan(instance: Instance, *, vehicle_cost: float = 0.0) -> Plan | None:
     """
-    Return a plan of least cost for the fleet, or None where no plan exists.
+    Return a plan of least cost for the fleet, or None if no plan exists.
 
     Parameters
     ----------
     instance
-        An instance of at most :data:`LARGEST` customers.
+        An instance of at most ten customers.
     vehicle_cost
         Cost of each vehicle used, beside the length.
     """
     n = instance.num_customers
-    if n > LARGEST:
-        raise InputError(f"exact takes at most {LARGEST} customers, not {n}")
-    if not 0 <= vehicle_cost < math.inf:
-        raise InputError(f"vehicle cost is {vehicle_cost:g}, not a number from 0")
+    if n > 10:
+        raise ValueError(f"{n} customers are too many")
     tours = _best_tours(instance, vehicle_cost)
     everyone = (1 << n) - 1
     # best[served]: cost of serving these with the vehicles so far, and the last tours
@@ -82,7 +44,7 @@ def _add_tour(
     best: list[tuple[float, tuple[int, ...]]],
     tours: list[tuple[float, tuple[int, ...]]],
 ) -> tuple[float, tuple[int, ...]]:
-    """Serve a set with one more tour at most: one through its lowest customer."""
+    """Serve a set with at most one more tour, through its lowest customer."""
     cheapest = best[served]
     lowest = served & -served
     others = served ^ lowest
@@ -101,7 +63,7 @@ def _add_tour(
 def _best_tours(
     instance: Instance, vehicle_cost: float
 ) -> list[tuple[float, tuple[int, ...]]]:
-    """For each set of customers its cheapest tour, infinite where it is too heavy."""
+    """Return the cheapest tour of each set of customers, infinite if too heavy."""
     n = instance.num_customers
     distances = instance.distances.tolist()
     units = instance.demand_units.tolist()

@@ -1,0 +1,499 @@
+"""Plan tours for thousands of instances at once, on all cores or on a GPU."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+import sys
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
+
+import numpy as np
+
+from fixedfleet.documents import Objective
+from fixedfleet.errors import InputError, check_choice, check_whole
+from fixedfleet.fleet import assess_batch
+from fixedfleet.instance import InstanceBatch
+from fixedfleet.interrupts import interrupt_noted
+from fixedfleet.plan import PlanBatch
+from fixedfleet.progress import ProgressPrinter
+from fixedfleet.search import Stop, check_vehicle_cost, improve
+from fixedfleet.search.construct import complete, make_start
+from fixedfleet.search.parameters import EXPENSIVE
+from fixedfleet.solve import Stage, with_gains
+from fixedfleet.workers import Lost, available_cores, run_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from fixedfleet.instance import Instance
+    from fixedfleet.plan import Plan
+    from fixedfleet.workers import Call
+
+__all__ = ["BatchResult", "BatchSearch", "BatchStart", "solve_batch"]
+
+BatchStart = Literal["auto", "packing", "network", "savings"]
+BatchSearch = Literal["auto", "ruin_recreate", "gpu", "none"]
+
+_CHUNK_SECONDS = 0.5  # of work that a process is given at a time
+_CHUNK = 64  # instances that it is given at most
+_CHUNKS = 4  # per process at least, so that all processes end at about the same time
+
+
+def solve_batch(
+    instances: InstanceBatch | Sequence[Instance],
+    *,
+    time_limit: float | None = None,
+    iterations: int | None = None,
+    seed: int = 0,
+    start: BatchStart = "auto",
+    search: BatchSearch = "auto",
+    objective: Objective = "length",
+    vehicle_cost: float = 0.0,
+    device: str | None = None,
+    processes: int | None = None,
+    fleet_limit: float = 0.1,
+    display: bool = False,
+) -> BatchResult:
+    """
+    Plan tours for many instances, on all cores or on a GPU.
+
+    An instance whose fleet does not suffice gets no plan but a reason, and does not
+    disturb the others.
+
+    Parameters
+    ----------
+    instances
+        A batch, or instances of any sizes and distances.
+    time_limit
+        Seconds to search per instance. A core searches for one instance at a time. A
+        GPU searches for all at once, for this time multiplied by their number.
+    iterations
+        Iterations of ruin and recreate per instance, instead of a time limit. Then the
+        same seed gives the same plans on any number of cores.
+    seed
+        Seed of the search.
+    start
+        What the search starts from: ``packing``, ``savings``, ``network``, or
+        ``auto``, which is the packing.
+    search
+        ``ruin_recreate`` on cores; ``gpu``; ``none``; or ``auto``. The latter is
+        ``gpu`` if the device is one, ruin and recreate for a number of iterations, and
+        otherwise what measured best for size and time.
+    objective
+        ``length``, or ``cost-v``: length plus ``vehicle_cost`` for each vehicle used.
+    vehicle_cost
+        Fixed cost of each vehicle used.
+    device
+        Where the network predicts: ``cpu`` or ``cuda``. Default: where the search is.
+        The search takes the first GPU.
+    processes
+        Processes to search with, on cores. Default: as many as there are cores; a
+        script must then keep its code under ``if __name__ == "__main__"``.
+    fleet_limit
+        Seconds per instance for the exact search whether the fleet suffices, if quick
+        packings leave it open.
+    display
+        Whether to print progress and the result.
+
+    Raises
+    ------
+    InputError
+        If an argument is wrong, or a GPU is asked for and there is none.
+    MissingPackageError
+        If the chosen start or search needs a package that is not installed.
+    """
+    search, device = _choose(search, device)
+    limit = _check_limit(time_limit, iterations, search)
+    _check(start, search, device, objective, vehicle_cost, processes)
+    batch = InstanceBatch.of(instances)
+    charged = vehicle_cost if objective == "cost-v" else 0.0
+    stages = _Stages(charged, display)
+
+    verdict = assess_batch(batch, time_limit=fleet_limit, smallest=charged > 0)
+    rows = np.flatnonzero(verdict.feasible)
+    solvable, packings = batch[rows], verdict.packings[rows]
+    stages.close("fleet", solvable, packings)
+
+    plans, interrupted = packings, False
+    if start == "network":
+        plans = _predict(solvable, packings, device, seed)
+        stages.close(start, solvable, plans)
+    elif start == "savings":
+        make = partial(_make_savings, seed=seed)
+        chunks = _chunks(make, solvable, plans, packings, processes)
+        plans, interrupted = _over_cores(start, chunks, plans, processes, stages)
+        stages.close(start, solvable, plans)
+
+    if limit is not None and not interrupted:
+        if search == "gpu":
+            plans, interrupted = _on_gpu(
+                solvable, plans, packings, limit, seed, charged
+            )
+        else:
+            make = partial(
+                _improve_one, search=search, limit=limit, seed=seed, charged=charged
+            )
+            chunks = _chunks(make, solvable, plans, packings, processes, limit.seconds)
+            plans, interrupted = _over_cores(search, chunks, plans, processes, stages)
+        stages.close(search, solvable, plans)
+
+    solved = np.zeros(len(batch), dtype=bool)
+    solved[rows] = plans.feasible(solvable)
+    lengths = np.full(len(batch), math.inf)
+    lengths[rows] = np.where(solved[rows], plans.lengths(solvable), math.inf)
+    everywhere = PlanBatch.gather(len(batch), [(rows, plans.routes)])
+    stages.close("check", solvable, plans)
+    result = BatchResult(
+        plans=everywhere,
+        statuses=verdict.statuses,
+        reasons=verdict.reasons,
+        feasible=solved,
+        lengths=lengths,
+        costs_v=lengths + vehicle_cost * everywhere.vehicles(),
+        stages=with_gains(stages.closed),
+        objective=objective,
+        vehicle_cost=vehicle_cost,
+        interrupted=interrupted,
+    )
+    stages.say(str(result))
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class BatchResult:
+    """
+    A plan for each instance of a batch, and how the plans were found.
+
+    Attributes
+    ----------
+    plans
+        The best plans; an empty one for each instance without a plan.
+    statuses
+        Verdict on each fleet: ``feasible``, ``impossible``, ``undecided``.
+    reasons
+        Why the fleet of an instance is not known to suffice, by row.
+    feasible
+        Whether each plan serves every customer within fleet and capacity.
+    lengths, costs_v
+        Length and Cost_v of each plan; infinite if it is not feasible.
+    stages
+        Seconds of each step, with the mean cost of the feasible instances after it.
+    objective, vehicle_cost
+        What was minimised.
+    interrupted
+        Whether the user ended the search with Ctrl-C.
+    """
+
+    plans: PlanBatch
+    statuses: NDArray[np.str_]
+    reasons: dict[int, str] = field(repr=False)
+    feasible: NDArray[np.bool_]
+    lengths: NDArray[np.float64]
+    costs_v: NDArray[np.float64]
+    stages: tuple[Stage, ...]
+    objective: Objective = "length"
+    vehicle_cost: float = 0.0
+    interrupted: bool = False
+
+    def __len__(self) -> int:
+        return len(self.plans)
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """Lengths or Cost_v, whichever is the objective."""
+        return self.lengths if self.objective == "length" else self.costs_v
+
+    @property
+    def seconds(self) -> float:
+        """Time of all steps."""
+        return sum(stage.seconds for stage in self.stages)
+
+    def plan(self, row: int) -> Plan | None:
+        """Return the plan of an instance, or None if it has none."""
+        return self.plans[row] if self.feasible[row] else None
+
+    def summary(self) -> str:
+        """Return the result in a few lines of text."""
+        good = int(self.feasible.sum())
+        counts = ", ".join(
+            f"{int((self.statuses == status).sum()):,} {status}"
+            for status in ("feasible", "impossible", "undecided")
+        )
+        lines = [f"{len(self):,} fleets: {counts}"]
+        if good:
+            lines.append(
+                f"{good:,} plans, mean length {self.lengths[self.feasible].mean():g}, "
+                f"mean Cost_v {self.costs_v[self.feasible].mean():g}"
+            )
+        lines.extend(
+            f"{stage.name}: {stage.seconds:.3f} s, mean cost {stage.cost:g}, "
+            f"gain {stage.gain:g}"
+            for stage in self.stages
+        )
+        return "\n".join(lines)
+
+    __str__ = summary
+
+
+# ---------------------------------------------------------------------- the steps
+
+
+class _Stages:
+    """
+    The stages so far, printed as they end.
+
+    Parameters
+    ----------
+    charged
+        Vehicle cost in the objective.
+    display
+        Whether to print.
+    """
+
+    def __init__(self, charged: float, display: bool) -> None:
+        self.closed: list[Stage] = []
+        self._charged = charged
+        self._display = display
+        self._printer = ProgressPrinter(sys.stdout, in_place=False)
+        self._begin = time.perf_counter()
+
+    def close(self, name: str, batch: InstanceBatch, plans: PlanBatch) -> None:
+        """Close a stage. The time to measure its plans counts for the next one."""
+        now = time.perf_counter()
+        costs = plans.costs_v(batch, self._charged)
+        cost = float(costs.mean()) if len(costs) else math.inf
+        self.closed.append(Stage(name, now - self._begin, cost))
+        self.say(f"{name}: {now - self._begin:.3f} s, mean cost {cost:g}")
+        self._begin = now
+
+    def progress(self, text: str) -> None:
+        """Print how far the stage is, now and then."""
+        if self._display:
+            self._printer.show(f"{text}, {time.perf_counter() - self._begin:.1f} s")
+
+    def say(self, text: str) -> None:
+        """Print a line if wanted."""
+        if self._display:
+            print(text, flush=True)
+
+
+def _predict(
+    batch: InstanceBatch, packings: PlanBatch, device: str, seed: int
+) -> PlanBatch:
+    """Let a network plan; complete its plans, or take the packing if that fails."""
+    from fixedfleet.planning.predicted import predicted_plans
+
+    plans = predicted_plans(batch, device=device)
+    completed = {
+        row: complete(batch[row], plans[row], seed=seed + row) or packings[row]
+        for row in np.flatnonzero(~plans.feasible(batch)).tolist()
+    }
+    return _replace(plans, completed)
+
+
+def _on_gpu(
+    batch: InstanceBatch,
+    plans: PlanBatch,
+    packings: PlanBatch,
+    limit: Stop,
+    seed: int,
+    charged: float,
+) -> tuple[PlanBatch, bool]:
+    """Improve all plans at once; also return whether Ctrl-C ended it."""
+    from fixedfleet.search.gpu import improve_batch
+
+    stop = limit
+    if limit.iterations is None:
+        stop = Stop(limit.seconds * max(1, len(batch)))
+    # Where a vehicle is expensive, no plan may use more than the fewest.
+    expensive = (charged > 0) & (charged >= EXPENSIVE * packings.lengths(batch))
+    if expensive.any():
+        fewest = packings.vehicles()
+        plans = packings.where(expensive & (plans.vehicles() > fewest), plans)
+        batch = batch.with_vehicles(np.where(expensive, fewest, batch.vehicles))
+    plans = improve_batch(batch, plans, stop=stop, seed=seed, vehicle_cost=charged)
+    return plans, stop.interrupted
+
+
+def _over_cores(
+    name: str,
+    chunks: list[_Chunk],
+    plans: PlanBatch,
+    processes: int | None,
+    stages: _Stages,
+) -> tuple[PlanBatch, bool]:
+    """Work the chunks off in processes; also return whether Ctrl-C ended it."""
+    found: dict[int, Plan] = {}
+    processes = min(processes or available_cores(), len(chunks))
+    with interrupt_noted() as pressed:
+        jobs = run_jobs(
+            _work_off,
+            chunks,
+            engine="processes" if processes > 1 else "here",
+            processes=processes,
+            ending=pressed,
+        )
+        with contextlib.closing(jobs) as events:
+            for event in events:
+                if isinstance(event, Lost):
+                    raise RuntimeError(f"{event.reason} while it searched")
+                found.update(event.value)
+                stages.progress(f"{name}: {len(found):,} of {len(plans):,} instances")
+        return _replace(plans, found), pressed()
+
+
+def _replace(plans: PlanBatch, others: dict[int, Plan]) -> PlanBatch:
+    """Return plans with others in some rows."""
+    return plans.replace(list(others), PlanBatch.from_plans(others.values()))
+
+
+# ------------------------------------------------------------- the work of one core
+
+
+class _MakePlan(Protocol):
+    """Makes the plan of one instance; it goes to processes, so it must be picklable."""
+
+    def __call__(
+        self,
+        row: int,
+        instance: Instance,
+        plan: Plan,
+        packing: Plan,
+        ending: Callable[[], bool],
+    ) -> Plan: ...
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Some instances with their plans and packings, and what to do for each."""
+
+    make: _MakePlan
+    rows: list[int]
+    instances: InstanceBatch
+    plans: PlanBatch
+    packings: PlanBatch
+
+
+def _chunks(
+    make: _MakePlan,
+    batch: InstanceBatch,
+    plans: PlanBatch,
+    packings: PlanBatch,
+    processes: int | None,
+    seconds: float = math.inf,
+) -> list[_Chunk]:
+    """Divide a batch among processes; ``seconds`` are what an instance takes."""
+    workers = processes or available_cores()
+    size = min(_CHUNK, max(1, -(-len(batch) // (_CHUNKS * workers))))
+    if seconds < math.inf:
+        size = min(size, max(1, int(_CHUNK_SECONDS / seconds)))
+    chunks = []
+    for begin in range(0, len(batch), size):
+        rows = list(range(begin, min(begin + size, len(batch))))
+        chunks.append(_Chunk(make, rows, batch[rows], plans[rows], packings[rows]))
+    return chunks
+
+
+def _work_off(chunk: _Chunk, call: Call) -> list[tuple[int, Plan]]:
+    """Return rows and their plans, as many as were made before it was to end."""
+    done = []
+    for row, instance, plan, packing in zip(
+        chunk.rows, chunk.instances, chunk.plans, chunk.packings, strict=True
+    ):
+        if call.ending():
+            break
+        done.append((row, chunk.make(row, instance, plan, packing, call.ending)))
+    return done
+
+
+def _make_savings(
+    row: int,
+    instance: Instance,
+    plan: Plan,
+    packing: Plan,
+    ending: Callable[[], bool],
+    *,
+    seed: int,
+) -> Plan:
+    """Return the savings plan, or the packing if savings leave customers unassigned."""
+    return make_start("savings", instance, packing, seed=seed + row) or packing
+
+
+def _improve_one(
+    row: int,
+    instance: Instance,
+    plan: Plan,
+    packing: Plan,
+    ending: Callable[[], bool],
+    *,
+    search: str,
+    limit: Stop,
+    seed: int,
+    charged: float,
+) -> Plan:
+    """Improve the plan of one instance."""
+    counted = limit.iterations is not None
+    return improve(
+        instance,
+        plan,
+        stop=limit.again(asked=ending),
+        search="ruin_recreate" if counted else search,
+        seed=seed + row,
+        vehicle_cost=charged,
+        fewest=packing,
+    ).plan
+
+
+# ------------------------------------------------------------------- the arguments
+
+
+def _choose(search: BatchSearch, device: str | None) -> tuple[BatchSearch, str]:
+    """Return which search runs, and where the network predicts."""
+    on_gpu = device is not None and device.startswith("cuda")
+    if search == "auto" and on_gpu:
+        search = "gpu"
+    return search, device or ("cuda" if search == "gpu" else "cpu")
+
+
+def _check_limit(
+    time_limit: float | None, iterations: int | None, search: str
+) -> Stop | None:
+    """Return the limit per instance; None if there is no search."""
+    if search == "none":
+        return None
+    if (time_limit is None) == (iterations is None):
+        raise InputError("give either a time limit or a number of iterations")
+    return Stop(time_limit, iterations=iterations)
+
+
+def _check(
+    start: str,
+    search: str,
+    device: str,
+    objective: str,
+    vehicle_cost: float,
+    processes: int | None,
+) -> None:
+    """Raise InputError for a wrong argument, before anything is computed."""
+    check_choice("start", start, get_args(BatchStart))
+    check_choice("search", search, get_args(BatchSearch))
+    check_choice("objective", objective, get_args(Objective))
+    check_vehicle_cost(vehicle_cost)
+    if processes is not None:
+        check_whole("processes", processes, least=1)
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
+        raise InputError(f"device is {device!r}, not cpu, cuda or cuda:1")
+    if search == "gpu":
+        from fixedfleet.search.gpu import require_gpu
+
+        require_gpu()
+    if start == "network":
+        from fixedfleet.model.devices import check_device
+
+        check_device(device)
