@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from fixedfleet.files import read, read_plan, read_solution_cost
 
 
@@ -20,6 +22,7 @@ def test_every_instance_of_set_a_loads(shared):
         assert f"fleet of {k} vehicles taken from the name {path.stem}" in notes
 
 
+@pytest.mark.slow
 def test_every_best_known_solution_of_set_x_is_exact(shared):
     """Each best known solution of set X is feasible and costs exactly what it says."""
     paths = sorted((shared / "cvrplib" / "X").glob("*.vrp"))
