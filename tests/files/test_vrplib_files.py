@@ -224,7 +224,7 @@ def test_other_numbers_of_nodes_are_kept_as_names(load):
         ("\n4 3\n", "\n4 -3\n", "line 15: demand of node 4 is -3, not at least 0"),
         ("\n4 3\n", "\n", "DEMAND_SECTION (line 11): node 4 has no demand"),
         ("\n4 3\n", "\n5 3\n", "line 15: a demand for node 5, unknown"),
-        ("\n1 0\n", "\n1 7\n", "line 12: node 1 is the depot and has demand 7, not 0"),
+        ("\n1 0\n", "\n1 7\n", "line 12: demand of node 1 is 7, but this is the depot"),
         ("CAPACITY : 10", "CAPACITY : 0", "line 4: CAPACITY is 0, not above 0"),
         ("CAPACITY : 10", "CAPACITY : ten", "line 4: CAPACITY is 'ten', not a finite"),
         ("CAPACITY : 10\n", "", "the file does not say what a vehicle carries"),

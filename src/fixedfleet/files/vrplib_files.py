@@ -188,11 +188,15 @@ def parse_instance(text: str, context: ReadContext) -> Instance:
     found = split_sections(text, context)
     _check_problem(found, context)
     kind, metric, rounding = _distances(found, context)
-    nodes = _nodes(found, kind)
+    listing = _listing(found, kind)
+    places = _by_node(found, listing)
+    nodes = _sorted_nodes(found, listing, list(places))
     depot = _depot(found, context, nodes)
     order = [depot, *(node for node in nodes if node != depot)]
     standard = depot == 1 and nodes == list(range(1, len(nodes) + 1))
-    points = _points(found, order)
+    points = None
+    if listing != "DEMAND":
+        points = np.array([places[node].values for node in order])
     return Instance(
         depot=None if points is None else points[0],
         customers=None if points is None else points[1:],
@@ -245,12 +249,11 @@ def _distances(found: VrplibText, context: ReadContext) -> tuple[str, Metric, Ro
     return kind, metric, context.choose_rounding(rounding, why)
 
 
-def _nodes(found: VrplibText, kind: str) -> list[int]:
-    """Return the numbers of the nodes: sorted if they are 1 … n, else as listed."""
+def _listing(found: VrplibText, kind: str) -> str:
+    """Return the section that lists the nodes, with their coordinates if it can."""
     if "DEMAND" not in found.sections:
         raise InputError("no DEMAND_SECTION: every node needs its demand")
-    listing = _coordinate_section(found) or "DEMAND"
-    if kind != "EXPLICIT" and listing != "NODE_COORD":
+    if kind != "EXPLICIT" and "NODE_COORD" not in found.sections:
         raise InputError(f"no NODE_COORD_SECTION, which {kind} distances need")
     if (kind == "EXPLICIT") != ("EDGE_WEIGHT" in found.sections):
         raise InputError(
@@ -258,38 +261,50 @@ def _nodes(found: VrplibText, kind: str) -> list[int]:
             f"{'no' if kind == 'EXPLICIT' else 'an'} EDGE_WEIGHT_SECTION: the type "
             "EXPLICIT and the section go together"
         )
-    nodes = list(_by_node(found, listing))
-    line = found.sections[listing].line
+    names = ("NODE_COORD", "DISPLAY_DATA", "DEMAND")
+    return next(name for name in names if name in found.sections)
+
+
+@dataclass(frozen=True)
+class _Node:
+    """A row of a section that lists nodes: its line, and the values of the node."""
+
+    line: int
+    values: list[float]
+
+
+def _by_node(found: VrplibText, section: str) -> dict[int, _Node]:
+    """Return the rows of a section by the number of their node."""
+    columns = (_COLUMNS[section] or ())[1:]
+    nodes: dict[int, _Node] = {}
+    for line, (number, *texts) in found.sections[section].rows:
+        node = to_whole(number, f"line {line}: the node's number")
+        if node in nodes:
+            raise InputError(
+                f"line {line}: node {node} again, first on line {nodes[node].line}"
+            )
+        values = [
+            to_number(text, f"line {line}: {column} of node {node}")
+            for text, column in zip(texts, columns, strict=True)
+        ]
+        nodes[node] = _Node(line, values)
+    return nodes
+
+
+def _sorted_nodes(found: VrplibText, listing: str, nodes: list[int]) -> list[int]:
+    """Return the numbers of the nodes: sorted if they are 1 … n, else as listed."""
+    where = f"{listing}_SECTION (line {found.sections[listing].line})"
     dimension = found.whole("DIMENSION")
     if dimension is not None and dimension != len(nodes):
         raise InputError(
-            f"{found.place('DIMENSION')} is {dimension}, but {listing}_SECTION (line "
-            f"{line}) lists {len(nodes)} nodes"
+            f"{found.place('DIMENSION')} is {dimension}, but {where} lists "
+            f"{len(nodes)} nodes"
         )
     if len(nodes) < 2:
         raise InputError(
-            f"{listing}_SECTION (line {line}) lists {len(nodes)} nodes, not a depot "
-            "and at least one customer"
+            f"{where} lists {len(nodes)} nodes, not a depot and at least one customer"
         )
     return sorted(nodes) if set(nodes) == set(range(1, len(nodes) + 1)) else nodes
-
-
-def _coordinate_section(found: VrplibText) -> str | None:
-    names = ("NODE_COORD", "DISPLAY_DATA")
-    return next((name for name in names if name in found.sections), None)
-
-
-def _by_node(found: VrplibText, section: str) -> dict[int, tuple[int, list[str]]]:
-    """Return the line and the values of each node of a section."""
-    rows: dict[int, tuple[int, list[str]]] = {}
-    for line, (number, *values) in found.sections[section].rows:
-        node = to_whole(number, f"line {line}: the node's number")
-        if node in rows:
-            raise InputError(
-                f"line {line}: node {node} again, first on line {rows[node][0]}"
-            )
-        rows[node] = (line, values)
-    return rows
 
 
 def _depot(found: VrplibText, context: ReadContext, nodes: list[int]) -> int:
@@ -311,45 +326,26 @@ def _depot(found: VrplibText, context: ReadContext, nodes: list[int]) -> int:
     return int(depot)
 
 
-def _points(found: VrplibText, order: list[int]) -> NDArray[np.float64] | None:
-    """Return the coordinates of the nodes in this order, if the file has any."""
-    section = _coordinate_section(found)
-    if section is None:
-        return None
-    rows = _by_node(found, section)
-    points = []
-    for node in order:
-        line, values = rows[node]
-        places = (f"line {line}: {axis} of node {node}" for axis in "xy")
-        points.append([to_number(*pair) for pair in zip(values, places, strict=True)])
-    return np.array(points)
-
-
 def _demands(found: VrplibText, order: list[int]) -> list[float]:
     """Return the demands of the customers; ``order`` begins with the depot."""
     depot, known = order[0], set(order)
-    demands = {}
-    for node, (line, values) in _by_node(found, "DEMAND").items():
+    rows = _by_node(found, "DEMAND")
+    for node, row in rows.items():
+        (demand,) = row.values
+        what = f"line {row.line}: demand of node {node}"
         if node not in known:
-            raise InputError(f"line {line}: a demand for node {node}, unknown")
-        demands[node] = to_number(values[0], f"line {line}: demand of node {node}")
-        if demands[node] < 0:
-            raise InputError(
-                f"line {line}: demand of node {node} is {demands[node]:g}, not at "
-                "least 0"
-            )
-        if node == depot and demands[node]:
-            raise InputError(
-                f"line {line}: node {node} is the depot and has demand "
-                f"{demands[node]:g}, not 0"
-            )
+            raise InputError(f"line {row.line}: a demand for node {node}, unknown")
+        if demand < 0:
+            raise InputError(f"{what} is {demand:g}, not at least 0")
+        if node == depot and demand:
+            raise InputError(f"{what} is {demand:g}, but this is the depot: write 0")
     for node in order[1:]:
-        if node not in demands:
+        if node not in rows:
             raise InputError(
                 f"DEMAND_SECTION (line {found.sections['DEMAND'].line}): node {node} "
                 "has no demand"
             )
-    return [demands[node] for node in order[1:]]
+    return [rows[node].values[0] for node in order[1:]]
 
 
 def _matrix(
