@@ -41,6 +41,7 @@ def kernels():
     return torch.ops.fixedfleet
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(GPU or INTERPRETER, reason="the kernels run in this process")
 def test_kernels_in_the_interpreter():
     """Without a GPU, this file's tests pass in Triton's interpreter."""

@@ -10,7 +10,6 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet.model import ModelConfig, Network, collate
-from fixedfleet.model.devices import check_memory
 
 TINY = {"width": 16, "hidden": 24, "layers": 2, "heads": 4}
 RICH = TINY | {
@@ -134,29 +133,7 @@ def test_same_place_for_everyone_is_no_trouble(make_instance):
         assert not logs.isnan().any()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"width": 0}, "width is 0"),
-        ({"pooling": "mean"}, "choose from max, attention"),
-        ({"heads": 3}, "does not divide the width 256"),
-        ({"polar": "yes"}, "not true or false"),
-        ({"pooling": "attention", "shared": False}, "which needs pooling 'max'"),
-        ({"deptth": 3}, "unknown model setting 'deptth'"),
-    ],
-)
-def test_wrong_settings_are_errors(change, message):
-    """A setting that makes no sense is refused by name."""
-    with pytest.raises(ff.InputError, match=message):
-        ModelConfig.from_dict(change)
-
-
-def test_too_large_for_memory_is_said_before():
-    """A prediction that cannot fit is refused with its size, not begun."""
-    with pytest.raises(ff.InputError, match="100000 customers and 1000 vehicles need"):
-        check_memory(ModelConfig(), 1, 100_001, 1000, torch.device("cpu"))
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("room", ["model", "planning", "training"])
 def test_missing_torch_is_named_with_its_extra(room):
     """Without PyTorch the message names the extra that installs it."""

@@ -10,6 +10,8 @@ from fixedfleet.model import load_model
 from fixedfleet.search import Stop, improve
 from fixedfleet.training.validation import decode_raw
 
+pytestmark = pytest.mark.slow
+
 FRESH_SEED = 4321
 
 

@@ -23,6 +23,8 @@ from fixedfleet.planning import (
 
 from .conftest import make_prediction, one_hot_prediction
 
+pytestmark = pytest.mark.slow
+
 KINDS = ("random", "uniform", "nothing", "one_edge", "holes", "sharp")
 WAYS = {
     "greedy, no repair": ("greedy", "none"),

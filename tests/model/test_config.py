@@ -1,0 +1,25 @@
+"""Settings of a network."""
+
+from __future__ import annotations
+
+import pytest
+
+import fixedfleet as ff
+from fixedfleet.model import ModelConfig
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"width": 0}, "width is 0"),
+        ({"pooling": "mean"}, "choose from max, attention"),
+        ({"heads": 3}, "does not divide the width 256"),
+        ({"polar": "yes"}, "not true or false"),
+        ({"pooling": "attention", "shared": False}, "which needs pooling 'max'"),
+        ({"deptth": 3}, "unknown model setting 'deptth'"),
+    ],
+)
+def test_wrong_settings_are_errors(change, message):
+    """A setting that makes no sense is refused by name."""
+    with pytest.raises(ff.InputError, match=message):
+        ModelConfig.from_dict(change)
