@@ -47,14 +47,14 @@ def test_rows_without_a_label_are_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"routes": np.array([[1, 0, 1, 0]] * 2)}, "row 0 is no plan.*served twice"),
+        ({"routes": np.array([[1, 0, 1, 0]] * 2)}, "row 0 is infeasible.*served twice"),
         (
             {"routes": np.array([[1, 2, 0, 0], [1, 0, 0, 0]])},
-            "row 1 is no plan.*missing",
+            "row 1 is infeasible.*missing",
         ),
         (
             {"routes": np.array([[1, 2, 0, 0]] * 2), "capacity": 1, "fleet": 18},
-            "carries",
+            "infeasible: .*carries",
         ),
         (
             {"routes": np.zeros((3, 4), dtype=int)},

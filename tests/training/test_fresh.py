@@ -155,7 +155,7 @@ def test_a_teacher_that_lies_is_found_out():
             routes, packed = super().label_many(batch, seeds)
             return np.zeros_like(routes), packed
 
-    with pytest.raises(ff.InputError, match="no plan for its instance"):
+    with pytest.raises(ff.InputError, match="row 0 is infeasible"):
         make_data(recipe(teacher=Liar()))
 
 

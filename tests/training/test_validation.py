@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 
 import fixedfleet as ff
 from fixedfleet.model import Network
-from fixedfleet.training import plan_loss, train, validate
-from fixedfleet.training.validation import decode_raw
+from fixedfleet.planning import decode, predict, pseudo_greedy
+from fixedfleet.training import plan_loss, train, validate, validation
 
-from .conftest import changed, read_log
+from .conftest import CAPACITY, changed, read_log
 
 
 def test_validation_measures_what_decoding_gives(preset, dataset, tmp_path):
-    """Its numbers are the means over the solved plans, and symmetries only help."""
+    """Its numbers are the means over the instances with a feasible plan."""
     short = changed(preset, epochs=2)
     network = train(short, dataset, out=tmp_path, display=None).network
-    one = decode_raw(network, dataset.instances, precision="fp32")
-    many = decode_raw(network, dataset.instances, precision="fp32", symmetries=8)
-    assert (many.length <= one.length).all()
-    assert (many.length < one.length).any()
-    solved = np.isfinite(one.length)
-    found = validate(network, dataset, precision="fp32")
+    prediction = predict(network, dataset.instances, precision="fp32")
+    plans = decode(prediction).plans()
+    solved = plans.feasible(dataset.instances)
+    loads = pseudo_greedy(prediction).loads(prediction.demands)
+    found = validate(network, dataset, preset.loss, precision="fp32")
     assert found.solved == solved.mean() > 0
-    assert found.length == pytest.approx(one.length[solved].mean())
-    assert found.vehicles == pytest.approx(one.vehicles[solved].mean())
-    assert found.violation == pytest.approx(one.violation.mean())
-    with pytest.raises(ff.InputError, match="symmetries is 9, not between 1 and 8"):
-        decode_raw(network, dataset.instances, symmetries=9)
+    lengths = plans.lengths(dataset.instances)
+    assert found.length == pytest.approx(lengths[solved].mean())
+    assert found.vehicles == pytest.approx(plans.vehicles()[solved].mean())
+    excess = (loads / CAPACITY - 1).clamp_min(0)
+    assert found.violation == pytest.approx(float(excess.mean()))
+    labels = ff.PlanBatch(dataset.routes.numpy()).lengths(dataset.instances)
+    assert found.label_length == pytest.approx(labels[solved].mean())
+
+
+def test_validation_in_parts_is_the_same(preset, dataset, monkeypatch):
+    """How many instances are predicted at a time does not change the figures."""
+    network = Network(preset.model)
+    whole = validate(network, dataset, preset.loss, precision="fp32").to_dict()
+    monkeypatch.setattr(validation, "_BATCH_SIZE", 40)
+    parts = validate(network, dataset, preset.loss, precision="fp32").to_dict()
+    assert parts == pytest.approx(whole, abs=1e-5)
 
 
 def test_validation_reports_the_loss_of_the_held_out_labels(preset, dataset, tmp_path):
@@ -50,4 +59,4 @@ def test_validation_reports_the_loss_of_the_held_out_labels(preset, dataset, tmp
 def test_validation_without_instances_is_refused(preset, dataset):
     """Rows that do not keep their instances cannot be decoded."""
     with pytest.raises(ff.InputError, match="keeps no instances"):
-        validate(Network(preset.model), dataset.with_room(1))
+        validate(Network(preset.model), dataset.with_room(1), preset.loss)

@@ -25,7 +25,6 @@ __all__ = [
     "pairwise_distances",
     "scale_to_unit_square",
     "sweep_anchors",
-    "sweep_order",
     "symmetry",
 ]
 
@@ -194,7 +193,7 @@ def sweep_anchors(features: Features) -> tuple[Tensor, Tensor]:
     """
     coordinates, demands, nodes, vehicles = features
     real = nodes[:, 1:]
-    order, _ = _sweep_order(coordinates, real)
+    order = _sweep_order(coordinates, real)
     shares = (demands[:, 1:] * real).gather(1, order)
     total = shares.sum(1, keepdim=True)
     # Rounding errors must not turn exactly three loads into four vehicles.
@@ -215,9 +214,10 @@ def sweep_anchors(features: Features) -> tuple[Tensor, Tensor]:
     return anchors, (count[..., 0] > 0) & vehicles
 
 
-def _sweep_order(coordinates: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-    """Return customers by angle, after the widest gap first (B, N), and that angle."""
-    angle = _angles(coordinates[:, 1:], coordinates[:, :1])
+def _sweep_order(coordinates: Tensor, real: Tensor) -> Tensor:
+    """Return the customers by angle, the first one after the widest gap, (B, N)."""
+    steps = coordinates[:, 1:] - coordinates[:, :1]
+    angle = torch.atan2(steps[..., 1], steps[..., 0])
     angle = angle.masked_fill(~real, math.inf)
     ordered, _ = angle.sort(1)
     last = (real.sum(1, keepdim=True) - 1).clamp_min(0)
@@ -225,34 +225,4 @@ def _sweep_order(coordinates: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
     gap = (ordered - before).nan_to_num(nan=-1.0, posinf=-1.0)
     start = ordered.gather(1, gap.argmax(1, keepdim=True))
     turned = torch.where(angle < start, angle + 2 * math.pi, angle)
-    return turned.argsort(dim=1, stable=True), start
-
-
-def _angles(points: Tensor, centre: Tensor) -> Tensor:
-    steps = points - centre
-    return torch.atan2(steps[..., 1], steps[..., 0])
-
-
-def sweep_order(features: Features, points: Tensor, empty: Tensor) -> Tensor:
-    """
-    Order points around the depot, as :func:`sweep_anchors` orders vehicles.
-
-    Parameters
-    ----------
-    features
-        The instances.
-    points
-        The centres of tours, shape (B, M, 2).
-    empty
-        Which tours are empty, shape (B, M); they come last.
-
-    Returns
-    -------
-    Tensor
-        The numbers of the points in order, shape (B, M).
-    """
-    _, start = _sweep_order(features.coordinates, features.nodes[:, 1:])
-    angle = _angles(points, features.coordinates[:, :1])
-    # The centre of a tour may lie slightly before the angle of the first customer.
-    turned = torch.remainder(angle - start + 0.3, 2 * math.pi)
-    return turned.masked_fill(empty, math.inf).argsort(dim=1, stable=True)
+    return turned.argsort(dim=1, stable=True)

@@ -216,7 +216,7 @@ def make_dataset(
         row = int(np.argmin(feasible))
         fault = plans[row].check(instances[row])[0]
         raise InputError(
-            f"the label of row {row} is no plan for its instance: {fault} "
+            f"the label of row {row} is infeasible: {fault} "
             f"({int((~feasible).sum())} such labels)"
         )
     return _to_device(instances, plans, device)

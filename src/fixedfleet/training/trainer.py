@@ -389,8 +389,8 @@ class _Trainer:
             found = validate(
                 network,
                 self.data.held_out,
-                precision=self.config.precision,
-                loss=self.preset.loss,
+                self.preset.loss,
+                self.config.precision,
             )
         self.validation = found
         log.say(

@@ -1,8 +1,8 @@
-"""Validation: the quality of decoded plans before any search, and the loss."""
+"""Validation: the loss of held-out labels, and the plans before any search."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,11 +10,9 @@ import torch
 from numpy.typing import NDArray  # noqa: TC002 - a NamedTuple's fields are looked up
 
 from fixedfleet.errors import InputError
-from fixedfleet.model.features import SYMMETRIES
 from fixedfleet.plan import PlanBatch
-from fixedfleet.planning import decode, predict_views, pseudo_greedy
+from fixedfleet.planning import Prediction, decode, predict, pseudo_greedy
 from fixedfleet.training.loss import LossParts, plan_loss
-from fixedfleet.training.step import autocast
 
 if TYPE_CHECKING:
     from fixedfleet.instance import InstanceBatch
@@ -23,35 +21,15 @@ if TYPE_CHECKING:
     from fixedfleet.training.loss import LossConfig
     from fixedfleet.training.presets import MatmulPrecision
 
-__all__ = ["RawPlans", "Validation", "decode_raw", "mean_loss", "validate"]
+__all__ = ["Validation", "validate"]
 
 _BATCH_SIZE = 500  # instances that are predicted at a time
-
-
-class RawPlans(NamedTuple):
-    """
-    Figures of the decoded plan of each instance.
-
-    Attributes
-    ----------
-    length
-        Length of the plan, inf if it is infeasible, shape (B,).
-    vehicles
-        Vehicles of the plan, 0 if it is infeasible, shape (B,).
-    violation
-        Load of the pseudo-greedy plan above the capacity, as a share of the capacity
-        and a mean over the vehicles, shape (B,).
-    """
-
-    length: NDArray[np.float64]
-    vehicles: NDArray[np.int64]
-    violation: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Validation:
     """
-    The quality of decoded and repaired plans, without search.
+    The quality of decoded and repaired plans without search, and the loss.
 
     Attributes
     ----------
@@ -67,8 +45,7 @@ class Validation:
         Load of the pseudo-greedy plan above the capacity, as a share of the capacity
         and a mean over all vehicles.
     losses
-        The loss of the labels, ``total``, and its terms by name; empty if no loss was
-        asked for.
+        The loss of the labels, ``total``, and its terms by name.
     """
 
     length: float
@@ -76,7 +53,7 @@ class Validation:
     vehicles: float
     solved: float
     violation: float
-    losses: dict[str, float] = field(default_factory=dict)
+    losses: dict[str, float]
 
     def to_dict(self) -> dict[str, float]:
         """Return the numbers by name; the losses as ``loss``, ``loss_edges`` etc."""
@@ -87,26 +64,34 @@ class Validation:
         return numbers
 
 
+class _Figures(NamedTuple):
+    """Figures of each instance, shape (B,); lengths are inf where infeasible."""
+
+    length: NDArray[np.float64]
+    label_length: NDArray[np.float64]
+    vehicles: NDArray[np.int64]
+    violation: NDArray[np.float64]
+
+
 def validate(
     network: Network,
     dataset: Dataset,
-    *,
+    loss: LossConfig,
     precision: MatmulPrecision = "bf16",
-    loss: LossConfig | None = None,
 ) -> Validation:
     """
-    Decode the instances of a dataset, and compare the plans with the labels.
+    Predict the plans of labelled instances, and compare them with the labels.
 
     Parameters
     ----------
     network
         The network.
     dataset
-        Labelled instances that it was not trained on.
+        Labelled instances that it was not trained on, on the network's device.
+    loss
+        The terms of the loss.
     precision
         Precision of the network's matrix products.
-    loss
-        The terms of the loss of the labels; None to leave the loss out.
 
     Raises
     ------
@@ -115,105 +100,49 @@ def validate(
     """
     if dataset.instances is None:
         raise InputError("the dataset keeps no instances: validate on one that does")
-    plans = decode_raw(network, dataset.instances, precision=precision)
-    solved = np.isfinite(plans.length)
-    labels = PlanBatch(dataset.routes.cpu().numpy()).lengths(dataset.instances)
+    sums, parts = torch.zeros(len(LossParts._fields), device=dataset.device), []
+    for start in range(0, len(dataset), _BATCH_SIZE):
+        rows = dataset.rows(start, start + _BATCH_SIZE)
+        instances = dataset.instances.take(slice(start, start + _BATCH_SIZE))
+        prediction = predict(network, instances, precision=precision)
+        sums += len(rows) * _losses(prediction, rows, loss)
+        labels = PlanBatch(rows.routes.cpu().numpy())
+        parts.append(_figures(prediction, instances, labels))
+    found = _Figures(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    solved = np.isfinite(found.length)
+    means = (sums / len(dataset)).tolist()
     return Validation(
-        length=_mean(plans.length[solved]),
-        label_length=_mean(labels[solved]),
-        vehicles=_mean(plans.vehicles[solved]),
+        length=_mean(found.length[solved]),
+        label_length=_mean(found.label_length[solved]),
+        vehicles=_mean(found.vehicles[solved]),
         solved=float(solved.mean()),
-        violation=_mean(plans.violation),
-        losses={} if loss is None else mean_loss(network, dataset, loss, precision),
+        violation=_mean(found.violation),
+        losses=dict(zip(LossParts._fields, means, strict=True)),
     )
 
 
 @torch.no_grad()
-def mean_loss(
-    network: Network, dataset: Dataset, loss: LossConfig, precision: MatmulPrecision
-) -> dict[str, float]:
-    """
-    Return the mean loss of a dataset's labels, and its terms, by name.
-
-    Parameters
-    ----------
-    network, dataset
-        The network, and the labels on its device.
-    loss
-        The terms of the loss.
-    precision
-        Precision of the network's matrix products.
-    """
-    device = dataset.device
-    sums = torch.zeros(len(LossParts._fields), device=device)
-    for rows in torch.split(torch.arange(len(dataset), device=device), _BATCH_SIZE):
-        batch = dataset.batch(rows)
-        with autocast(device, precision):
-            log_probs = network(batch.features)
-        parts = plan_loss(log_probs, batch, loss)
-        sums += len(rows) * torch.stack(list(parts))
-    return dict(zip(LossParts._fields, (sums / len(dataset)).tolist(), strict=True))
+def _losses(prediction: Prediction, rows: Dataset, loss: LossConfig) -> torch.Tensor:
+    """Return the mean loss of some labels and its terms, shape (terms,)."""
+    batch = rows.batch(torch.arange(len(rows), device=rows.device))
+    return torch.stack(list(plan_loss(prediction.log_probs, batch, loss)))
 
 
-def decode_raw(
-    network: Network,
-    instances: InstanceBatch,
-    *,
-    precision: MatmulPrecision = "bf16",
-    symmetries: int = 1,
-) -> RawPlans:
-    """
-    Predict, decode by membership and repair, and check every plan.
-
-    Parameters
-    ----------
-    network
-        The network; it predicts where its weights lie.
-    instances
-        The instances.
-    precision
-        Precision of the network's matrix products.
-    symmetries
-        Predict each instance under this many symmetries of the square, 1 to 8, and
-        keep the shortest feasible plan.
-    """
-    if not 1 <= symmetries <= SYMMETRIES:
-        raise InputError(f"symmetries is {symmetries}, not between 1 and {SYMMETRIES}")
-    parts = [
-        _decode_batch(
-            network,
-            instances.take(slice(start, start + _BATCH_SIZE)),
-            precision,
-            symmetries,
-        )
-        for start in range(0, len(instances), _BATCH_SIZE)
-    ]
-    return RawPlans(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
-def _decode_batch(
-    network: Network,
-    instances: InstanceBatch,
-    precision: MatmulPrecision,
-    symmetries: int,
-) -> RawPlans:
-    length = np.full(len(instances), np.inf)
-    vehicles = np.zeros(len(instances), dtype=np.int64)
-    violation = np.zeros(len(instances))
-    views = predict_views(network, instances, symmetries, precision=precision)
-    for code, prediction in enumerate(views):
-        if code == 0:
-            loads = pseudo_greedy(prediction).loads(prediction.demands)
-            capacity = prediction.capacity
-            excess = (loads - capacity[:, None]).clamp_min(0).double()
-            fleet = prediction.vehicles.sum(1)
-            violation = (excess.sum(1) / fleet / capacity).cpu().numpy()
-        plans = decode(prediction).plans()
-        feasible = plans.feasible(instances)
-        found = np.where(feasible, plans.lengths(instances), np.inf)
-        vehicles = np.where(found < length, plans.vehicles(), vehicles)
-        length = np.minimum(length, found)
-    return RawPlans(length, vehicles, violation)
+def _figures(
+    prediction: Prediction, instances: InstanceBatch, labels: PlanBatch
+) -> _Figures:
+    """Decode a prediction, and check and measure every plan."""
+    plans = decode(prediction).plans()
+    feasible = plans.feasible(instances)
+    loads = pseudo_greedy(prediction).loads(prediction.demands)
+    excess = (loads - prediction.capacity[:, None]).clamp_min(0).double().sum(1)
+    violation = excess / prediction.vehicles.sum(1) / prediction.capacity
+    return _Figures(
+        length=np.where(feasible, plans.lengths(instances), np.inf),
+        label_length=labels.lengths(instances),
+        vehicles=plans.vehicles(),
+        violation=violation.cpu().numpy(),
+    )
 
 
 def _mean(values: NDArray[np.float64] | NDArray[np.int64]) -> float:
