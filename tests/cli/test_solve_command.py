@@ -238,3 +238,13 @@ def test_the_example_fills_seven_vans(run):
     assert code == 0
     assert "total: 7 of 7 vehicles" in out
     assert Path("p.png").read_bytes().startswith(PNG)
+
+
+def test_a_search_of_the_users_own(run, csv, tmp_path):
+    """--search takes module.py:Name, and an error names a file that is missing."""
+    mine = "def mine(task):\n    print('from', task.start.vehicles, 'tours')\n"
+    make(tmp_path, "search.py", mine)
+    code, out, _ = run("solve", csv, *FAST, "--search", "search.py:mine")
+    assert code == 0
+    assert out.startswith("from 2 tours\n")
+    assert refused(run("solve", csv, *FAST, "--search", "no.py:mine"), "'no.py'")

@@ -28,7 +28,7 @@ def add_command(commands: Commands) -> None:
         "--teacher",
         required=True,
         help="hgs, pyvrp, ortools or vroom (--time-limit), ruin_recreate (either "
-        "limit), gpu (--iterations)",
+        "limit), gpu (--iterations), or your own as module.py:Name",
     )
     add("--output", required=True, metavar="FOLDER", help="folder of the shards")
     add_options(parser, "--time-limit", default=None, help="per instance")
