@@ -39,7 +39,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
         command = [sys.executable, "-m", "fixedfleet", "serve", "--port", "0"]
         server = subprocess.Popen(
-            [*command, "--data", data], stdout=subprocess.PIPE, text=True
+            [*command, "--no-token", "--data", data], stdout=subprocess.PIPE, text=True
         )
         try:
             address = next(w for w in server.stdout.readline().split() if "//" in w)

@@ -1,46 +1,166 @@
-"""The service under load: many clients at once, and what becomes of their plans.
+"""Puts the service under load: many clients at once, and what becomes of their plans.
 
     python benchmarks/service_load.py [--clients 200] [--seconds 60]
         [--kill-worker] [--kill-server]
 
-It starts a server of its own on 127.0.0.1 with a fresh data folder. Each client draws
-one request after the other from a mix: plans asked for, waited for, followed, cancelled
-and downloaded, lists, the page, and requests that are wrong on purpose. An answer that
-is none of those a request may get is an error; 503 from a full queue is one it may get,
-and a client that gets it waits a moment. A connection that breaks is an error too,
-unless the server was killed and the request begun before it was back for a second. At
-the end every plan that was taken in must come to an end, and every plan that any client
-was told is finished must be there as it was told.
+It starts a server with a fresh data folder. Each client has a loopback address of its
+own and sends one random request after the other: plans that it waits for, follows,
+cancels, looks at and downloads, lists, the page, and wrong requests. An answer that the
+request may not get is an error. 429 and 503 are answers that it may get; the client
+then waits a moment. A broken connection is an error unless the server was killed.
 
-`--kill-worker` kills a worker with SIGKILL after a third of the time, `--kill-server`
-the server after two thirds, and starts it again on the same folder. The exit code is 1
-if anything was lost or went wrong, or plans failed other than one of a killed worker.
-Memory is read from /proc, so it needs Linux.
+`--kill-worker` kills a worker after a third of the time. `--kill-server` kills the
+server after two thirds and starts it again on the same folder. At the end every
+accepted plan must have ended, and every plan that a client saw finished must be the
+same. The exit code is 1 if a plan was lost, if there was an error, or if a plan failed
+that was not the killed worker's. It needs Linux.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import math
 import os
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from service_http import Answer, Http, Server, resident
-from service_mix import MIX
-
-QUEUE_FULL_PAUSE = 0.5  # seconds a client waits after a 503
+TOKEN = "token-of-the-load-test"
+BUSY = (429, 503)
+BUSY_PAUSE = 0.5  # seconds that a client waits after such an answer
 FINISHED = ("done", "cancelled")
 BACK = 1.0  # seconds after a restart in which a request may still meet the old server
-PATIENCE = 180.0  # seconds for all plans to come to an end, once no more are asked for
+PATIENCE = 180.0  # seconds for all plans to come to an end after the load
+
+
+class Server:
+    """The server under load."""
+
+    def __init__(self, folder: Path, workers: int | None) -> None:
+        self.folder, self.workers, self.port = folder, workers, 0
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        """Start it; after a kill, at the same port."""
+        command = [sys.executable, "-m", "fixedfleet", "serve", "--token", TOKEN]
+        command += ["--port", str(self.port), "--data", str(self.folder)]
+        command += ["--keep", "1000000"]
+        if self.workers is not None:
+            command += ["--workers", str(self.workers)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        if not line.startswith("fixedfleet serves at "):
+            raise SystemExit("the server did not start")
+        self.port = int(line.partition("127.0.0.1:")[2].partition("/")[0])
+
+    def children(self) -> list[int]:
+        """Return the process ids of its workers."""
+        found = []
+        for entry in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = entry.read_text().rpartition(")")[2].split()
+                command = entry.with_name("cmdline").read_bytes()
+            except OSError:
+                continue
+            if int(fields[1]) == self.process.pid and b"spawn_main" in command:
+                found.append(int(entry.parent.name))
+        return sorted(found)
+
+
+def resident(pid: int) -> float:
+    """Return the memory of a process in MiB."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    lines = [line for line in status.splitlines() if line.startswith("VmRSS:")]
+    return int(lines[0].split()[1]) / 1024 if lines else 0.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer to a request."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self):
+        """Return the document in the body."""
+        return json.loads(self.body)
+
+
+class Client:
+    """One connection from an address of its own, with little work for this process."""
+
+    def __init__(self, server: Server, number: int) -> None:
+        self.server = server
+        self.address = f"127.0.{1 + number // 250}.{1 + number % 250}"
+        self.reader: asyncio.StreamReader | None = None
+        self.begun = 0.0  # when the last request was begun
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self.reader is not None:
+            self.writer.close()
+            self.reader = None
+
+    async def request(self, method: str, path: str, document=None) -> Answer:
+        """Send a request and read the answer."""
+        try:
+            status, headers = await self._begin(method, path, document)
+            length = int(headers.get("content-length", 0))
+            body = await self.reader.readexactly(length)
+        except BaseException:
+            self.close()
+            raise
+        if headers.get("connection") == "close":
+            self.close()
+        return Answer(status, headers, body)
+
+    async def stream(self, path: str) -> tuple[int, str]:
+        """Read a stream to its end; return its status and its text."""
+        try:
+            status, _headers = await self._begin("GET", path, None)
+            if status != 200:
+                return status, ""
+            text = b""
+            while size := int(await self.reader.readline(), 16):
+                text += (await self.reader.readexactly(size + 2))[:-2]
+            return status, text.decode()
+        finally:
+            self.close()
+
+    async def _begin(self, method: str, path: str, document):
+        self.begun = time.monotonic()
+        if self.reader is None:
+            self.reader, self.writer = await asyncio.open_connection(
+                "127.0.0.1",
+                self.server.port,
+                limit=2**24,
+                local_addr=(self.address, 0),
+            )
+        body = b"" if document is None else json.dumps(document).encode()
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            f"Authorization: Bearer {TOKEN}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        self.writer.write(head.encode() + body)
+        await self.writer.drain()
+        lines = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        headers = dict(line.lower().split(": ", 1) for line in lines[1:] if line)
+        return int(lines[0].split()[1]), headers
 
 
 class Load:
@@ -50,7 +170,7 @@ class Load:
         self.arguments, self.server = arguments, server
         self.begin = self.end = 0.0
         self.down = False
-        self.back = -math.inf  # when the server was up again after a kill
+        self.back = -math.inf  # when the server answered again after a kill
         self.statuses: dict[str, Counter[str]] = defaultdict(Counter)
         self.seconds: dict[str, list[float]] = defaultdict(list)
         self.errors: list[str] = []
@@ -61,40 +181,32 @@ class Load:
         self.notes: list[str] = []
 
     async def run(self) -> None:
-        """Let all clients go at once, and look on."""
-        await self.workers_up()
-        self.begin = time.monotonic()
-        self.end = self.begin + self.arguments.seconds
-        clients = [self.client(number) for number in range(self.arguments.clients)]
-        await asyncio.gather(*clients, self.sample(), self.kill())
-
-    async def workers_up(self) -> None:
-        """Wait until every worker is ready."""
-        http = Http(self.server)
+        """Start all clients at once when the workers are ready."""
+        client = Client(self.server, 0)
         while True:
-            health = (await http.request("GET", "/health")).json()
+            health = (await client.request("GET", "/health")).json()
             if health["workers"] >= max(1, len(self.server.children())):
                 break
             await asyncio.sleep(0.1)
-        http.close()
+        client.close()
+        self.begin = time.monotonic()
+        self.end = self.begin + self.arguments.seconds
+        clients = [self.act(number) for number in range(self.arguments.clients)]
+        await asyncio.gather(*clients, self.sample(), self.kill())
 
     async def sample(self) -> None:
-        """Note memory each second."""
+        """Note the memory of server and workers each second."""
         while time.monotonic() < self.end:
             if not self.down:
                 children = self.server.children()
-                self.memory.append(
-                    (
-                        time.monotonic() - self.begin,
-                        resident(self.server.process.pid),
-                        sum(map(resident, children)),
-                        len(children),
-                    )
-                )
+                own = resident(self.server.process.pid)
+                workers = sum(map(resident, children))
+                seconds = time.monotonic() - self.begin
+                self.memory.append((seconds, own, workers, len(children)))
             await asyncio.sleep(1)
 
     async def kill(self) -> None:
-        """Kill what is to be killed, when its time has come."""
+        """Kill a worker and the server, if asked to."""
         third = self.arguments.seconds / 3
         await asyncio.sleep(third)
         if self.arguments.kill_worker:
@@ -104,66 +216,191 @@ class Load:
         await asyncio.sleep(third)
         if self.arguments.kill_server:
             self.down, self.back = True, math.inf
-            finished = len(self.finished)
             self.server.process.kill()
             await asyncio.to_thread(self.server.process.wait)
             begin = time.monotonic()
             await asyncio.to_thread(self.server.start)
             self.down, self.back = False, time.monotonic()
             self.notes.append(
-                f"killed the server after {2 * third:.0f} s, when {finished} plans "
-                f"were finished; it answered again {time.monotonic() - begin:.1f} s "
-                "later"
+                f"killed the server after {2 * third:.0f} s, when {len(self.finished)} "
+                f"plans were finished; it answered again after "
+                f"{time.monotonic() - begin:.1f} s"
             )
 
-    async def client(self, number: int) -> None:
-        """Send one request after the other until the time is over."""
+    async def act(self, number: int) -> None:
+        """Send one random request after the other until the time is over."""
         draw = random.Random(f"{self.arguments.seed} {number}")
-        kinds, weights = zip(*MIX.items(), strict=True)
-        http = Http(self.server)
+        actions, weights = zip(*MIX.items(), strict=True)
+        client = Client(self.server, number)
         while time.monotonic() < self.end:
-            action = draw.choices(kinds, weights)[0]
+            action = draw.choices(actions, weights)[0]
             try:
-                await action(self, http, draw)
+                await action(self, client, draw)
             except (OSError, EOFError, ValueError) as error:
-                await self.broken(action.__name__, error, http.begun)
-        http.close()
+                if client.begun <= self.back + BACK:
+                    self.statuses["while the server was down"]["broken"] += 1
+                else:
+                    self.statuses[action.__name__]["broken"] += 1
+                    self.errors.append(f"{action.__name__}: {error!r}")
+                await asyncio.sleep(BUSY_PAUSE)
+        client.close()
 
-    async def broken(self, kind: str, error: Exception, begun: float) -> None:
-        """Note a connection that broke, which a server that was killed excuses."""
-        if begun <= self.back + BACK:
-            self.statuses["while the server was down"]["broken"] += 1
-        else:
-            self.statuses[kind]["broken"] += 1
-            self.errors.append(f"{kind}: {error!r}")
-        await asyncio.sleep(0.5)
-
-    async def ask(self, kind, http, method, path, expected, document=None) -> Answer:
-        """Send a request and hold the answer against what is expected."""
+    async def ask(self, kind, client, method, path, expected, document=None) -> Answer:
+        """Send a request, and note an answer that it may not get."""
         begin = time.monotonic()
-        answer = await http.request(method, path, document)
+        answer = await client.request(method, path, document)
         self.seconds[kind].append(time.monotonic() - begin)
-        self.statuses[kind][str(answer.status)] += 1
-        if answer.status not in expected:
-            self.errors.append(f"{kind}: {answer.status} {answer.body[:200]!r}")
-        if answer.status == 503:
-            if int(answer.headers["retry-after"]) < 1:
-                self.errors.append(f"{kind}: a 503 without Retry-After")
-            await asyncio.sleep(QUEUE_FULL_PAUSE)
+        await self.count(kind, answer.status, expected, answer.body[:200])
+        if answer.status in BUSY and int(answer.headers["retry-after"]) < 1:
+            self.errors.append(f"{kind}: a {answer.status} without Retry-After")
         return answer
 
+    async def count(self, kind, status, expected, said) -> None:
+        """Count an answer; after one that the server is busy, wait a moment."""
+        self.statuses[kind][str(status)] += 1
+        if status not in expected:
+            self.errors.append(f"{kind}: {status} {said!r}")
+        if status in BUSY:
+            await asyncio.sleep(BUSY_PAUSE)
+
     def note(self, plan: dict) -> None:
-        """Remember a plan that is finished or has failed, as it was told."""
+        """Remember a plan that has ended, as a client saw it."""
         if plan["status"] in FINISHED:
             self.finished[plan["id"]] = plan
         elif plan["status"] == "failed":
             self.failed[plan["id"]] = plan["error"]
 
 
-async def final(http: Http, id: str, deadline: float) -> dict | None:
-    """Wait until a plan has come to an end; None if it is not there."""
+def instance(draw: random.Random) -> dict:
+    """Return a random instance with enough vehicles."""
+    n = draw.choice((10, 20, 40))
+    demands = [draw.randint(1, 9) for _ in range(n)]
+    return {
+        "name": f"load {draw.randrange(10**6)}",
+        "depot": [0.5, 0.5],
+        "customers": [[draw.random(), draw.random()] for _ in range(n)],
+        "demands": demands,
+        "capacity": 30,
+        "vehicles": sum(demands) // 30 + 2,
+    }
+
+
+async def order(load, client, draw, wait) -> dict | None:
+    """Ask for a plan; return its document, or None if the server is busy."""
+    limit = load.arguments.time_limit
+    body = {"instance": instance(draw), "time_limit": limit, "wait": wait}
+    kind = "plan, waited for" if wait else "plan, not waited for"
+    expected = ((200, 202) if wait else (202,)) + BUSY
+    answer = await load.ask(kind, client, "POST", "/plans", expected, body)
+    if answer.status in BUSY:
+        return None
+    plan = answer.json()
+    load.accepted.append(plan["id"])
+    load.note(plan)
+    return plan
+
+
+async def wait_for_plan(load, client, draw):
+    """Ask for a plan and wait for it."""
+    await order(load, client, draw, 20)
+
+
+async def follow_plan(load, client, draw):
+    """Ask for a plan and follow its events."""
+    plan = await order(load, client, draw, 0)
+    if plan is None:
+        return
+    status, text = await client.stream(f"/plans/{plan['id']}/events")
+    await load.count("events", status, (200, *BUSY), text[:200])
+    _, found, rest = text.partition("event: done\ndata: ")
+    if found:
+        load.note(json.loads(rest.partition("\n")[0]))
+
+
+async def cancel_plan(load, client, draw):
+    """Ask for a plan and cancel it."""
+    plan = await order(load, client, draw, 0)
+    if plan is not None:
+        path = f"/plans/{plan['id']}"
+        answer = await load.ask("cancel", client, "DELETE", path, (200, 202, 409))
+        if answer.status == 200:
+            load.note(answer.json())
+
+
+async def look_at_plan(load, client, draw):
+    """Look at a plan that some client asked for."""
+    if load.accepted:
+        path = f"/plans/{draw.choice(load.accepted)}"
+        answer = await load.ask("look at a plan", client, "GET", path, (200,))
+        load.note(answer.json())
+
+
+async def download_plan(load, client, draw):
+    """Download a finished plan."""
+    if load.finished:
+        id, kind = draw.choice(list(load.finished)), draw.choice(("csv", "json", "sol"))
+        # A plan that was cancelled while it waited has no tours.
+        expected = (200,) if load.finished[id]["result"] else (409,)
+        path = f"/plans/{id}/plan.{kind}"
+        await load.ask("download", client, "GET", path, expected)
+
+
+async def list_plans(load, client, draw):
+    """List the newest plans."""
+    await load.ask("list", client, "GET", "/plans", (200,))
+
+
+async def open_page(load, client, draw):
+    """Load the page, the examples or the health."""
+    path = draw.choice(("/", "/health", "/examples"))
+    await load.ask("page, health, examples", client, "GET", path, (200,))
+
+
+async def read_instance(load, client, draw):
+    """Have an instance read."""
+    body = {"instance": instance(draw)}
+    await load.ask("read an instance", client, "POST", "/instances", (200,), body)
+
+
+async def send_nonsense(load, client, draw):
+    """Send a wrong request."""
+    too_long = {"instance": instance(draw), "time_limit": 1e6}
+    body = draw.choice(({"text": "nonsense"}, {}, too_long))
+    await load.ask("wrong", client, "POST", "/plans", (422, *BUSY), body)
+
+
+MIX = {
+    wait_for_plan: 3,
+    follow_plan: 3,
+    cancel_plan: 1,
+    look_at_plan: 6,
+    download_plan: 3,
+    list_plans: 2,
+    open_page: 4,
+    read_instance: 2,
+    send_nonsense: 1,
+}
+
+
+async def settle(load: Load) -> Counter[str]:
+    """Wait for all accepted plans; count them by what became of them."""
+    became: Counter[str] = Counter()
+    client = Client(load.server, 0)
+    deadline = time.monotonic() + PATIENCE
+    for id in load.accepted:
+        plan = await final(client, id, deadline)
+        became["gone" if plan is None else plan["status"]] += 1
+        became["finished and lost"] += load.finished.get(id, plan) != plan
+        if plan is not None:
+            load.note(plan)
+    client.close()
+    return became
+
+
+async def final(client: Client, id: str, deadline: float) -> dict | None:
+    """Wait until a plan has ended; return None if it does not exist."""
     while True:
-        answer = await http.request("GET", f"/plans/{id}")
+        answer = await client.request("GET", f"/plans/{id}")
         if answer.status != 200:
             return None
         plan = answer.json()
@@ -173,23 +410,8 @@ async def final(http: Http, id: str, deadline: float) -> dict | None:
         await asyncio.sleep(0.2)
 
 
-async def settle(load: Load) -> Counter[str]:
-    """Count accepted plans by what became of them, and finished ones lost."""
-    became: Counter[str] = Counter()
-    http = Http(load.server)
-    deadline = time.monotonic() + PATIENCE
-    for id in load.accepted:
-        plan = await final(http, id, deadline)
-        became["gone" if plan is None else plan["status"]] += 1
-        became["finished and lost"] += load.finished.get(id, plan) != plan
-        if plan is not None and plan["status"] == "failed":
-            load.failed[id] = plan["error"]
-    http.close()
-    return became
-
-
 def report(load: Load) -> None:
-    """Print what was seen."""
+    """Print what the clients saw."""
     print("| request | answers | median ms | 95 % | 99 % | longest |")
     print("| --- | --- | --- | --- | --- | --- |")
     for kind, statuses in sorted(load.statuses.items()):
@@ -214,12 +436,12 @@ def report(load: Load) -> None:
 
 
 def main() -> int:
-    """Load a server, report, and say whether all went well."""
+    """Load a server, report, and return whether anything went wrong."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--time-limit", type=float, default=0.2, help="of each plan")
-    parser.add_argument("--workers", type=int, help="default: the service's")
+    parser.add_argument("--workers", type=int, help="default: one per core")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kill-worker", action="store_true")
     parser.add_argument("--kill-server", action="store_true")
@@ -239,11 +461,11 @@ def main() -> int:
     total = sum(sum(statuses.values()) for statuses in load.statuses.values())
     print(
         f"{total:,} answers to {arguments.clients} clients in {arguments.seconds:g} s; "
-        f"{len(load.accepted):,} plans taken in, {len(load.finished):,} seen finished; "
-        f"at the end {became['done']:,} done, {became['cancelled']:,} cancelled, "
-        f"{became['failed']} failed, {unfinished} unfinished; "
-        f"{became['finished and lost']} finished plans lost, {became['gone']} accepted "
-        f"plans lost, {len(load.errors)} errors; the server ended with code {code}"
+        f"{len(load.accepted):,} plans accepted: {became['done']:,} done, "
+        f"{became['cancelled']:,} cancelled, {became['failed']} failed, {unfinished} "
+        f"unfinished; {became['finished and lost']} finished plans lost, "
+        f"{became['gone']} accepted plans lost, {len(load.errors)} errors; the server "
+        f"ended with code {code}"
     )
     for error in load.errors[:10]:
         print(f"error: {error}")
