@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from urllib.request import Request, urlopen
 
 import pytest
@@ -17,27 +18,47 @@ PATIENCE = 40_000  # milliseconds to wait for what must come, on a busy machine 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
 
-# For the package, not for the session: while Playwright runs, no other test could run
-# an event loop of its own, and workers need memory.
-@pytest.fixture(scope="package")
-def address():
-    """Where a server with an empty data folder answers."""
+TOKEN = "token-100%+&=#"  # an address must quote these characters
+# All tests are one client, and each leaves short plans behind.
+SERVE = """
+import sys
+from fixedfleet.cli import main
+from fixedfleet.serve import jobs
+jobs.JOBS_PER_CLIENT = 64
+sys.exit(main(["serve", "--port", "0", "--workers", "2", *sys.argv[1:]]))
+"""
+
+
+@contextmanager
+def serving(*options):
+    """Start a server with an empty data folder, and give the address that it prints."""
     pytest.importorskip("fastapi")
     pytest.importorskip("uvicorn")
     with tempfile.TemporaryDirectory() as folder:
-        command = (sys.executable, "-m", "fixedfleet", "serve", "--port", "0")
-        # All tests are one client, and each leaves short plans behind.
-        options = ("--data", folder, "--workers", "2", "--jobs-per-client", "64")
-        environment = {k: v for k, v in os.environ.items() if k != "FIXEDFLEET_TOKEN"}
-        server = subprocess.Popen(
-            (*command, *options), stdout=subprocess.PIPE, text=True, env=environment
-        )
+        command = (sys.executable, "-c", SERVE, "--data", folder, *options)
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
             line = server.stdout.readline()
             yield next(word for word in line.split() if word.startswith("http://"))
         finally:
             server.terminate()
             server.communicate()
+
+
+# For the package, not for the session: while Playwright runs, no other test could run
+# an event loop of its own, and workers need memory.
+@pytest.fixture(scope="package")
+def address():
+    """The address of a server without a token."""
+    with serving("--no-token") as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def guarded():
+    """The address, with the token, of a server that needs one."""
+    with serving("--token", TOKEN) as address:
+        yield address
 
 
 @pytest.fixture(scope="package")
@@ -59,7 +80,7 @@ def chromium():
 
 class Reader:
     """
-    Somebody at the page.
+    A user of the page.
 
     Parameters
     ----------
@@ -99,7 +120,7 @@ class Reader:
         self.see("#status").to_contain_text("Finished")
 
     def begin(self, seconds: float) -> None:
-        """Plan, and wait until tours are there."""
+        """Plan, and wait until there are tours."""
         self.page.fill("#time_limit", str(seconds))
         self.page.click("#plan")
         self.see(".tour").not_to_have_count(0)
@@ -109,13 +130,14 @@ class Reader:
         return self.page.inner_text(selector)
 
     def spot_of(self, customer: int) -> dict[str, float]:
-        """Where a customer of the plan on show lies on the canvas, in pixels."""
+        """Return where a customer of the shown plan is on the canvas, in pixels."""
         spot: dict[str, float] = self.page.evaluate(
             """async (customer) => {
+              const {instanceOf} = await import("/static/instance.js");
               const {fit, placesOf, toScreen} = await import("/static/projection.js");
               const id = new URLSearchParams(location.hash.slice(1)).get("plan");
               const {instance} = await (await fetch(`/plans/${id}`)).json();
-              const places = placesOf(instance);
+              const places = placesOf(instanceOf(instance));
               const canvas = document.getElementById("canvas");
               const {width, height} = canvas.getBoundingClientRect();
               const view = fit(places, width, height, 44);
@@ -128,7 +150,7 @@ class Reader:
 
 @pytest.fixture
 def open_page(chromium, address):
-    """Return a function that opens the page; its script and CSP must raise nothing."""
+    """Return how to open the page; neither its scripts nor its CSP may raise errors."""
     from playwright.sync_api import expect
 
     contexts, faults = [], []
@@ -137,7 +159,7 @@ def open_page(chromium, address):
         if message.type == "error" and "Failed to load resource" not in message.text:
             faults.append(message.text)
 
-    def open_page(fragment="", **options):
+    def open_page(fragment="", at=address, **options):
         options.setdefault("viewport", {"width": 1280, "height": 800})
         context = chromium.new_context(**options)
         contexts.append(context)
@@ -145,7 +167,7 @@ def open_page(chromium, address):
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", listen)
-        page.goto(address + fragment)
+        page.goto(at + fragment)
         page.wait_for_selector("html.ready")
         return Reader(page, expect)
 
@@ -157,13 +179,13 @@ def open_page(chromium, address):
 
 @pytest.fixture
 def reader(open_page):
-    """Somebody who has just opened the page."""
+    """A user who has just opened the page."""
     return open_page()
 
 
 @pytest.fixture(scope="package")
 def finished(address) -> str:
-    """The fragment of the address of a finished plan, Leipzig's parcels."""
+    """The fragment of the address of a finished plan of the Leipzig example."""
     with urlopen(f"{address}examples/leipzig_parcels") as answer:
         text = json.load(answer)["text"]
     body = json.dumps({"text": text, "time_limit": 1, "wait": 30}).encode()
@@ -176,7 +198,7 @@ def finished(address) -> str:
 
 @pytest.fixture
 def planned(open_page, finished):
-    """Somebody with a finished plan of seven tours before them."""
+    """A user who sees a finished plan of seven tours."""
     return open_page(finished)
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 SHOT = "<img src=x onerror='window.shot=1'>"
 NAMES = f"""name,lat,lon,demand
 <b>Depot</b>,51.39,12.29,

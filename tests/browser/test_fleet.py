@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_fleet_too_small_is_proven_so(reader):
     """Before any search, the page says why the fleet cannot do it."""
@@ -88,7 +90,7 @@ def test_the_slider_shows_one_vehicle_more_or_less(reader):
         ("vehicles", "1.5", "integer"),
         ("capacity", "-3", "greater than 0"),
         ("vehicle_cost", "-1", "greater than or equal to 0"),
-        ("vehicles", "", "vehicles"),
+        ("vehicles", "", "Vehicles must be given"),
     ],
 )
 def test_the_servers_sentence_stands_beside_its_field(reader, field, typed, sentence):
@@ -129,31 +131,22 @@ def test_a_server_that_is_gone_is_said_to_be(reader):
     reader.see("#form-error").to_have_text("The server cannot be reached.")
 
 
-def test_the_token_is_sent_and_not_shown(reader, address):
-    """A token in the address goes into the header of every request and out of sight."""
-    sent = []
-    reader.page.on("request", lambda request: sent.append(request))
-    reader.page.goto("about:blank")
-    reader.page.goto(f"{address}#token=secret-token")
-    reader.page.wait_for_selector("html.ready")
-    assert "secret" not in reader.page.url
+def test_the_printed_address_opens_the_page(open_page, guarded):
+    """The address with the token opens the page, which then does not show the token."""
+    reader = open_page(at=guarded)
+    assert "token" not in reader.page.url
     reader.take_example()
     reader.plan()
-    tokens = {
-        re.sub("[0-9a-f]{16}", "ID", request.url.removeprefix(address)): (
-            request.headers.get("authorization")
-        )
-        for request in sent
-    }
-    asked = ("examples", "instances", "plans", "plans/ID/events")
-    assert {tokens[path] for path in asked} == {"Bearer secret-token"}
-
-
-def test_a_server_that_wants_a_token_is_explained(reader):
-    """A refusal for want of a token says how to give one."""
-    reader.page.route(
-        "**/examples",
-        lambda route: route.fulfill(status=401, json={"error": "no token"}),
-    )
+    reader.see(".tour").to_have_count(7)
+    with reader.page.expect_download() as download:
+        reader.page.click("[data-download=csv]")
+    assert download.value.path().read_bytes().startswith(b"tour,stop,customer")
     reader.page.reload()
-    reader.see("#source-error").to_contain_text("#token=")
+    reader.see(".tour").to_have_count(7)
+    assert reader.page.evaluate("document.cookie") == ""  # scripts cannot read it
+
+
+def test_a_page_without_the_token_says_what_to_do(open_page, guarded):
+    """Without the token the page says how to open it."""
+    reader = open_page(at=guarded.partition("?")[0])
+    reader.see("#source-error").to_contain_text("address that the server printed")

@@ -1,10 +1,12 @@
-"""The page's modules one by one, in a browser."""
+"""The modules of the page one by one, in a browser."""
 
 from __future__ import annotations
 
 import math
 
 import pytest
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -13,29 +15,6 @@ def page(chromium, address):
     page = chromium.new_page()
     page.goto(address)
     return page
-
-
-def test_events_are_read_however_they_are_cut(page):
-    """Server-sent events come out whole from pieces that end anywhere."""
-    events = page.evaluate(
-        r"""async () => {
-          const {EventParser} = await import("/static/api.js");
-          const stream = ': still here\n\nevent: improved\ndata: {"cost": 3}\n\n' +
-            'retry: 9\n\nevent: done\r\ndata: {"a":\r\ndata: 1}\r\n\r\n';
-          const runs = [1, 2, 3, 7, 1000].map((size) => {
-            const parser = new EventParser();
-            const events = [];
-            for (let at = 0; at < stream.length; at += size) {
-              events.push(...parser.take(stream.slice(at, at + size)));
-            }
-            return JSON.stringify(events);
-          });
-          return [...new Set(runs)];
-        }"""
-    )
-    assert events == [
-        '[{"name":"improved","data":{"cost":3}},{"name":"done","data":{"a":1}}]'
-    ]
 
 
 def places(page, points, geographic=True):
@@ -70,8 +49,31 @@ def test_the_date_line_does_not_tear_the_map(page):
 
 
 def test_an_instance_without_coordinates_has_no_places(page):
-    """A matrix of distances alone is not drawn."""
+    """A matrix of distances only is not drawn."""
     assert places(page, [(None, None), (None, None)], geographic=False) is None
+
+
+@pytest.mark.parametrize(
+    ("metric", "point", "x", "y"),
+    [
+        ("euclidean", [3, 4], 3, 4),
+        ("great_circle", [51.5, 12.25], 12.25, 51.5),
+        ("geo", [50.30, -8.15], -8.25, 50.5),
+    ],
+)
+def test_coordinates_become_places(page, metric, point, x, y):
+    """Latitude is upwards, and the degrees and minutes of TSPLIB become degrees."""
+    document = {"metric": metric, "depot": point, "customers": [point], "demands": [1]}
+    instance = page.evaluate(
+        """async (document) => {
+          const {instanceOf} = await import("/static/instance.js");
+          return instanceOf(document);
+        }""",
+        document,
+    )
+    for place in (instance["depot"], instance["stops"][0]):
+        assert (place["x"], place["y"]) == (pytest.approx(x), pytest.approx(y))
+    assert instance["unit"] == ("" if metric == "euclidean" else "km")
 
 
 @pytest.mark.parametrize(

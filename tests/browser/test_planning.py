@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 COSTS = """() => {
   const cost = document.getElementById("cost");
   window.costs = [];
@@ -195,7 +197,7 @@ def test_the_plan_can_be_taken_along(planned, format):
     button = "#picture" if format == "png" else f"[data-download={format}]"
     with planned.page.expect_download() as download:
         planned.page.click(button)
-    assert download.value.suggested_filename == f"Leipzig_parcels.{format}"
+    assert download.value.suggested_filename == f"Leipzig-parcels.{format}"
     data = download.value.path().read_bytes()
     if format == "csv":
         assert data.startswith(b"tour,stop,customer,name,demand")

@@ -1,79 +1,53 @@
-"""A worker that needs no search: it does what the instance's name tells it to."""
+"""Workers that need no search: they do what the name of the instance says."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import sys
-import threading
+import time
 
-from fixedfleet import files
-from fixedfleet.describe import describe_verdict
+from fixedfleet.documents import describe_verdict
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.serve.documents import result_document
+from fixedfleet.serve.schema import ImprovedDocument
 from fixedfleet.solve import Result
 
-cancelled = threading.Event()
 
-
-def send(kind, **values):
-    """Send a message to the server."""
-    print(json.dumps({"kind": kind, **values}), flush=True)
-
-
-def make(order):
-    """Make a plan, or come to grief."""
-    id = order["id"]
-    instance = files.parse(order["instance"], format="json")
+def fake_plan(order, call):
+    """Make a plan with one tour per customer, or fail in the way that is asked for."""
+    if order is None:
+        return None
+    instance, name = order.instance, order.instance.name
     verdict = assess_fleet(instance, time_limit=0)
-    send("verdict", id=id, verdict=describe_verdict(verdict))
-    if instance.name == "die":
+    call.send(describe_verdict(verdict))
+    if name == "die":
         os.kill(os.getpid(), signal.SIGKILL)
-    if instance.name == "garble":
-        print("no message at all", flush=True)
-    if instance.name == "fail":
-        send("failed", id=id, error="it did not want to")
-        return
-    tours = [[c] for c in range(1, instance.num_customers + 1)]
-    told = {"vehicles": len(tours), "fleet": len(tours), "tours": tours}
-    if instance.name == "tell-and-die":
-        send("improved", id=id, seconds=0.5, cost=99.0, **told)
+    if name == "fail":
+        raise ValueError("it did not want to")
+    if name == "misspeak":
+        return "not a result"
+    if name in ("tell-and-die", "slow", "stubborn"):
+        call.send(improvement(instance, 0.5, 99.0))
+    if name == "tell-and-die":
         os.kill(os.getpid(), signal.SIGKILL)
-    if instance.name == "misspeak":
-        send("done", id=id)
-    if instance.name in ("slow", "stubborn"):
-        send("improved", id=id, seconds=0.5, cost=99.0, **told)
-        cancelled.wait(60)
-        if instance.name == "stubborn":
-            threading.Event().wait(60)
-    send("improved", id=id, seconds=1.0, cost=88.0, **told)
-    result = Result(instance, verdict.packing, verdict, stages=())
-    document = result_document(result, instance)
-    send("done", id=id, verdict=describe_verdict(verdict), result=document)
+    while name == "stubborn" or (name == "slow" and not call.ending()):
+        time.sleep(0.01)
+    call.send(improvement(instance, 1.0, 88.0))
+    return Result(instance, verdict.packing, verdict, stages=()).document(order.notes)
 
 
-def main():
-    """Take orders until the server hangs up."""
-    orders = []
-    arrived = threading.Semaphore(0)
-
-    def listen():
-        for line in sys.stdin:
-            order = json.loads(line)
-            if order["kind"] == "cancel":
-                cancelled.set()
-            else:
-                orders.append(order)
-                arrived.release()
-        os._exit(0)
-
-    threading.Thread(target=listen, daemon=True).start()
-    send("ready", pid=os.getpid())
-    while arrived.acquire():
-        cancelled.clear()
-        make(orders.pop(0))
+def improvement(instance, seconds, cost):
+    """The report of a plan with one tour per customer."""
+    customers = instance.num_customers
+    return ImprovedDocument(
+        seconds=seconds,
+        cost=cost,
+        vehicles_planned_for=customers,
+        vehicles_used=customers,
+        tours=[[customer] for customer in range(1, customers + 1)],
+        lengths=[None] * customers,
+    )
 
 
-if __name__ == "__main__":
-    main()
+def never_ready(_order, _call):
+    """A worker that ends before it is ready."""
+    os._exit(3)

@@ -1,24 +1,24 @@
-"""Who may ask, how much may be sent, and what browsers are told."""
+"""Who may use the service, and the headers that protect browsers."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import socket
 
 import pytest
 
-from fixedfleet.serve.errors import Mistakes
-from fixedfleet.serve.security import SafeHeaders
+from fixedfleet.serve import security
+from fixedfleet.serve.security import Guard
 
 TOKEN = "a-token-of-some-length"
+SAME = {"sec-fetch-site": "same-origin", "sec-fetch-mode": "cors"}
 
 
 @pytest.mark.parametrize(
     "path", ["/", "/health", "/plans/none", "/static/none.js", "/nowhere", "/examples"]
 )
-def test_every_answer_has_the_headers_that_browsers_honour(client, path):
-    """Pages, documents and refusals alike forbid inline script, frames, sniffing."""
+def test_every_answer_has_protective_headers(client, path):
+    """Pages, documents and refusals forbid inline scripts, frames and sniffing."""
     headers = client.get(path).headers
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
@@ -26,16 +26,18 @@ def test_every_answer_has_the_headers_that_browsers_honour(client, path):
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["x-frame-options"] == "DENY"
     assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cache-control"] == ("no-cache" if path == "/" else "no-store")
     assert "server" not in headers
 
 
 @pytest.fixture(scope="module")
 def guarded(make_client):
-    """A client without a token to a service that wants one."""
-    with make_client(tokens=(TOKEN,)) as client:
+    """A client without a token to a service that needs one."""
+    with make_client(token=TOKEN) as client:
         yield client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "header",
     [
@@ -49,14 +51,15 @@ def guarded(make_client):
     ],
 )
 def test_without_the_token_nothing_is_told(guarded, header):
-    """Every operation but signs of life is a 401 without the right token."""
+    """Every operation except signs of life answers 401 without the right token."""
     headers = {} if header is None else {"authorization": header.encode()}
     for method, path in (
         ("GET", "/plans"),
         ("POST", "/plans"),
         ("POST", "/instances"),
         ("DELETE", "/plans/x"),
-        ("GET", "/metrics"),
+        ("GET", "/plans/x/events"),
+        ("GET", "/plans/x/plan.csv"),
         ("GET", "/examples"),
         ("GET", "/nowhere"),
         ("GET", "/plans/"),
@@ -67,14 +70,83 @@ def test_without_the_token_nothing_is_told(guarded, header):
         assert TOKEN not in answer.text
 
 
-def test_with_the_token_all_is_open(guarded):
-    """The token opens every operation; page and health need none."""
+@pytest.mark.slow
+def test_the_token_opens_every_operation(guarded):
+    """With the token all operations answer; page, health and description need none."""
     headers = {"authorization": f"bearer {TOKEN}"}
     assert guarded.get("/plans", headers=headers).status_code == 200
-    for path in ("/", "/health", "/openapi.json"):
+    for path in ("/", "/static/app.js", "/health", "/openapi.json"):
         assert guarded.get(path).status_code == 200
-    description = guarded.get("/openapi.json").json()
-    assert description["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+
+
+def log_in(client, token=TOKEN):
+    """Open the printed address; return the answer and the header with its cookie."""
+    answer = client.get("/", params={"token": token})
+    client.cookies.clear()
+    return answer, {"cookie": answer.headers.get("set-cookie", "").partition(";")[0]}
+
+
+@pytest.mark.slow
+def test_the_printed_address_sets_a_cookie(guarded):
+    """The printed address sets a safe cookie and leads to one without the token."""
+    answer, cookie = log_in(guarded)
+    assert answer.status_code == 303 and answer.headers["location"] == "./"
+    attributes = answer.headers["set-cookie"].lower()
+    assert "httponly" in attributes and "samesite=strict" in attributes
+    assert TOKEN not in attributes
+    assert guarded.get("/plans", headers={**cookie, **SAME}).status_code == 200
+    assert guarded.get("/plans", headers=cookie).status_code == 200
+    for wrong in ("", "no-token-of-this-server", "ä"):
+        answer, cookie = log_in(guarded, wrong)
+        assert "set-cookie" not in answer.headers
+        assert answer.status_code == (401 if wrong else 200)
+    forged = {"cookie": f"fixedfleet-{guarded.base_url.port}={TOKEN}"}
+    assert guarded.get("/plans", headers=forged).status_code == 401
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "https://evil.example"},
+        {"origin": "http://127.0.0.1:9"},
+        {"sec-fetch-site": "same-site", "sec-fetch-mode": "cors"},
+        {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"},
+    ],
+)
+def test_another_page_cannot_use_the_cookie(guarded, order, headers):
+    """A page on another port of the host gets 403 although browsers send the cookie."""
+    _, cookie = log_in(guarded)
+    answer = guarded.post("/plans", json=order(), headers={**cookie, **headers})
+    assert answer.status_code == 403, answer.text
+
+
+@pytest.mark.parametrize("token", ["a+b+c+d+e", "a%2Bb%26c", "100%=sure;", 'a"b,c\\d'])
+def test_a_token_may_have_any_visible_character(token):
+    """What the printed address shows is the token that the guard compares."""
+    from urllib.parse import quote
+
+    guard = Guard(None, token, set())
+    scope = {
+        "type": "http",
+        "path": "/",
+        "query_string": f"token={quote(token, safe='')}".encode(),
+        "headers": [],
+        "scheme": "http",
+        "server": ("127.0.0.1", 8000),
+    }
+    assert guard._check(scope).status_code == 303
+
+
+def test_a_ticket_works_once():
+    """A ticket opens the page one time in place of the token."""
+    tickets = set()
+    guard = Guard(None, TOKEN, tickets)
+    tickets.add("a-ticket")
+    scope = {"scheme": "http", "server": ("127.0.0.1", 8000)}
+    assert guard._log_in(scope, "a-ticket").status_code == 303
+    with pytest.raises(security.ApiError, match="not the token"):
+        guard._log_in(scope, "a-ticket")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +166,7 @@ def test_with_the_token_all_is_open(guarded):
     ],
 )
 def test_pages_of_other_sites_may_not_ask(client, order, headers):
-    """What another site makes the user's browser send is refused with 403."""
+    """A request that another site makes the user's browser send gets 403."""
     answer = client.post(
         "/plans",
         content=json.dumps(order()),
@@ -105,9 +177,9 @@ def test_pages_of_other_sites_may_not_ask(client, order, headers):
 
 
 def test_the_page_itself_may_ask(client):
-    """The page's own requests, and links to the page, go through."""
+    """The page's own requests, and links to the page, are answered."""
     own = str(client.base_url).rstrip("/")
-    same = {"origin": own, "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors"}
+    same = {"origin": own, **SAME}
     assert client.get("/plans", headers=same).status_code == 200
     port = client.base_url.port
     assert client.get("/", headers={"host": f"localhost:{port}"}).status_code == 200
@@ -115,73 +187,31 @@ def test_the_page_itself_may_ask(client):
     assert client.get("/", headers=link).status_code == 200
 
 
-def test_a_body_that_is_too_long_is_refused(make_client):
-    """A body over the limit is a 413, whether its length is told or it just comes."""
-    with make_client(max_body=1000) as client:
-        kind = {"content-type": "text/csv"}
-        answer = client.post("/instances", content=b"x" * 1001, headers=kind)
-        assert answer.status_code == 413 and "1000 bytes" in answer.json()["error"]
+def test_a_client_that_reads_nothing_is_disconnected(caplog, monkeypatch):
+    """A stream whose client reads nothing ends, and so does what produced it."""
+    monkeypatch.setattr(security, "SEND_SECONDS", 0.05)
+    ended = []
 
-        def pieces():
-            for _ in range(100):
-                yield b"x" * 100
+    async def events(scope, receive, send):
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+        finally:
+            ended.append(True)
 
-        answer = client.post("/instances", content=pieces(), headers=kind)
-        assert answer.status_code == 413 and "1000 bytes" in answer.json()["error"]
-        assert client.get("/health").status_code == 200
+    async def never(*_message):
+        await asyncio.Event().wait()
 
-
-def test_a_body_that_does_not_come_is_not_waited_for(make_client):
-    """A client that promises a body and sends none is told 408 and hung up on."""
-    with make_client(body_seconds=0.2) as client:
-        address = (client.base_url.host, client.base_url.port)
-        with socket.create_connection(address, timeout=30) as connection:
-            connection.sendall(
-                b"POST /instances HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-                b"Content-Type: text/csv\r\nContent-Length: 10\r\n\r\nx"
-            )
-            answer = b""
-            while piece := connection.recv(4096):
-                answer += piece
-        assert answer.startswith(b"HTTP/1.1 408")
-        assert b"did not arrive" in answer
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/plans/x/events",
+        "headers": [(b"host", b"127.0.0.1")],
+    }
+    asyncio.run(Guard(events, None, set())(scope, never, never))
+    assert ended and "reads nothing" in caplog.text
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/static/../settings.py",
-        "/static/..%2fsettings.py",
-        "/static/%2e%2e/settings.py",
-        "/static/settings.py",
-        "/static//etc/passwd",
-        "/static/%00",
-        "/examples/..%2f..%2fsettings",
-        "/examples/%2fetc%2fpasswd",
-        "/plans/..%2f..%2fetc%2fpasswd",
-        "/plans/x/plan.%2e%2e",
-    ],
-)
-def test_no_path_leads_out(client, path):
-    """Paths that try to leave the page's folder find nothing."""
-    answer = client.get(path)
-    assert answer.status_code in (404, 422)
-    assert set(answer.json()) <= {"error", "where"}
-
-
-def test_a_mistake_of_the_server_tells_nothing_of_it(caplog):
-    """An error in the server is a 500 with headers, a log entry, and no details."""
-
-    async def broken(scope, receive, send):
-        raise RuntimeError("the secret")
-
-    sent = []
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
-    asyncio.run(SafeHeaders(Mistakes(broken))(scope, None, send))
-    assert sent[0]["status"] == 500
-    assert b"x-content-type-options" in dict(sent[0]["headers"])
-    assert b"secret" not in sent[1]["body"] and "the secret" in caplog.text
+def test_clients_are_told_apart_by_address():
+    """A client is the address that a request comes from."""
+    assert security.client_of({"client": ("10.0.0.7", 1234)}) == "10.0.0.7"
+    assert security.client_of({"client": None}) == ""

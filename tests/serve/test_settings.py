@@ -8,48 +8,50 @@ import pytest
 
 from fixedfleet.errors import InputError
 from fixedfleet.serve.settings import Settings, default_folder
+from fixedfleet.workers import available_cores
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"workers": 0}, "workers"),
-        ({"queue": 1.5}, "queue"),
+        ({"workers": 1.5}, "workers"),
+        ({"keep": 0}, "keep"),
+        ({"max_customers": 0}, "max_customers"),
         ({"port": 70_000}, "port"),
         ({"max_seconds": float("inf")}, "max_seconds"),
-        ({"max_wait": -1}, "max_wait"),
-        ({"max_body": 0}, "max_body"),
-        ({"max_streams": 0}, "max_streams"),
-        ({"streams_per_client": 0}, "streams_per_client"),
-        ({"max_connections": 0}, "max_connections"),
-        ({"body_seconds": 0}, "body_seconds"),
-        ({"tokens": ("short",)}, "5 characters"),
-        ({"tokens": ("with a blank",)}, "visible ASCII"),
+        ({"token": "short"}, "5 characters"),
+        ({"token": "with a blank"}, "visible ASCII"),
         ({"host": "0.0.0.0"}, "--token"),
         ({"host": "::"}, "--token"),
         ({"host": "example.org"}, "--token"),
     ],
 )
-def test_what_cannot_be_is_refused(changes, said):
-    """A setting that makes no sense, or is not safe, is refused with its name."""
+def test_wrong_and_unsafe_settings_are_refused(changes, said):
+    """A setting that is wrong or unsafe is refused, and the message names it."""
     with pytest.raises(InputError, match=said):
         Settings(**changes)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
-def test_this_machine_alone_needs_no_token(host):
-    """A host that only this machine reaches may do without a token."""
-    assert Settings(host=host).tokens == ()
+def test_a_loopback_host_needs_no_token(host):
+    """A host that only this machine can reach may go without a token."""
+    assert Settings(host=host).token is None
 
 
-def test_a_token_opens_other_hosts_and_is_not_shown():
-    """With a token any host may be bound to; the token is not in the repr."""
-    settings = Settings(host="0.0.0.0", tokens=("long-enough",))
+def test_with_a_token_any_host_is_allowed():
+    """With a token the server may listen anywhere; the repr does not show the token."""
+    settings = Settings(host="0.0.0.0", token="long-enough")
     assert "long-enough" not in repr(settings)
 
 
-def test_the_data_folder_follows_the_users_wish(monkeypatch):
-    """XDG_DATA_HOME says where data lies; what is no whole path is ignored."""
+def test_there_is_one_worker_per_core():
+    """The default number of workers is the number of cores."""
+    assert Settings().workers == available_cores()
+
+
+def test_the_data_folder_follows_the_xdg_variable(monkeypatch):
+    """XDG_DATA_HOME says where data is kept; a relative path is ignored."""
     monkeypatch.setenv("XDG_DATA_HOME", "/some/where")
     assert default_folder() == Path("/some/where/fixedfleet")
     monkeypatch.setenv("XDG_DATA_HOME", "where")

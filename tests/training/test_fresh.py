@@ -137,16 +137,6 @@ def test_a_teacher_that_finds_too_little_is_named():
         make_data(recipe(teacher=Lazy()))
 
 
-def test_a_teacher_can_be_named_by_its_file(tmp_path):
-    """my_teacher.py:Name labels like the object itself."""
-    path = tmp_path / "my_teacher.py"
-    path.write_text("from tests.training.test_fresh import PackingTeacher\n")
-    named = make_data(recipe(teacher=f"{path}:PackingTeacher"))
-    own = make_data()
-    assert named.fingerprint == own.fingerprint
-    assert torch.equal(named.held_out.routes, own.held_out.routes)
-
-
 def test_a_teacher_that_lies_is_found_out():
     """A label that is no plan for its instance stops the training."""
 
@@ -167,7 +157,7 @@ def test_a_teacher_that_lies_is_found_out():
         ({"renew": 1.5}, "fresh renew is 1.5"),
         ({"teacher": "gpu", "iterations": -1}, "fresh iterations is -1"),
         ({"teacher": "ortools"}, "choose from gpu, ruin_recreate"),
-        ({"iterations": 7}, "not for a teacher object"),
+        ({"iterations": 7}, "only for the teachers gpu and ruin_recreate"),
     ],
 )
 def test_senseless_recipes_are_refused(changes, message):

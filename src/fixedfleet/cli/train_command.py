@@ -85,8 +85,8 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     data.add_argument(
         "--fresh-teacher",
         default="gpu",
-        metavar="TEACHER",
-        help="gpu (default), ruin_recreate (on one core), or module.py:Name",
+        choices=("gpu", "ruin_recreate"),
+        help="where that search runs: on the GPU (default) or on one core",
     )
     data.add_argument("--fresh-capacity", type=int, metavar="Q")
     data.add_argument("--fresh-vehicles", type=int, metavar="M")
@@ -108,8 +108,6 @@ def _train(arguments: Arguments) -> int:
     from fixedfleet.training import NonFiniteLossError, get_preset, train
 
     settings = dict(map(parse_setting, arguments.set))
-    if arguments.epochs is not None:
-        settings["training.minutes"] = None  # minutes of the preset would come first
     for name in ("minutes", "epochs", "steps"):
         if getattr(arguments, name) is not None:
             settings[f"training.{name}"] = getattr(arguments, name)

@@ -1,80 +1,101 @@
-"""The application: routes, what stands before them, and its beginning and end."""
+"""The application: routes, middleware, the page, and its start and end."""
 
-# Annotations are read at run time here, so they are not postponed.
-from collections.abc import AsyncIterator, Sequence
+from __future__ import annotations
+
+import mimetypes
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI, Request
-from fastapi.responses import Response
+from fastapi import Depends, FastAPI
+from fastapi.security import HTTPBearer
+from starlette.routing import Route
+from starlette.staticfiles import StaticFiles
 
-from fixedfleet.serve import openapi, static
-from fixedfleet.serve.body_limit import BodyLimit
-from fixedfleet.serve.errors import Mistakes, add_handlers
-from fixedfleet.serve.head import HeadAsGet
-from fixedfleet.serve.metrics import Counted
-from fixedfleet.serve.process import COMMAND
-from fixedfleet.serve.routes import router
-from fixedfleet.serve.security import Guard, SafeHeaders
-from fixedfleet.serve.service import Service
+from fixedfleet.serve.jobs import PlanQueue
+from fixedfleet.serve.planner import make_plan
+from fixedfleet.serve.pool import PlannerPool
+from fixedfleet.serve.refusals import add_handlers
+from fixedfleet.serve.routes import Service, open_routes, routes
+from fixedfleet.serve.security import SAFE_HEADERS, Guard
 from fixedfleet.serve.settings import Settings
+from fixedfleet.serve.store import PlanStore
+from fixedfleet.version import own_version
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from starlette.requests import Request
+    from starlette.responses import Response
 
 __all__ = ["create_app"]
 
+# Some systems take .js files for plain text, which browsers refuse to run.
+mimetypes.add_type("text/javascript", ".js")
+
 
 def create_app(
-    settings: Settings | None = None, *, command: Sequence[str] = COMMAND
+    settings: Settings | None = None,
+    *,
+    store: PlanStore | None = None,
+    work: Callable[..., Any] = make_plan,
 ) -> FastAPI:
     """
-    Make the application; its service is at ``app.state.service``.
+    Make the application.
+
+    ``app.state.service`` exists while it runs. Each string in ``app.state.tickets`` may
+    be used once in place of the token to log in.
 
     Parameters
     ----------
     settings
-        What it allows. Default: a :class:`Settings` as it comes.
-    command
-        What a worker process is started with.
+        The settings. Default: :class:`Settings` with its defaults.
+    store
+        The store of the data folder. Default: it is opened when the application starts.
+    work
+        What a worker process does with an order.
     """
     settings = settings or Settings()
-    service = Service(settings, command)
 
     @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        await service.start()
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        queue = PlanQueue(store or PlanStore(settings.data, settings.keep))
+        await queue.recover()
+        pool = PlannerPool(queue, settings.workers, work)
+        app.state.service = Service(settings, queue, pool)
         try:
             yield
         finally:
-            await service.stop()
+            queue.begin_stop()
+            await pool.stop()
+            await queue.close()
 
     app = FastAPI(
         title="fixedfleet",
-        version=service.version,
+        version=own_version(),
         summary="Plans tours for a fleet that cannot grow",
-        # Their pages load scripts from elsewhere, which this server forbids.
+        # These pages load scripts from other servers, which the headers forbid.
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
     )
-    app.state.service = service
-    app.include_router(router)
+    app.state.tickets = set()
+    # The guard checks tokens. This declares them on the OpenAPI page.
+    bearer = HTTPBearer(scheme_name="token", auto_error=False)
+    app.include_router(routes, dependencies=[Depends(bearer)] if settings.token else [])
+    app.include_router(open_routes)
     _add_page(app)
-    add_handlers(app)
-    openapi.complete(app, protected=bool(settings.tokens))
-    # The last one added is the first to see a request.
-    app.add_middleware(BodyLimit, settings=settings)
-    app.add_middleware(Guard, settings=settings)
-    app.add_middleware(Mistakes)
-    app.add_middleware(Counted, metrics=service.metrics)
-    app.add_middleware(HeadAsGet)
-    app.add_middleware(SafeHeaders)
+    add_handlers(app, SAFE_HEADERS)
+    app.add_middleware(Guard, token=settings.token, tickets=app.state.tickets)
     return app
 
 
 def _add_page(app: FastAPI) -> None:
-    @app.get("/", include_in_schema=False)
-    def start(request: Request) -> Response:
-        return static.start_page(request.headers.get("if-none-match"))
+    files = StaticFiles(directory=Path(__file__).parent / "page")
 
-    @app.get("/static/{name}", include_in_schema=False)
-    def file(request: Request, name: str) -> Response:
-        return static.page_file(name, request.headers.get("if-none-match"))
+    async def start(request: Request) -> Response:
+        return await files.get_response("index.html", request.scope)
+
+    app.router.routes.append(Route("/", start, include_in_schema=False))
+    app.mount("/static", files)

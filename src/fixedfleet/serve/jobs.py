@@ -1,4 +1,4 @@
-"""All jobs there are: the bounded queue, who may add to it, and what is kept."""
+"""The plans that wait for a worker or are being made, and the limits on them."""
 
 from __future__ import annotations
 
@@ -10,59 +10,172 @@ import sqlite3
 import time
 from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from fixedfleet.serve.documents import dump
-from fixedfleet.serve.errors import ApiError
-from fixedfleet.serve.job import Job, Outcome
-from fixedfleet.serve.schema import PlanDoc, RequestDoc
-from fixedfleet.serve.store import Listing, Store
+from pydantic import TypeAdapter
+
+from fixedfleet import files
+from fixedfleet.documents import describe_instance, to_json
+from fixedfleet.files import json_files
+from fixedfleet.fleet import assess_fleet
+from fixedfleet.plan import Plan
+from fixedfleet.serve.refusals import ApiError
+from fixedfleet.serve.schema import JobDocument, PlanListing, RequestDocument
+from fixedfleet.solve import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from fixedfleet.serve.metrics import Metrics
-    from fixedfleet.serve.orders import Order
-    from fixedfleet.serve.settings import Settings
-    from fixedfleet.serve.store import Unfinished
+    from fixedfleet.documents import ResultDocument, VerdictDocument
+    from fixedfleet.instance import Instance
+    from fixedfleet.serve.schema import ImprovedDocument
+    from fixedfleet.serve.store import PlanStore, Unfinished
 
-__all__ = ["Jobs"]
+__all__ = ["Outcome", "PlanJob", "PlanQueue"]
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-# A plan in the making when a server died is tried again, but not for ever: it may be
-# what the server died of.
-_BEGUN = 2
+QUEUE = 64  # plans that may wait for a worker
+JOBS_PER_CLIENT = 8  # plans of one client that may wait or be running
+# A plan that was running when a server died is tried again, but not forever: it may be
+# the reason why the server died.
+_DEATHS = 2
 
 
-class Jobs:
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended: its status, its result if there is one, why it failed."""
+
+    status: Literal["done", "cancelled", "failed"]
+    result: ResultDocument | None = None
+    error: str | None = None
+
+
+@dataclass(eq=False, kw_only=True)
+class PlanJob:
     """
-    The jobs that wait or are in the making, and the store of all plans.
+    A plan that waits for a worker or is being made.
 
-    It lives in the event loop's thread; the store's writer is a thread of its own.
+    It belongs to the thread of the event loop. Whoever wants to follow it takes a
+    ``listener``, an event that is set whenever anything has changed.
 
     Parameters
     ----------
-    settings
-        The limits.
-    store
-        Where plans are kept.
-    metrics
-        Counts what happens.
+    id, client, created
+        The plan's id, the client that asked for it, and when, in ISO 8601.
+    request, instance, notes
+        What was asked for, for which instance, and remarks on how it was read.
+
+    Attributes
+    ----------
+    hurry
+        Asks the worker to end the search soon, while there is a worker.
+    final
+        The document as JSON, once the job has ended and is stored.
     """
 
-    def __init__(self, settings: Settings, store: Store, metrics: Metrics) -> None:
+    id: str
+    client: str
+    created: str
+    request: RequestDocument
+    instance: Instance
+    notes: list[str]
+
+    status: Literal["queued", "running"] = "queued"
+    position: int | None = None
+    verdict: VerdictDocument | None = None
+    improved: ImprovedDocument | None = None
+    trace: list[tuple[float, float]] = field(default_factory=list)
+    begun: float | None = None
+    cancelled: bool = False
+    hurry: Callable[[], None] | None = None
+    outcome: Outcome | None = None
+    final: str | None = None
+    _listeners: set[asyncio.Event] = field(default_factory=set)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since a worker began with it."""
+        return 0.0 if self.begun is None else time.monotonic() - self.begun
+
+    def document(self, outcome: Outcome | None = None) -> str:
+        """Return the document of the job as JSON: as it is now, or with its outcome."""
+        result = None if outcome is None else outcome.result
+        document = JobDocument(
+            id=self.id,
+            status=self.status if outcome is None else outcome.status,
+            created=self.created,
+            seconds=round(self.seconds, 3),
+            position=self.position if outcome is None else None,
+            error=None if outcome is None else outcome.error,
+            request=self.request,
+            instance=describe_instance(self.instance, missing=["matrix"]),
+            notes=self.notes,
+            verdict=self.verdict if result is None else result.verdict,
+            result=result,
+        )
+        return to_json(document, one_line=True)
+
+    def best_so_far(self) -> ResultDocument | None:
+        """Return a result made of the last improvement; None if there was none."""
+        if self.improved is None:
+            return None
+        fleet = self.improved.vehicles_planned_for
+        instance, plan = self.instance.with_vehicles(fleet), Plan(self.improved.tours)
+        whole = plan.is_feasible(instance)
+        result = Result(
+            instance,
+            plan if whole else None,
+            assess_fleet(self.instance, time_limit=0),
+            stages=(),
+            objective=self.request.objective,
+            vehicle_cost=self.request.vehicle_cost,
+            trace=tuple(self.trace),
+            partial=None if whole else plan,
+        )
+        return result.document(self.notes)
+
+    def changed(self) -> None:
+        """Tell all listeners."""
+        for listener in self._listeners:
+            listener.set()
+
+    @contextmanager
+    def listener(self) -> Iterator[asyncio.Event]:
+        """Provide an event that is set on every change; who waits for it clears it."""
+        event = asyncio.Event()
+        self._listeners.add(event)
+        try:
+            yield event
+        finally:
+            self._listeners.discard(event)
+
+
+class PlanQueue:
+    """
+    All jobs that have not ended, and the store of all plans.
+
+    It belongs to the thread of the event loop; one further thread writes to the store.
+
+    Parameters
+    ----------
+    store
+        Where plans are kept.
+    """
+
+    def __init__(self, store: PlanStore) -> None:
         self.store = store
         self.stopping = False
-        self._settings, self._metrics = settings, metrics
-        self._live: dict[str, Job] = {}
-        self._waiting: deque[Job] = deque()
-        self._running: dict[str, Job] = {}
+        self._live: dict[str, PlanJob] = {}
+        self._waiting: deque[PlanJob] = deque()
+        self._running: set[PlanJob] = set()
         self._of_client: Counter[str] = Counter()
-        self._accepted = 0  # jobs that are being written into the store
+        self._accepted = 0  # jobs that are being written to the store
         self._arrived = asyncio.Event()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
 
@@ -73,129 +186,135 @@ class Jobs:
 
     @property
     def running(self) -> int:
-        """The number of jobs in the making."""
+        """The number of jobs that a worker is making."""
         return len(self._running)
 
-    def get(self, id: str) -> Job | None:
-        """The job of this id, if it is not finished."""
+    def get(self, id: str) -> PlanJob | None:
+        """Return the job with this id; None if it has ended or never existed."""
         return self._live.get(id)
 
     def require_room(self, client: str) -> None:
         """
-        Refuse a job before any work is spent on it.
+        Refuse a client's job before any work is spent on it.
 
         Raises
         ------
         ApiError
-            With 503 where the queue is full or the server stops, with 429 where the
-            client has as many jobs as it may.
+            With 503 if the queue is full or the server stops, with 429 if the client
+            has too many jobs.
         """
         if self.stopping:
-            raise ApiError(503, "the server is being stopped", retry_after=5)
-        if self._of_client[client] >= self._settings.jobs_per_client:
+            raise ApiError(503, "the server is stopping", retry_after=5)
+        if self._of_client[client] >= JOBS_PER_CLIENT:
             raise ApiError(
                 429,
-                f"{self._of_client[client]} plans of yours wait or are in the making, "
-                "as many as a client may have: wait for one, or cancel one",
+                f"{self._of_client[client]} of your plans are not finished, and a "
+                "client may not have more: wait for one, or cancel one",
                 retry_after=self._next_free(),
             )
-        if len(self._waiting) + self._accepted >= self._settings.queue:
-            self._metrics.count("refused")
+        if len(self._waiting) + self._accepted >= QUEUE:
             raise ApiError(
                 503,
-                f"the queue is full: {self._settings.queue} plans wait already",
+                f"the queue is full: {QUEUE} plans are waiting",
                 retry_after=self._next_free(),
             )
 
     def _next_free(self) -> int:
-        """Seconds until a worker should be free, from 1 to 60."""
-        left = [
-            job.request["time_limit"] - job.seconds for job in self._running.values()
-        ]
+        """Return the seconds until a worker should be free, from 1 to 60."""
+        left = [job.request.time_limit - job.seconds for job in self._running]
         return min(60, max(1, round(min(left, default=1.0))))
 
-    async def submit(self, client: str, order: Order) -> Job:
-        """Take an order in: write it down, then queue it."""
+    async def submit(
+        self,
+        client: str,
+        request: RequestDocument,
+        instance: Instance,
+        notes: list[str],
+    ) -> PlanJob:
+        """Accept a job: write it to the store, then add it to the queue."""
         self.require_room(client)
-        job = Job(
+        job = PlanJob(
             id=secrets.token_hex(8),
             client=client,
             created=datetime.now(UTC).isoformat(timespec="milliseconds"),
-            request=order.request,
-            instance=order.instance,
-            instance_document=order.document,
+            request=request,
+            instance=instance,
+            notes=notes,
         )
-        listing = Listing(
+        listing = PlanListing(
             id=job.id,
-            name=order.document["name"],
+            name=instance.name,
             status="queued",
             created=job.created,
-            customers=order.document["customers"],
-            vehicles=order.request["vehicles"],
+            customers=instance.num_customers,
+            vehicles=instance.vehicles,
             cost=None,
         )
+        text = json_files.format_instance(instance)
         self._of_client[client] += 1
         self._accepted += 1
         try:
-            document = dump(job.document())
-            await self._write(self.store.add, listing, client, job.instance, document)
-        except sqlite3.Error as error:
+            await self._write(self.store.add, listing, client, text, job.document())
+        except BaseException as error:
             self._forget(job)
-            _log.exception("a plan could not be written down")
-            raise ApiError(
-                503, f"the plan could not be written down: {error}", retry_after=60
-            ) from None
-        except BaseException:
-            self._forget(job)
-            raise
+            if not isinstance(error, sqlite3.Error):
+                raise
+            _log.exception("a plan could not be stored")
+            sentence = f"the plan could not be stored: {error}"
+            raise ApiError(503, sentence, retry_after=60) from None
         finally:
             self._accepted -= 1
-        self._metrics.count("accepted")
         self._enqueue(job)
         return job
 
-    def _enqueue(self, job: Job) -> None:
+    def _enqueue(self, job: PlanJob) -> None:
         self._live[job.id] = job
         self._waiting.append(job)
         self._renumber()
         self._arrived.set()
 
     def _renumber(self) -> None:
-        """Tell each that waits how many are before it."""
+        """Tell each waiting job how many jobs are before it."""
         for position, job in enumerate(self._waiting):
             if job.position != position:
                 job.position = position
                 job.changed()
 
-    async def take(self) -> Job:
-        """Wait for the next job to be made."""
-        while not self._waiting:
+    async def take(self, seconds: float) -> PlanJob | None:
+        """Return the next job for a worker; None if there is none within the time."""
+        if not self._waiting:
             self._arrived.clear()
-            await self._arrived.wait()
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._arrived.wait()
+            except TimeoutError:
+                return None
+        if not self._waiting:  # another worker was faster
+            return None
         job = self._waiting.popleft()
         job.position = None
-        self._running[job.id] = job
+        self._running.add(job)
         self._renumber()
         return job
 
-    def put_back(self, job: Job) -> None:
-        """Let a job that was taken, but not begun, be the next again."""
-        self._running.pop(job.id, None)
+    def put_back(self, job: PlanJob) -> None:
+        """Make a job that was taken, but not begun, the next one again."""
+        self._running.discard(job)
         self._waiting.appendleft(job)
         self._renumber()
         self._arrived.set()
 
-    async def begin(self, job: Job) -> None:
-        """Note that a worker has a job."""
+    async def begin(self, job: PlanJob) -> None:
+        """Note that a worker begins with a job."""
         job.status, job.begun = "running", time.monotonic()
         job.changed()
         try:
             await self._write(self.store.begin, job.id)
-        except sqlite3.Error:  # the plan can be made all the same
-            _log.exception("the begin of plan %s could not be written down", job.id)
+        except sqlite3.Error:  # the plan can be made nevertheless
+            _log.exception("the start of plan %s could not be stored", job.id)
 
-    async def cancel(self, job: Job) -> None:
-        """Let a job end: at once if it waits, soon if it is in the making."""
+    async def cancel(self, job: PlanJob) -> None:
+        """End a job: at once if it waits, soon if it is running."""
         if job.cancelled:
             return
         job.cancelled = True
@@ -206,70 +325,65 @@ class Jobs:
         elif job.hurry is not None:
             job.hurry()
 
-    async def finish(self, job: Job, outcome: Outcome) -> None:
-        """Keep what came of a job; only then is anybody told."""
-        document = dump(job.document(outcome))
-        cost = None if outcome.result is None else outcome.result["cost"]
+    async def finish(self, job: PlanJob, outcome: Outcome) -> None:
+        """Store the outcome of a job, and only then tell those who follow it."""
+        document = job.document(outcome)
+        cost = None if outcome.result is None else outcome.result.cost
         try:
             await self._write(self.store.finish, job.id, outcome.status, cost, document)
         except sqlite3.Error as error:
-            _log.exception("plan %s could not be kept", job.id)
-            outcome = Outcome("failed", error=f"the plan could not be kept: {error}")
-            document = dump(job.document(outcome))
+            _log.exception("plan %s could not be stored", job.id)
+            outcome = Outcome("failed", error=f"the plan could not be stored: {error}")
+            document = job.document(outcome)
         else:
-            # What could not be kept is told from here as long as the server lives.
+            # A plan that could not be stored is told from memory while the server runs.
             self._live.pop(job.id, None)
-        self._metrics.count(outcome.status)
-        self._running.pop(job.id, None)
+        self._running.discard(job)
         self._forget(job)
         job.outcome, job.final = outcome, document
         job.changed()
 
-    def _forget(self, job: Job) -> None:
+    def _forget(self, job: PlanJob) -> None:
         self._of_client[job.client] -= 1
         if self._of_client[job.client] <= 0:
             del self._of_client[job.client]
 
     async def recover(self) -> None:
         """Queue again what an earlier server left unfinished, each plan once."""
-        await self._write(self.store.requeue)
-        for left in await self._write(self.store.unfinished):
+        for left in await self._write(self.store.take_over):
             try:
-                job = _job_again(left)
+                job = await asyncio.to_thread(_job_again, left)
             except (ValueError, TypeError, KeyError):
                 await self._give_up(left)
                 continue
             self._of_client[job.client] += 1
-            if left.begun < _BEGUN:
+            if left.begun < _DEATHS:
                 self._enqueue(job)
-            else:
-                sentence = (
-                    f"the server died {left.begun} times while this plan was in the "
-                    "making, so it is not tried again"
-                )
-                await self.finish(job, Outcome("failed", error=sentence))
+                continue
+            sentence = (
+                f"the server died {left.begun} times while it made this plan, so the "
+                "plan is not tried again"
+            )
+            await self.finish(job, Outcome("failed", error=sentence))
 
     async def _give_up(self, left: Unfinished) -> None:
-        """Let a plan fail of which it cannot be read what it was to be."""
-        _log.error("plan %s in the store cannot be read, and is given up", left.id)
-        document = dict.fromkeys(PlanDoc.model_fields) | {
-            "id": left.id,
-            "status": "failed",
-            "created": left.created,
-            "seconds": 0.0,
-            "error": "what was asked for could not be read from the store",
-        }
-        await self._write(self.store.finish, left.id, "failed", None, dump(document))
-        self._metrics.count("failed")
+        """Let a plan fail whose record cannot be read."""
+        _log.error("plan %s in the store cannot be read", left.id)
+        unknown: dict[str, Any] = dict.fromkeys(JobDocument.__dataclass_fields__)
+        known = {"id": left.id, "status": "failed", "created": left.created}
+        sentence = "the request for this plan could not be read from the store"
+        rest = {"seconds": 0.0, "notes": [], "error": sentence}
+        document = to_json({**unknown, **known, **rest}, one_line=True)
+        await self._write(self.store.finish, left.id, "failed", None, document)
 
     def begin_stop(self) -> None:
-        """Take nothing in any more, and let everybody who waits go."""
+        """Accept no more jobs, and release everybody who waits for one."""
         self.stopping = True
         for job in self._live.values():
             job.changed()
 
     async def close(self) -> None:
-        """Put back what is in the making, for the next server, and close the store."""
+        """Leave the running jobs to the next server, and close the store."""
         try:
             await self._write(self.store.put_back)
         finally:
@@ -281,14 +395,16 @@ class Jobs:
         return await loop.run_in_executor(self._writer, action, *values)
 
 
-def _job_again(left: Unfinished) -> Job:
-    """The job that a plan left unfinished was."""
+def _job_again(left: Unfinished) -> PlanJob:
+    """Return the job of a plan that an earlier server left unfinished."""
     document = json.loads(left.document)
-    return Job(
+    request = TypeAdapter(RequestDocument).validate_python(document["request"])
+    instance = files.parse(left.instance, format="json")
+    return PlanJob(
         id=left.id,
         client=left.client,
         created=document["created"],
-        request=RequestDoc.model_validate(document["request"]).model_dump(),
-        instance=left.instance,
-        instance_document=document["instance"],
+        request=request,
+        instance=instance,
+        notes=document.get("notes", []),
     )

@@ -1,49 +1,77 @@
 """The operations of the API."""
 
-# Annotations are read at run time here, so they are not postponed.
+# FastAPI evaluates these annotations, so their types are imported at run time.
+# ruff: noqa: TC001, TC003
+
+from __future__ import annotations
+
 import asyncio
 import json
-from contextlib import suppress
-from dataclasses import asdict
-from typing import Annotated
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import Response, StreamingResponse
+from fastapi.sse import EventSourceResponse, ServerSentEvent
 
+from fixedfleet import files
+from fixedfleet.documents import describe_instance, describe_verdict, to_json
+from fixedfleet.errors import InputError
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.serve import schema
-from fixedfleet.serve.documents import dump, instance_document
-from fixedfleet.serve.downloads import FileFormat, plan_file
-from fixedfleet.serve.errors import ApiError
-from fixedfleet.serve.events import finished_events, job_events, no_events
-from fixedfleet.serve.head import is_head
-from fixedfleet.serve.job import Job
-from fixedfleet.serve.metrics import CONTENT_TYPE
-from fixedfleet.serve.openapi import errors, request_body
-from fixedfleet.serve.orders import Order, take_order
-from fixedfleet.serve.parsing import parse_body, read_instance
+from fixedfleet.plan import Plan
+from fixedfleet.serve import bodies, schema
+from fixedfleet.serve.jobs import PlanJob, PlanQueue
+from fixedfleet.serve.pool import PlannerPool
+from fixedfleet.serve.refusals import ApiError, declare
 from fixedfleet.serve.security import client_of
-from fixedfleet.serve.service import Service
+from fixedfleet.serve.settings import Settings
 from fixedfleet.serve.shipped import examples
-from fixedfleet.serve.streams import EventStream
+from fixedfleet.version import own_version
 
-__all__ = ["router"]
+__all__ = ["Service", "open_routes", "routes"]
 
-router = APIRouter()
+routes = APIRouter()
+open_routes = APIRouter()  # these need no token
 
-_CANCEL_WAIT = 6.0  # a little more than a worker has to come to an end
-_EVENTS = (
-    'event: improved\ndata: {"seconds":0.3,"cost":172.8,"vehicles":2,"fleet":2,'
-    '"tours":[[1,5,3],[2,4]],"lengths":[90.5,82.3]}\n\n'
-)
-_BODY_ERRORS = errors(400, 408, 413, 415, 422)
-_PLAN_ERRORS = errors(400, 408, 413, 415, 422, 429, 503)
+MAX_WAIT = 30.0  # seconds that POST /plans waits for a plan at most
+MAX_STREAMS = 512  # streams of events that may be open
+STREAMS_PER_CLIENT = 32
+_WAIT_BEYOND = 1.0  # seconds to wait for a plan beyond its time limit
+_CANCEL_WAIT = 6.0  # a little longer than a worker may take to end
+_STREAM_PAUSE = 5  # seconds after which a client may ask for a stream again
+_RECONNECT = 2000  # milliseconds after which a browser opens a broken stream again
+# Reading more bodies at the same time would only slow down the other answers.
+_readers = CapacityLimiter(2)
+
+FileFormat = Literal["csv", "json", "sol"]
+_CONTENT_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "sol": "text/plain; charset=utf-8",
+}
+
+
+@dataclass
+class Service:
+    """What the operations work with; it is ``app.state.service``."""
+
+    settings: Settings
+    queue: PlanQueue
+    pool: PlannerPool
+    streams: Counter[str] = field(default_factory=Counter)  # open ones per client
 
 
 def _service(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
+
+
+Serving = Annotated[Service, Depends(_service)]
 
 
 def _json(
@@ -52,41 +80,58 @@ def _json(
     return Response(text, status, headers, media_type="application/json")
 
 
-@router.post(
+def _body_of(model: type[schema.InstanceRequest]) -> dict[str, Any]:
+    """Describe for OpenAPI the bodies that an operation reads itself."""
+    csv = "name,x,y,demand\ndepot,0,0,\nCafé,1,2,3\nShop,-2,1,4\n"
+    text = {"schema": {"type": "string"}, "example": csv}
+    example = {"text": csv, "vehicles": 1, "capacity": 10}
+    document = {"schema": model.model_json_schema(), "example": example}
+    kinds = dict.fromkeys(bodies.CONTENT_TYPES, text) | {"application/json": document}
+    return {"requestBody": {"required": True, "content": kinds}}
+
+
+# ------------------------------------------------------------------ instances and plans
+
+
+@routes.post(
     "/instances",
-    response_model=schema.InstanceDoc,
-    responses=_BODY_ERRORS,
-    openapi_extra=request_body(schema.InstanceRequest),
+    response_model=schema.ReadDocument,
+    responses=declare(400, 408, 413, 415, 422),
+    openapi_extra=_body_of(schema.InstanceRequest),
 )
-async def read(
-    request: Request, options: Annotated[schema.ReadingOptions, Query()]
+async def read_instance(
+    request: Request,
+    service: Serving,
+    options: Annotated[schema.ReadingOptions, Query()],
 ) -> Response:
     """Read an instance, and say whether its fleet suffices, without planning."""
-    body = await request.body()
+    body = await bodies.read_body(request)
     kind = request.headers.get("content-type", "")
-    service = _service(request)
 
     def described() -> str:
-        asked = parse_body(schema.InstanceRequest, kind, body, options)
-        parsed = read_instance(asked, service.settings)
-        # Quick packings and bounds only: the exact search is the workers'.
-        verdict = None
-        if not parsed.missing:
-            verdict = assess_fleet(parsed.instance, time_limit=0)
-        return dump(
-            instance_document(parsed.instance, parsed.notes, verdict, parsed.missing)
+        asked = bodies.parse_body(schema.InstanceRequest, kind, body, options)
+        read = bodies.read_instance(
+            asked, service.queue.store.instance, service.settings.max_customers
         )
+        verdict = None
+        if not read.missing:  # quick bounds only: the exact search is for the workers
+            verdict = describe_verdict(assess_fleet(read.instance, time_limit=0))
+        instance = describe_instance(read.instance, missing=[*read.missing, "matrix"])
+        document = schema.ReadDocument(
+            instance=instance, notes=read.notes, verdict=verdict
+        )
+        return to_json(document, one_line=True)
 
-    return _json(await service.reading.run(described))
+    return _json(await to_thread.run_sync(described, limiter=_readers))
 
 
-@router.post(
+@routes.post(
     "/plans",
-    response_model=schema.PlanDoc,
+    response_model=schema.JobDocument,
     responses={
         202: {
-            "model": schema.PlanDoc,
-            "description": "The plan is in the making.",
+            "model": schema.JobDocument,
+            "description": "The plan is not finished yet.",
             "headers": {
                 "Location": {
                     "description": "Where to ask for it.",
@@ -94,136 +139,204 @@ async def read(
                 }
             },
         },
-        **_PLAN_ERRORS,
+        **declare(400, 408, 413, 415, 422, 429),
     },
-    openapi_extra=request_body(schema.PlanRequest),
+    openapi_extra=_body_of(schema.PlanRequest),
 )
-async def make(
-    request: Request, options: Annotated[schema.PlanOptions, Query()]
+async def make_plan(
+    request: Request, service: Serving, options: Annotated[schema.PlanOptions, Query()]
 ) -> Response:
-    """Plan tours: the plan if it is there soon, else where to ask for it."""
-    service, client = _service(request), client_of(request.scope)
-    service.jobs.require_room(client)
-    body = await request.body()
+    """Plan tours: return the plan if it is finished soon, else where to ask for it."""
+    queue, client = service.queue, client_of(request.scope)
+    queue.require_room(client)
+    body = await bodies.read_body(request)
     kind = request.headers.get("content-type", "")
 
-    def ordered() -> Order:
-        asked = parse_body(schema.PlanRequest, kind, body, options)
-        return take_order(asked, service.settings)
+    def ordered() -> tuple[schema.RequestDocument, bodies.Reading, float | None]:
+        asked = bodies.parse_body(schema.PlanRequest, kind, body, options)
+        read = bodies.read_instance(
+            asked, queue.store.instance, service.settings.max_customers
+        )
+        return read.complete(asked, service.settings), read, asked.wait
 
-    order = await service.reading.run(ordered)
-    job = await service.jobs.submit(client, order)
-    await _wait_for(service, job, order.wait)
+    asked, read, wait = await to_thread.run_sync(ordered, limiter=_readers)
+    job = await queue.submit(client, asked, read.instance, read.notes)
+    if wait is None:
+        wait = asked.time_limit + _WAIT_BEYOND
+    await _wait_for(queue, job, min(wait, MAX_WAIT))
     if job.final is not None:
         return _json(job.final)
-    return _json(dump(job.document()), 202, {"location": f"/plans/{job.id}"})
+    return _json(job.document(), 202, {"location": f"/plans/{job.id}"})
 
 
-async def _wait_for(service: Service, job: Job, seconds: float) -> None:
-    """Wait until a job is finished, the time is over or the server stops."""
+async def _wait_for(queue: PlanQueue, job: PlanJob, seconds: float) -> None:
+    """Wait until a job has ended, the time is over or the server stops."""
     with job.listener() as changed, suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            while job.final is None and not service.jobs.stopping:
+            while job.final is None and not queue.stopping:
                 changed.clear()
                 await changed.wait()
 
 
-@router.get(
-    "/plans", response_model=list[schema.PlanListing], responses=errors(404, 422)
-)
+@routes.get("/plans", responses=declare(404, 422))
 async def list_plans(
-    request: Request,
-    limit: Annotated[int, Query(ge=1, le=200, description="plans a page")] = 50,
+    response: Response,
+    service: Serving,
+    limit: Annotated[int, Query(ge=1, le=200, description="plans per page")] = 50,
     before: Annotated[
-        str | None, Query(description="id of the plan before which to go on")
+        str | None, Query(description="only plans older than the plan with this id")
     ] = None,
-) -> Response:
-    """List plans, newest first; the header Link leads to those before them."""
-    store = _service(request).jobs.store
+) -> list[schema.PlanListing]:
+    """List plans, newest first; the header Link leads to the next page."""
+    store = service.queue.store
     if before is not None and await run_in_threadpool(store.document, before) is None:
         raise ApiError(404, f"there is no plan {before[:40]!r}", where="before")
     found = await run_in_threadpool(store.newest, limit + 1, before)
-    headers = {}
     if len(found) > limit:
         last = found[limit - 1].id
-        headers["link"] = f'</plans?limit={limit}&before={last}>; rel="next"'
-    return _json(dump([asdict(plan) for plan in found[:limit]]), headers=headers)
+        response.headers["link"] = f'</plans?limit={limit}&before={last}>; rel="next"'
+    return found[:limit]
 
 
-@router.get("/plans/{id}", response_model=schema.PlanDoc, responses=errors(404, 422))
-async def get_plan(request: Request, id: str) -> Response:
-    """Tell how far a plan is, or what came of it."""
-    job = _service(request).jobs.get(id)
+@routes.get(
+    "/plans/{id}", response_model=schema.JobDocument, responses=declare(404, 422)
+)
+async def get_plan(service: Serving, id: str) -> Response:
+    """Return a plan: its state, and its result when it is finished."""
+    job = service.queue.get(id)
     if job is not None:
-        return _json(job.final or dump(job.document()))
-    return _json((await _stored(request, id))[1])
+        return _json(job.final or job.document())
+    return _json((await _stored(service, id))[1])
 
 
-async def _stored(request: Request, id: str) -> tuple[str, str]:
-    """Status and document of a plan that is not in the making."""
-    stored = await run_in_threadpool(_service(request).jobs.store.document, id)
+async def _stored(service: Service, id: str) -> tuple[str, str]:
+    """Return the status and the document of a plan in the store."""
+    stored = await run_in_threadpool(service.queue.store.document, id)
     if stored is None:
         raise ApiError(404, f"there is no plan {id[:40]!r}")
     return stored
 
 
-@router.delete(
+@routes.delete(
     "/plans/{id}",
-    response_model=schema.PlanDoc,
+    response_model=schema.JobDocument,
     responses={
-        202: {"model": schema.PlanDoc, "description": "It is about to end."},
-        **errors(404, 409, 422),
+        202: {"model": schema.JobDocument, "description": "It will end soon."},
+        **declare(404, 409, 422),
     },
 )
-async def cancel(request: Request, id: str) -> Response:
-    """Cancel a plan in the making, and keep the best found so far."""
-    service = _service(request)
-    job = service.jobs.get(id)
+async def cancel_plan(service: Serving, id: str) -> Response:
+    """Cancel a plan that is not finished, and keep the best plan found so far."""
+    job = service.queue.get(id)
     ended: str | None = None
     if job is None:
-        ended, _ = await _stored(request, id)
+        ended, _ = await _stored(service, id)
     elif job.outcome is not None:
         ended = job.outcome.status
     if job is None or ended is not None:
-        raise ApiError(409, f"the plan has ended already: it is {ended}")
-    await service.jobs.cancel(job)
-    await _wait_for(service, job, _CANCEL_WAIT)
-    if job.final is not None:
-        return _json(job.final)
-    return _json(dump(job.document()), 202)
+        raise ApiError(409, f"the plan has already ended: it is {ended}")
+    await service.queue.cancel(job)
+    await _wait_for(service.queue, job, _CANCEL_WAIT)
+    return _json(job.final) if job.final is not None else _json(job.document(), 202)
 
 
-@router.get(
+# ------------------------------------------------------------------------------- events
+
+
+async def _followed(
+    request: Request, service: Serving, id: str
+) -> AsyncIterator[PlanJob | tuple[str, str]]:
+    """Provide a job, or the status and document of a finished plan, to be followed."""
+    with _place(service.streams, client_of(request.scope)):
+        yield service.queue.get(id) or await _stored(service, id)
+
+
+@contextmanager
+def _place(streams: Counter[str], client: str) -> Iterator[None]:
+    """Count a stream of a client while it is open, or refuse it."""
+    if streams[client] >= STREAMS_PER_CLIENT:
+        raise ApiError(
+            429,
+            f"{streams[client]} of your streams are open, and a client may not have "
+            "more: close one",
+            retry_after=_STREAM_PAUSE,
+        )
+    if streams.total() >= MAX_STREAMS:
+        sentence = f"{streams.total()} streams of events are open"
+        raise ApiError(503, sentence, retry_after=_STREAM_PAUSE)
+    streams[client] += 1
+    try:
+        yield
+    finally:
+        streams[client] -= 1
+        if streams[client] <= 0:
+            del streams[client]
+
+
+@routes.get(
     "/plans/{id}/events",
-    response_class=StreamingResponse,
+    response_class=EventSourceResponse,
     responses={
         200: {
-            "description": "Server-sent events: queued, verdict (a VerdictDoc), "
-            "improved (an ImprovedDoc), and done (a PlanDoc) or failed at last.",
-            "content": {"text/event-stream": {"example": _EVENTS}},
+            "description": "Server-sent events: queued, verdict (VerdictDocument), "
+            "improved (ImprovedDocument), and at the end done (JobDocument) or failed.",
         },
-        **errors(404, 422, 429),
+        **declare(404, 422, 429),
     },
 )
-async def follow(request: Request, id: str) -> Response:
-    """Follow a plan: its latest state at once, then every change."""
-    service, client = _service(request), client_of(request.scope)
-    service.streams.reserve(client)
-    try:
-        job = service.jobs.get(id)
-        if job is not None:
-            events = job_events(service.jobs, job)
-        else:
-            events = finished_events(*await _stored(request, id))
-        if is_head(request.scope):
-            events = no_events()
-    except BaseException:
-        service.streams.release(client)
-        raise
-    return EventStream(events, service.streams, client)
+async def follow_plan(
+    service: Serving,
+    followed: Annotated[PlanJob | tuple[str, str], Depends(_followed)],
+) -> AsyncIterator[ServerSentEvent]:
+    """
+    Follow a plan: its current state at once, then every change until it ends.
+
+    A client that reads slowly misses improvements that newer ones have replaced, and
+    nothing else. No events pile up for it.
+    """
+    yield ServerSentEvent(retry=_RECONNECT)
+    if isinstance(followed, tuple):
+        yield _last_event(*followed)
+        return
+    job: PlanJob = followed
+    told: dict[str, Any] = {}
+    with job.listener() as changed:
+        while True:
+            changed.clear()
+            for name, news in _state(job).items():
+                if news is not None and news != told.get(name):
+                    told[name] = news
+                    yield ServerSentEvent(event=name, raw_data=_event_data(news))
+            if job.outcome is not None and job.final is not None:
+                yield _last_event(job.outcome.status, job.final)
+                return
+            if service.queue.stopping:
+                yield ServerSentEvent(comment="the server is stopping")
+                return
+            await changed.wait()
 
 
-@router.get(
+def _state(job: PlanJob) -> dict[str, Any]:
+    """Return what followers of a job are told, by the name of the event."""
+    return {"queued": job.position, "verdict": job.verdict, "improved": job.improved}
+
+
+def _event_data(news: Any) -> str:
+    document = {"position": news} if isinstance(news, int) else news
+    return to_json(document, one_line=True)
+
+
+def _last_event(status: str, document: str) -> ServerSentEvent:
+    if status != "failed":
+        return ServerSentEvent(event="done", raw_data=document)
+    error = {"error": json.loads(document)["error"]}
+    return ServerSentEvent(event="failed", raw_data=to_json(error, one_line=True))
+
+
+# ---------------------------------------------------------------------------- downloads
+
+
+@routes.get(
     "/plans/{id}/plan.{format}",
     response_class=Response,
     responses={
@@ -235,73 +348,68 @@ async def follow(request: Request, id: str) -> Response:
                 "text/plain": {"schema": {"type": "string"}},
             },
         },
-        **errors(404, 409, 422),
+        **declare(404, 409, 422),
     },
 )
-async def download(request: Request, id: str, format: FileFormat) -> Response:
+async def download_plan(service: Serving, id: str, format: FileFormat) -> Response:
     """Download a finished plan: a table of stops, JSON, or a VRPLIB solution."""
-    store = _service(request).jobs.store
-    status, document = await _stored(request, id)
+    status, document = await _stored(service, id)
     if status in ("queued", "running"):
         raise ApiError(409, f"the plan is not finished: it is {status}")
-    instance = await run_in_threadpool(store.instance, id)
-    if instance is None:  # forgotten in this moment
+    instance = await run_in_threadpool(service.queue.store.instance, id)
+    if instance is None:  # it was deleted at this moment
         raise ApiError(404, f"there is no plan {id[:40]!r}")
-    text, headers = await run_in_threadpool(
-        plan_file, json.loads(document), instance, format
-    )
-    return Response(text, headers=headers)
+    return await run_in_threadpool(_plan_file, json.loads(document), instance, format)
 
 
-@router.get("/examples", response_model=list[schema.ExampleListing], responses=errors())
-async def list_examples() -> Response:
+def _plan_file(
+    document: dict[str, Any], instance_text: str, format: FileFormat
+) -> Response:
+    """Return the file of a plan; the name has only letters, digits and hyphens."""
+    result = document["result"] or {}
+    tours = result.get("tours") or (result.get("partial") or {}).get("tours")
+    if not tours:
+        raise ApiError(409, f"plan {document['id']} has no tours to download")
+    context = files.ReadContext(vehicles=result["vehicles_planned_for"])
+    instance = files.parse(instance_text, context, "json")
+    plan = Plan(tour["customers"] for tour in tours)
+    try:
+        text = files.format_plan(plan, instance, f".{format}")
+    except InputError as error:
+        raise ApiError(409, str(error)) from None
+    name = re.sub(r"[^A-Za-z0-9]+", "-", instance.name)[:40].strip("-") or "plan"
+    disposition = f'attachment; filename="{name}.{format}"'
+    headers = {"content-disposition": disposition}
+    return Response(text, headers=headers, media_type=_CONTENT_TYPES[format])
+
+
+# --------------------------------------------------------------------- examples, health
+
+
+@routes.get("/examples", responses=declare())
+async def list_examples() -> list[schema.ExampleListing]:
     """List the examples that come with the service."""
-    listing = [asdict(example) for example in examples().values()]
-    for example in listing:
-        del example["text"]
-    return _json(dump(listing))
+    return list(examples().values())
 
 
-@router.get(
-    "/examples/{name}", response_model=schema.ExampleDoc, responses=errors(404, 422)
-)
-async def get_example(name: str) -> Response:
-    """Give an example's text, to be sent to ``/plans``."""
+@routes.get("/examples/{name}", responses=declare(404, 422))
+async def get_example(name: str) -> schema.ExampleDocument:
+    """Return an example with its text, which can be sent to ``/plans``."""
     if name not in examples():
-        raise ApiError(404, f"no example {name[:40]!r}, only {', '.join(examples())}")
-    return _json(dump(asdict(examples()[name])))
+        known = ", ".join(examples())
+        raise ApiError(404, f"there is no example {name[:40]!r}, only {known}")
+    return examples()[name]
 
 
-@router.get("/health", response_model=schema.HealthDoc, responses=errors())
-async def health(request: Request) -> Response:
-    """Tell how the service is."""
-    service = _service(request)
-    status = "ok" if service.supervisor.ready else "starting"
-    if service.jobs.stopping:
-        status = "stopping"
-    document = {
-        "status": status,
-        "version": service.version,
-        "workers": service.supervisor.ready,
-        "queue": service.jobs.waiting,
-        "running": service.jobs.running,
-    }
-    return _json(dump(document))
-
-
-@router.get(
-    "/metrics",
-    response_class=Response,
-    responses={
-        200: {
-            "description": "Counts in Prometheus's text format.",
-            "content": {"text/plain": {"schema": {"type": "string"}}},
-        },
-        **errors(),
-    },
-)
-async def metrics(request: Request) -> Response:
-    """Give the counts that Prometheus collects."""
-    service = _service(request)
-    text = service.metrics.text(service.gauges())
-    return Response(text, headers={"content-type": CONTENT_TYPE})
+@open_routes.get("/health", responses=declare())
+async def health(service: Serving) -> schema.HealthDocument:
+    """Return the state of the service."""
+    ready = service.pool.ready
+    status: Literal["ok", "starting", "stopping"] = "ok" if ready else "starting"
+    return schema.HealthDocument(
+        status="stopping" if service.queue.stopping else status,
+        version=own_version(),
+        workers=ready,
+        queue=service.queue.waiting,
+        running=service.queue.running,
+    )

@@ -1,31 +1,43 @@
-"""The documents that go in and out, as OpenAPI describes them."""
+"""The documents of the service: what requests may say, and what answers say.
 
-# Annotations are read at run time here, so they are not postponed.
+Requests are checked, so they are pydantic models. Answers are dataclasses, like the
+documents of instances, verdicts and results that they contain.
+"""
+
+# Pydantic evaluates these annotations, so their types are imported at run time, and
+# `about` returns a dataclass field.
+# ruff: noqa: TC001, RUF009
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WithJsonSchema
 
-from fixedfleet.distances import Metric, Rounding
-from fixedfleet.fleet.verdict import Status as VerdictStatus
-from fixedfleet.solve import Objective
+from fixedfleet.distances import Rounding
+from fixedfleet.documents import (
+    InstanceDocument,
+    Objective,
+    ResultDocument,
+    VerdictDocument,
+)
 
 __all__ = [
-    "ErrorDoc",
-    "ExampleDoc",
+    "ExampleDocument",
     "ExampleListing",
-    "HealthDoc",
-    "ImprovedDoc",
-    "InstanceDoc",
-    "InstanceFile",
+    "HealthDocument",
+    "ImprovedDocument",
     "InstanceRequest",
-    "PlanDoc",
+    "JobDocument",
     "PlanListing",
     "PlanOptions",
     "PlanRequest",
+    "ReadDocument",
     "ReadingOptions",
+    "RequestDocument",
     "Status",
     "TextFormat",
-    "VerdictDoc",
 ]
 
 Status = Literal["queued", "running", "done", "cancelled", "failed"]
@@ -37,207 +49,125 @@ VehicleCost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 TimeLimit = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Wait = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Seed = Annotated[int, Field(ge=0, lt=2**53)]
-Point = Annotated[list[float], Field(min_length=2, max_length=2)]
-Amount = Annotated[float, Field(ge=0)]
 
 
-class InstanceFile(BaseModel):
-    """An instance as the JSON format of fixedfleet has it: see docs/formats.md."""
+# The reader of JSON files checks an instance, so that there is one set of messages;
+# this describes it on the OpenAPI page.
+_INSTANCE = {
+    **TypeAdapter(InstanceDocument).json_schema(),
+    "additionalProperties": False,
+}
 
-    model_config = ConfigDict(extra="forbid")
 
-    name: str | None = None
-    vehicles: Vehicles | None = None
-    capacity: Capacity | None = None
-    metric: Metric | None = None
-    rounding: Rounding | None = None
-    depot_name: str | None = None
-    depot: Point | None = None
-    customers: list[Point] | None = None
-    demands: Annotated[list[Amount], Field(min_length=1)]
-    names: list[str] | None = None
-    matrix: list[list[Amount]] | None = None
+def about(description: str) -> Any:
+    """Return a dataclass field with a description for the OpenAPI page."""
+    return field(metadata={"description": description})
 
 
 class ReadingOptions(BaseModel):
-    """What the instance does not say, or what is to hold in the place of it."""
+    """What the instance does not say, or what replaces what it says."""
 
     model_config = ConfigDict(extra="forbid")
 
-    vehicles: Vehicles | None = Field(None, description="vehicles there are")
-    capacity: Capacity | None = Field(None, description="what one of them carries")
+    vehicles: Vehicles | None = Field(None, description="size of the fleet")
+    capacity: Capacity | None = Field(None, description="what one vehicle carries")
     depot: str | None = Field(
-        None, description="the depot's name in a table, its node's number in VRPLIB"
+        None, description="the depot's name in a table, its node number in VRPLIB"
     )
-    rounding: Rounding | None = Field(None, description="of each distance")
+    rounding: Rounding | None = Field(None, description="rounding of each distance")
 
 
 class PlanOptions(ReadingOptions):
     """What to plan for."""
 
     objective: Objective | None = Field(None, description="default: length")
-    vehicle_cost: VehicleCost | None = Field(None, description="of each vehicle used")
+    vehicle_cost: VehicleCost | None = Field(
+        None, description="fixed cost of each vehicle used"
+    )
     time_limit: TimeLimit | None = Field(None, description="seconds; default: 2")
-    seed: Seed | None = Field(None, description="of the search; default: 0")
+    seed: Seed | None = Field(None, description="seed of the search; default: 0")
     guarantee: bool | None = Field(
         None,
-        description="where the fleet is too small, plan for the smallest that suffices",
+        description="if the fleet is too small, plan for the smallest that suffices",
     )
     wait: Wait | None = Field(
         None,
         description="seconds to wait for the plan before the answer is 202; default: "
-        "a second more than the time limit; 0 never waits",
+        "one second more than the time limit; 0 does not wait",
     )
 
 
 class InstanceRequest(ReadingOptions):
-    """An instance: either ``instance`` or ``text``, and the fleet if need be."""
+    """An instance, given by exactly one of ``instance``, ``text`` and ``plan``."""
 
-    # The reader of files checks it: one place for what is right, and for the words.
-    instance: (
-        Annotated[
-            dict[str, Any],
-            WithJsonSchema({"$ref": "#/components/schemas/InstanceFile"}),
-        ]
-        | None
-    ) = None
-    text: str | None = Field(None, description="a CSV, VRPLIB or JSON file's text")
-    format: TextFormat = Field("auto", description="what the text is")
+    instance: Annotated[dict[str, Any], WithJsonSchema(_INSTANCE)] | None = Field(
+        None, description="an instance in the JSON format of fixedfleet"
+    )
+    text: str | None = Field(None, description="the text of a CSV, VRPLIB or JSON file")
+    format: TextFormat = Field("auto", description="the format of the text")
+    plan: str | None = Field(None, description="id of a plan whose customers to take")
 
 
 class PlanRequest(InstanceRequest, PlanOptions):
     """An instance, and what to plan for."""
 
 
-class ErrorDoc(BaseModel):
-    """Why a request was refused."""
+@dataclass(frozen=True, kw_only=True)
+class ReadDocument:
+    """An instance as it was read. The fleet is null where nobody has given it."""
 
-    error: str = Field(description="one sentence: what is wrong, what would be right")
-    where: str | None = Field(None, description="the field it is about")
-    missing: list[str] = Field([], description="fields that must be given")
-
-
-class VerdictDoc(BaseModel):
-    """Whether the fleet suffices, and why."""
-
-    status: VerdictStatus
-    vehicles: int
-    reason: str
-    lower_bound: int
-    upper_bound: int | None
-    smallest: int | None
-    smallest_is_proven: bool
+    instance: InstanceDocument = about("the instance, without its matrix")
+    notes: list[str] = about("remarks on how the instance was read")
+    verdict: VerdictDocument | None = about(
+        "whether the fleet suffices, by bounds and quick packings only; null without "
+        "a fleet"
+    )
 
 
-class PlaceDoc(BaseModel):
-    """The depot; for geographic instances x is the longitude, y the latitude."""
+@dataclass(frozen=True, kw_only=True)
+class RequestDocument:
+    """What was asked for, with all defaults filled in."""
 
-    name: str
-    x: float | None
-    y: float | None
-
-
-class StopDoc(PlaceDoc):
-    """A customer."""
-
-    index: int
-    demand: float
+    vehicles: int = about("size of the fleet")
+    capacity: int | float = about("what one vehicle carries")
+    objective: Objective = about("what to minimise")
+    vehicle_cost: float = about("fixed cost of each vehicle used")
+    time_limit: float = about("seconds")
+    seed: int = about("seed of the search")
+    guarantee: bool = about("whether to plan for a larger fleet if necessary")
 
 
-class InstanceDoc(BaseModel):
-    """An instance as it was understood."""
+@dataclass(frozen=True, kw_only=True)
+class JobDocument:
+    """A plan that was asked for: its state, and its result when it is finished."""
 
-    name: str
-    customers: int
-    vehicles: int | None
-    capacity: float | None
-    total_demand: float
-    metric: Metric
-    rounding: Rounding
-    unit: Literal["km", ""]
-    geographic: bool
-    depot: PlaceDoc
-    stops: list[StopDoc]
-    notes: list[str]
-    verdict: VerdictDoc | None
-
-
-class RequestDoc(BaseModel):
-    """What was asked for."""
-
-    vehicles: int
-    capacity: float
-    objective: Objective
-    vehicle_cost: float
-    time_limit: float
-    seed: int
-    guarantee: bool
+    id: str = about("id of the plan")
+    status: Status = about("queued, running, done, cancelled or failed")
+    created: str = about("when it was asked for, in ISO 8601")
+    seconds: float = about("time since a worker began with it")
+    position: int | None = about("number of plans before it in the queue")
+    error: str | None = about("why it failed, in one sentence")
+    request: RequestDocument | None = about("what was asked for")
+    instance: InstanceDocument | None = about("the instance, without its matrix")
+    notes: list[str] = about("remarks on how the instance was read")
+    verdict: VerdictDocument | None = about("whether the fleet suffices, once known")
+    result: ResultDocument | None = about("the result, if there is one")
 
 
-class TourDoc(BaseModel):
-    """One vehicle's tour, from the depot and back to it."""
-
-    stops: list[int]
-    load: float
-    utilisation: float
-    length: float | None
-
-
-class StageDoc(BaseModel):
-    """What one step cost, and the cost it left behind."""
-
-    name: str
-    seconds: float
-    cost: float | None
-
-
-class ResultDoc(BaseModel):
-    """
-    What came of it; what is infinite is null.
-
-    Where ``feasible`` is false, the tours are the best found that leave customers out.
-    """
-
-    feasible: bool
-    objective: Objective
-    cost: float | None
-    length: float | None
-    cost_v: float | None
-    vehicles: int
-    fleet: int
-    tours: list[TourDoc]
-    unserved: list[int]
-    stages: list[StageDoc]
-    trace: list[tuple[float, float]]
-
-
-class PlanDoc(BaseModel):
-    """A plan, or how far it is."""
-
-    id: str
-    status: Status
-    created: str
-    seconds: float
-    position: int | None = Field(description="plans before it in the queue")
-    error: str | None
-    request: RequestDoc
-    instance: InstanceDoc
-    verdict: VerdictDoc | None
-    result: ResultDoc | None
-
-
-class ImprovedDoc(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class ImprovedDocument:
     """The data of the event ``improved``: the best plan so far."""
 
-    seconds: float = Field(description="since a worker began with it")
-    cost: float | None = Field(description="null where not everybody is served")
-    vehicles: int = Field(description="that have a tour")
-    fleet: int = Field(description="vehicles planned for")
-    tours: list[list[int]] = Field(description="the stops of each")
-    lengths: list[float | None] = Field(description="of each tour")
+    seconds: float = about("time since a worker began with it")
+    cost: float | None = about("null if customers are unserved")
+    vehicles_planned_for: int = about("size of the fleet of this plan")
+    vehicles_used: int = about("number of tours")
+    tours: list[list[int]] = about("the customers of each tour")
+    lengths: list[float | None] = about("the length of each tour")
 
 
-class PlanListing(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class PlanListing:
     """A plan in the list of plans."""
 
     id: str
@@ -249,31 +179,30 @@ class PlanListing(BaseModel):
     cost: float | None
 
 
-class ExampleListing(BaseModel):
-    """A shipped example."""
+@dataclass(frozen=True, kw_only=True)
+class ExampleListing:
+    """An example in the list of examples."""
 
     name: str
     title: str
     customers: int
     vehicles: int
-    capacity: float
+    capacity: int | float
 
 
-class ExampleDoc(BaseModel):
-    """A shipped example with its text, for ``POST /plans``."""
+@dataclass(frozen=True, kw_only=True)
+class ExampleDocument(ExampleListing):
+    """An example with its text, for ``POST /plans``."""
 
-    name: str
-    title: str
     text: str
-    vehicles: int
-    capacity: float
 
 
-class HealthDoc(BaseModel):
-    """How the service is."""
+@dataclass(frozen=True, kw_only=True)
+class HealthDocument:
+    """The state of the service."""
 
     status: Literal["ok", "starting", "stopping"]
     version: str
-    workers: int = Field(description="worker processes that are ready")
-    queue: int = Field(description="plans that wait for a worker")
-    running: int = Field(description="plans in the making")
+    workers: int = about("worker processes that are ready")
+    queue: int = about("plans that wait for a worker")
+    running: int = about("plans that a worker is making")

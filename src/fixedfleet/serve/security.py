@@ -1,26 +1,30 @@
-"""Who may ask, and the headers that browsers honour."""
+"""Decides who may use the service, and sends the headers that protect browsers."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
+import logging
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
+from starlette.responses import RedirectResponse, Response
 
-from fixedfleet.serve.errors import error_response
+from fixedfleet.serve.refusals import ApiError
 from fixedfleet.serve.settings import is_loopback
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from fixedfleet.serve.settings import Settings
+__all__ = ["SAFE_HEADERS", "Guard", "client_of"]
 
-__all__ = ["Guard", "SafeHeaders", "client_of"]
+_log = logging.getLogger(__name__)
 
-_HEADERS = {
-    # No script or style but the page's own files, nothing from elsewhere.
+SAFE_HEADERS = {
+    # Scripts and styles come from the page's own files, and nothing from elsewhere.
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; "
         "img-src 'self' data: blob:; connect-src 'self'; manifest-src 'self'; "
@@ -32,79 +36,110 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
 }
-_CLIENT = "fixedfleet.client"  # where in the scope it stands whose request it is
-# What may be had without a token: the page, which asks for it, and signs of life.
+# Paths that need no token: the page and a sign of life.
 _OPEN = ("/", "/health", "/openapi.json", "/favicon.ico")
+SEND_SECONDS = 30.0  # a client that reads nothing for so long is disconnected
 
 
-class SafeHeaders:
-    """Adds to every answer the headers that browsers honour."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-
-        async def with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers.setdefault(name, value)
-                headers.setdefault("cache-control", "no-store")
-            await send(message)
-
-        await self.app(scope, receive, with_headers)
+class _Unread(Exception):
+    """A client does not read what is sent to it."""
 
 
 class Guard:
     """
-    Lets through those who may ask.
+    Middleware that refuses requests of strangers and completes every answer's headers.
 
-    With tokens, who shows one. Without, programs of this machine and the page itself:
-    other pages that the user's browser has open are told apart by the headers that
-    browsers set and pages cannot.
+    With a token, a request must show it: as ``Authorization: Bearer TOKEN``, or by the
+    cookie that ``/?token=TOKEN`` sets. Without a token, every program of this machine
+    may ask. Pages of other sites may never use the user's browser to ask: they are
+    recognised by headers that browsers set and pages cannot change.
+
+    Parameters
+    ----------
+    app
+        The application to guard.
+    token
+        The token, or None.
+    tickets
+        Strings that may each be used once in place of the token in ``/?token=``.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.app = app
-        self._tokens = [token.encode() for token in settings.tokens]
+    def __init__(self, app: ASGIApp, token: str | None, tickets: set[str]) -> None:
+        self.app, self._tickets = app, tickets
+        self._token = None if token is None else token.encode()
+        # The cookie holds a hash, because a token may hold characters that it cannot.
+        self._cookie = hashlib.sha256(self._token or b"").hexdigest()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
-        if scope["type"] == "http":
-            headers = Headers(scope=scope)
-            if self._tokens:
-                refusal = self._without_token(scope, headers)
-            else:
-                refusal = _from_elsewhere(scope["method"], headers)
-            scope[_CLIENT] = self._identity(scope, headers)
-            if refusal is not None:
-                status, sentence = refusal
-                asked = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
-                answer = error_response(status, sentence, headers=asked)
-                await answer(scope, receive, send)
-                return
-        await self.app(scope, receive, send)
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            answer: ASGIApp = self._check(scope) or self.app
+        except ApiError as refusal:
+            answer = refusal.response()
+        try:
+            await answer(scope, receive, _complete(send))
+        except* _Unread:
+            _log.warning("a client of %s reads nothing: disconnected", scope["path"])
 
-    def _without_token(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
+    def _check(self, scope: Scope) -> Response | None:
+        """Return the answer to a login, None for a request that may pass, or raise."""
+        headers = Headers(scope=scope)
+        if self._token is None:
+            _check_host(headers)
+            _check_site(scope, headers)
+            return None
+        shown = parse_qs(scope["query_string"].decode("latin-1")).get("token")
+        if scope["path"] == "/" and shown:
+            return self._log_in(scope, shown[0])
         if scope["path"] in _OPEN or scope["path"].startswith("/static/"):
             return None
-        shown = _bearer(headers)
-        if shown is None:
-            return 401, "no token: send the header 'Authorization: Bearer TOKEN'"
-        # All are compared, each in constant time: how long it takes tells nothing.
-        if not sum(hmac.compare_digest(shown, token) for token in self._tokens):
-            return 401, "the token is not one of this server's"
+        bearer = _bearer(headers)
+        if bearer is not None:
+            self._check_token(bearer)
+        elif self._has_cookie(scope, headers):
+            _check_site(scope, headers)
+        else:
+            raise _unauthorized(
+                "the token is missing: open the address that the server printed, or "
+                "send the header 'Authorization: Bearer TOKEN'"
+            )
         return None
 
-    def _identity(self, scope: Scope, headers: Headers) -> str:
-        """Whose request it is; never the token itself, as it is stored."""
-        token = _bearer(headers)
-        if self._tokens and token is not None:
-            return f"token:{hashlib.sha256(token).hexdigest()[:16]}"
-        return f"address:{scope['client'][0] if scope.get('client') else ''}"
+    def _log_in(self, scope: Scope, shown: str) -> Response:
+        """Set the cookie, and lead to the address without the token."""
+        if shown in self._tickets:
+            self._tickets.discard(shown)
+        else:
+            self._check_token(shown.encode())
+        # A relative address, because a proxy may serve the page under a prefix.
+        answer = RedirectResponse("./", 303)
+        answer.set_cookie(
+            _cookie_name(scope),
+            self._cookie,
+            httponly=True,
+            samesite="strict",
+            secure=scope["scheme"] == "https",
+        )
+        return answer
+
+    def _check_token(self, shown: bytes) -> None:
+        # A comparison in constant time tells nothing about the token by its duration.
+        if not hmac.compare_digest(shown, self._token or b""):
+            raise _unauthorized("the token is not the token of this server")
+
+    def _has_cookie(self, scope: Scope, headers: Headers) -> bool:
+        shown = cookie_parser(headers.get("cookie", "")).get(_cookie_name(scope), "")
+        return hmac.compare_digest(shown.encode(), self._cookie.encode())
+
+
+def _cookie_name(scope: Scope) -> str:
+    """Return a name per port: browsers send a cookie to all ports of a host."""
+    return f"fixedfleet-{scope['server'][1]}"
 
 
 def _bearer(headers: Headers) -> bytes | None:
@@ -112,23 +147,30 @@ def _bearer(headers: Headers) -> bytes | None:
     return token.strip().encode() if scheme.lower() == "bearer" else None
 
 
-def _from_elsewhere(method: str, headers: Headers) -> tuple[int, str] | None:
-    """Tell a request that a page of another site made the browser send."""
+def _unauthorized(sentence: str) -> ApiError:
+    return ApiError(401, sentence, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _check_host(headers: Headers) -> None:
+    """Refuse a foreign host name that was made to resolve to this machine."""
     host = headers.get("host", "")
     if not is_loopback(_split(f"//{host}").hostname or ""):
-        # A foreign name that was made to lead here would make its page ours.
-        return 403, (
-            f"host {host[:60]!r} is not this machine: ask for 127.0.0.1 or localhost, "
-            "or start the server with --token"
+        raise ApiError(
+            403,
+            f"host {host[:60]!r} is not this machine: use 127.0.0.1 or localhost, or "
+            "start the server with a token",
         )
+
+
+def _check_site(scope: Scope, headers: Headers) -> None:
+    """Refuse a request that a page of another site made the browser send."""
     origin = headers.get("origin")
-    if origin is not None and _split(origin).netloc != host:
-        return 403, f"a page of {origin[:60]!r} may not ask this server"
+    if origin is not None and _split(origin).netloc != headers.get("host", ""):
+        raise ApiError(403, f"a page of {origin[:60]!r} may not use this server")
     if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-        if method == "GET" and headers.get("sec-fetch-mode") == "navigate":
-            return None  # somebody followed a link
-        return 403, "a page of another site may not ask this server"
-    return None
+        if scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate":
+            return  # the user followed a link
+        raise ApiError(403, "a page of another site may not use this server")
 
 
 def _split(address: str) -> SplitResult:
@@ -138,7 +180,24 @@ def _split(address: str) -> SplitResult:
         return urlsplit("")
 
 
+def _complete(send: Send) -> Send:
+    """Return a ``send`` that adds headers and disconnects clients that do not read."""
+
+    async def complete(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers.update(SAFE_HEADERS)
+            if "etag" in headers:  # a file of the page; the browser asks if it changed
+                headers["cache-control"] = "no-cache"
+        try:
+            async with asyncio.timeout(SEND_SECONDS):
+                await send(message)
+        except TimeoutError:
+            raise _Unread from None
+
+    return complete
+
+
 def client_of(scope: Scope) -> str:
-    """Whose request it is: the holder of a token, else an address."""
-    identity: str = scope[_CLIENT]
-    return identity
+    """Return the address of the client; limits per client count by it."""
+    return str(scope["client"][0]) if scope.get("client") else ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
 from fixedfleet import files
+from fixedfleet.serve.schema import ExampleDocument
 
-__all__ = ["Example", "examples"]
+__all__ = ["examples"]
 
 _TITLES = {
     "leipzig_parcels": "Parcels in Leipzig: 63 shops, seven vans of 850 kg",
@@ -16,44 +16,21 @@ _TITLES = {
 }
 
 
-@dataclass(frozen=True)
-class Example:
-    """
-    A shipped instance.
-
-    Attributes
-    ----------
-    name, title
-        Its short and its long name.
-    text
-        The CSV file.
-    customers, vehicles, capacity
-        What the file says.
-    """
-
-    name: str
-    title: str
-    text: str
-    customers: int
-    vehicles: int
-    capacity: float
-
-
 @cache
-def examples() -> dict[str, Example]:
-    """All examples by name."""
+def examples() -> dict[str, ExampleDocument]:
+    """Return all examples by name."""
     return {name: _load(name, title) for name, title in _TITLES.items()}
 
 
-def _load(name: str, title: str) -> Example:
+def _load(name: str, title: str) -> ExampleDocument:
     folder = resources.files("fixedfleet.serve") / "examples"
     text = (folder / f"{name}.csv").read_text(encoding="utf-8")
     instance = files.parse(text, format="csv")
-    return Example(
-        name,
-        title,
-        text,
-        instance.num_customers,
-        instance.vehicles,
-        instance.capacity,
+    return ExampleDocument(
+        name=name,
+        title=title,
+        text=text,
+        customers=instance.num_customers,
+        vehicles=instance.vehicles,
+        capacity=instance.capacity,
     )

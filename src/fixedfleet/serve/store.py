@@ -1,4 +1,4 @@
-"""Plans in a data folder: SQLite, one writer, what is finished stays."""
+"""Plans in a data folder: an SQLite database that loses nothing it has confirmed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import InputError
+from fixedfleet.serve.schema import PlanListing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Listing", "Store", "Unfinished"]
+__all__ = ["PlanStore", "Unfinished"]
 
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE plans (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -34,54 +35,31 @@ CREATE TABLE plans (
     document TEXT NOT NULL
 );
 CREATE INDEX unfinished ON plans (number) WHERE status IN ('queued', 'running');
+CREATE INDEX finished ON plans (number) WHERE status NOT IN ('queued', 'running');
 """
-# What is forgotten is looked for here, without a look at the documents.
-_INDEX = "CREATE INDEX IF NOT EXISTS kept ON plans (client, status, cost, number)"
-_UNFINISHED = "status IN ('queued', 'running')"
-# A plan for too small a fleet has no cost, and a result all the same.
-_HAS_RESULT = "(cost IS NOT NULL OR status = 'done')"
-# Of all finished plans with a result, or all without, the oldest of the client that has
-# most of them go first: nobody's plans drive out those of others who have fewer. The
-# one that has just been finished is yet to be asked for.
-_FORGET = f"""
+# Deletes the oldest finished plans, but never the one that has just been finished: its
+# client has yet to ask for it. The index spares a scan of the large documents.
+_FORGET = """
 DELETE FROM plans WHERE number IN (
-    SELECT number FROM (
-        SELECT number,
-            row_number() OVER (PARTITION BY client ORDER BY number DESC) AS rank
-        FROM plans
-        WHERE NOT {_UNFINISHED} AND {_HAS_RESULT} = :has_result
-    )
-    WHERE number <> (SELECT number FROM plans WHERE id = :id)
-    ORDER BY rank DESC, number LIMIT :excess
+    SELECT number FROM plans INDEXED BY finished
+    WHERE status NOT IN ('queued', 'running')
+        AND number <> (SELECT number FROM plans WHERE id = :id)
+    ORDER BY number DESC LIMIT -1 OFFSET :others
 )
 """
-_FOUND = f"SELECT count(*) FROM plans WHERE NOT {_UNFINISHED} AND {_HAS_RESULT} = ?"
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A plan in the list of plans."""
-
-    id: str
-    name: str
-    status: str
-    created: str
-    customers: int
-    vehicles: int
-    cost: float | None
 
 
 @dataclass(frozen=True)
 class Unfinished:
     """
-    A plan that a server did not come to finish.
+    A plan that an earlier server did not finish.
 
     Attributes
     ----------
     id, client, created
-        The plan, whose it is and since when.
+        The plan, the client that asked for it, and when.
     begun
-        How often a server ended without notice while it was in the making.
+        How often a server died while a worker was making it.
     instance, document
         The instance and the plan's document, as JSON.
     """
@@ -94,25 +72,24 @@ class Unfinished:
     document: str
 
 
-class Store:
+class PlanStore:
     """
-    The plans of one data folder, which one server at a time may use.
+    The plans of one data folder. One server at a time may use a folder.
 
-    What :meth:`finish` has returned from survives the death of the process and of the
-    machine. Every method may be called from any thread.
+    What :meth:`add` or :meth:`finish` has stored when it returns survives the death of
+    the process and of the machine. Every method may be called from any thread.
 
     Parameters
     ----------
     folder
-        The data folder; made if there is none.
+        The data folder. It is made if it does not exist.
     keep
-        Finished plans with a result to keep, and as many without one. Beyond that, the
-        oldest of the client that has most of them are forgotten.
+        The number of finished plans to keep.
 
     Raises
     ------
     InputError
-        If another server uses the folder, or what lies there is no store.
+        If another server uses the folder, or its database cannot be used.
     """
 
     def __init__(self, folder: Path, keep: int) -> None:
@@ -137,142 +114,130 @@ class Store:
             self._path, timeout=10, isolation_level=None, check_same_thread=False
         )
         connection.execute("PRAGMA journal_mode = WAL")
-        # Each commit is on the disk before it is told: power cuts lose nothing.
+        # Each commit is on the disk before it returns, so a power cut loses nothing.
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
     def _prepare(self) -> None:
         (version,) = self._writer.execute("PRAGMA user_version").fetchone()
-        if version == 0:
-            with self._writing() as writer:
-                for statement in filter(str.strip, _SCHEMA.split(";")):
-                    writer.execute(statement)
-                writer.execute(f"PRAGMA user_version = {_VERSION}")
-        elif version != _VERSION:
+        if version == _VERSION:
+            return
+        if version != 0:
             raise InputError(
-                f"{self._path}: a store of version {version}, not {_VERSION}: choose "
-                "another folder"
+                f"{self._path}: the store has version {version}, but this program "
+                f"needs version {_VERSION}: choose another folder"
             )
-        self._writer.execute(_INDEX)
+        with self._transaction() as writer:
+            for statement in filter(str.strip, _SCHEMA.split(";")):
+                writer.execute(statement)
+            writer.execute(f"PRAGMA user_version = {_VERSION}")
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Take the writer for one transaction: all of it or nothing."""
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Hold the writer for one transaction: it is done completely or not at all."""
         with self._lock:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
                 self._writer.execute("COMMIT")
             except BaseException:
-                # SQLite has rolled back itself where the disk was full.
+                # SQLite has already rolled back if the disk was full.
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 raise
 
     def close(self) -> None:
-        """Close the store; another server may use the folder now."""
+        """Close the store, so that another server may use the folder."""
         with self._lock:
             self._writer.close()
             self._folder_lock.close()
 
-    def add(self, listing: Listing, client: str, instance: str, document: str) -> None:
-        """Note a plan that waits to be made."""
-        with self._writing() as writer:
+    def add(
+        self, listing: PlanListing, client: str, instance: str, document: str
+    ) -> None:
+        """Add a plan that waits for a worker."""
+        values = {**vars(listing), "client": client}
+        values |= {"instance": instance, "document": document}
+        with self._transaction() as writer:
             writer.execute(
-                "INSERT INTO plans (id, client, name, status, created, customers, "
-                "vehicles, instance, document) VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, "
-                "?)",
-                (
-                    listing.id,
-                    client,
-                    listing.name,
-                    listing.created,
-                    listing.customers,
-                    listing.vehicles,
-                    instance,
-                    document,
-                ),
+                f"INSERT INTO plans ({', '.join(values)}) "
+                f"VALUES ({', '.join(f':{name}' for name in values)})",
+                values,
             )
 
     def begin(self, id: str) -> None:
-        """Note that a plan is in the making."""
-        with self._writing() as writer:
+        """Note that a worker makes a plan."""
+        with self._transaction() as writer:
             writer.execute(
                 "UPDATE plans SET status = 'running', begun = begun + 1 WHERE id = ?",
                 (id,),
             )
 
     def finish(self, id: str, status: str, cost: float | None, document: str) -> None:
-        """Keep a plan that is finished, and forget what is beyond what is kept."""
-        has_result = cost is not None or status == "done"
-        with self._writing() as writer:
+        """Keep a finished plan, and delete the oldest beyond those to keep."""
+        with self._transaction() as writer:
             writer.execute(
                 "UPDATE plans SET status = ?, cost = ?, document = ? WHERE id = ?",
                 (status, cost, document, id),
             )
-            (found,) = writer.execute(_FOUND, (has_result,)).fetchone()
-            if found > self._keep:
-                values = {"id": id, "has_result": has_result}
-                writer.execute(_FORGET, {**values, "excess": found - self._keep})
+            writer.execute(_FORGET, {"id": id, "others": self._keep - 1})
 
     def put_back(self) -> None:
-        """Let all that is in the making wait again, as if it had not begun."""
-        with self._writing() as writer:
+        """Let all running plans wait again, as if no worker had begun them."""
+        with self._transaction() as writer:
             writer.execute(
                 "UPDATE plans SET status = 'queued', begun = max(begun - 1, 0) "
                 "WHERE status = 'running'"
             )
 
-    def requeue(self) -> None:
-        """Let all wait again that was in the making when a server died."""
-        with self._writing() as writer:
+    def take_over(self) -> list[Unfinished]:
+        """Let all plans wait that an earlier server left; return them, oldest first."""
+        with self._transaction() as writer:
             writer.execute(
                 "UPDATE plans SET status = 'queued' WHERE status = 'running'"
             )
-
-    def unfinished(self) -> list[Unfinished]:
-        """Plans that an earlier server left unfinished, oldest first."""
         rows = self._read(
             "SELECT id, client, created, begun, instance, document FROM plans "
-            f"WHERE {_UNFINISHED} ORDER BY number"
+            "WHERE status IN ('queued', 'running') ORDER BY number"
         )
         return [Unfinished(*row) for row in rows]
 
     def document(self, id: str) -> tuple[str, str] | None:
-        """Status and document of a plan; None if there is none of this id."""
+        """Return the status and the document of a plan; None if it does not exist."""
         rows = self._read("SELECT status, document FROM plans WHERE id = ?", id)
         return (rows[0][0], rows[0][1]) if rows else None
 
     def instance(self, id: str) -> str | None:
-        """The instance of a plan as JSON; None if there is none of this id."""
+        """Return the instance of a plan as JSON; None if the plan does not exist."""
         rows = self._read("SELECT instance FROM plans WHERE id = ?", id)
         return str(rows[0][0]) if rows else None
 
-    def newest(self, limit: int, before: str | None = None) -> list[Listing]:
-        """Plans, newest first, those before a given one if there is one given."""
+    def newest(self, limit: int, before: str | None = None) -> list[PlanListing]:
+        """Return plans, newest first; only those older than ``before``, if given."""
+        names = PlanListing.__dataclass_fields__
         older = "WHERE number < (SELECT number FROM plans WHERE id = ?)"
         rows = self._read(
-            "SELECT id, name, status, created, customers, vehicles, cost FROM plans "
+            f"SELECT {', '.join(names)} FROM plans "
             f"{older if before is not None else ''} ORDER BY number DESC LIMIT ?",
             *(() if before is None else (before,)),
             limit,
         )
-        return [Listing(*row) for row in rows]
+        return [PlanListing(**dict(zip(names, row, strict=True))) for row in rows]
 
     def _read(self, query: str, *values: object) -> list[Any]:
-        # A reader of its own sees the last commit and never waits for the writer.
+        # A connection of its own sees the last commit and never waits for the writer.
         with closing(sqlite3.connect(self._path, timeout=10)) as reader:
-            # One text that was spoilt must not hide all others.
+            # A damaged text in one row must not hide the other rows.
             reader.text_factory = lambda text: text.decode(errors="replace")
             return reader.execute(query, values).fetchall()
 
 
 def _make_private(folder: Path) -> None:
-    """Make a folder, and the files in it that nobody but the user may read."""
+    """Make the folder and its files, which only the user may read."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in ("lock", "plans.sqlite"):
-            # SQLite would let everybody read what it makes in a folder of others.
+            # In a folder that others may enter, SQLite would make files they can read.
             os.close(os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600))
         for name in ("lock", *(f"plans.sqlite{end}" for end in ("", "-wal", "-shm"))):
             if (folder / name).exists():
@@ -285,7 +250,7 @@ def _make_private(folder: Path) -> None:
 
 
 def _lock_folder(folder: Path) -> sqlite3.Connection:
-    """Hold a folder until the connection closes or the process ends, however."""
+    """Lock a folder until the connection closes or the process ends in any way."""
     path = folder / "lock"
     try:
         lock = sqlite3.connect(

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Fresh", "FreshLabels"]
 
 _CHUNK = 50_000  # rows that are drawn and labelled at a time, each chunk with its seed
-_SEARCHES = ("gpu", "ruin_recreate")  # teachers that only need iterations
-_PER_CUSTOMER = 500  # default iterations of these per customer
+_PER_CUSTOMER = 500  # default iterations of the teacher's search per customer
 _HELD_OUT_SEED = 0x6865_6C64  # the same held-out rows for every training
 
 
@@ -39,13 +38,11 @@ class Fresh:
     count
         Number of labels to train on at a time.
     iterations
-        Iterations of the teacher's search. Default: 500 per customer for ``gpu`` and
-        ``ruin_recreate``.
+        Iterations of the teacher's search. Default: 500 per customer.
     renew
         Epochs after which new labels replace the old ones. Default: never.
     teacher
-        ``gpu``, ``ruin_recreate`` (on one core), "my_teacher.py:Name", or a teacher
-        object.
+        ``gpu``, ``ruin_recreate`` (on one core), or a teacher object.
     capacity, vehicles
         Capacity and fleet. Default: those of the labels that are also trained on, or
         those that :func:`fixedfleet.generate.uniform` uses for this size.
@@ -65,19 +62,18 @@ class Fresh:
 
     def __post_init__(self) -> None:
         check_settings(self, "fresh ")
-        if not isinstance(self.teacher, str):
-            if self.iterations is not None:
-                raise InputError("fresh iterations are not for a teacher object")
-        elif ":" not in self.teacher:
-            check_choice("fresh teacher", self.teacher, _SEARCHES)
+        if isinstance(self.teacher, str):
+            check_choice("fresh teacher", self.teacher, ("gpu", "ruin_recreate"))
+        elif self.iterations is not None:
+            raise InputError(
+                "fresh iterations are only for the teachers gpu and ruin_recreate"
+            )
 
     def get_teacher(self, customers: int) -> Teacher:
         """Return the teacher for instances of this size."""
         if not isinstance(self.teacher, str):
             return self.teacher
-        iterations = self.iterations
-        if iterations is None and self.teacher in _SEARCHES:
-            iterations = _PER_CUSTOMER * customers
+        iterations = self.iterations or _PER_CUSTOMER * customers
         return get_teacher(self.teacher, iterations=iterations)
 
 

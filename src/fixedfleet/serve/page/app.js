@@ -1,12 +1,12 @@
-// The page from start to end: customers in, a plan asked for, followed and shown.
+// The page: it takes the customers, asks for a plan, follows it and shows it.
 
-import { planInAddress, putPlan, takeToken } from "./address.js";
-import { ServerError, ask } from "./api.js";
+import { planInAddress, putPlan } from "./address.js";
+import { ServerError, ask, drop, planPath } from "./api.js";
 import { Comparison } from "./compare.js";
-import { downloadFile, downloadPicture } from "./downloads.js";
+import { downloadPicture, linkFiles } from "./downloads.js";
 import { byId, show, write } from "./elements.js";
 import { FleetForm } from "./fleet.js";
-import { recall, remember } from "./memory.js";
+import { instanceOf, servesAll, toursOf } from "./instance.js";
 import { count, lengthOf, sentence } from "./numbers.js";
 import { clearSheets, makeSheets } from "./sheets.js";
 import { Source } from "./source.js";
@@ -14,23 +14,23 @@ import { showVerdict } from "./verdict.js";
 import { PlanView } from "./view.js";
 import { watch } from "./watch.js";
 
-const TYPING = 350; // milliseconds without a key before the fleet is weighed again
-const TELLING = 4000; // between two improvements told to a screen reader
+const TYPING = 350; // milliseconds without a key before the fleet is checked again
+const TELLING = 4000; // milliseconds between two announcements to a screen reader
 
 class Page {
   #source = new Source((source) => this.#load(source));
   #form = new FleetForm({ onPlan: () => this.#plan(), onChange: () => this.#weighSoon() });
   #view = new PlanView((vehicles) => this.#planWith(vehicles));
-  #comparison = new Comparison((plan) => this.#view.finish(plan));
-  #given = null; // {text, format, title}: what the customers were read from
+  #comparison = new Comparison((plan) => this.#showFinished(plan));
+  #given = null; // what to send for the customers: {text, format}, or {plan: id}
+  #name = ""; // of the file that was read
   #running = null; // {id, stopper} of the plan that is being followed
   #typing = null;
   #weighing = null;
   #told = 0;
-  #turn = 0; // counts what the reader asked for: answers to what came before are late
+  #turn = 0; // counts the user's requests: answers to earlier ones are ignored
 
   async start() {
-    takeToken();
     this.#follow();
     const id = planInAddress();
     const listed = this.#source.listExamples();
@@ -48,12 +48,6 @@ class Page {
     byId("cancel").addEventListener("click", () => this.#cancel());
     byId("print").addEventListener("click", () => window.print());
     byId("picture").addEventListener("click", () => this.#try(() => this.#savePicture()));
-    for (const button of document.querySelectorAll("[data-download]")) {
-      const format = button.dataset.download;
-      button.addEventListener("click", () =>
-        this.#try(() => downloadFile(this.#view.plan.id, format, this.#title())),
-      );
-    }
     window.addEventListener("beforeprint", () => this.#makeSheets());
     window.addEventListener("afterprint", () => {
       document.body.classList.remove("has-sheets");
@@ -64,15 +58,12 @@ class Page {
 
   // Customers
 
-  async #load(given) {
+  async #load({ text, format, vehicles, capacity, title }) {
     const turn = (this.#turn += 1);
-    const { text, format, vehicles, capacity } = given;
-    let instance;
+    let read;
     try {
-      instance = await ask("instances", {
-        method: "POST",
-        json: { text, format, vehicles, capacity },
-      });
+      const json = { text, format, vehicles, capacity };
+      read = await ask("instances", { method: "POST", json });
     } catch (error) {
       if (turn === this.#turn) this.#source.fail(error.message);
       return;
@@ -81,9 +72,10 @@ class Page {
     this.#stopWeighing();
     this.#stop();
     putPlan(null);
-    this.#take(given, instance);
+    this.#name = title;
+    const instance = this.#take({ text, format }, read);
     this.#form.fill({ vehicles: instance.vehicles, capacity: instance.capacity });
-    this.#showVerdict(instance.verdict);
+    this.#showVerdict(read.verdict);
     this.#form.weigh(instance);
     this.#say(`${count(instance.customers, "customer")} read`);
     const empty = ["vehicles", "capacity"].find((name) => instance[name] === null);
@@ -91,13 +83,16 @@ class Page {
     byId("map").scrollIntoView({ block: "nearest" });
   }
 
-  #take(given, instance) {
+  // Show the instance of a document, and note what to send for it.
+  #take(given, document) {
+    const instance = instanceOf(document.instance);
     this.#given = given;
-    this.#source.describe(instance, given?.title);
+    this.#source.describe(instance, document.notes, this.#name);
     this.#form.clearErrors();
-    this.#form.enable(given !== null);
+    this.#form.enable();
     this.#comparison.clear();
-    this.#view.showInstance(instance, { offers: given !== null });
+    this.#view.showInstance(instance);
+    return instance;
   }
 
   #weighSoon() {
@@ -115,17 +110,16 @@ class Page {
   // Ask whether the fleet as typed suffices.
   async #weigh() {
     this.#weighing = new AbortController();
-    const { text, format } = this.#given;
     const { vehicles, capacity } = this.#form.values();
     if (!vehicles || !capacity) {
       this.#showVerdict(null);
       return;
     }
     try {
-      const json = { text, format, vehicles, capacity };
+      const json = { ...this.#given, vehicles, capacity };
       const { signal } = this.#weighing;
-      const instance = await ask("instances", { method: "POST", json, signal });
-      this.#showVerdict(instance.verdict);
+      const { verdict } = await ask("instances", { method: "POST", json, signal });
+      this.#showVerdict(verdict);
     } catch (error) {
       if (error.name === "AbortError") return;
       this.#showVerdict(null);
@@ -134,8 +128,7 @@ class Page {
   }
 
   #showVerdict(verdict) {
-    // Customers that were not read in this tab cannot be sent again for another fleet.
-    const onFleet = this.#given ? (vehicles) => this.#planWith(vehicles) : null;
+    const onFleet = (vehicles) => this.#planWith(vehicles);
     showVerdict(byId("form-verdict"), verdict, verdict?.vehicles, onFleet);
   }
 
@@ -148,11 +141,6 @@ class Page {
     this.#plan();
   }
 
-  #bodyFor(values) {
-    const { text, format } = this.#given;
-    return { text, format, ...values, wait: 0 };
-  }
-
   async #plan() {
     this.#form.clearErrors();
     if (!this.#form.isReadable()) return;
@@ -162,14 +150,14 @@ class Page {
     const turn = (this.#turn += 1);
     byId("plan").disabled = true;
     try {
-      const json = this.#bodyFor(this.#form.values());
+      const json = { ...this.#given, ...this.#form.values(), wait: 0 };
       const plan = await ask("plans", { method: "POST", json });
       if (turn !== this.#turn) {
         drop(plan.id);
         return;
       }
       putPlan(plan.id);
-      remember(plan.id, this.#given);
+      this.#given = { plan: plan.id };
       this.#view.begin(plan);
       this.#say("Planning has begun");
       // On a phone the figures lie below the map: bring both into sight.
@@ -233,22 +221,26 @@ class Page {
   }
 
   #finish(plan, compare) {
-    this.#view.finish(plan);
+    this.#showFinished(plan);
     if (plan.verdict) this.#showVerdict(plan.verdict);
     this.#say(this.#outcome(plan));
-    if (!this.#given) return;
     const { objective, vehicle_cost, capacity, seed } = plan.request;
-    const values = { objective, vehicle_cost, capacity, seed };
-    const bodyOf = (vehicles) => this.#bodyFor({ ...values, vehicles });
+    const values = { plan: plan.id, objective, vehicle_cost, capacity, seed, wait: 0 };
+    const bodyOf = (vehicles) => ({ ...values, vehicles });
     if (compare) this.#comparison.begin(plan, bodyOf);
     else this.#comparison.offer(plan, bodyOf);
   }
 
+  #showFinished(plan) {
+    this.#view.finish(plan);
+    linkFiles(plan.id);
+  }
+
   #outcome({ result }) {
     if (result === null) return "No plan";
-    const tours = count(result.tours.length, "tour");
+    const tours = count(toursOf(result).length, "tour");
     const { unit } = this.#view.instance;
-    if (result.feasible) return `Finished: ${tours}, ${lengthOf(result.cost, unit)}`;
+    if (servesAll(result)) return `Finished: ${tours}, ${lengthOf(result.cost, unit)}`;
     const unserved = count(result.unserved.length, "customer");
     return `The fleet is too small: ${tours}, ${unserved} left out`;
   }
@@ -256,17 +248,17 @@ class Page {
   async #cancel() {
     if (!this.#running) return;
     try {
-      // The stream tells the rest: it ends with the best plan so far.
-      await ask(pathOf(this.#running.id), { method: "DELETE" });
+      // The stream then ends with the best plan so far.
+      await ask(planPath(this.#running.id), { method: "DELETE" });
     } catch (error) {
-      // 409: it finished by itself a moment before.
+      // 409: it has finished a moment before.
       if (!(error instanceof ServerError && error.status === 409)) {
         this.#form.fail(error);
       }
     }
   }
 
-  // Leave the plan in the making for another.
+  // Leave the running plan for another.
   #stop() {
     if (!this.#running) return;
     const { id, stopper } = this.#running;
@@ -276,10 +268,11 @@ class Page {
   }
 
   async #reopen(id) {
-    const plan = await ask(pathOf(id));
-    this.#take(recall(plan), plan.instance);
+    const plan = await ask(planPath(id));
+    if (!plan.instance) throw new Error(plan.error); // its record is damaged
+    const instance = this.#take({ plan: id }, plan);
     this.#form.fill(plan.request);
-    this.#form.weigh(plan.instance);
+    this.#form.weigh(instance);
     this.#showVerdict(plan.verdict);
     this.#view.begin(plan);
     if (plan.status === "queued" || plan.status === "running") {
@@ -290,19 +283,19 @@ class Page {
     }
   }
 
-  // Taking it along
+  // Saving and printing
 
   #title() {
-    return this.#view.instance.name || this.#given?.title || "Plan";
+    return this.#view.instance.name || this.#name || "Plan";
   }
 
   async #savePicture() {
     const { scene, tours, instance, plan } = this.#view;
     if (!scene) throw new Error("these customers have no coordinates to draw");
-    const { feasible, unserved } = plan.result;
+    const { unserved } = plan.result;
     const length = tours.reduce((sum, tour) => sum + tour.length, 0);
     const parts = [count(tours.length, "tour"), lengthOf(length, instance.unit)];
-    if (!feasible) parts.push(`${count(unserved.length, "customer")} left out`);
+    if (unserved.length) parts.push(`${count(unserved.length, "customer")} left out`);
     const about = { subtitle: parts.join(", "), capacity: instance.capacity };
     await downloadPicture(scene, tours, { title: this.#title(), ...about });
   }
@@ -327,12 +320,5 @@ class Page {
     write(byId("announcer"), text);
   }
 }
-
-// Cancel a plan that nobody will look at any more.
-function drop(id) {
-  ask(pathOf(id), { method: "DELETE" }).catch(() => {});
-}
-
-const pathOf = (id) => `plans/${encodeURIComponent(id)}`;
 
 new Page().start();

@@ -1,8 +1,9 @@
 // One vehicle more or less: short plans for M − 1, M, M + 1 and M + 2 vehicles, and a
 // slider over them.
 
-import { ask } from "./api.js";
+import { ask, drop } from "./api.js";
 import { byId, make, show, write } from "./elements.js";
+import { servesAll, unitOf } from "./instance.js";
 import { count, lengthOf, limitOf } from "./numbers.js";
 import { sleep, watch } from "./watch.js";
 
@@ -13,7 +14,7 @@ const BUSY = [429, 503];
 export class Comparison {
   #onShow;
   #slider = byId("fleet-slider");
-  #plans = new Map(); // by fleet: a finished PlanDoc, "waiting", or "impossible"
+  #plans = new Map(); // by fleet: a finished plan, "waiting", or "impossible"
   #base = null;
   #stopper = null;
 
@@ -48,11 +49,11 @@ export class Comparison {
     this.clear();
     if (!isComparable(plan)) return;
     this.#base = plan;
-    const fleet = plan.result.fleet;
+    const fleet = plan.result.vehicles_planned_for;
     const fleets = [-1, 0, 1, 2].map((more) => fleet + more).filter((m) => m >= 1);
     for (const m of fleets) this.#plans.set(m, m === fleet ? plan : "waiting");
     // Where M vehicles cannot do it, fewer cannot.
-    if (!plan.result.feasible && fleet > 1) this.#plans.set(fleet - 1, "impossible");
+    if (!servesAll(plan.result) && fleet > 1) this.#plans.set(fleet - 1, "impossible");
     Object.assign(this.#slider, { min: fleets[0], max: fleets.at(-1), value: fleet });
     this.#slider.classList.toggle("three", fleets.length === 3);
     const limit = Math.min(LONGEST, plan.request.time_limit);
@@ -86,9 +87,9 @@ export class Comparison {
 
   async #plan(body, signal) {
     const { id } = await patiently(() => ask("plans", { method: "POST", json: body }), signal);
-    const cancel = () => ask(`plans/${id}`, { method: "DELETE" }).catch(() => {});
+    const cancel = () => drop(id);
     if (signal.aborted) {
-      cancel(); // the order was under way, and nobody waits for it any more
+      cancel(); // the request was under way, and nobody waits for it any more
       throw signal.reason;
     }
     signal.addEventListener("abort", cancel, { once: true });
@@ -113,7 +114,7 @@ export class Comparison {
   #bestWithin(fleet) {
     let best = null;
     for (const [m, plan] of this.#plans) {
-      if (m > fleet || !plan.result?.feasible || !this.#settled(fleet)) continue;
+      if (m > fleet || !servesAll(plan.result ?? null) || !this.#settled(fleet)) continue;
       if (best === null || plan.result.cost < best.result.cost) best = plan;
     }
     return best;
@@ -160,12 +161,13 @@ export class Comparison {
     if (plan === "waiting") return { cost: "…", change: "" };
     const best = plan === "impossible" ? null : this.#bestWithin(fleet);
     if (best === null) return { cost: "not enough", change: "" };
-    const { unit } = this.#base.instance;
-    const cost = lengthOf(best.result.cost, unit);
-    if (fleet === this.#base.result.fleet || !this.#base.result.feasible) {
+    const { instance, result } = this.#base;
+    const cost = lengthOf(best.result.cost, unitOf(instance));
+    if (fleet === result.vehicles_planned_for || !servesAll(result)) {
       return { cost, change: "" };
     }
-    return { cost, change: differenceOf(best.result.cost - this.#base.result.cost, unit) };
+    const change = differenceOf(best.result.cost - result.cost, unitOf(instance));
+    return { cost, change };
   }
 }
 

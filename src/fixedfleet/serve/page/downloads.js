@@ -1,6 +1,6 @@
-// Taking the plan away: CSV, JSON and .sol from the server, PNG from the map.
+// Saving the plan: links to the server's CSV, JSON and .sol files, and a PNG of the map.
 
-import { fetchFile } from "./api.js";
+import { planPath } from "./api.js";
 import { LIGHT, hue, textOn } from "./colours.js";
 import { make } from "./elements.js";
 import { amount, count, lengthOf } from "./numbers.js";
@@ -10,12 +10,14 @@ import { fit } from "./projection.js";
 const FONT = '"Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif';
 const [WIDTH, HEIGHT, LEGEND, HEAD, ROW] = [1240, 860, 300, 64, 24];
 
-export async function downloadFile(id, format, title) {
-  const path = `plans/${encodeURIComponent(id)}/plan.${format}`;
-  save(await fetchFile(path), `${fileName(title)}.${format}`);
+/* Let the links in the page lead to the files of a plan. */
+export function linkFiles(id) {
+  for (const link of document.querySelectorAll("[data-download]")) {
+    link.href = `${planPath(id)}/plan.${link.dataset.download}`;
+  }
 }
 
-/* Save the scene as a picture with the tours beside it. */
+/* Save the scene as a picture with a list of the tours beside it. */
 export async function downloadPicture(scene, tours, { title, subtitle, capacity }) {
   const canvas = make("canvas", { width: 2 * WIDTH, height: 2 * HEIGHT });
   const context = canvas.getContext("2d");
@@ -83,6 +85,6 @@ function save(blob, name) {
 }
 
 function fileName(title) {
-  const plain = title.replace(/[^\p{L}\p{N}]+/gu, "_").replace(/^_+|_+$/g, "");
+  const plain = title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "");
   return plain.slice(0, 60) || "plan";
 }

@@ -4,13 +4,6 @@ import { byId, show, write } from "./elements.js";
 import { amount, percent, sentence } from "./numbers.js";
 
 const FIELDS = ["vehicles", "capacity", "time_limit", "vehicle_cost"];
-// Which field a sentence without a place is about, by the words in it.
-const WORDS = [
-  [/time.?limit|seconds/i, "time_limit"],
-  [/vehicle.?cost/i, "vehicle_cost"],
-  [/capacity/i, "capacity"],
-  [/vehicles|fleet/i, "vehicles"],
-];
 
 export class FleetForm {
   #form = byId("fleet-form");
@@ -29,7 +22,7 @@ export class FleetForm {
     }
   }
 
-  /* What was typed, for the server to judge; an empty field is null. */
+  /* Return what was typed; an empty field is null. The server checks it. */
   values() {
     const typed = Object.fromEntries(FIELDS.map((name) => [name, numberIn(byId(name))]));
     typed.vehicle_cost ??= 0;
@@ -43,14 +36,12 @@ export class FleetForm {
     }
   }
 
-  /* Let the reader plan, or say why not. */
-  enable(enabled) {
-    byId("plan").disabled = !enabled;
-    byId("fleet-fields").disabled = !enabled;
-    show(byId("form-hint"), !enabled);
+  enable() {
+    byId("plan").disabled = false;
+    byId("fleet-fields").disabled = false;
   }
 
-  /* Show how full the fleet would be, as far as it is known. */
+  /* Show how full the vehicles would be, if their capacity is known. */
   weigh(instance) {
     const { vehicles, capacity } = this.values();
     const room = vehicles * capacity;
@@ -70,32 +61,23 @@ export class FleetForm {
     this.#general("");
   }
 
-  /* Whether all fields hold numbers; the first that does not is marked. */
+  /* Return whether all fields are numbers; mark the first that is not. */
   isReadable() {
     const bad = FIELDS.find((name) => byId(name).validity.badInput);
-    if (bad) this.fail({ where: bad, message: "this is not a number" });
+    if (bad) this.fail({ field: bad, message: "this is not a number" });
     return !bad;
   }
 
-  /* Put the server's sentence beside the field it is about, else below the button. */
+  /* Show an error beside the field it names, or below the button. */
   fail(error, { focus = true } = {}) {
-    const field = this.#fieldOf(error);
-    if (!field) {
+    const { field } = error;
+    if (!FIELDS.includes(field)) {
       this.#general(error.message);
       return;
     }
-    // The field's name stands above it already.
+    // The name of the field is above it already.
     this.#mark(field, error.message.replace(`${field}: `, ""));
     if (focus) byId(field).focus();
-  }
-
-  #fieldOf({ where, missing = [], message }) {
-    const named = FIELDS.find((name) => `${where ?? ""}`.includes(name));
-    if (named) return named;
-    const absent = FIELDS.find((name) => missing.includes(name));
-    if (absent) return absent;
-    if (where) return null;
-    return WORDS.find(([words]) => words.test(message))?.[1] ?? null;
   }
 
   #mark(name, message) {

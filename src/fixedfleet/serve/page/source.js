@@ -45,10 +45,9 @@ export class Source {
     byId("change").setAttribute("aria-expanded", open);
   }
 
-  describe(instance, title) {
+  describe(instance, notes, title) {
     write(byId("loaded-name"), instance.name || title || "Your customers");
     write(byId("loaded-count"), count(instance.customers, "customer"));
-    const notes = instance.notes ?? [];
     byId("notes-list").replaceChildren(
       ...notes.map((note) => make("li", { text: sentence(note) })),
     );

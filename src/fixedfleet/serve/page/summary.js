@@ -2,6 +2,7 @@
 
 import { CostChart } from "./chart.js";
 import { byId, show, write } from "./elements.js";
+import { servesAll, toursOf } from "./instance.js";
 import { count, figures, lengthOf, percent, age, limitOf } from "./numbers.js";
 
 export class Summary {
@@ -47,16 +48,17 @@ export class Summary {
   finish(plan) {
     this.#stop();
     const { result } = plan;
+    const tours = toursOf(result);
     this.#limit = plan.request.time_limit;
     this.#trace = result?.trace ?? [];
     this.status(ending(plan));
-    if (!result?.tours.length) {
+    if (!tours.length) {
       this.#nothing();
       return;
     }
-    const served = result.tours.reduce((sum, tour) => sum + tour.length, 0);
-    this.#figures(result.cost ?? served, result.vehicles, result.fleet);
-    if (!result.feasible) write(byId("gain"), "for the customers served");
+    const served = tours.reduce((sum, tour) => sum + tour.length, 0);
+    this.#figures(result.cost ?? served, tours.length, result.vehicles_planned_for);
+    if (!servesAll(result)) write(byId("gain"), "for the customers served");
     else if (result.objective === "cost-v") this.#split(result);
     show(byId("chart"), this.#trace.length > 0);
     this.#draw(plan.seconds ?? this.#trace.at(-1)?.[0] ?? 0);
@@ -73,9 +75,8 @@ export class Summary {
     show(byId("chart"), false);
   }
 
-  #split({ length, cost_v: total, vehicles }) {
-    const each = (total - length) / vehicles;
-    const fleet = `${vehicles} × ${figures(each, 4)} for vehicles`;
+  #split({ length, vehicle_cost: each, vehicles_used: used }) {
+    const fleet = `${used} × ${figures(each, 4)} for vehicles`;
     write(byId("gain"), `${lengthOf(length, this.#unit)} of way and ${fleet}`);
   }
 

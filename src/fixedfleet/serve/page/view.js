@@ -1,8 +1,8 @@
-// A plan on show: the map, the figures, the tours and whoever is left out, all saying
-// the same.
+// The plan that the page shows: on the map, in figures, and as a list of tours.
 
 import { byId, make, show, write } from "./elements.js";
 import { followButtons } from "./gestures.js";
+import { instanceOf, servesAll, toursOf } from "./instance.js";
 import { FleetMap } from "./map.js";
 import { amount, count, nameOf, sentence } from "./numbers.js";
 import { keepSlots } from "./slots.js";
@@ -16,13 +16,12 @@ export class PlanView {
   #list;
   #summary = new Summary();
   #onFleet;
-  #offers = true; // whether another fleet could be planned for
   #selected = null;
   #unserved = [];
 
   instance = null;
   tours = []; // {slot, number, stops, load, length or null}
-  plan = null; // the finished PlanDoc on show
+  plan = null; // the finished plan that is shown
 
   /* onFleet(vehicles) is called when the reader takes the fleet a verdict offers. */
   constructor(onFleet) {
@@ -50,10 +49,9 @@ export class PlanView {
     return this.#summary;
   }
 
-  /* Show the customers alone; offers tells whether they can be planned for. */
-  showInstance(instance, { offers = true } = {}) {
+  /* Show the customers, without tours. */
+  showInstance(instance) {
     this.instance = instance;
-    this.#offers = offers;
     const drawable = this.#map.setInstance(instance);
     byId("map").classList.remove("empty");
     show(byId("canvas"), drawable);
@@ -73,17 +71,17 @@ export class PlanView {
 
   /* A plan has been asked for: for the same customers, perhaps another fleet. */
   begin({ instance, request }) {
-    this.instance = instance;
-    this.#list.setInstance(instance);
+    this.instance = instanceOf(instance);
+    this.#list.setInstance(this.instance);
     this.#reset();
-    this.#summary.begin(instance.unit, request.time_limit);
+    this.#summary.begin(this.instance.unit, request.time_limit);
     show(byId("intro"), false);
     show(byId("summary"), true);
     show(byId("downloads"), false);
   }
 
   /* A better plan was found; the search goes on. */
-  improve({ seconds, cost, vehicles, fleet, tours, lengths = [] }) {
+  improve({ seconds, cost, vehicles_planned_for: fleet, tours, lengths }) {
     const slots = keepSlots(this.tours, tours);
     this.#setTours(
       tours.map((stops, i) => ({
@@ -91,10 +89,10 @@ export class PlanView {
         number: slots[i] + 1, // steady until the plan is finished
         stops,
         load: stops.reduce((sum, stop) => sum + this.#demand(stop), 0),
-        length: lengths[i] ?? null,
+        length: lengths[i],
       })),
     );
-    this.#summary.improve(seconds, cost, vehicles, fleet ?? this.instance.vehicles);
+    this.#summary.improve(seconds, cost, tours.length, fleet);
   }
 
   /* Show a finished plan: its tours numbered as in its files. */
@@ -105,14 +103,15 @@ export class PlanView {
     show(byId("intro"), false);
     show(byId("summary"), true);
     show(byId("downloads"), result !== null);
-    const said = this.#worthSaying(plan);
-    const onFleet = this.#offers ? this.#onFleet : null;
-    showVerdict(byId("result-verdict"), said, verdict?.vehicles, onFleet);
+    // The form says that the fleet suffices; here, only what is wrong is said.
+    const said = result?.feasible ? null : verdict;
+    showVerdict(byId("result-verdict"), said, verdict?.vehicles, this.#onFleet);
     if (result === null) return;
-    const before = keepSlots(this.tours, result.tours.map((tour) => tour.stops));
+    const found = toursOf(result);
+    const before = keepSlots(this.tours, found.map((tour) => tour.stops));
     const selected = before.indexOf(this.#selected);
-    const tours = result.tours.map((tour, i) => ({ ...tour, slot: i, number: i + 1 }));
-    this.#setTours(tours, result.feasible ? [] : result.unserved);
+    const tours = found.map((tour, i) => ({ ...tour, slot: i, number: i + 1 }));
+    this.#setTours(tours, servesAll(result) ? [] : result.unserved);
     if (this.#selected !== null) this.#select(selected === -1 ? null : selected);
     this.#listLeftOut();
   }
@@ -121,13 +120,6 @@ export class PlanView {
     this.#summary.fail();
     write(byId("result-error"), sentence(message));
     show(byId("result-error"), true);
-  }
-
-  // That the fleet suffices is said beside the form; here, only what stands in the way.
-  #worthSaying({ result, verdict }) {
-    return verdict && !(result?.feasible && result.fleet === verdict.vehicles)
-      ? verdict
-      : null;
   }
 
   #reset() {

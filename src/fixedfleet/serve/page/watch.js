@@ -1,42 +1,52 @@
-// Following a plan until it is finished, over broken connections too.
+// Following a plan until it has ended, over broken connections as well.
 
-import { ServerError, eventsOf } from "./api.js";
+import { ServerError, ask, planPath } from "./api.js";
 
+const EVENTS = ["queued", "verdict", "improved", "done", "failed"];
 const LAST = ["done", "failed"];
-const LONGEST_PAUSE = 8;
+const PAUSE = 2; // seconds before a refused stream is asked for again
+const RETRIED = [0, 429, 503]; // answers that may be different later
 
 /*
- * Call onEvent(name, data) for each event of a plan until the last, and return that one.
+ * Call onEvent(name, data) for each event of a plan, and return the last one.
  *
- * The server replays the latest state to whoever connects, so a connection that breaks
- * is made again; onBroken() tells of it.
+ * The browser opens a broken connection again, and the server then repeats the current
+ * state; onBroken() is called meanwhile.
  */
 export async function watch(id, { onEvent, onBroken = () => {}, signal }) {
-  let pause = 0.5;
   for (;;) {
-    try {
-      for await (const { name, data } of eventsOf(eventsPath(id), signal)) {
-        pause = 0.5;
-        onEvent(name, data);
-        if (LAST.includes(name)) return { name, data };
-      }
-    } catch (error) {
-      if (error.name === "AbortError") throw error;
-      if (error instanceof ServerError && refused(error.status)) throw error;
-    }
-    onBroken();
-    await sleep(pause, signal);
-    pause = Math.min(LONGEST_PAUSE, 2 * pause);
+    const last = await follow(id, onEvent, onBroken, signal);
+    if (last) return last;
+    // The server refused the stream without telling why: a request tells.
+    await ask(planPath(id), { signal }).catch((error) => {
+      if (!(error instanceof ServerError && RETRIED.includes(error.status))) throw error;
+    });
+    await sleep(PAUSE, signal);
   }
 }
 
-const eventsPath = (id) => `plans/${encodeURIComponent(id)}/events`;
-
-// Asking again would be answered alike, unlike a server that is full or restarting.
-const refused = (status) => status >= 400 && status < 500 && status !== 429;
+/* Follow one stream to its last event; return null if the browser gives it up. */
+function follow(id, onEvent, onBroken, signal) {
+  signal.throwIfAborted();
+  const source = new EventSource(`${planPath(id)}/events`);
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    for (const name of EVENTS) {
+      source.addEventListener(name, (event) => {
+        const data = JSON.parse(event.data);
+        onEvent(name, data);
+        if (LAST.includes(name)) resolve({ name, data });
+      });
+    }
+    source.addEventListener("error", () => {
+      onBroken();
+      if (source.readyState === EventSource.CLOSED) resolve(null);
+    });
+  }).finally(() => source.close());
+}
 
 export async function sleep(seconds, signal) {
-  signal?.throwIfAborted(); // what has happened already is no event any more
+  signal?.throwIfAborted(); // an event that has happened already is not sent again
   await new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);

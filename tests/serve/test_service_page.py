@@ -1,28 +1,32 @@
-"""What docs/service.md tells its readers to type works."""
+"""The commands and tables of docs/service.md are right."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
 from fixedfleet.cli import build_parser
+from fixedfleet.documents import ResultDocument
 from fixedfleet.files import read_plan
-from fixedfleet.serve.schema import PlanDoc, PlanRequest, ResultDoc
+from fixedfleet.serve.schema import JobDocument, PlanRequest
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (shutil.which("curl") and shutil.which("bash")), reason="needs curl and bash"
 )
 def test_the_lines_can_be_typed(server, tmp_path):
-    """Every shell line runs, one after the other, and gives what is said of it."""
+    """Every shell command runs, and gives what the text says."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     blocks = re.findall(r"^```sh\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
     assert len(blocks) >= 6
@@ -30,6 +34,7 @@ def test_the_lines_can_be_typed(server, tmp_path):
     subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=tmp_path,
+        env={**os.environ, "FIXEDFLEET_TOKEN": server.token},
         check=True,
         timeout=120,
     )
@@ -38,12 +43,12 @@ def test_the_lines_can_be_typed(server, tmp_path):
         return json.loads((tmp_path / name).read_text(encoding="utf-8"))
 
     for name in ("plan.json", "small.json", "done.json"):
-        plan = PlanDoc.model_validate(document(name))
-        if plan.status == "running":  # a busy machine took longer than was waited
+        plan = TypeAdapter(JobDocument).validate_python(document(name))
+        if plan.status == "running":  # a busy machine
             with server.client() as client:
                 client.get(f"/plans/{plan.id}/events")
                 answer = client.get(f"/plans/{plan.id}")
-                plan = PlanDoc.model_validate(answer.json())
+                plan = TypeAdapter(JobDocument).validate_python(answer.json())
         assert plan.status == "done" and plan.result.feasible
     assert document("job.json")["status"] in ("queued", "running")
     assert document("cancelled.json")["status"] in ("cancelled", "running")
@@ -51,9 +56,8 @@ def test_the_lines_can_be_typed(server, tmp_path):
     assert "event: improved\n" in events and "event: done\n" in events
     assert read_plan(tmp_path / "plan.csv") == read_plan(tmp_path / "plan.sol")
     assert document("list.json")[0]["id"] == document("cancelled.json")["id"]
-    # A worker that did not heed the cancelling in time was killed.
+    # A worker that did not end in time when its plan was cancelled was killed.
     assert document("health.json")["status"] in ("ok", "starting")
-    assert "fixedfleet_queue_length" in (tmp_path / "metrics.txt").read_text()
     assert "/plans" in document("openapi.json")["paths"]
 
 
@@ -73,7 +77,7 @@ def test_every_option_is_documented():
 
 def test_every_field_is_documented():
     """The tables name each field of requests, plans and results."""
-    fields = set(PlanDoc.model_fields) | set(PlanRequest.model_fields)
-    fields |= set(ResultDoc.model_fields)
+    fields = set(JobDocument.__dataclass_fields__) | set(PlanRequest.model_fields)
+    fields |= set(ResultDocument.__dataclass_fields__)
     words = set(re.findall(r"\w+", TEXT))
     assert fields - {"result"} <= words

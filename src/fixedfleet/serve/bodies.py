@@ -1,0 +1,270 @@
+"""Reads the bodies of requests. Nothing in a request is ever opened as a file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import ValidationError
+
+from fixedfleet import files
+from fixedfleet.errors import InputError
+from fixedfleet.files.text import check_storable
+from fixedfleet.serve.refusals import ApiError, first_problem
+from fixedfleet.serve.schema import InstanceRequest, RequestDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+
+    from fixedfleet.instance import Instance
+    from fixedfleet.serve.schema import PlanRequest, ReadingOptions, TextFormat
+    from fixedfleet.serve.settings import Settings
+
+__all__ = ["CONTENT_TYPES", "Reading", "parse_body", "read_body", "read_instance"]
+
+R = TypeVar("R", bound=InstanceRequest)
+
+MAX_BODY = 2 * 2**20  # bytes
+BODY_SECONDS = 30.0  # that a client has to send its body
+
+# The content types that are accepted, and the format of the text in each.
+CONTENT_TYPES: dict[str, TextFormat] = {
+    "application/json": "json",
+    "text/csv": "csv",
+    "text/plain": "auto",
+}
+_TIME_LIMIT = 2.0  # seconds to plan for by default
+
+
+async def read_body(request: Request) -> bytes:
+    """
+    Return the body of a request.
+
+    Raises
+    ------
+    ApiError
+        With 413 or 408, if the body is too long or takes too long to arrive.
+    """
+    # The rest of a refused body would be taken for the next request.
+    close = {"Connection": "close"}
+    body = b""
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > MAX_BODY:
+                    sentence = f"the body is longer than {MAX_BODY} bytes"
+                    raise ApiError(413, sentence, headers=close)
+    except TimeoutError:
+        sentence = f"the body did not arrive within {BODY_SECONDS:g} s"
+        raise ApiError(408, sentence, headers=close) from None
+    return body
+
+
+def parse_body(
+    model: type[R], content_type: str, body: bytes, query: ReadingOptions
+) -> R:
+    """
+    Parse a body of any accepted content type.
+
+    Parameters
+    ----------
+    model
+        The kind of request.
+    content_type
+        The header of that name.
+    body
+        The body.
+    query
+        Parameters of the query; they fill in what the body leaves out.
+
+    Raises
+    ------
+    ApiError
+        With 400, 415 or 422, if the body is wrong.
+    """
+    kind, charset = _content_type(content_type)
+    if kind not in CONTENT_TYPES or charset not in ("utf-8", "utf8", "us-ascii"):
+        raise ApiError(
+            415,
+            f"content type {content_type[:60]!r} is not supported: send "
+            f"{', '.join(CONTENT_TYPES)} in UTF-8",
+        )
+    if not body.strip():
+        raise ApiError(400, "the body is empty: send an instance")
+    given = query.model_dump(exclude_none=True)
+    if kind != "application/json":
+        return model(text=_decode(body), format=CONTENT_TYPES[kind], **given)
+    try:
+        request = model.model_validate_json(body, strict=True)
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_input=False)
+        sentence, where = first_problem(problems)
+        status = 400 if problems[0]["type"] == "json_invalid" else 422
+        raise ApiError(status, sentence, where=where) from None
+    left_out = {k: v for k, v in given.items() if getattr(request, k) is None}
+    return request.model_copy(update=left_out)
+
+
+def _content_type(header: str) -> tuple[str, str]:
+    """Return the media type and the character set of a body, in lower case."""
+    kind, *parameters = (part.strip().lower() for part in header.split(";"))
+    charset = "utf-8"
+    for parameter in parameters:
+        if parameter.startswith("charset="):
+            charset = parameter.removeprefix("charset=").strip('"')
+    return kind, charset
+
+
+def _decode(body: bytes) -> str:
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ApiError(
+            400,
+            f"byte {error.start} of the body is {body[error.start]:#04x}, which is not "
+            "UTF-8: save the file as UTF-8 text",
+        ) from None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """
+    An instance as it was read.
+
+    Attributes
+    ----------
+    instance
+        The instance. What is missing has the value 1 in it.
+    notes
+        Remarks on how it was read.
+    missing
+        Those of ``vehicles`` and ``capacity`` that nobody has given.
+    """
+
+    instance: Instance
+    notes: list[str]
+    missing: list[str]
+
+    def complete(self, asked: PlanRequest, settings: Settings) -> RequestDocument:
+        """
+        Return what was asked for, with all defaults filled in.
+
+        Raises
+        ------
+        ApiError
+            With 422, if something is missing or exceeds a limit.
+        """
+        if self.missing:
+            raise ApiError(
+                422,
+                f"{' and '.join(self.missing)} must be given, in the instance or the "
+                "request",
+                missing=self.missing,
+            )
+        if asked.objective == "cost-v" and asked.vehicle_cost is None:
+            raise ApiError(
+                422,
+                "the objective cost-v needs vehicle_cost, a number of at least 0",
+                missing=["vehicle_cost"],
+            )
+        time_limit = _TIME_LIMIT if asked.time_limit is None else asked.time_limit
+        if time_limit > settings.max_seconds:
+            raise ApiError(
+                422,
+                f"the time limit is {time_limit:g} s, but this server allows at most "
+                f"{settings.max_seconds:g} s",
+                where="time_limit",
+            )
+        return RequestDocument(
+            vehicles=self.instance.vehicles,
+            capacity=self.instance.capacity,
+            objective=asked.objective or "length",
+            vehicle_cost=asked.vehicle_cost or 0.0,
+            time_limit=time_limit,
+            seed=asked.seed or 0,
+            guarantee=bool(asked.guarantee),
+        )
+
+
+def read_instance(
+    request: InstanceRequest, stored: Callable[[str], str | None], most: int
+) -> Reading:
+    """
+    Read the instance of a request.
+
+    Parameters
+    ----------
+    request
+        The request.
+    stored
+        Returns the instance of an earlier plan as JSON, or None.
+    most
+        The largest number of customers, and of vehicles.
+
+    Raises
+    ------
+    ApiError
+        With 422, if the instance is wrong or too large.
+    """
+    text, format = _text_of(request, stored)
+    context = files.ReadContext(
+        vehicles=request.vehicles,
+        capacity=request.capacity,
+        rounding=request.rounding,
+        depot=request.depot,
+        max_customers=most,
+        allow_missing=True,
+    )
+    try:
+        instance = files.parse(text, context, format)
+    except InputError as error:
+        raise ApiError(422, _in_request_terms(str(error)), where="instance") from None
+    if instance.vehicles > most:
+        raise ApiError(
+            422,
+            f"{instance.vehicles} vehicles, but this server plans for at most {most}",
+            where="vehicles",
+        )
+    return Reading(instance, context.notes, context.missing)
+
+
+def _text_of(
+    request: InstanceRequest, stored: Callable[[str], str | None]
+) -> tuple[str, TextFormat]:
+    """Return the text to read, and its format."""
+    given = (request.instance, request.text, request.plan)
+    if sum(value is not None for value in given) != 1:
+        sentence = "give exactly one of 'instance', 'text' and 'plan'"
+        raise ApiError(422, sentence, where="instance")
+    if request.plan is not None:
+        text = stored(request.plan)
+        if text is None:
+            sentence = f"there is no plan {request.plan[:40]!r}"
+            raise ApiError(422, sentence, where="plan")
+        return text, "json"
+    if request.instance is not None:
+        try:
+            return json.dumps(request.instance), "json"
+        except ValueError:  # whole numbers of thousands of digits
+            sentence = "a number has thousands of digits"
+            raise ApiError(422, sentence, where="instance") from None
+    text = request.text or ""
+    if not text.strip():
+        raise ApiError(422, "the text is empty", where="text")
+    try:
+        check_storable("the text", text)
+    except InputError:
+        sentence = "the text contains a control character, which no text file does"
+        raise ApiError(422, sentence, where="text") from None
+    return text, request.format
+
+
+def _in_request_terms(sentence: str) -> str:
+    """Name fields of a request where the readers name arguments of a function."""
+    return re.sub(r"\b(vehicles|capacity|depot|rounding)=", r"'\1'", sentence)

@@ -1,0 +1,118 @@
+"""What a worker process of the service does: it makes one plan after the other."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fixedfleet.documents import describe_verdict, finite
+from fixedfleet.fleet import assess_fleet
+from fixedfleet.instance import Instance
+from fixedfleet.serve.schema import ImprovedDocument
+from fixedfleet.solve import solve
+
+if TYPE_CHECKING:
+    from fixedfleet.documents import ResultDocument
+    from fixedfleet.plan import Plan
+    from fixedfleet.serve.schema import RequestDocument
+    from fixedfleet.workers import Call
+
+__all__ = ["Order", "make_plan"]
+
+_INTERVAL = 0.125  # seconds between two improvements that are reported
+
+
+@dataclass(frozen=True)
+class Order:
+    """The plan that a worker is to make: what was asked for, and for which instance."""
+
+    instance: Instance
+    request: RequestDocument
+    notes: list[str]
+
+
+def make_plan(order: Order | None, call: Call) -> ResultDocument | None:
+    """
+    Make a plan, and report verdicts and improvements on the way.
+
+    Parameters
+    ----------
+    order
+        What to plan; None only loads and compiles what the first plan needs.
+    call
+        Takes the reports, and tells whether the plan was cancelled.
+    """
+    if order is None:
+        _warm_up()
+        return None
+    instance, request = order.instance, order.request
+    # A verdict by quick bounds is reported at once; `solve` searches for a proof.
+    first = assess_fleet(instance, time_limit=0)
+    if first.status != "undecided":
+        call.send(describe_verdict(first))
+    reports = _Reports(instance, call)
+    result = solve(
+        instance,
+        request.time_limit,
+        seed=request.seed,
+        objective=request.objective,
+        vehicle_cost=request.vehicle_cost,
+        guarantee=request.guarantee,
+        on_improvement=reports.improved,
+        stop=reports.stop,
+    )
+    return result.document(order.notes)
+
+
+class _Reports:
+    """Reports improvements: the newest one, and not too often."""
+
+    def __init__(self, instance: Instance, call: Call) -> None:
+        self._instance, self._call = instance, call
+        self._begin = time.monotonic()
+        self._last = -_INTERVAL
+        self._pending: tuple[float, Plan] | None = None
+
+    def improved(self, _seconds: float, cost: float, plan: Plan) -> None:
+        self._pending = (cost, plan)
+        self._report()
+
+    def stop(self) -> bool:
+        """Tell the search whether to stop. It asks often, so report here as well."""
+        self._report()
+        return self._call.ending()
+
+    def _report(self) -> None:
+        seconds = time.monotonic() - self._begin
+        if self._pending is None or seconds - self._last < _INTERVAL:
+            return
+        cost, plan = self._pending
+        self._last, self._pending = seconds, None
+        lengths = plan.tour_lengths(self._instance)
+        self._call.send(
+            ImprovedDocument(
+                seconds=round(seconds, 3),
+                cost=finite(cost),
+                # With the guarantee, the search may use more vehicles than asked for.
+                vehicles_planned_for=max(self._instance.vehicles, plan.vehicles),
+                vehicles_used=plan.vehicles,
+                tours=[list(tour) for tour in plan],
+                lengths=[finite(length) for length in lengths],
+            )
+        )
+
+
+def _warm_up() -> None:
+    from fixedfleet.fleet import exact_packing
+
+    exact_packing.load()
+    tiny = Instance(
+        depot=(0, 0),
+        customers=[(1, 0), (0, 1), (-1, 0), (0, -1)],
+        demands=[1, 1, 1, 1],
+        capacity=2,
+        vehicles=2,
+    )
+    solve(tiny, 0.05)
+    solve(tiny, 0.05, objective="cost-v", vehicle_cost=1.0)

@@ -1,0 +1,193 @@
+"""The worker processes of the service, and the jobs that go to them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fixedfleet.documents import ResultDocument, VerdictDocument
+from fixedfleet.errors import InputError
+from fixedfleet.serve.jobs import Outcome
+from fixedfleet.serve.planner import Order
+from fixedfleet.serve.schema import ImprovedDocument
+from fixedfleet.workers import Answer, Lost, Message, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fixedfleet.serve.jobs import PlanJob, PlanQueue
+    from fixedfleet.workers import Event
+
+__all__ = ["PlannerPool"]
+
+_log = logging.getLogger(__name__)
+
+_START_SECONDS = 180.0  # to load and compile, on a slow machine without a cache
+CANCEL_SECONDS = 5.0  # that a worker has to end a cancelled plan
+# A search may exceed its time limit on a busy machine. A worker that exceeds this many
+# time limits and seconds hangs, and is killed.
+_SLACK, _GRACE_SECONDS = 2.0, 60.0
+_LONGEST_PAUSE = 30.0  # seconds between two attempts to start a worker
+_LOOK_SECONDS = 1.0  # after which an idle worker is looked at again
+_VARIABLES = {
+    # Nothing in the folder in which the server was started is ever imported.
+    "PYTHONSAFEPATH": "1",
+    "FIXEDFLEET_TOKEN": "",
+}
+
+
+class PlannerPool:
+    """
+    Keeps worker processes alive and gives them jobs.
+
+    Each worker has a task of the event loop. When a worker dies, its job fails with the
+    best plan it reported, and the task starts another worker.
+
+    Parameters
+    ----------
+    queue
+        Where jobs come from, and where their outcomes go.
+    workers
+        The number of worker processes.
+    work
+        What a worker does with an order, or with None to get ready.
+    """
+
+    def __init__(
+        self, queue: PlanQueue, workers: int, work: Callable[..., Any]
+    ) -> None:
+        self.ready = 0  # workers that can take a job
+        self._queue, self._work = queue, work
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker")
+        self._tasks = [asyncio.create_task(self._keep()) for _ in range(workers)]
+
+    async def stop(self) -> None:
+        """End all workers, whatever they are doing."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._threads.shutdown()
+
+    async def _keep(self) -> None:
+        """Keep one worker running; if it does not start, wait longer each time."""
+        pause = 0.0
+        while True:
+            await asyncio.sleep(pause)
+            pause = min(_LONGEST_PAUSE, 2 * pause + 0.5)
+            try:
+                worker = await self._in_thread(Worker, self._work, variables=_VARIABLES)
+            except OSError:
+                _log.exception("no worker process could be started")
+                continue
+            try:
+                worker.give(None, _START_SECONDS)
+                event = await self._receive(worker)
+                if isinstance(event, Lost):
+                    raise InputError(event.reason)
+                pause = 0.0
+                await self._use(worker)
+            except InputError as error:
+                _log.warning("worker process %d did not start: %s", worker.pid, error)
+            except Exception:
+                _log.exception("worker process %d is given up", worker.pid)
+            finally:
+                worker.kill()
+
+    async def _use(self, worker: Worker) -> None:
+        """Give a worker one job after the other until it dies."""
+        self.ready += 1
+        try:
+            while True:
+                job = await self._queue.take(_LOOK_SECONDS)
+                death = worker.receive(0)  # an idle worker has nothing else to say
+                if death is None and job is not None:
+                    death = await self._see_through(worker, job)
+                elif job is not None:
+                    self._queue.put_back(job)
+                if isinstance(death, Lost):
+                    _log.warning("worker process %d: %s", worker.pid, death.reason)
+                    return
+        finally:
+            self.ready -= 1
+
+    async def _see_through(self, worker: Worker, job: PlanJob) -> Lost | None:
+        """Have a job done and store its outcome; return the death of the worker."""
+        death = None
+        try:
+            await self._queue.begin(job)
+            last = await self._follow(worker, job)
+            if isinstance(last, Lost):
+                death, outcome = last, _after_death(job, last)
+            else:
+                outcome = _after_answer(job, last.value)
+        except InputError as error:
+            outcome = Outcome("failed", error=str(error))
+        except Exception as error:  # whatever it is, only this plan fails
+            _log.exception("plan %s could not be made", job.id)
+            sentence = f"the plan could not be made: {type(error).__name__}: {error}"
+            outcome = Outcome("failed", error=sentence)
+        await self._queue.finish(job, outcome)
+        return death
+
+    async def _follow(self, worker: Worker, job: PlanJob) -> Answer | Lost:
+        """Give a job to a worker, note its reports, and return how it ended."""
+        longest = _SLACK * job.request.time_limit + _GRACE_SECONDS
+        order = Order(job.instance, job.request, job.notes)
+        await self._in_thread(worker.give, order, longest)
+        job.hurry = partial(worker.hurry, CANCEL_SECONDS)
+        if job.cancelled:  # while its start was being stored
+            job.hurry()
+        try:
+            while isinstance(event := await self._receive(worker), Message):
+                _note(job, event.value)
+            return event
+        finally:
+            job.hurry = None
+
+    async def _receive(self, worker: Worker) -> Event:
+        """Wait for the next event; if the wait is cancelled, kill the worker first."""
+        waiting = asyncio.ensure_future(self._in_thread(worker.receive))
+        try:
+            event: Event = await asyncio.shield(waiting)
+        except asyncio.CancelledError:
+            # The waiting thread ends the process: it must not use a closed pipe.
+            worker.hurry(0)
+            await asyncio.wait({waiting})
+            raise
+        return event
+
+    async def _in_thread(
+        self, action: Callable[..., Any], *args: Any, **options: Any
+    ) -> Any:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(
+            self._threads, partial(action, *args, **options)
+        )
+
+
+def _note(job: PlanJob, report: object) -> None:
+    """Note what a worker reports about a job."""
+    if isinstance(report, VerdictDocument):
+        job.verdict = report
+    elif isinstance(report, ImprovedDocument):
+        job.improved = report
+        if report.cost is not None:
+            job.trace.append((report.seconds, report.cost))
+    job.changed()
+
+
+def _after_answer(job: PlanJob, result: object) -> Outcome:
+    if not isinstance(result, ResultDocument):
+        raise TypeError(f"the worker returned {type(result).__name__}")
+    return Outcome("cancelled" if job.cancelled else "done", result)
+
+
+def _after_death(job: PlanJob, death: Lost) -> Outcome:
+    """Return what is left of a job whose worker died or had to be killed."""
+    best = job.best_so_far()
+    if job.cancelled:
+        return Outcome("cancelled", best)
+    return Outcome("failed", best, f"the plan could not be finished: {death.reason}")

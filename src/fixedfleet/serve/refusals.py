@@ -1,0 +1,173 @@
+"""Answers to requests that are refused: a status and a document of one sentence."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from fixedfleet.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fastapi import FastAPI, Request
+
+__all__ = ["ApiError", "ErrorDocument", "add_handlers", "declare", "first_problem"]
+
+_log = logging.getLogger(__name__)
+
+_STORE_PAUSE = 10  # seconds after which a client may ask again when the store failed
+_MEANINGS = {
+    400: "The body is not what its content type says.",
+    401: "The token is missing or wrong.",
+    403: "The request comes from a page of another site, or names a foreign host.",
+    404: "There is no such plan or example.",
+    408: "The body did not arrive in time.",
+    409: "The plan is not in the required state.",
+    413: "The body is too long.",
+    415: "The content type is not supported.",
+    422: "The request is wrong or exceeds a limit.",
+    429: "This client has too many unfinished plans or open streams.",
+    503: "The server is full, is stopping or cannot read its plans.",
+}
+_RETRY_AFTER = {
+    "Retry-After": {
+        "description": "Seconds after which to ask again.",
+        "schema": {"type": "integer"},
+    }
+}
+
+
+@dataclass(frozen=True)
+class ErrorDocument:
+    """Why a request was refused."""
+
+    error: str = field(
+        metadata={"description": "one sentence: what is wrong and what to do"}
+    )
+    where: str | None = field(
+        default=None, metadata={"description": "the field that is wrong"}
+    )
+    missing: list[str] = field(
+        default_factory=list, metadata={"description": "fields that must be given"}
+    )
+
+
+class ApiError(HTTPException):
+    """
+    A request that is refused.
+
+    Parameters
+    ----------
+    status
+        The HTTP status.
+    sentence
+        What is wrong and what to do, in one sentence.
+    where
+        The field that is wrong, if it is one field.
+    missing
+        Fields that must be given and are not.
+    retry_after
+        Seconds after which the client may try again.
+    headers
+        Further headers of the answer.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        sentence: str,
+        *,
+        where: str | None = None,
+        missing: Sequence[str] = (),
+        retry_after: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        pause = {} if retry_after is None else {"Retry-After": str(retry_after)}
+        super().__init__(status, sentence, {**(headers or {}), **pause})
+        self.where, self.missing = where, list(missing)
+
+    def response(self) -> JSONResponse:
+        """Return the answer to send."""
+        document: dict[str, Any] = {"error": " ".join(self.detail.split())}
+        if self.where is not None:
+            document["where"] = self.where
+        if self.missing:
+            document["missing"] = self.missing
+        return JSONResponse(document, self.status_code, headers=self.headers)
+
+
+def declare(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the refusals of an operation for OpenAPI; any may give 401, 403, 503."""
+    declared: dict[int | str, dict[str, Any]] = {}
+    for status in sorted({401, 403, 503, *statuses}):
+        declared[status] = {
+            "model": ErrorDocument,
+            "description": _MEANINGS[status],
+            # FastAPI would declare the content type of the operation's own answer.
+            "content": {"application/json": {}},
+        }
+        if status in (429, 503):
+            declared[status]["headers"] = _RETRY_AFTER
+    return declared
+
+
+def first_problem(problems: Sequence[Any]) -> tuple[str, str]:
+    """Return pydantic's first problem as a sentence, and the field it is about."""
+    first = problems[0]
+    place = [str(part) for part in first["loc"] if part not in ("query", "path")]
+    where = ".".join(place) or "body"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{where}: {message[:1].lower()}{message[1:]}", where
+
+
+def add_handlers(app: FastAPI, headers: Mapping[str, str]) -> None:
+    """
+    Turn every exception of an application into a document of one sentence.
+
+    Parameters
+    ----------
+    app
+        The application.
+    headers
+        Headers of the answer to an unexpected error, which no middleware sees.
+    """
+
+    @app.exception_handler(HTTPException)
+    def _refused(request: Request, error: HTTPException) -> JSONResponse:
+        if isinstance(error, ApiError):
+            return error.response()
+        path, method = request.url.path[:80], request.method[:20]
+        sentences = {
+            404: f"there is nothing at {path}",
+            405: f"{path} does not accept {method}",
+        }
+        sentence = sentences.get(error.status_code, str(error.detail))
+        return ApiError(error.status_code, sentence, headers=error.headers).response()
+
+    @app.exception_handler(InputError)
+    def _wrong(_request: Request, error: InputError) -> JSONResponse:
+        return ApiError(422, str(error)).response()
+
+    @app.exception_handler(RequestValidationError)
+    def _invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
+        sentence, where = first_problem(error.errors())
+        return ApiError(422, sentence, where=where).response()
+
+    @app.exception_handler(sqlite3.Error)
+    def _unreadable(request: Request, error: sqlite3.Error) -> JSONResponse:
+        _log.error("%s: the store failed", request.url.path[:80], exc_info=error)
+        sentence = "the plans cannot be read at the moment"
+        return ApiError(503, sentence, retry_after=_STORE_PAUSE).response()
+
+    # Starlette logs the exception after this answer has been sent.
+    @app.exception_handler(Exception)
+    def _failed(_request: Request, _error: Exception) -> JSONResponse:
+        sentence = "the server failed to answer this request; its log says why"
+        return ApiError(500, sentence, headers=headers).response()

@@ -1,0 +1,144 @@
+"""A server that listens, answers, and ends in good order."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import uvicorn
+
+from fixedfleet.errors import InputError
+from fixedfleet.serve.app import create_app
+from fixedfleet.serve.planner import make_plan
+from fixedfleet.serve.store import PlanStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    from fixedfleet.serve.settings import Settings
+
+__all__ = ["Server"]
+
+MAX_CONNECTIONS = 900
+_UNREAD_SECONDS = 60  # after which Linux ends a connection whose client reads nothing
+_END_SECONDS = 10  # for running requests, once the server is told to end
+
+
+class Server(uvicorn.Server):
+    """
+    A server for one data folder. It listens from the moment it is made.
+
+    :meth:`serve_forever` answers until SIGINT or SIGTERM arrives, or until another
+    thread sets ``should_exit``.
+
+    Parameters
+    ----------
+    settings
+        The settings.
+    on_ready
+        Called once the server answers.
+    work
+        What a worker process does with an order.
+
+    Attributes
+    ----------
+    url
+        The address of the page, without the token.
+
+    Raises
+    ------
+    InputError
+        If the address or the data folder cannot be used.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        on_ready: Callable[[], None] | None = None,
+        work: Callable[..., Any] = make_plan,
+    ) -> None:
+        self._socket = _listen(settings)
+        try:
+            store = PlanStore(settings.data, settings.keep)
+        except BaseException:
+            self._socket.close()
+            raise
+        self._app = create_app(settings, store=store, work=work)
+        # Uvicorn's variable. Its default would believe every program of this machine.
+        proxies = os.environ.get("FORWARDED_ALLOW_IPS", "")
+        config = uvicorn.Config(
+            self._app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=proxies,
+            timeout_graceful_shutdown=_END_SECONDS,
+            timeout_keep_alive=15,
+            limit_concurrency=MAX_CONNECTIONS,
+            lifespan="on",
+        )
+        super().__init__(config)
+        self._token, self._on_ready = settings.token, on_ready
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        self.url = f"http://{host}:{self._socket.getsockname()[1]}/"
+
+    def address(self, *, once: bool = False) -> str:
+        """
+        Return the address that opens the page, with the token if there is one.
+
+        Parameters
+        ----------
+        once
+            Put a ticket that works once in place of the token. Other users of the
+            machine can see the command line of a browser, but not this token.
+        """
+        if self._token is None:
+            return self.url
+        shown = self._token
+        if once:
+            shown = secrets.token_urlsafe(16)
+            self._app.state.tickets.add(shown)
+        return f"{self.url}?token={quote(shown, safe='')}"
+
+    def serve_forever(self) -> None:
+        """Answer until told to end."""
+        self.run(sockets=[self._socket])
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer."""
+        await super().startup(sockets=sockets)
+        if self._on_ready is not None:
+            self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Release all clients that wait for a plan or follow one, then end."""
+        self._app.state.service.queue.begin_stop()
+        await super().shutdown(sockets=sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End in good order, with exit code 0; on a second signal, end at once."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        listening = socket.create_server(
+            (settings.host, settings.port), family=family, backlog=1024
+        )
+    except OSError as error:
+        raise InputError(
+            f"cannot listen at {settings.host}, port {settings.port}: {error.strerror}"
+        ) from None
+    # All connections inherit this option.
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        milliseconds = 1000 * _UNREAD_SECONDS
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
+    return listening

@@ -1,0 +1,329 @@
+"""Bodies in every form that a client may send."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import pytest
+from pydantic import TypeAdapter
+
+from fixedfleet.serve import bodies
+from fixedfleet.serve.bodies import read_instance
+from fixedfleet.serve.refusals import ApiError
+from fixedfleet.serve.schema import InstanceRequest, ReadDocument
+
+VRPLIB = """NAME : tiny-k2
+TYPE : CVRP
+DIMENSION : 3
+EDGE_WEIGHT_TYPE : EUC_2D
+CAPACITY : 10
+NODE_COORD_SECTION
+1 0 0
+2 3 4
+3 6 8
+DEMAND_SECTION
+1 0
+2 4
+3 5
+DEPOT_SECTION
+1
+-1
+EOF
+"""
+PASTED = "x\ty\tdemand\n0\t0\t\n3\t4\t4\n6\t8\t5"
+INSTANCE = {
+    "name": "tiny",
+    "vehicles": 2,
+    "capacity": 10,
+    "depot": [0, 0],
+    "customers": [[3, 4], [6, 8]],
+    "demands": [4, 5],
+}
+
+
+def ask(client, body, **parameters):
+    """Send a JSON body to be read; return the answer."""
+    answer = client.post("/instances", json=body, params=parameters)
+    assert answer.status_code == 200, answer.text
+    TypeAdapter(ReadDocument).validate_python(answer.json())
+    return answer.json()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"instance": INSTANCE},
+        {"text": VRPLIB},
+        {"text": VRPLIB, "format": "vrplib"},
+        {"text": json.dumps(INSTANCE)},
+        {"text": "# vehicles: 2\n# capacity: 10\nx;y;demand\n0;0;\n3;4;4\n6;8;5\n"},
+        {
+            "text": PASTED,
+            "vehicles": 2,
+            "capacity": 10,
+        },
+    ],
+    ids=["instance", "vrplib", "named vrplib", "json", "semicolons", "pasted"],
+)
+def test_every_form_means_the_same(client, body):
+    """Every form gives the same instance."""
+    read = ask(client, body)
+    instance = read["instance"]
+    assert (instance["vehicles"], instance["capacity"]) == (2, 10)
+    assert instance["customers"] == [[3, 4], [6, 8]]
+    assert instance["demands"] == [4, 5] and instance["metric"] == "euclidean"
+    assert read["verdict"]["status"] == "feasible"
+
+
+def test_raw_files_are_read(client):
+    """text/csv and text/plain bodies are files, possibly with a byte-order mark."""
+    csv = "\ufeffname,lat,lon,demand\nDepot,51,12,\nÖpfel,52,13,3\n"
+    for kind in ("text/csv", "text/plain; charset=UTF-8"):
+        answer = client.post(
+            "/instances?vehicles=1&capacity=3.5",
+            content=csv.encode(),
+            headers={"content-type": kind},
+        )
+        instance = answer.json()["instance"]
+        assert instance["metric"] == "great_circle" and instance["capacity"] == 3.5
+        assert instance["names"] == ["Öpfel"] and instance["customers"] == [[52, 13]]
+
+
+def test_without_a_fleet_the_customers_are_still_shown(client):
+    """If nobody gives the fleet, it is null, and so is the verdict."""
+    read = ask(client, {"text": "x,y,demand\n0,0,\n1,1,7\n"})
+    assert read["instance"]["vehicles"] is None
+    assert read["instance"]["capacity"] is None
+    assert read["verdict"] is None and read["instance"]["demands"] == [7]
+    partly = ask(client, {"text": "x,y,demand\n0,0,\n1,1,7\n"}, vehicles=2)
+    assert partly["instance"]["vehicles"] == 2
+    assert partly["instance"]["capacity"] is None
+
+
+def test_a_small_fleet_is_proven_too_small(client):
+    """The verdict says why a fleet is too small, and which one suffices."""
+    verdict = ask(client, {"instance": INSTANCE, "capacity": 5, "vehicles": 1})[
+        "verdict"
+    ]
+    assert verdict["status"] == "impossible" and verdict["smallest"] == 2
+    assert "9 of 5" in verdict["reason"]
+
+
+def test_an_instance_may_be_a_matrix(client):
+    """An instance of distances only has no coordinates; the matrix is not sent back."""
+    body = {"demands": [1], "matrix": [[0, 2], [3, 0]], "vehicles": 1, "capacity": 1}
+    instance = ask(client, {"instance": body})["instance"]
+    assert instance["metric"] == "explicit" and instance["matrix"] is None
+    assert instance["customers"] is None and instance["depot"] is None
+
+
+def test_an_earlier_plan_gives_its_customers(client, order):
+    """A request may name a plan instead of an instance, with another fleet."""
+    matrix = [[0, 2, 1], [3, 0, 1], [1, 1, 0]]
+    body = {"demands": [1, 2], "matrix": matrix, "vehicles": 1, "capacity": 3}
+    first = client.post("/plans", json={"instance": body}).json()
+    again = {"plan": first["id"], "vehicles": 2, "capacity": 2}
+    read = ask(client, again)
+    assert read["instance"]["demands"] == [1, 2] and read["instance"]["vehicles"] == 2
+    second = client.post("/plans", json=again).json()
+    assert second["request"]["capacity"] == 2 and second["id"] != first["id"]
+    lengths = [tour["length"] for tour in second["result"]["tours"]]
+    assert sorted(lengths) == [2, 5]
+    answer = client.post("/plans", json={"plan": "none"})
+    assert answer.status_code == 422 and answer.json()["where"] == "plan"
+
+
+def test_depot_and_rounding_can_be_given(client):
+    """The request may name the depot, and say how distances are rounded."""
+    text = "name,x,y,demand\na,0,0,1\nhome,1,1,\n"
+    request = {"text": text, "depot": "home", "rounding": "ceil"}
+    instance = ask(client, request)["instance"]
+    assert instance["depot_name"] == "home" and instance["rounding"] == "ceil"
+    assert instance["names"] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        (b"", 400, "empty"),
+        (b"{", 400, "JSON"),
+        (b'{"text": "\xff"}', 400, "JSON"),
+        (b"[]", 422, "body"),
+        (b"{}", 422, "exactly one of"),
+        (b'{"text": "x", "instance": {}}', 422, "exactly one of"),
+        (b'{"text": "x", "plan": "y"}', 422, "exactly one of"),
+        (b'{"text": "  "}', 422, "empty"),
+        (b'{"text": "a\\u0000b"}', 422, "control character"),
+        (b'{"text": "x,y,demand\\n0,0,\\n1,1,nan"}', 422, "line 3"),
+        (b'{"txt": "x"}', 422, "txt"),
+        (b'{"text": "x", "format": "pickle"}', 422, "format"),
+        (b'{"text": "x", "vehicles": "3"}', 422, "vehicles"),
+        (b'{"text": "x", "vehicles": true}', 422, "vehicles"),
+        (b'{"text": "x", "vehicles": 0}', 422, "vehicles"),
+        (b'{"text": "x", "capacity": 1e999}', 422, "capacity"),
+        (b'{"instance": {"demands": [NaN]}}', 422, "NaN"),
+        (b'{"instance": {"demands": [1%s]}}' % (b"0" * 5000), 400, "out of range"),
+        (b'{"instance": {"a": %s1%s}}' % (b"[" * 999, b"]" * 999), 400, "recursion"),
+        (b'{"text": "\\ud800"}', 400, "JSON"),
+    ],
+)
+def test_a_wrong_body_is_explained_in_one_sentence(client, body, status, said):
+    """A wrong body is a 400 or 422, with one sentence that says what is wrong."""
+    answer = client.post(
+        "/instances", content=body, headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == status, answer.text
+    assert said in answer.json()["error"]
+    assert "\n" not in answer.json()["error"]
+
+
+def read(text, format, most=40):
+    """Read a text, of at most so many customers."""
+    request = InstanceRequest(text=text, format=format)
+    return read_instance(request, lambda _id: None, most)
+
+
+def test_a_number_of_thousands_of_digits_is_refused():
+    """A number that is too long to be written is refused."""
+    request = InstanceRequest(instance={"demands": [10**5000]})
+    with pytest.raises(ApiError, match="digits"):
+        read_instance(request, lambda _id: None, 40)
+
+
+def test_other_content_types_are_refused(client):
+    """A binary file, a form and a character set other than UTF-8 are a 415."""
+    for kind in (
+        "application/octet-stream",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/csv; charset=utf-16",
+        "",
+    ):
+        answer = client.post("/instances", content=b"x", headers={"content-type": kind})
+        assert answer.status_code == 415, kind
+        assert "text/csv" in answer.json()["error"]
+
+
+def test_bytes_that_are_not_text_are_refused(client):
+    """A raw body that is not UTF-8 is a 400 that names the byte."""
+    answer = client.post(
+        "/instances", content=b"x,y\xff", headers={"content-type": "text/csv"}
+    )
+    assert answer.status_code == 400 and "byte 3" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["/etc/passwd", "file:///etc/passwd", "../../etc/passwd", "C:\\secret.csv"],
+)
+def test_a_path_is_only_a_text(client, text):
+    """A text that looks like a path is read as a text; no file is opened."""
+    for format in ("auto", "csv", "vrplib", "json"):
+        answer = client.post("/instances", json={"text": text, "format": format})
+        assert answer.status_code == 422
+        assert "root:" not in answer.text
+
+
+@pytest.mark.slow
+def test_the_limits_on_instances_hold(make_client):
+    """Too many customers, vehicles or seconds are a 422 that names the limit."""
+    with make_client(max_customers=2, max_seconds=5) as client:
+        text = "x,y,demand\n0,0,\n1,1,1\n2,2,1\n3,3,1\n"
+        answer = client.post("/instances", json={"text": text})
+        assert answer.status_code == 422 and "at most 2" in answer.json()["error"]
+        small = {"instance": INSTANCE}
+        answer = client.post("/plans", json={**small, "vehicles": 3})
+        assert answer.status_code == 422 and "3 vehicles" in answer.json()["error"]
+        answer = client.post("/plans", json={**small, "time_limit": 5.5})
+        assert answer.status_code == 422 and "at most 5 s" in answer.json()["error"]
+        assert client.post("/plans", json=small).status_code == 200
+
+
+def test_a_body_that_is_too_long_is_refused(client, monkeypatch):
+    """A body over the limit is a 413, whether its length is declared or not."""
+    monkeypatch.setattr(bodies, "MAX_BODY", 1000)
+    kind = {"content-type": "text/csv"}
+    answer = client.post("/instances", content=b"x" * 1001, headers=kind)
+    assert answer.status_code == 413 and "1000 bytes" in answer.json()["error"]
+
+    def pieces():
+        for _ in range(100):
+            yield b"x" * 100
+
+    answer = client.post("/instances", content=pieces(), headers=kind)
+    assert answer.status_code == 413 and "1000 bytes" in answer.json()["error"]
+    assert client.get("/health").status_code == 200
+
+
+def test_a_body_that_does_not_arrive_is_not_waited_for(client, monkeypatch):
+    """A client that announces a body and does not send it gets 408."""
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.2)
+    address = (client.base_url.host, client.base_url.port)
+    with socket.create_connection(address, timeout=30) as connection:
+        connection.sendall(
+            b"POST /instances HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            b"Content-Type: text/csv\r\nContent-Length: 10\r\n\r\nx"
+        )
+        answer = b""
+        while piece := connection.recv(4096):  # until the server closes the connection
+            answer += piece
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"did not arrive" in answer
+
+
+def table(customers, quoted=False):
+    """A table of so many customers."""
+    name = '"two\nlines"' if quoted else "a"
+    rows = [f"{name},{i},{i},1" for i in range(customers)]
+    head = ["# name: x", "# capacity: 5", "", "name,x,y,demand", "home,0,0,"]
+    return "\n".join([*head, *rows, ",,,", ""])
+
+
+def vrplib(customers, more=()):
+    """A VRPLIB file of so many customers."""
+    nodes = range(1, customers + 2)
+    return "\n".join(
+        [
+            "NAME : x",
+            "CAPACITY : 5",
+            *more,
+            "NODE_COORD_SECTION",
+            *(f"{node} 0 {node}" for node in nodes),
+            "DEMAND_SECTION",
+            *(f"{node} {int(node > 1)}" for node in nodes),
+            "DEPOT_SECTION",
+            "1",
+            "-1",
+            "EOF",
+        ]
+    )
+
+
+def matrix(customers):
+    """An instance of distances alone, with so many customers."""
+    size = customers + 1
+    rows = [[0] * size for _ in range(size)]
+    return json.dumps({"demands": [1] * customers, "matrix": rows})
+
+
+def points(customers):
+    """An instance of places, with so many customers."""
+    places = [[0, i] for i in range(customers)]
+    demands = [1] * customers
+    return json.dumps({"depot": [0, 0], "customers": places, "demands": demands})
+
+
+@pytest.mark.parametrize(
+    ("make", "format"),
+    [(table, "csv"), (vrplib, "vrplib"), (matrix, "json"), (points, "json")],
+)
+def test_an_instance_that_is_too_large_is_refused(make, format):
+    """An instance at the limit is read, and one beyond it is refused."""
+    assert read(make(40), format).instance.num_customers == 40
+    for customers in (41, 400):
+        with pytest.raises(
+            ApiError, match="more than 40 customers, and at most 40 are allowed"
+        ) as refused:
+            read(make(customers), format)
+        assert refused.value.status_code == 422

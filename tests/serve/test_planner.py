@@ -1,0 +1,120 @@
+"""Plans as the workers of a real server search for them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pydantic import TypeAdapter
+
+from fixedfleet.serve.schema import ImprovedDocument, JobDocument
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_day_is_planned_within_the_fleet(server, example):
+    """The example is planned within its fleet, and the best cost only falls."""
+    with server.client() as client:
+        plan = client.post("/plans", json=example(client, "leipzig_parcels")).json()
+    result = plan["result"]
+    assert plan["status"] == "done" and result["feasible"] and not result["unserved"]
+    assert result["vehicles_used"] <= result["vehicles_planned_for"] == 7
+    assert result["vehicles"] == 7
+    assert all(tour["load"] <= 850 for tour in result["tours"])
+    assert sum(tour["length"] for tour in result["tours"]) == pytest.approx(
+        result["length"]
+    )
+    costs = [cost for _, cost in result["trace"]]
+    assert costs == sorted(costs, reverse=True)
+    assert result["stages"][0]["name"] == "fleet"
+
+
+def test_the_request_is_part_of_the_plan(server, example):
+    """Objective, vehicle cost and seed are followed, and returned with the plan."""
+    with server.client() as client:
+        asked = {"objective": "cost-v", "vehicle_cost": 50, "seed": 3}
+        body = example(client, "leipzig_parcels", **asked)
+        plan = client.post("/plans", json=body).json()
+    assert {key: plan["request"][key] for key in asked} == asked
+    result = plan["result"]
+    assert result["cost"] == result["cost_v"]
+    assert result["cost_v"] == pytest.approx(
+        result["length"] + 50 * result["vehicles_used"]
+    )
+
+
+def test_a_fleet_that_is_too_small_leaves_customers_unserved(server, example):
+    """The plan names the unserved customers, and the fleet that would suffice."""
+    with server.client() as client:
+        body = example(client, "bakery_round")
+        plan = client.post("/plans", json=body).json()
+        sure = client.post("/plans", json={**body, "guarantee": True}).json()
+    result = plan["result"]
+    assert plan["status"] == "done" and plan["verdict"]["status"] == "impossible"
+    assert plan["verdict"]["smallest"] == 4
+    assert not result["feasible"] and result["cost"] is None
+    assert result["tours"] is None and len(result["partial"]["tours"]) <= 3
+    served = [c for tour in result["partial"]["tours"] for c in tour["customers"]]
+    assert sorted(served + result["unserved"]) == list(range(1, 10))
+    # The guarantee serves all customers, but not with the fleet that was asked for.
+    larger = sure["result"]
+    assert not larger["feasible"] and larger["vehicles"] == 3
+    assert larger["vehicles_planned_for"] == larger["vehicles_used"] == 4
+    served = [c for tour in larger["tours"] for c in tour["customers"]]
+    assert sorted(served) == list(range(1, 10)) and larger["cost"] > 0
+
+
+def test_a_search_can_be_followed_and_cancelled(server, example):
+    """Improvements arrive while the search runs; cancelling keeps the best plan."""
+    with server.client() as client:
+        body = example(client, "leipzig_parcels", time_limit=60, wait=0)
+        id = client.post("/plans", json=body).json()["id"]
+        with client.stream("GET", f"/plans/{id}/events") as events:
+            name = None
+            for line in events.iter_lines():
+                if line.startswith("event: "):
+                    name = line.removeprefix("event: ")
+                if name == "improved" and line.startswith("data: "):
+                    improved = json.loads(line.removeprefix("data: "))
+                    break
+        plan = client.delete(f"/plans/{id}").json()
+    assert plan["status"] == "cancelled" and plan["result"]["feasible"]
+    assert plan["result"]["cost"] <= improved["cost"]
+    TypeAdapter(ImprovedDocument).validate_python(improved)
+    served = [stop for tour in improved["tours"] for stop in tour]
+    assert sorted(served) == list(range(1, 64))
+    assert len(improved["lengths"]) == len(improved["tours"])
+    assert sum(improved["lengths"]) == pytest.approx(improved["cost"])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"customers": [[1e300, 0], [-1e300, 0], [0, 1e300]]},
+        {"customers": [[0, 0], [0, 0], [0, 0]]},
+        {"demands": [0, 0, 0]},
+        {"demands": [1e-9, 1e15, 7]},
+        {"demands": [9, 1, 1]},
+        {"vehicles": 2000},
+        {"rounding": "round", "metric": "geo"},
+        {"metric": "great_circle"},
+        {"names": ["", "\u0000", "𝔘"]},
+    ],
+    ids=lambda changes: "-".join(changes),
+)
+def test_odd_instances_are_planned_or_refused(server, changes):
+    """An instance with extreme numbers gets a plan or a sentence, never a failure."""
+    instance = {
+        "depot": [0, 0],
+        "customers": [[1, 0], [0, 1], [2, 2]],
+        "demands": [1, 2, 3],
+        "vehicles": 2,
+        "capacity": 4,
+    }
+    body = {"instance": instance | changes, "time_limit": 0.05, "wait": 30}
+    with server.client() as client:
+        answer = client.post("/plans", json=body)
+    assert answer.status_code in (200, 422), answer.text
+    if answer.status_code == 200:
+        plan = TypeAdapter(JobDocument).validate_python(answer.json())
+        assert plan.status == "done", plan.error

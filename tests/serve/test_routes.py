@@ -1,0 +1,353 @@
+"""The operations of the API, with workers that do not search."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+import threading
+import time
+
+import httpx
+import pytest
+from pydantic import TypeAdapter
+
+from fixedfleet.files import csv_files, sol_files
+from fixedfleet.serve import routes
+from fixedfleet.serve.schema import JobDocument
+
+# ------------------------------------------------------------------------------- plans
+
+
+def test_a_plan_is_returned_whole(client, order):
+    """A plan that is finished in time is the answer, with all its fields."""
+    answer = client.post("/plans", json=order())
+    assert answer.status_code == 200
+    plan = TypeAdapter(JobDocument).validate_python(answer.json())
+    assert plan.status == "done" and plan.result.feasible
+    served = sorted(
+        customer for tour in plan.result.tours for customer in tour.customers
+    )
+    assert served == [1, 2, 3]
+    assert plan.verdict.status == "feasible"
+    assert plan.request.time_limit == 2.0
+    assert client.get(f"/plans/{plan.id}").json() == answer.json()
+
+
+def test_without_waiting_the_answer_says_where_to_ask(client, order):
+    """With wait=0 the answer is 202 and the place where the plan will be."""
+    answer = client.post("/plans", json=order(wait=0))
+    assert answer.status_code == 202
+    place = answer.headers["location"]
+    assert place == f"/plans/{answer.json()['id']}"
+    with client.stream("GET", f"{place}/events") as events:
+        assert "event: done" in "".join(events.iter_text())
+    assert client.get(place).json()["status"] == "done"
+
+
+def test_a_file_and_a_query_suffice(client, order):
+    """A CSV file can be sent as it is, with the fleet in the query."""
+    answer = client.post(
+        "/plans?vehicles=2&capacity=5&seed=7&wait=30",
+        content=order()["text"],
+        headers={"content-type": "text/csv"},
+    )
+    assert answer.status_code == 200
+    assert answer.json()["request"]["vehicles"] == 2
+    assert answer.json()["request"]["seed"] == 7
+
+
+def test_the_body_wins_over_the_query(client, order):
+    """The query does not change what a JSON body says."""
+    answer = client.post("/plans?vehicles=1&seed=9", json=order(seed=4))
+    assert answer.json()["request"]["vehicles"] == 3
+    assert answer.json()["request"]["seed"] == 4
+
+
+@pytest.mark.parametrize(
+    ("left_out", "missing"),
+    [
+        ({"vehicles": None}, ["vehicles"]),
+        ({"capacity": None}, ["capacity"]),
+        ({"vehicles": None, "capacity": None}, ["capacity", "vehicles"]),
+    ],
+)
+def test_a_missing_fleet_is_named(client, order, left_out, missing):
+    """If nobody gives the fleet, a 422 names what is missing."""
+    answer = client.post("/plans", json=order(**left_out))
+    assert answer.status_code == 422
+    assert sorted(answer.json()["missing"]) == missing
+    assert all(name in answer.json()["error"] for name in missing)
+
+
+def test_cost_v_needs_the_cost_of_a_vehicle(client, order):
+    """The objective cost-v without a vehicle cost is refused."""
+    answer = client.post("/plans", json=order(objective="cost-v"))
+    assert answer.status_code == 422
+    assert "vehicle_cost" in answer.json()["error"]
+
+
+def test_unknown_plans_are_not_found(client):
+    """An unknown id is a 404 for every operation on plans."""
+    for method, path in (
+        ("GET", "/plans/abc"),
+        ("DELETE", "/plans/abc"),
+        ("GET", "/plans/abc/events"),
+        ("GET", "/plans/abc/plan.csv"),
+        ("GET", "/plans?before=abc"),
+    ):
+        answer = client.request(method, path)
+        assert answer.status_code == 404, path
+        assert "abc" in answer.json()["error"]
+
+
+def test_plans_are_listed_in_pages(client, order):
+    """The list begins with the newest plan, and the header Link leads to all pages."""
+    made = [
+        client.post("/plans", json=order(f"number {i}")).json()["id"] for i in range(5)
+    ]
+    listed, page = [], "/plans?limit=2"
+    while page:
+        answer = client.get(page)
+        assert len(answer.json()) <= 2
+        listed += [plan["id"] for plan in answer.json()]
+        page = answer.links.get("next", {}).get("url")
+    assert listed[:5] == made[::-1]
+    assert len(set(listed)) == len(listed)
+    newest = client.get("/plans").json()[0]
+    assert newest["name"] == "number 4" and newest["status"] == "done"
+    assert newest["cost"] > 0
+
+
+def test_health_tells_workers_and_queue(client, order):
+    """/health tells that the service runs, its version, and how much it has to do."""
+    client.post("/plans", json=order())
+    health = client.get("/health").json()
+    assert health["status"] == "ok" and health["workers"] == 1
+    assert health["queue"] == 0 and health["running"] == 0
+    assert re.match(r"\d+\.\d+", health["version"])
+
+
+# ------------------------------------------------------------------------------ events
+
+
+@pytest.fixture
+def slow(client, order):
+    """The id of a running plan, which is cancelled after the test."""
+    id = client.post("/plans", json=order("slow", wait=0)).json()["id"]
+    yield id
+    client.delete(f"/plans/{id}")
+
+
+def test_a_stream_tells_verdict_improvements_and_end(client, slow, read_events):
+    """The stream tells the verdict, the best plan so far, and the finished plan."""
+    first = read_events(client, slow, until=("improved",))
+    names = [name for name, _ in first if name != "queued"]
+    assert names == ["verdict", "improved"]
+    improved = first[-1][1]
+    assert improved["cost"] == 99.0 and improved["tours"] == [[1], [2], [3]]
+    last = []
+    follower = threading.Thread(target=lambda: last.extend(read_events(client, slow)))
+    follower.start()
+    client.delete(f"/plans/{slow}")
+    follower.join(30)
+    assert last[-1][0] == "done" and last[-1][1]["status"] == "cancelled"
+    assert last[-1][1] == client.get(f"/plans/{slow}").json()
+
+
+def test_a_late_client_is_told_the_current_state(client, slow, read_events):
+    """A client that connects again is told what the first one was told."""
+    before = read_events(client, slow, until=("improved",))
+    again = read_events(client, slow, until=("improved",))
+    assert again[-1] == before[-1] and ("verdict", before[-2][1]) in again
+
+
+def test_several_clients_follow_one_plan(client, slow, read_events):
+    """Clients in several tabs all get the last event."""
+    seen = []
+    readers = [
+        threading.Thread(target=lambda: seen.append(read_events(client, slow)))
+        for _ in range(4)
+    ]
+    for reader in readers:
+        reader.start()
+    client.delete(f"/plans/{slow}")
+    for reader in readers:
+        reader.join(30)
+    assert [events[-1][0] for events in seen] == ["done"] * 4
+
+
+def test_a_waiting_plan_tells_its_position(client, slow, order, read_events):
+    """The stream of a waiting plan tells how many plans are before it."""
+    read_events(client, slow, until=("improved",))
+    id = client.post("/plans", json=order("slow", wait=0)).json()["id"]
+    assert read_events(client, id, until=("queued",)) == [("queued", {"position": 0})]
+    client.delete(f"/plans/{id}")
+
+
+def test_a_finished_plan_has_one_event(client, order, read_events):
+    """The stream of a finished or failed plan has one event."""
+    plan = client.post("/plans", json=order()).json()
+    assert read_events(client, plan["id"]) == [("done", plan)]
+    failed = client.post("/plans", json=order("fail")).json()
+    events = read_events(client, failed["id"])
+    assert events == [("failed", {"error": failed["error"]})]
+
+
+@pytest.mark.parametrize(
+    ("limit", "status"), [("MAX_STREAMS", 503), ("STREAMS_PER_CLIENT", 429)]
+)
+def test_streams_are_limited(client, slow, monkeypatch, limit, status):
+    """One stream too many is refused; a stream that ends makes room."""
+    monkeypatch.setattr(routes, limit, 1)
+    path = f"/plans/{slow}/events"
+    with client.stream("GET", path) as answer:
+        lines = answer.iter_lines()
+        next(lines)
+        refused = client.get(path)
+        assert refused.status_code == status and refused.headers["retry-after"]
+        client.delete(f"/plans/{slow}")
+        assert "event: done" in list(lines)
+    assert client.get("/plans/none/events").status_code == 404
+    assert client.get(path).status_code == 200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a second loopback address")
+def test_a_client_leaves_streams_to_others(client, slow, monkeypatch):
+    """The streams of one client do not count for another."""
+    monkeypatch.setattr(routes, "STREAMS_PER_CLIENT", 1)
+    path = f"/plans/{slow}/events"
+    other = httpx.HTTPTransport(local_address="127.0.0.2")
+    with client.stream("GET", path) as answer:
+        next(answer.iter_lines())
+        with (
+            httpx.Client(base_url=client.base_url, transport=other) as another,
+            another.stream("GET", path) as second,
+        ):
+            assert second.status_code == 200
+
+
+@pytest.mark.slow
+def test_streams_end_with_the_server(make_client, order, read_events):
+    """A server that stops ends its streams without a last event."""
+    lines = []
+
+    def follow(address):
+        with httpx.stream("GET", address, timeout=60) as answer:
+            lines.extend(answer.iter_lines())
+
+    with make_client() as client:
+        id = client.post("/plans", json=order("slow", wait=0)).json()["id"]
+        read_events(client, id, until=("improved",))
+        reader = threading.Thread(
+            target=follow, args=(f"{client.base_url}plans/{id}/events",)
+        )
+        reader.start()
+        deadline = time.monotonic() + 30
+        while "event: improved" not in lines:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    reader.join(30)
+    assert ": the server is stopping" in lines
+    assert "event: done" not in lines
+
+
+# --------------------------------------------------------------------------- downloads
+
+NASTY = [
+    '=HYPERLINK("http://evil.example","x")',
+    "+1+1",
+    "-2+3",
+    "@SUM(A1)",
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "a,b;c\td",
+    'quoted "name"',
+    "\u202egnirts",
+]
+
+
+@pytest.fixture(scope="module")
+def plan(client):
+    """A finished plan whose customers have dangerous names."""
+    instance = {
+        "name": '<b>"nasty"</b>\r\nSet-Cookie: x=1',
+        "depot_name": "<i>depot</i>",
+        "depot": [0, 0],
+        "customers": [[i, -i] for i in range(len(NASTY))],
+        "demands": [1] * len(NASTY),
+        "names": NASTY,
+        "vehicles": 3,
+        "capacity": 3,
+    }
+    answer = client.post("/plans", json={"instance": instance})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_names_with_markup_are_text(client, plan):
+    """Names are returned as they were given, in a document that is not a page."""
+    answer = client.get(f"/plans/{plan['id']}")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["instance"]["names"] == NASTY
+
+
+def test_the_csv_file_has_no_formula(client, plan):
+    """No name begins like a formula, and all names can be restored."""
+    answer = client.get(f"/plans/{plan['id']}/plan.csv")
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert len(rows) == len(NASTY)
+    for row in rows:
+        assert not row["name"].startswith(("=", "+", "-", "@", "\t"))
+        assert row["name"].lstrip("'") == NASTY[int(row["customer"]) - 1]
+    tours = [tour["customers"] for tour in plan["result"]["tours"]]
+    assert [list(tour) for tour in csv_files.parse_plan(answer.text)] == tours
+
+
+def test_all_files_hold_the_same_tours(client, plan):
+    """The .sol and .json files have the tours and the length of the plan."""
+    tours = [tour["customers"] for tour in plan["result"]["tours"]]
+    document = json.loads(client.get(f"/plans/{plan['id']}/plan.json").text)
+    assert [tour["customers"] for tour in document["tours"]] == tours
+    assert document["length"] == pytest.approx(plan["result"]["length"])
+    text = client.get(f"/plans/{plan['id']}/plan.sol").text
+    assert [list(tour) for tour in sol_files.parse_plan(text)] == tours
+    assert sol_files.parse_cost(text) == pytest.approx(plan["result"]["length"])
+
+
+def test_a_file_has_a_harmless_name(client, plan):
+    """The name of the file has only letters, digits and hyphens."""
+    headers = client.get(f"/plans/{plan['id']}/plan.csv").headers
+    expected = 'attachment; filename="b-nasty-b-Set-Cookie-x-1.csv"'
+    assert headers["content-disposition"] == expected
+    assert "set-cookie" not in headers
+
+
+def test_only_finished_plans_can_be_downloaded(client, order):
+    """A plan that failed or is not finished has no file."""
+    failed = client.post("/plans", json=order("fail")).json()["id"]
+    assert client.get(f"/plans/{failed}/plan.csv").status_code == 409
+    slow = client.post("/plans", json=order("slow", wait=0)).json()["id"]
+    answer = client.get(f"/plans/{slow}/plan.sol")
+    assert answer.status_code == 409 and "not finished" in answer.json()["error"]
+    client.delete(f"/plans/{slow}")
+    assert client.get(f"/plans/{slow}/plan.pkl").status_code == 422
+
+
+def test_a_plan_that_a_format_cannot_hold_is_a_conflict(client):
+    """A name with a control character can be written as JSON, but not as CSV."""
+    instance = {
+        "depot": [0, 0],
+        "customers": [[1, 1]],
+        "demands": [1],
+        "names": ["bell\u0007"],
+        "vehicles": 1,
+        "capacity": 1,
+    }
+    plan = client.post("/plans", json={"instance": instance}).json()
+    answer = client.get(f"/plans/{plan['id']}/plan.csv")
+    assert answer.status_code == 409 and "control character" in answer.json()["error"]
+    assert client.get(f"/plans/{plan['id']}/plan.json").status_code == 200
