@@ -243,6 +243,20 @@ def test_the_snippets_of_the_api_run(folder):
     assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_snippets_of_the_search_run(folder):
+    """Every Python snippet of docs/search.md runs, and its own search has a name."""
+    from fixedfleet.search import SEARCHES
+
+    instance = ff.read("examples/leipzig_parcels.csv")
+    names = {"instance": instance, "plan": ff.solve(instance, search="none").plan}
+    for kind, snippet in blocks(text_of("docs/search.md")):
+        if kind == "python":
+            exec(compile(snippet, "docs/search.md", "exec"), names)
+    assert names["outcome"].feasible
+    assert ff.solve(instance, search="reversed").feasible
+    del SEARCHES._parts["reversed"]
+
+
 def test_the_example_of_the_api_runs(folder, capsys):
     """examples/api.py prints the verdict and a line for each of the seven vans."""
     runpy.run_path(str(folder / "examples" / "api.py"))
