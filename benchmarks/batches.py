@@ -14,7 +14,7 @@ from pathlib import Path
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.files import write_batch
-from fixedfleet.fleet import pack
+from fixedfleet.fleet import assess_fleet
 
 COUNT, SAMPLE = 10_000, 500
 
@@ -37,7 +37,9 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for n in (20, 50, 100):
         batch = generate.uniform(n, COUNT, seed=77)
-        plans = ff.PlanBatch.from_plans(pack(i) or ff.Plan([]) for i in batch)
+        plans = ff.PlanBatch.from_plans(
+            assess_fleet(i).packing or ff.Plan([]) for i in batch
+        )
         with tempfile.TemporaryDirectory() as folder:
             npz, pkl = Path(folder) / "batch.npz", Path(folder) / "batch.pkl"
             write_batch(npz, batch)

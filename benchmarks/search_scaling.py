@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 import fixedfleet as ff
-from fixedfleet.fleet import pack
+from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import Stop, improve, kernel_arrays
 from fixedfleet.search.parameters import RuinRecreateParameters
 
@@ -54,7 +54,7 @@ def main() -> None:
     first = None
     for n in (100, 200, 400, 1000):
         instance = instance_of(n)
-        start = pack(instance)
+        start = assess_fleet(instance).packing
         if start is None:
             raise SystemExit(f"N = {n}: no packing into {instance.vehicles} vehicles")
         seconds(instance, start, 1, 0)  # computes the distances

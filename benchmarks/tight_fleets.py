@@ -17,7 +17,7 @@ from pathlib import Path
 
 import fixedfleet as ff
 from fixedfleet import generate
-from fixedfleet.fleet import pack
+from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import Stop, improve
 
 
@@ -34,7 +34,7 @@ def main() -> None:
         batch = generate.test_set(n)
         for instance in batch:
             tight = instance.with_vehicles(instance.minimum_vehicles)
-            start = pack(tight)
+            start = assess_fleet(tight).packing
             if start is None:
                 continue
             packed += 1

@@ -6,7 +6,7 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet import generate
-from fixedfleet.fleet import pack
+from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import Stop, improve
 from fixedfleet.search.auto import recipe_for
 
@@ -17,7 +17,7 @@ from fixedfleet.search.auto import recipe_for
 def test_each_recipe_gives_a_feasible_plan(n, seconds):
     """Ruin and recreate, the genetic search and both in turn keep within the fleet."""
     instance = generate.uchoa(n, seed=n)
-    start = pack(instance)
+    start = assess_fleet(instance).packing
     found = improve(instance, start, stop=Stop(seconds))
     assert found.plan.check(instance) == []
     assert found.cost <= start.length(instance)
@@ -41,7 +41,7 @@ def test_a_genetic_search_that_finds_nothing_is_not_the_end(monkeypatch):
         "fixedfleet.search.auto.genetic_search", lambda task, parameters: None
     )
     instance = generate.uchoa(100, seed=1)
-    start = pack(instance)
+    start = assess_fleet(instance).packing
     found = improve(instance, start, stop=Stop(0.2))
     assert found.plan.check(instance) == []
     assert found.cost < 0.8 * start.length(instance)
@@ -57,16 +57,20 @@ def test_sizes_that_ruin_and_recreate_cannot_reckon_with(far):
         capacity=4,
         vehicles=2,
     )
-    found = improve(instance, pack(instance), stop=Stop(0.05))
+    found = improve(instance, assess_fleet(instance).packing, stop=Stop(0.05))
     assert found.plan.check(instance) == []
 
 
 def test_a_dear_vehicle_is_saved():
     """Where a vehicle costs more than it can save, the fewest vehicles are used."""
     instance = generate.uniform(20, 30, seed=8)[5].with_vehicles(8)
-    fewest = pack(instance, instance.minimum_vehicles)
+    fewest = assess_fleet(instance.with_vehicles(instance.minimum_vehicles)).packing
     found = improve(
-        instance, pack(instance), stop=Stop(0.05), vehicle_cost=35.0, fewest=fewest
+        instance,
+        assess_fleet(instance).packing,
+        stop=Stop(0.05),
+        vehicle_cost=35.0,
+        fewest=fewest,
     )
     assert found.plan.vehicles == fewest.vehicles
     assert found.cost == pytest.approx(found.plan.cost_v(instance, 35.0))
@@ -81,9 +85,13 @@ def test_a_vehicle_that_pays_is_taken():
         capacity=100,
         vehicles=3,
     )
-    fewest = pack(instance, 2)
+    fewest = assess_fleet(instance.with_vehicles(2)).packing
     found = improve(
-        instance, pack(instance), stop=Stop(0.1), vehicle_cost=15.0, fewest=fewest
+        instance,
+        assess_fleet(instance).packing,
+        stop=Stop(0.1),
+        vehicle_cost=15.0,
+        fewest=fewest,
     )
     assert found.plan.vehicles == 3
     assert found.cost == pytest.approx(106.15, abs=0.01)
@@ -94,8 +102,8 @@ def test_a_good_start_with_a_vehicle_too_many_is_no_hindrance(n):
     """A start that is cheaper than the packing of the fewest vehicles may be given."""
     instance = generate.uchoa(n, seed=2, route_size=8)
     wide = instance.with_vehicles(instance.vehicles + 2)
-    good = improve(wide, pack(wide), stop=Stop(0.1)).plan
-    fewest = pack(instance)
+    good = improve(wide, assess_fleet(wide).packing, stop=Stop(0.1)).plan
+    fewest = assess_fleet(instance).packing
     cost = 0.06 * good.length(wide)
     assert good.cost_v(wide, cost) < fewest.cost_v(wide, cost)
     found = improve(wide, good, stop=Stop(0.1), vehicle_cost=cost, fewest=fewest)
@@ -108,10 +116,10 @@ def test_a_cheap_vehicle_is_weighed():
     instance = generate.uniform(20, 1, seed=8)[0]
     found = improve(
         instance,
-        pack(instance),
+        assess_fleet(instance).packing,
         stop=Stop(0.05),
         vehicle_cost=0.01,
-        fewest=pack(instance),
+        fewest=assess_fleet(instance).packing,
     )
     assert found.plan.check(instance) == []
     assert found.cost == pytest.approx(found.plan.cost_v(instance, 0.01))

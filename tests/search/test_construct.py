@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fixedfleet as ff
 from fixedfleet import generate
-from fixedfleet.fleet import pack
+from fixedfleet.fleet import assess_fleet
 from fixedfleet.model import nearest_model
 from fixedfleet.planning import predicted_plan
 from fixedfleet.search.construct import make_start, savings, sweep
@@ -42,7 +42,7 @@ def test_savings_are_much_shorter_than_a_packing():
         wide = instance.with_vehicles(20)
         plan = savings(wide)
         assert plan.check(wide) == []
-        assert plan.length(wide) < 0.7 * pack(wide).length(wide)
+        assert plan.length(wide) < 0.7 * assess_fleet(wide).packing.length(wide)
 
 
 def test_savings_join_neighbours(square):
@@ -81,7 +81,7 @@ def test_every_start_is_a_plan_within_the_fleet(name):
     """On a tight fleet too, each start serves everybody."""
     for instance in generate.uniform(20, 4, seed=31):
         tight = instance.with_vehicles(instance.minimum_vehicles)
-        packing = pack(tight)
+        packing = assess_fleet(tight).packing
         start = make_start(name, tight, packing)
         assert start.check(tight) == []
 
@@ -90,7 +90,7 @@ def test_every_start_is_a_plan_within_the_fleet(name):
 def test_a_start_with_thought_is_shorter_than_a_packing(name):
     """Savings, sweep and the network give much shorter plans than a packing."""
     instance = generate.uniform(50, 1, seed=5)[0]
-    packing = pack(instance)
+    packing = assess_fleet(instance).packing
     start = make_start(name, instance, packing)
     assert start.length(instance) < 0.75 * packing.length(instance)
 

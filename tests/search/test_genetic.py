@@ -7,7 +7,7 @@ import pytest
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.errors import InputError
-from fixedfleet.fleet import pack
+from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import Stop, genetic, improve
 from fixedfleet.search.genetic import HgsParameters, hgs_plans
 
@@ -91,7 +91,7 @@ def test_a_short_search_is_one_slice(monkeypatch, square):
 def test_the_search_by_name_heeds_stop():
     """``hgs`` told to stop at once gives the start back."""
     instance = generate.uniform(20, 1, seed=2)[0]
-    start = pack(instance)
+    start = assess_fleet(instance).packing
     stop = Stop(60, asked=lambda: True)
     assert improve(instance, start, search="hgs", stop=stop).plan == start
 

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import fixedfleet as ff
-from fixedfleet import fleet, generate, search
+from fixedfleet import generate, search
 from fixedfleet.errors import MissingPackageError
+from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import SearchResult, Stop, gpu, gpu_kernel
 from fixedfleet.search.gpu import improve_batch
 from fixedfleet.search.gpu_arrays import size_classes
@@ -510,7 +511,7 @@ def test_gpu_coordinates_and_matrix_agree(make_instance):
 @pytest.mark.parametrize("vehicle_cost", [0.0, 2.0])
 def test_gpu_plans_are_as_good_as_the_cores(n, iterations, vehicle_cost):
     """Given time, GPU and core plan the same instances to within 1 % on average."""
-    drawn = [(i, fleet.pack(i)) for i in generate.uniform(n, 48, seed=31)]
+    drawn = [(i, assess_fleet(i).packing) for i in generate.uniform(n, 48, seed=31)]
     instances, packings = zip(*((i, p) for i, p in drawn if p), strict=True)
     starts = ff.PlanBatch.from_plans(packings)
     found = improve(instances, starts, iterations=iterations, vehicle_cost=vehicle_cost)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fixedfleet as ff
 from fixedfleet import generate
-from fixedfleet.fleet import pack
+from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import SearchResult, Stop, improve
 from fixedfleet.search.kernel import exponential
 from fixedfleet.search.parameters import RuinRecreateParameters
@@ -58,7 +58,7 @@ def test_agrees_with_the_exhaustive_oracle(optimal_plan, seed, n, vehicles, symm
         matrix=matrix,
     )
     best = optimal_plan(instance)
-    start = pack(instance)
+    start = assess_fleet(instance).packing
     if best is None:
         assert start is None
         return
@@ -92,7 +92,7 @@ def test_never_worse_than_the_start(vrp50):
 
 def test_starts_from_a_plan_that_leaves_customers_out(vrp50):
     """Customers without a tour find one, though the fleet is bounded."""
-    start = ff.Plan(pack(vrp50).tours[:4])
+    start = ff.Plan(assess_fleet(vrp50).packing.tours[:4])
     assert start.unserved(vrp50)
     found = ruin_recreate(vrp50, start, iterations=3000)
     assert found.plan.check(vrp50) == []
@@ -196,7 +196,7 @@ def test_fleet_and_capacity_beyond_all_need(square):
 def test_a_thousand_customers():
     """An instance of 1,000 customers becomes shorter within the fleet."""
     instance = generate.uchoa(1000, seed=3)
-    start = pack(instance)
+    start = assess_fleet(instance).packing
     found = ruin_recreate(instance, start, iterations=5000)
     assert found.plan.check(instance) == []
     assert found.cost < 0.8 * start.length(instance)
@@ -241,7 +241,7 @@ def test_tight_fleets_are_solved():
     batch = generate.uniform(50, 40, seed=17)
     for instance in batch:
         tight = instance.with_vehicles(instance.minimum_vehicles)
-        start = pack(tight)
+        start = assess_fleet(tight).packing
         if start is not None:
             found = ruin_recreate(tight, start, iterations=300)
             assert found.plan.check(tight) == []

@@ -6,7 +6,6 @@ from fixedfleet.fleet.verdict import (
     Status,
     assess_batch,
     assess_fleet,
-    pack,
 )
 
 __all__ = [
@@ -15,5 +14,4 @@ __all__ = [
     "Status",
     "assess_batch",
     "assess_fleet",
-    "pack",
 ]

@@ -23,7 +23,6 @@ __all__ = [
     "Status",
     "assess_batch",
     "assess_fleet",
-    "pack",
 ]
 
 Status = Literal["feasible", "impossible", "undecided"]
@@ -189,12 +188,6 @@ def assess_batch(
         found[row] = verdict.packing or Plan([])
     plans = plans.replace(list(found), PlanBatch.from_plans(found.values()))
     return BatchVerdict(statuses, plans, reasons)
-
-
-def pack(instance: Instance, vehicles: int | None = None) -> Plan | None:
-    """Return a plan within the fleet; None if none exists or none was found."""
-    fleet = instance.vehicles if vehicles is None else vehicles
-    return assess_fleet(instance.with_vehicles(fleet)).packing
 
 
 def _too_large(instance: Instance) -> str:
