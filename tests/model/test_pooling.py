@@ -9,6 +9,7 @@ from fixedfleet.model import pooling
 from fixedfleet.model.pooling import (
     AttentionLayer,
     MaxPoolingLayer,
+    Pairs,
     Priming,
     leave_one_out_max,
 )
@@ -61,7 +62,7 @@ def test_own_element_never_reaches_its_max_context():
     torch.manual_seed(0)
     layer = MaxPoolingLayer(4, 8, shared=True)
     nodes, vehicles = torch.randn(1, 5, 4), torch.randn(1, 3, 4)
-    rest = (
+    pairs = Pairs(
         torch.rand(1, 5, 5),
         torch.rand(1, 5, 5),
         torch.ones(1, 5, dtype=torch.bool),
@@ -69,7 +70,7 @@ def test_own_element_never_reaches_its_max_context():
     )
 
     def contexts(n, v):
-        return torch.cat(layer.contexts(n, v, *rest), dim=2)
+        return torch.cat(layer.contexts(n, v, pairs), dim=2)
 
     before = contexts(nodes, vehicles)
     for element in range(8):

@@ -17,7 +17,7 @@ from fixedfleet.model.features import (
 )
 from fixedfleet.model.kernels import load_kernels
 from fixedfleet.model.normalise import make_normalisation, normalise
-from fixedfleet.model.pooling import AttentionLayer, MaxPoolingLayer
+from fixedfleet.model.pooling import AttentionLayer, MaxPoolingLayer, Pairs
 
 __all__ = ["Network"]
 
@@ -158,15 +158,9 @@ class Network(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the embeddings after the layers of max pooling."""
         demands = features.demands[:, :, None] + features.demands[:, None, :]
+        pairs = Pairs(geometry.distances, demands, features.nodes, features.vehicles)
         for layer in self.layers:
-            nodes, vehicles = layer(
-                nodes,
-                vehicles,
-                geometry.distances,
-                demands,
-                features.nodes,
-                features.vehicles,
-            )
+            nodes, vehicles = layer(nodes, vehicles, pairs)
         return nodes, vehicles
 
     def _attend(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import cast
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-__all__ = ["AttentionLayer", "MaxPoolingLayer", "Priming", "leave_one_out_max"]
+__all__ = ["AttentionLayer", "MaxPoolingLayer", "Pairs", "Priming", "leave_one_out_max"]
 
 # Numbers that the largest temporary tensor holds outside the kernels.
 _CHUNK = 2**24
@@ -123,6 +123,24 @@ def _others_max(messages: Tensor, real: Tensor) -> Tensor:
     return torch.where(torch.isfinite(pooled), pooled, torch.zeros_like(pooled))
 
 
+class Pairs(NamedTuple):
+    """
+    The instances, as max pooling needs them.
+
+    Attributes
+    ----------
+    distances, demands
+        d_ij / mean d and q_i + q_j, shape (B, N', N').
+    nodes, vehicles
+        Which locations and vehicles are not padding, shapes (B, N') and (B, M).
+    """
+
+    distances: Tensor
+    demands: Tensor
+    nodes: Tensor
+    vehicles: Tensor
+
+
 class MaxPoolingLayer(nn.Module):
     """
     The paper's layer: max pooling over the three groups, then the function f_g.
@@ -150,13 +168,7 @@ class MaxPoolingLayer(nn.Module):
         self.fused = False
 
     def forward(
-        self,
-        nodes: Tensor,
-        vehicles: Tensor,
-        distances: Tensor,
-        demands: Tensor,
-        real_nodes: Tensor,
-        real_vehicles: Tensor,
+        self, nodes: Tensor, vehicles: Tensor, pairs: Pairs
     ) -> tuple[Tensor, Tensor]:
         """
         Return the next embeddings of depot and customers, and of the vehicles.
@@ -165,14 +177,10 @@ class MaxPoolingLayer(nn.Module):
         ----------
         nodes, vehicles
             Embeddings, shapes (B, N', d) and (B, M, d).
-        distances, demands
-            d_ij / mean d and q_i + q_j, shape (B, N', N').
-        real_nodes, real_vehicles
-            Which are not padding, shapes (B, N') and (B, M).
+        pairs
+            The instances.
         """
-        contexts = self.contexts(
-            nodes, vehicles, distances, demands, real_nodes, real_vehicles
-        )
+        contexts = self.contexts(nodes, vehicles, pairs)
         n = nodes.shape[1]
         joined = torch.cat((nodes, vehicles), dim=1)  # (B, N' + M, d)
         inputs = torch.cat((joined, *contexts), dim=2)  # (B, N' + M, 4d)
@@ -187,53 +195,50 @@ class MaxPoolingLayer(nn.Module):
         return joined[:, :n], joined[:, n:]
 
     def contexts(
-        self,
-        nodes: Tensor,
-        vehicles: Tensor,
-        distances: Tensor,
-        demands: Tensor,
-        real_nodes: Tensor,
-        real_vehicles: Tensor,
+        self, nodes: Tensor, vehicles: Tensor, pairs: Pairs
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return the contexts c_dep, c_cus, c_veh, each (B, N' + M, d)."""
         n, m = nodes.shape[1], vehicles.shape[1]
         depot = nodes[:, :1]
-        weights = self.priming(distances[:, 1:, :1], demands[:, 1:, :1])
+        weights = self.priming(pairs.distances[:, 1:, :1], pairs.demands[:, 1:, :1])
         c_dep = torch.cat(
             (torch.zeros_like(depot), depot * weights, depot.expand(-1, m, -1)), dim=1
         )
 
-        pooled = self._pool_customers(nodes, distances, demands, real_nodes)
-        customers = nodes[:, 1:].masked_fill(~real_nodes[:, 1:, None], -math.inf)
+        pooled = self._pool_customers(nodes, pairs)
+        customers = nodes[:, 1:].masked_fill(~pairs.nodes[:, 1:, None], -math.inf)
         c_cus = torch.cat(
             (pooled, customers.amax(1, keepdim=True).expand(-1, m, -1)), dim=1
         )
 
-        fleet = vehicles.masked_fill(~real_vehicles[..., None], -math.inf)
+        fleet = vehicles.masked_fill(~pairs.vehicles[..., None], -math.inf)
         c_veh = torch.cat(
             (
                 fleet.amax(1, keepdim=True).expand(-1, n, -1),
-                self._pool_vehicles(vehicles, real_vehicles),
+                self._pool_vehicles(vehicles, pairs.vehicles),
             ),
             dim=1,
         )
         return c_dep, c_cus, c_veh
 
-    def _pool_customers(
-        self, nodes: Tensor, distances: Tensor, demands: Tensor, real: Tensor
-    ) -> Tensor:
-        """Maximum over the other customers, weighted, shape (B, N', d)."""
+    def _pool_customers(self, nodes: Tensor, pairs: Pairs) -> Tensor:
+        """Return the weighted maximum over the other customers, shape (B, N', d)."""
+        distances, demands, real, _ = pairs
         if self.fused and nodes.is_cuda:
             pool = torch.ops.fixedfleet.pool_primed
             values = self.priming.values()
             return cast("Tensor", pool(nodes, distances, demands, real, *values)[0])
         own = torch.eye(nodes.shape[1], dtype=torch.bool, device=nodes.device)[:, 1:]
-        allowed = real[:, None, 1:] & ~own  # (B, N', N)
-        pairs = (distances[:, :, 1:], demands[:, :, 1:])
-        return leave_one_out_max(nodes[:, 1:], *pairs, allowed, self.priming)
+        return leave_one_out_max(
+            nodes[:, 1:],
+            distances[:, :, 1:],
+            demands[:, :, 1:],
+            real[:, None, 1:] & ~own,  # (B, N', N)
+            self.priming,
+        )
 
     def _pool_vehicles(self, vehicles: Tensor, real: Tensor) -> Tensor:
-        """Maximum over the other vehicles, shape (B, M, d)."""
+        """Return the maximum over the other vehicles, shape (B, M, d)."""
         if self.fused and vehicles.is_cuda:
             pool = torch.ops.fixedfleet.pool_alike
             return cast("Tensor", pool(vehicles, real)[0])

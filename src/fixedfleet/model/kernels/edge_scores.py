@@ -1,4 +1,4 @@
-"""Triton: scores of edges and their gradients, the ReLU's terms in registers only."""
+"""Triton kernels of the decoder: scores of edges, and their gradients."""
 # mypy: ignore-errors
 
 import torch
@@ -7,12 +7,12 @@ import triton.language as tl
 
 __all__ = ["edge_scores", "edge_scores_backward"]
 
-# Vectors that a tile's axes are loaded by have fewer elements than a program has
-# threads: Triton then loads them where they are needed, without shared memory.
+# The vectors along the axes of a tile have fewer elements than a program has threads.
+# Triton then loads them where they are needed, without shared memory.
 _WARPS = 4
 _ROWS = 16
 _COLUMNS = 64
-_VEHICLES = 4  # accumulators written out in `score_edges`
+_VEHICLES = 4  # the number of accumulators written out in `score_edges`
 
 
 @triton.jit
@@ -32,11 +32,11 @@ def score_edges(
     COLUMNS: tl.constexpr,
 ):
     """
-    Σ_c ReLU(a_ic + b_jc + c_kc + d_ij w_c) · v_kc of a tile of edges, four vehicles.
+    Σ_c ReLU(a_ic + b_jc + c_kc + d_ij w_c) · v_kc: a tile of edges, four vehicles.
 
-    a and b are of shape (B, width, n), so that neighbouring threads read neighbouring
-    locations. Indices beyond the end are those of the last element: what comes of them
-    is not stored.
+    a and b have shape (B, width, n), so that neighbouring threads read neighbouring
+    locations. An index beyond the end is replaced by the last one; its results are not
+    stored.
     """
     across = tl.cdiv(n, COLUMNS)
     down = tl.cdiv(n, ROWS)
@@ -123,17 +123,17 @@ def slope_of_ends(
     CHANNELS: tl.constexpr,
 ):
     """
-    Gradients of one end's projections, and with VEHICLES of all that is summed besides.
+    Gradients of the projections of one end; with VEHICLES also those of c, v and w.
 
-    A thread owns a few (location, channel) pairs and goes over vehicles and over the
-    locations at the other end, so that only what is summed over the own locations too
-    leaves the thread: a partial sum of each tile.
+    A thread owns a few pairs of location and channel and loops over the vehicles and
+    over the locations at the other end. The gradients of c, v and w are also sums over
+    the own locations, so each tile stores partial sums of them.
     """
     blocks = tl.cdiv(width, CHANNELS)
     tiles = tl.cdiv(n, ROWS)
     program = tl.program_id(0)
     channel = (program % blocks) * CHANNELS + tl.arange(0, CHANNELS)
-    tile = program // blocks  # over the instances as well
+    tile = program // blocks  # counted over all instances
     row = (tile % tiles) * ROWS + tl.arange(0, ROWS)
     instance = (tile // tiles).to(tl.int64)
     tile = tile.to(tl.int64)
@@ -189,7 +189,7 @@ def slope_of_ends(
     schema="(Tensor a, Tensor b, Tensor c, Tensor v, Tensor d, Tensor? w) -> Tensor",
 )
 def edge_scores(a, b, c, v, d, w):
-    """Σ_c ReLU(a_ic + b_jc + c_kc + d_ij w_c) · v_kc; without w no distances."""
+    """Return Σ_c ReLU(a_ic + b_jc + c_kc + d_ij w_c) · v_kc, without d if w is None."""
     size, n, width = a.shape
     m = c.shape[1]
     scores = a.new_empty((size, m, n, n), dtype=torch.float32)
@@ -217,7 +217,7 @@ def edge_scores(a, b, c, v, d, w):
 
 
 def _turned(x):
-    """Locations last, in float32."""
+    """Return x in float32 with its last two axes exchanged."""
     size, n, width = x.shape
     return x.new_empty((size, width, n), dtype=torch.float32).copy_(x.mT)
 
@@ -236,10 +236,11 @@ def _(a, b, c, v, d, w):
 )
 def edge_scores_backward(g, a, b, c, v, d, w):
     """
-    Gradients to a, b, c, v and w, in float32; those to c, v, w as partial sums.
+    Return the gradients of a, b, c, v and w, in float32.
 
-    Returned are shapes (B, N', D), (B, N', D), (B, T, M, D) twice, to be summed over T,
-    and (B · T, D), to be summed over its rows (empty without w).
+    Those of a and b have shape (B, N', D). Those of c and v are partial sums, shape
+    (B, T, M, D), to be summed over T. That of w has shape (B · T, D), to be summed over
+    its rows, and no rows if w is None.
     """
     size, n, width = a.shape
     m = c.shape[1]

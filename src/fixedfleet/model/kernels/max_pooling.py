@@ -1,4 +1,4 @@
-"""Triton: leave-one-out max pooling, its pairs in registers only, and its gradients."""
+"""Triton kernels of leave-one-out max pooling, and of its gradients."""
 # mypy: ignore-errors
 
 import torch
@@ -7,7 +7,7 @@ import triton.language as tl
 
 __all__ = ["pool_alike", "pool_primed"]
 
-# As in the decoder, a tile's axes are shorter than a program's threads are many.
+# As in the decoder's kernels, the axes of a tile are shorter than a program's threads.
 _WARPS = 4
 _ROWS = 16
 _CHANNELS = 64
@@ -15,7 +15,7 @@ _CHANNELS = 64
 
 @triton.jit
 def _primed(d, q, gain, fall, demand, offset):
-    """exp(−τ_d · d) and the weights, of tiles d and q and of vectors over channels."""
+    """Return exp(−τ_d · d) and the weights w of tiles d and q, per channel."""
     near = tl.exp2(fall[None, :] * d)
     return near, gain[None, :] * near + demand[None, :] * q + offset[None, :]
 
@@ -40,10 +40,10 @@ def find_maxima(
     CHANNELS: tl.constexpr,
 ):
     """
-    max_j h_j ⊙ w_ij over the real j from FIRST on that are not i, and which j it is.
+    The maximum of h_j ⊙ w_ij over all j ≥ FIRST except i and padding, and its j.
 
-    Of equal ones the first j wins, as with argmax; without any the result is 0 and the
-    winner −1.
+    Of equal values the first wins, as with argmax. If there is no j, the maximum is 0
+    and the winner −1.
     """
     blocks = tl.cdiv(width, CHANNELS)
     tiles = tl.cdiv(n, ROWS)
@@ -60,7 +60,7 @@ def find_maxima(
         d_ptr += instance * n * n
         q_ptr += instance * n * n
         gain = tl.load(gain_ptr + channel, mask=known, other=0.0)
-        # e^x as 2^(x · log2 e), the factor being the same for all pairs.
+        # e^x is computed as 2^(x · log2 e); the factor is the same for all pairs.
         fall = tl.load(rate_ptr + channel, mask=known, other=0.0) * -1.4426950408889634
         demand = tl.load(demand_ptr + channel, mask=known, other=0.0)
         offset = tl.load(offset_ptr + channel, mask=known, other=0.0)
@@ -68,7 +68,7 @@ def find_maxima(
     winner = tl.full((ROWS, CHANNELS), -1, tl.int32)
     for j in range(FIRST, n):
         h = tl.load(h_ptr + j * width + channel, mask=known, other=0.0).to(tl.float32)
-        # Padding is heard by nobody: as if it were everybody's own.
+        # Nothing takes messages from padding, as nothing takes them from itself.
         own = tl.where(tl.load(real_ptr + j) > 0, row, j)
         if PRIMED:
             pair = tl.minimum(row, n - 1) * n + j
@@ -104,7 +104,7 @@ def slope_of_priming(
     ROWS: tl.constexpr,
     CHANNELS: tl.constexpr,
 ):
-    """g ⊙ w of each winner, and an instance's gradients of the weights' parameters."""
+    """g ⊙ w of each winner, and per instance the gradients of the priming."""
     blocks = tl.cdiv(width, CHANNELS)
     program = tl.program_id(0)
     channel = (program % blocks) * CHANNELS + tl.arange(0, CHANNELS)
@@ -156,7 +156,7 @@ def collect_by_winner(
     ROWS: tl.constexpr,
     CHANNELS: tl.constexpr,
 ):
-    """Sum over i what goes to its winner j: a gather, so no atomics, and repeatable."""
+    """Sum the gradients of all i whose winner is j, without atomics: repeatable."""
     blocks = tl.cdiv(width, CHANNELS)
     tiles = tl.cdiv(n, ROWS)
     program = tl.program_id(0)
@@ -177,7 +177,7 @@ def collect_by_winner(
 
 
 def _tiles(n, width):
-    """Rows and channels of a tile, and how many tiles an instance has."""
+    """Return channels per tile, and tiles per instance along channels and rows."""
     channels = min(_CHANNELS, triton.next_power_of_2(width))
     return channels, triton.cdiv(width, channels), triton.cdiv(n, _ROWS)
 
@@ -213,7 +213,7 @@ def _find(h, real, out, first, pairs, values):
     "Tensor demand, Tensor offset) -> (Tensor, Tensor)",
 )
 def pool_primed(h, d, q, real, gain, rate, demand, offset):
-    """max_j h_j ⊙ w_ij over the real customers j that are not i, and the winners."""
+    """Return max_j h_j ⊙ w_ij over all customers j except i, and the winners."""
     out = h.new_empty(h.shape, dtype=torch.float32)
     return _find(h, real, out, 1, (d, q), (gain, rate, demand, offset))
 
@@ -232,7 +232,7 @@ def _(h, d, q, real, gain, rate, demand, offset):
     schema="(Tensor h, Tensor real) -> (Tensor, Tensor)",
 )
 def pool_alike(h, real):
-    """max_j h_j over the real j that are not i, and the winners."""
+    """Return max_j h_j over all j except i and padding, and the winners."""
     return _find(h, real, h.new_empty(h.shape), 0, (), ())
 
 
@@ -248,7 +248,7 @@ def _(h, real):
     "Tensor rate, Tensor demand, Tensor offset) -> (Tensor, Tensor)",
 )
 def pool_primed_backward(g, winner, h, d, q, gain, rate, demand, offset):
-    """g ⊙ w of the winners, (B, I, d), and the parameters' sums a row, (B, 4, d)."""
+    """Return g ⊙ w of the winners, (B, I, d), and gradients of w per row, (B, 4, d)."""
     size, n, width = h.shape
     channels, blocks, _ = _tiles(n, width)
     pulled = h.new_empty(h.shape, dtype=torch.float32)
@@ -286,7 +286,7 @@ def _(g, winner, h, d, q, gain, rate, demand, offset):
     schema="(Tensor pulled, Tensor winner) -> Tensor",
 )
 def pool_collect(pulled, winner):
-    """The gradients that reach each j, shape (B, J, d), in float32."""
+    """Return the gradient of each message h_j, shape (B, J, d), in float32."""
     size, n, width = pulled.shape
     channels, blocks, tiles = _tiles(n, width)
     total = pulled.new_empty(pulled.shape, dtype=torch.float32)
