@@ -93,3 +93,33 @@ def cluster() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run what needs the cluster last: other tests must find this process alone."""
     items.sort(key=lambda item: "cluster" in getattr(item, "fixturenames", ()))
+
+
+@pytest.fixture
+def make_row():
+    """Return a maker of rows, all of a plan within the fleet unless told otherwise."""
+
+    from fixedfleet.evaluate import Row
+
+    def make(**changes) -> Row:
+        fields = {
+            "set": "some",
+            "instance": "a",
+            "method": "fake",
+            "time_limit": 1.0,
+            "iterations": None,
+            "seed": 0,
+            "customers": 4,
+            "fleet": 2,
+            "vehicle_cost": 10.0,
+            "length": 8.0,
+            "cost_v": 28.0,
+            "vehicles": 2,
+            "floor": 2,
+            "served": True,
+            "within": True,
+            "seconds": 0.5,
+        }
+        return Row(**(fields | changes))
+
+    return make

@@ -95,10 +95,13 @@ def _check_fixedfleet(words: list[str]) -> None:
 
         for spec in (spec for specs in arguments.method for spec in specs):
             get_method(spec)
-    if words[0] == "reproduce":
-        from fixedfleet.evaluate.reproduce import NAMES
 
-        assert set(arguments.name) <= {*NAMES, "all"}
+
+def _check_experiments(words: list[str]) -> None:
+    """Let the experiments parse their options, and look up the names of tables."""
+    from experiments.__main__ import NAMES, _parser
+
+    assert set(_parser().parse_args(words).name) <= {*NAMES, "all"}
 
 
 def _check_script(words: list[str]) -> None:
@@ -118,6 +121,8 @@ def test_what_is_to_be_typed_can_be(path):
             _check_fixedfleet(words[1:])
         elif words[0] == "torchrun":
             _check_fixedfleet(words[words.index("fixedfleet") + 1 :])
+        elif words[1:3] == ["-m", "experiments"]:
+            _check_experiments(words[3:])
         elif words[1].startswith("benchmarks/"):
             _check_script(words[1:])
 
@@ -125,7 +130,7 @@ def test_what_is_to_be_typed_can_be(path):
 def test_the_readme_shows_the_commands_of_every_user():
     """The README has a line to be typed for dispatchers and for researchers."""
     shown = {words_of(line)[1] for line in typed_lines(text_of("README.md"))}
-    assert shown >= {"serve", "solve", "fleet", "evaluate", "reproduce", "label"}
+    assert shown >= {"serve", "solve", "fleet", "evaluate", "-m", "label"}
 
 
 def test_every_command_is_documented():

@@ -43,7 +43,7 @@ OUTSIDE = {  # packages that these rooms alone may import
     "numba": ("search",),
     "cupy": ("search",),
     "ray": ("workers",),
-    "matplotlib": ("plotting", "evaluate"),
+    "matplotlib": ("plotting",),
     "fastapi": ("serve",),
     "uvicorn": ("serve",),
     "sqlite3": ("serve",),

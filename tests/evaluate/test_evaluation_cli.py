@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from fixedfleet.cli import main
-from fixedfleet.errors import InputError
 from fixedfleet.evaluate import Results
 
 SOURCES = Path(__file__).parents[2] / "src"
@@ -50,12 +49,12 @@ def test_starts_are_compared_in_a_table(run, tmp_path):
     assert code == 0
     lines = out.splitlines()
     assert [line.split("|")[2].strip() for line in lines[2:4]] == ["savings", "packing"]
-    assert lines[4].startswith("r.jsonl: 6 rows new, 0 there before")
+    assert lines[4].startswith("r.jsonl: 6 new rows, 0 found in the file")
     assert Path("t.md").read_text().splitlines() == lines[:4]
     assert "6 of 6 rows" in err
     code, out, err = run(*options, *methods, "--results", "r.jsonl", "--quiet")
     assert (code, err) == (0, "")
-    assert "r.jsonl: 0 rows new, 6 there before" in out
+    assert "r.jsonl: 0 new rows, 6 found in the file" in out
 
 
 def test_cvrplib_files_are_a_set(run, shared):
@@ -96,7 +95,9 @@ def test_bad_input_is_one_line(run, shared, tmp_path):
     assert refused(run("--set", "vrp21", *good[2:]), "no set vrp21")
     assert refused(run(*good[:2], "--method", "magic", *good[4:]), "unknown method")
     assert refused(run(*good, "--table", "t.pdf"), "--table t.pdf", ".md, .csv")
-    assert refused(run(*good, "--base", "hgs"), "--base hgs", "--method")
+    assert refused(
+        run(*good, "--base", "hgs"), "--base hgs is not one of the methods", "--method"
+    )
     timed = (*good[:2], "--method", "auto", "--time-limit", 0.05, "--results", "r")
     assert refused(run(*timed, "--base", "auto"), "--base needs a reference")
     assert refused(run(*good, "--base", "packing"), "runs with a time limit")
@@ -111,7 +112,7 @@ def test_bad_input_is_one_line(run, shared, tmp_path):
     Path("r").write_text(json.dumps({"format": "fixedfleet results", "version": 0}))
     assert refused(run(*good), "of version 0")
     Path("r").write_text("a,b\n")
-    assert refused(run(*good), "is no file of results")
+    assert refused(run(*good), "is not a file of results")
 
 
 def test_a_missing_package_is_one_line(run, monkeypatch):
@@ -172,7 +173,6 @@ def test_an_uninstalled_package_has_a_command_line(monkeypatch, capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == "fixedfleet unknown\n"
     assert main(["evaluate", "--help"]) == 0
-    assert main(["reproduce", "--help"]) == 0
 
 
 def test_ctrl_c_says_that_the_rows_are_kept(tmp_path):
@@ -195,50 +195,6 @@ def test_ctrl_c_says_that_the_rows_are_kept(tmp_path):
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     stderr = process.communicate(timeout=60)[1]
     assert process.returncode == 130
-    assert "the same command goes on from there" in stderr
+    assert "the same command resumes the evaluation" in stderr
     assert stderr.count("\n") == 1
     assert len(Results(path).rows()) >= 1
-
-
-def test_reproduce_hands_on_what_was_asked(monkeypatch, capsys, tmp_path):
-    """``reproduce`` makes each table that is named, with the options given."""
-    asked = []
-
-    def made(name, **options):
-        asked.append((name, options))
-        options["display"]("a line of progress")
-        return [tmp_path / f"{name}.md"]
-
-    monkeypatch.setattr("fixedfleet.evaluate.reproduce.reproduce", made)
-    monkeypatch.setattr("fixedfleet.evaluate.reproduce.NAMES", ("one", "two"))
-    options = ("--instances", "7", "--attention-model", "am", "--render-only")
-    assert main(["reproduce", "two", *options]) == 0
-    out, err = capsys.readouterr()
-    assert out == f"written: {tmp_path}/two.md\n"
-    assert err == "a line of progress\n"
-    ((name, given),) = asked
-    assert (name, given["instances"], given["attention_model"]) == ("two", 7, "am")
-    assert (given["render_only"], given["seed"], given["scale"]) == (True, 0, 1.0)
-    assert main(["reproduce", "all"]) == 0
-    assert [name for name, _ in asked] == ["two", "one", "two"]
-    capsys.readouterr()
-    assert main(["reproduce", "three"]) == 2
-    assert "no table 'three': choose from one, two" in capsys.readouterr().err
-
-
-def test_a_table_that_cannot_be_made_does_not_stop_the_others(
-    monkeypatch, capsys, tmp_path
-):
-    """What is wrong with one table is said, the others are made, and the code is 2."""
-
-    def made(name, **_options):
-        if name == "one":
-            raise InputError("no rows of one")
-        return [tmp_path / f"{name}.md"]
-
-    monkeypatch.setattr("fixedfleet.evaluate.reproduce.reproduce", made)
-    monkeypatch.setattr("fixedfleet.evaluate.reproduce.NAMES", ("one", "two"))
-    assert main(["reproduce", "all"]) == 2
-    out, err = capsys.readouterr()
-    assert out == f"written: {tmp_path}/two.md\n"
-    assert err == "fixedfleet: error: one: no rows of one\n"

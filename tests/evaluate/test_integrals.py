@@ -75,5 +75,5 @@ def test_a_curve_is_the_run_s_own_or_made_of_the_ends_of_runs(make_row):
 
 def test_a_curve_is_of_what_the_method_minimises(make_row):
     """Methods that minimise Cost_v are measured by it."""
-    row = make_row(method="packing+auto:objective=cost-v", time_limit=1.0)
+    row = make_row(objective="cost-v", time_limit=1.0)
     assert curve([row], 1.0) == ((0.5, 28.0),)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pickle
 import sys
+from dataclasses import dataclass
 
 import pytest
 
 import fixedfleet as ff
 from fixedfleet.evaluate import get_method, get_set
-from fixedfleet.evaluate.starters import NetworkStart
+from fixedfleet.evaluate.methods import METHODS
+from fixedfleet.evaluate.pipeline import NetworkStart
 from fixedfleet.solve_batch import solve_batch
 
 
@@ -47,10 +49,8 @@ def two():
         ),
         ("network:model=/a/folder/mine.safetensors", "network:model=mine"),
         ("network+ortools:model=vrp50", "network+ortools:model=vrp50"),
-        ("am-greedy:weights=/a/folder,device=cuda", "am-greedy:device=cuda"),
-        ("am-sampling:samples=16,batch=4", "am-sampling:batch=4,samples=16"),
-        ("am-sampling:samples=1280", "am-sampling"),
-        ("packing+auto:objective=cost-v", "packing+auto:objective=cost-v"),
+        ("network:model=runs/mine/model.safetensors", "network:model=mine"),
+        ("packing+auto:objective=cost-v", "packing+auto"),
         ("network:guarantee=yes", "network:guarantee=yes"),
         ("hgs", "hgs"),
         ("packing+gpu:batch=1000", "packing+gpu:batch=1000"),
@@ -68,21 +68,25 @@ def test_a_name_says_what_matters_and_no_paths(spec, name):
     [
         ("magic", "unknown method 'magic': begin with a start"),
         ("hgs+auto", "unknown method 'hgs\\+auto'"),
-        ("packing+magic", "unknown search 'magic'"),
-        ("packing+", "unknown search ''"),
-        ("network:colour=red", "unknown option 'colour'"),
-        ("network:symmetries=9", "symmetries of .* is '9', not 1 to 8"),
-        ("network:decoding=best", "not greedy, membership, beam20"),
-        ("network:device=tpu", "not cpu or cuda"),
-        ("am-sampling:samples=0", "not a whole number of at least 1"),
-        ("network:greedy", "'greedy' in .* is no option"),
+        ("packing+magic", "unknown search in .* 'magic': choose from auto"),
+        ("packing+", "unknown search in .* '': choose from auto"),
+        ("network:colour=red", "does not take colour=; its options: batch"),
+        ("network:symmetries=9", "symmetries is 9, not a whole number from 1 to 8"),
+        ("network:symmetries=many", "symmetries in .* is 'many', not a whole number"),
+        ("network:decoding=best", "unknown decoder 'best': choose from greedy, m"),
+        ("network:device=tpu", "unknown device 'tpu': choose from cpu, cuda"),
+        ("network:guarantee=perhaps", "'perhaps': choose from yes, no"),
+        ("packing+auto:objective=speed", "'speed': choose from length, cost-v"),
+        ("network:batch=0", "not a whole number of at least 1"),
+        ("no_such_module:Method", "there is no module 'no_such_module'"),
+        ("no_such_file.py:Method", "there is no file 'no_such_file.py'"),
+        ("network:greedy", "'greedy' in .* is not an option"),
         ("network:batch=2,batch=3", "each key once"),
         ("packing+auto:decoding=greedy", "does not take decoding=; its options: "),
         ("network+auto:batch=8", "does not take batch="),
         ("packing+hgs:objective=cost-v", "does not take objective="),
         ("hgs:guarantee=yes", "does not take guarantee=; its options: none"),
-        ("am-greedy:samples=3", "does not take samples="),
-        ("am-greedy+gpu", "gpu begins with packing, savings or network"),
+        ("sweep+gpu", "gpu begins with packing, savings or network"),
         ("network+gpu:decoding=greedy", "does not take decoding=; its options: batch"),
     ],
 )
@@ -118,7 +122,7 @@ def test_the_gpu_search_takes_whole_batches(monkeypatch, two):
             processes=1,
         )
 
-    monkeypatch.setattr("fixedfleet.evaluate.pipelines.solve_batch", planned)
+    monkeypatch.setattr("fixedfleet.evaluate.pipeline.solve_batch", planned)
     method = get_method("savings+gpu:batch=2,objective=cost-v")
     assert (method.batch, method.on_gpu) == (2, True)
     instances = [two[0], two[1].with_vehicles(1)]
@@ -154,14 +158,9 @@ def test_a_missing_package_is_named_by_check(monkeypatch, spec, package):
         get_method(spec).check()
 
 
-def test_missing_weights_are_named_by_check(monkeypatch, tmp_path):
-    """The Attention Model asks for its weights, a network for its file."""
+def test_a_missing_network_is_named_by_check():
+    """A method whose network does not exist says so before it is run."""
     pytest.importorskip("torch")
-    monkeypatch.delenv("FIXEDFLEET_ATTENTION_MODEL", raising=False)
-    with pytest.raises(ff.InputError, match="set FIXEDFLEET_ATTENTION_MODEL"):
-        get_method("am-greedy").check()
-    with pytest.raises(ff.InputError, match="none"):
-        get_method(f"am-greedy:weights={tmp_path}/none").check()
     with pytest.raises(ff.InputError, match="no network 'nobody'"):
         get_method("network:model=nobody").check()
 
@@ -266,35 +265,62 @@ def test_with_the_guarantee_the_starter_plans_for_the_wider_fleet(
     assert not answer.trace or answer.trace[-1][1] > 0
 
 
-def test_the_attention_model_may_exceed_the_fleet_and_a_search_may_not(shared, two):
-    """It plans with as many vehicles as it likes; a search after it keeps the bound."""
-    pytest.importorskip("torch")
-    weights = shared / "attention_model"
-    if not weights.is_dir():
-        pytest.skip("no weights of the Attention Model")
-    tight = [i.with_vehicles(i.minimum_vehicles) for i in get_set("vrp20", 8).instances]
-    greedy = get_method(f"am-greedy:batch=8,weights={weights}").solve(tight)
-    excess = [a.plan.vehicles - i.vehicles for a, i in zip(greedy, tight, strict=True)]
-    assert max(excess) > 0
-    worst = tight[excess.index(max(excess))]
-    method = get_method(f"am-greedy+ruin_recreate:weights={weights}")
-    (answer,) = method.solve([worst], iterations=500)
-    assert answer.plan is None or answer.plan.vehicles <= worst.vehicles
-    sampled = get_method(f"am-sampling:samples=4,batch=2,weights={weights}")
-    for seed in (0, 0, 1):
-        plans = [answer.plan for answer in sampled.solve(two, seed=seed)]
-        assert not any(p.unserved(i) for p, i in zip(plans, two, strict=True))
+@dataclass(frozen=True)
+class OneTour:
+    """A start that serves all customers in one tour, forwards or backwards."""
+
+    backwards: bool = False
+
+    in_solve = ""
+    batch = 1
+    on_gpu = False
+
+    def check(self):
+        pass
+
+    def plans(self, instances, _seed):
+        step = -1 if self.backwards else 1
+        return [
+            ff.Plan([list(range(1, i.num_customers + 1))[::step]]) for i in instances
+        ]
 
 
-def test_rounded_distances_are_not_planned_in_batches(shared):
-    """A batch has plain Euclidean distances; others are refused with what would do."""
-    pytest.importorskip("torch")
-    weights = shared / "attention_model"
-    if not weights.is_dir():
-        pytest.skip("no weights of the Attention Model")
-    instance = get_set(shared / "cvrplib" / "A" / "A-n32-k5.vrp").instances[0]
-    method = get_method(f"am-greedy:batch=2,weights={weights}")
-    with pytest.raises(ff.InputError, match="give batch=1"):
-        method.solve([instance, instance])
-    (answer,) = method.solve([instance])
-    assert not answer.plan.unserved(instance)
+@pytest.fixture
+def registered():
+    """The start OneTour under the name one_tour."""
+    METHODS.register("one_tour")(OneTour)
+    yield
+    del METHODS._parts["one_tour"]
+
+
+def test_a_start_of_ones_own_has_a_name_and_options(registered, two):
+    """A registered start takes its fields as options, and a search may follow it."""
+    assert get_method("one_tour").name == "one_tour"
+    method = get_method("one_tour:backwards=yes")
+    assert method.name == "one_tour:backwards=yes"
+    assert next(iter(method.solve(two)[0].plan))[0] == two[0].num_customers
+    searched = get_method("one_tour+ruin_recreate:backwards=yes")
+    for answer, instance in zip(searched.solve(two, iterations=20), two, strict=True):
+        assert answer.plan.is_feasible(instance)
+    with pytest.raises(ff.InputError, match="does not take forwards=; its options: b"):
+        get_method("one_tour:forwards=yes")
+
+
+def test_a_method_is_found_in_a_file(fakes, two):
+    """A class in a file of one's own is named as file.py:Name, with its options."""
+    file = fakes.__file__
+    method = get_method(f"{file}:FirstFit:name=mine")
+    assert method.name == "mine"
+    assert method.solve(two, vehicle_cost=0, time_limit=1, iterations=None, seed=0)[
+        0
+    ].plan.is_feasible(two[0])
+    with pytest.raises(ff.InputError, match="no search can follow"):
+        get_method(f"{file}:FirstFit+auto")
+    with pytest.raises(ff.InputError, match="has no 'Nobody'"):
+        get_method(f"{file}:Nobody")
+
+
+def test_a_method_object_is_a_method(fakes):
+    """Where a spec is asked for, an object will do."""
+    method = fakes.FirstFit()
+    assert get_method(method) is method

@@ -97,7 +97,7 @@ def test_seeds_of_an_instance_count_as_one(letters, make_row):
 
 def test_methods_that_minimise_cost_v_have_its_reference(letters, make_row):
     """The gap of such a method is that of Cost_v."""
-    row = make_row(method="packing+auto:objective=cost-v", cost_v=22.0)
+    row = make_row(objective="cost-v", cost_v=22.0)
     assert summarise([row], letters).gap.value == pytest.approx(10.0)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet.evaluate import Results
+from fixedfleet.evaluate.origin import machine_name
 
 
 def test_rows_are_read_back_as_they_were(make_row, tmp_path):
@@ -38,10 +39,11 @@ def test_the_set_is_no_part_of_the_key(make_row):
             ("time_limit", 2.0),
             ("iterations", 5),
             ("seed", 1),
+            ("objective", "cost-v"),
             ("length", 7.0),
         )
     }
-    assert len(keys) == 6
+    assert len(keys) == 7
 
 
 def test_no_file_means_no_rows(tmp_path):
@@ -83,9 +85,9 @@ def test_rows_appended_elsewhere_are_seen(make_row, tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no file of results"),
-        ("instance,length\na,1\n", "is no file of results"),
-        ('["fixedfleet results", 1]\n', "is no file of results"),
+        ("", "is not a file of results"),
+        ("instance,length\na,1\n", "is not a file of results"),
+        ('["fixedfleet results", 1]\n', "is not a file of results"),
         ('{"format": "fixedfleet results", "version": 99}\n', "of version 99"),
         ('{"format": "fixedfleet results"}\n', "of version None"),
     ],
@@ -110,15 +112,34 @@ def test_a_line_that_is_no_row_is_named(make_row, tmp_path, line):
         Results(results.path).rows()
 
 
-def test_rows_of_another_file_are_taken_once(make_row, tmp_path):
-    """Rows from another machine are added where they are missing, and only there."""
-    mine, theirs = Results(tmp_path / "mine"), Results(tmp_path / "theirs")
-    mine.append(make_row(length=1.0))
-    for row in (make_row(length=2.0), make_row(seed=1), make_row(seed=1)):
-        theirs.append(row)
-    assert mine.take(theirs) == 1
-    assert mine.take(theirs) == 0
-    assert [(row.seed, row.length) for row in mine.rows()] == [(0, 1.0), (1, 8.0)]
+def test_a_file_belongs_to_one_machine(make_row, tmp_path, monkeypatch):
+    """Rows of another machine are read, but this one does not append to them."""
+    path = tmp_path / "rows"
+    with Results(path) as results:
+        results.append(make_row())
+    assert Results(path).machine == machine_name()
+    monkeypatch.setattr("fixedfleet.evaluate.rows.machine_name", lambda: "another")
+    assert len(Results(path).rows()) == 1
+    with pytest.raises(ff.InputError, match="holds runs of another machine"):
+        Results(path).append(make_row(seed=1))
+    assert len(Results(path).rows()) == 1
+
+
+def test_a_file_of_an_older_version_is_continued(make_row, tmp_path):
+    """Its header names no machine; its methods' names hold the objective."""
+    row = json.loads(make_row().to_json())
+    del row["objective"]
+    old = [row, row | {"method": "auto:guarantee=yes,objective=cost-v"}]
+    lines = [{"format": "fixedfleet results", "version": 1}, *old]
+    path = tmp_path / "rows"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    results = Results(path)
+    results.append(make_row(seed=1))
+    assert [(row.method, row.objective) for row in results.rows()] == [
+        ("fake", "length"),
+        ("auto:guarantee=yes", "cost-v"),
+        ("fake", "length"),
+    ]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such lock")

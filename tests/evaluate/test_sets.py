@@ -87,15 +87,17 @@ def test_references_are_measured_by_plan(shared):
 
 def test_a_set_without_a_reference_says_so(shared, tmp_path):
     """A reference asked for and not there is an error that names what is missing."""
-    with pytest.raises(ff.InputError, match=r"no reference .*ref_vrp20_cost\.npz"):
+    with pytest.raises(
+        ff.InputError, match=r"no reference plans .*ref_vrp20_cost\.npz"
+    ):
         get_set("vrp20", 5, tmp_path)
-    with pytest.raises(ff.InputError, match="'fresh20:1' has no reference"):
+    with pytest.raises(ff.InputError, match="'fresh20:1' has no reference plans"):
         get_set("fresh20:1", 5, shared / "reference")
-    with pytest.raises(ff.InputError, match="lie beside them"):
+    with pytest.raises(ff.InputError, match="read from beside the files"):
         get_set(write(tmp_path, "x-k2"), 5, shared / "reference")
     other = shared / "reference" / "ref_vrp50_cost.npz"
     shutil.copy(other, tmp_path / "ref_vrp20_cost.npz")
-    with pytest.raises(ff.InputError, match="for other instances"):
+    with pytest.raises(ff.InputError, match="of other instances"):
         get_set("vrp20", 5, tmp_path)
 
 
@@ -128,7 +130,10 @@ def test_the_fleet_is_never_below_the_reference(tmp_path):
 @pytest.mark.parametrize(
     ("solution", "said"),
     [
-        ("Route #1: 1 2 3\nCost 40\n", "no plan for a-k2.vrp: tour 1 carries 3 of 2"),
+        (
+            "Route #1: 1 2 3\nCost 40\n",
+            "not a plan for a-k2.vrp: tour 1 carries 3 of 2",
+        ),
         ("Route #1: 1 2\nRoute #2: 3\nCost 39\n", "states a cost of 39, but its tours"),
         ("Route #1: 1 9\nCost 40\n", "customer 9 does not exist"),
     ],
@@ -162,8 +167,8 @@ def test_cvrplib_instances_are_read_whole(shared):
     [
         ("vrp21", "no set vrp21: choose from vrp20"),
         ("vrp2O", "unknown set 'vrp2O': choose from vrp20"),
-        ("fresh20", "a seed belongs to fresh sets"),
-        ("vrp20:3", "a seed belongs to fresh sets"),
+        ("fresh20", "a fresh set needs a seed"),
+        ("vrp20:3", "other sets take none"),
         ("missing.vrp", "no file missing.vrp"),
         ("missing/*.vrp", r"no file missing/\*\.vrp"),
     ],
@@ -185,3 +190,13 @@ def test_names_must_tell_instances_apart(square, make_instance):
         InstanceSet(name="s", instances=[])
     with pytest.raises(ff.InputError, match="count is 0"):
         get_set("vrp20", 0)
+
+
+def test_tight_sets_have_the_smallest_conceivable_fleet():
+    """The instances are those of vrp20 under other names, with ⌈Σq/Q⌉ vehicles."""
+    tight, usual = get_set("tight20", 20), get_set("vrp20", 20)
+    assert tight.names[0].startswith("tight20/")
+    assert not set(tight.names) & set(usual.names)
+    for small, large in zip(tight.instances, usual.instances, strict=True):
+        assert small.vehicles == large.minimum_vehicles <= large.vehicles
+        assert (small.customers == large.customers).all()

@@ -8,7 +8,7 @@ import io
 import pytest
 
 from fixedfleet.evaluate import summaries
-from fixedfleet.evaluate.tables import to_csv, to_markdown
+from fixedfleet.evaluate.tables import show_time, to_csv, to_markdown
 
 
 def cells(text):
@@ -32,12 +32,12 @@ def test_markdown_shows_means_with_intervals(fakes, make_row):
     assert row["set"] == "letters"
     assert row["limit"] == "1 s"
     assert row["within the fleet"] == "50.0%"
-    assert row["beyond it, by vehicles"] == "50.0% by 2.00"
+    assert row["beyond the fleet"] == "50.0%, by 2.00 vehicles"
     assert row["length"] == "9.0000 ± 12.7062"
     assert row["Cost_v"].startswith("39.000 ± ")
-    assert row["its floor"] == "29.000"
+    assert row["floor of Cost_v"] == "29.000"
     assert row["gap %"] == "0.000"
-    assert row["s an instance"] == "0.500"
+    assert row["seconds per instance"] == "0.500"
 
 
 def test_columns_that_say_nothing_are_left_out(fakes, make_row):
@@ -46,7 +46,7 @@ def test_columns_that_say_nothing_are_left_out(fakes, make_row):
     rows = [make_row(time_limit=None, vehicle_cost=0.0, cost_v=8.0)]
     (row,) = cells(to_markdown(summaries(rows, plain)))
     assert row["limit"] == "none"
-    assert not {"Cost_v", "its floor", "gap %", "WRAP", "not served"} & set(row)
+    assert not {"Cost_v", "floor of Cost_v", "gap %", "WRAP", "not served"} & set(row)
     assert to_markdown([]) == ""
 
 
@@ -79,3 +79,26 @@ def test_csv_has_every_number_in_full(fakes, make_row):
     assert found[0]["machines"] == "one; two, other"
     assert found[1]["time_limit"] == found[1]["primal_integral"] == ""
     assert float(found[1]["cost_v_floor"]) == 28.0
+
+
+def test_the_objective_is_a_column_where_it_matters(fakes, make_row):
+    """Methods that minimise Cost_v are told apart from those that minimise length."""
+    rows = [make_row(), make_row(objective="cost-v")]
+    first, second = cells(to_markdown(summaries(rows, fakes.make_set())))
+    assert {first["method"], second["method"]} == {"fake"}
+    assert {first["minimises"], second["minimises"]} == {"–", "Cost_v"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.05, "0.05 s"),
+        (324, "5.4 min"),
+        (16200, "4.5 h"),
+        (518400, "6 d"),
+        (None, "–"),
+    ],
+)
+def test_times_are_in_a_unit_that_suits(seconds, said):
+    """The paper's times read as it prints them."""
+    assert show_time(seconds) == said

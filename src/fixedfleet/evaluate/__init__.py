@@ -1,12 +1,13 @@
-"""Methods × sets of instances × limits into rows, and rows into tables."""
+"""Compare methods: run them on sets of instances, and make tables of the results."""
 
-from fixedfleet.evaluate.methods import Answer, Method, get_method
+from fixedfleet.evaluate.methods import METHODS, Answer, Method, get_method
 from fixedfleet.evaluate.metrics import Summary, summaries, summarise
 from fixedfleet.evaluate.rows import Results, Row
-from fixedfleet.evaluate.run import EvaluationSummary, evaluate
+from fixedfleet.evaluate.runner import EvaluationSummary, evaluate
 from fixedfleet.evaluate.sets import InstanceSet, get_set
 
 __all__ = [
+    "METHODS",
     "Answer",
     "EvaluationSummary",
     "InstanceSet",

@@ -1,4 +1,4 @@
-"""VRPLIB files with their best known plans: the .sol beside them, or the comment."""
+"""VRPLIB files with their best known plans, from the .sol or from the comment."""
 
 from __future__ import annotations
 
@@ -30,15 +30,14 @@ def best_known(path: Path) -> tuple[Instance, float | None]:
     """
     Read an instance, named after its file, and the length of its best known plan.
 
-    The fleet is the file's. Where the best known plan has more tours, it is their
-    number: the k in CVRPLIB's names is a lower bound, and a plan that may not use as
-    many vehicles as the reference is not measured by it.
+    The fleet is the file's. If the best known plan has more tours, the fleet is their
+    number instead: the k in CVRPLIB's names is only a lower bound, and a method must be
+    allowed as many vehicles as the plan it is compared with.
 
     Raises
     ------
     InputError
-        If the plan in the .sol is not one for the instance, or not of the length that
-        it states.
+        If the plan in the .sol is infeasible, or has not the length that it states.
     """
     solution = path.with_suffix(".sol")
     plan = stated = None
@@ -48,7 +47,7 @@ def best_known(path: Path) -> tuple[Instance, float | None]:
     if plan is None or not plan.tours:
         return instance, _in_comment(path) if stated is None else stated
     if faults := plan.check(instance):
-        raise InputError(f"{solution}: no plan for {path.name}: {faults[0]}")
+        raise InputError(f"{solution}: not a plan for {path.name}: {faults[0]}")
     length = plan.length(instance)
     if stated is not None and not math.isclose(stated, length, rel_tol=1e-6):
         raise InputError(

@@ -1,208 +1,280 @@
-"""Methods by their spec: ``START[+SEARCH][:key=value,…]``, or a solver's name."""
+"""Methods to compare: what a method is, and which method a name stands for."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-from typing import TYPE_CHECKING, cast, get_args
-
-from fixedfleet.errors import InputError
-from fixedfleet.evaluate.pipelines import (
-    BatchesOnGpu,
-    SolverAlone,
-    StartAlone,
-    StartAndSearch,
+import dataclasses
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    Protocol,
+    cast,
+    get_args,
 )
-from fixedfleet.evaluate.protocol import Answer, Method
-from fixedfleet.evaluate.starters import AttentionStart, NamedStart, NetworkStart
+
+from fixedfleet.errors import InputError, check_choice
+from fixedfleet.registry import Registry
 from fixedfleet.search import SEARCHES
-from fixedfleet.solve import Objective
 from fixedfleet.solve_batch import BatchStart
 
 if TYPE_CHECKING:
-    from fixedfleet.evaluate.starters import Starter
-    from fixedfleet.planning import RepairMethod
-    from fixedfleet.search.construct import StartName
-    from fixedfleet.solvers.attention_model import Decoding
+    from collections.abc import Sequence
 
-__all__ = ["SOLVERS", "STARTS", "Answer", "Method", "get_method"]
+    from fixedfleet.evaluate.rows import Trace
+    from fixedfleet.instance import Instance
+    from fixedfleet.plan import Plan
+    from fixedfleet.solve import Objective
 
-STARTS = ("packing", "savings", "sweep", "network", "am-greedy", "am-sampling")
+__all__ = ["METHODS", "SOLVERS", "Answer", "Limit", "Method", "Start", "get_method"]
+
+Limit = Literal["time", "iterations"]
+
+
+class Answer(NamedTuple):
+    """
+    What a method returns for one instance. Its plan is checked, never trusted.
+
+    Attributes
+    ----------
+    plan
+        The plan, or None.
+    trace
+        Improvements as (seconds since the call, cost); empty if none are reported.
+    reason
+        Why there is no plan, if the method knows.
+    """
+
+    plan: Plan | None
+    trace: Trace = ()
+    reason: str = ""
+
+
+class Method(Protocol):
+    """
+    Anything that plans tours.
+
+    A method given as an object is sent to worker processes, so it must be picklable.
+    It should load weights at the first :meth:`solve`, in the worker. A method that
+    uses a network may also have ``network(customers)``, which returns the file of the
+    network that it uses for this size; rows then record the file's hash.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name in the rows. It states everything that the plans depend on."""
+
+    @property
+    def batch(self) -> int:
+        """Number of equal-sized instances per call; 1 to use one core per instance."""
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether the method runs on a GPU, and therefore in one process."""
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """The kinds of limit that the method takes; empty if it takes none."""
+
+    @property
+    def objective(self) -> Objective:
+        """What the method minimises; the costs in its traces are in this unit."""
+
+    def check(self) -> None:
+        """Raise MissingPackageError or InputError if the method cannot run here."""
+
+    def solve(
+        self,
+        instances: Sequence[Instance],
+        *,
+        vehicle_cost: float = 0.0,
+        time_limit: float | None = None,
+        iterations: int | None = None,
+        seed: int = 0,
+    ) -> list[Answer]:
+        """Plan each instance within the limit; at most ``batch`` instances per call."""
+
+
+class Start(Protocol):
+    """
+    Makes first plans, which may leave customers out or exceed the fleet.
+
+    A start is a dataclass. Its fields are its options in a method's spec; a field with
+    the metadata ``{"short": function}`` stands in the method's name as the function
+    returns it, or not at all if the function is None.
+    """
+
+    @property
+    def in_solve(self) -> str:
+        """Its name, if :func:`fixedfleet.solve` makes the same start; else empty."""
+
+    @property
+    def batch(self) -> int:
+        """Number of instances per call, if no search follows; 0 for the default."""
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether it computes on a GPU."""
+
+    def check(self) -> None:
+        """Raise MissingPackageError or InputError if the start cannot run here."""
+
+    def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
+        """Return a plan per instance; None where the start has no plan at all."""
+
+
+# A method, a start, or a class or function that returns one when called with options.
+METHODS: Registry[Any] = Registry(
+    "method",
+    {
+        "packing": "fixedfleet.evaluate.pipeline:Packing",
+        "savings": "fixedfleet.evaluate.pipeline:Savings",
+        "sweep": "fixedfleet.evaluate.pipeline:Sweep",
+        "network": "fixedfleet.evaluate.pipeline:NetworkStart",
+    },
+)
 SOLVERS = ("hgs", "pyvrp", "ortools", "vroom", "lkh")
 
 _SHORT = {"auto": "packing+auto", "ruin_recreate": "packing+ruin_recreate"}
-_HEEDING = ("auto", "ruin_recreate", "gpu")  # searches that heed a vehicle's cost
-_GPU_BATCH = 500
-
-# Values that mean the same as leaving the option out; these are not in the name.
-_DEFAULTS = {
-    "objective": "length",
-    "guarantee": "no",
-    "model": "auto",
-    "decoding": "membership",
-    "repair": "room",
-    "symmetries": "1",
-    "samples": "1280",
-    "device": "cpu",
-}
-_CHOICES = {
-    "objective": "|".join(get_args(Objective)),
-    "guarantee": "yes|no",
-    "decoding": r"greedy|membership|beam[1-9]\d{0,5}",
-    "repair": "none|paper|room",
-    "symmetries": "[1-8]",
-    "samples": r"[1-9]\d{0,5}",
-    "device": "cpu|cuda",
-    "batch": r"[1-9]\d{0,5}",
-    "model": ".+",
-    "weights": ".+",
-}
+_WITH_OBJECTIVE = ("auto", "ruin_recreate", "gpu")  # searches that can minimise Cost_v
 
 
-def get_method(spec: str) -> Method:
+def get_method(spec: str | Method) -> Method:
     """
-    Return the method of a spec.
+    Return the method that a spec describes; a method object is returned as it is.
 
     Parameters
     ----------
     spec
-        ``START``: that start's plans as they are. ``START+SEARCH``: improved by the
-        search. Or the name of an outside solver. Then, after a colon, options:
-        ``network+auto:decoding=greedy,symmetries=8``. Starts: ``packing``,
-        ``savings``, ``sweep``, ``network``, ``am-greedy`` and ``am-sampling`` (the
-        Attention Model). Solvers: ``hgs``, ``pyvrp``, ``ortools``, ``vroom``, ``lkh``.
-        Searches: ``auto``, ``ruin_recreate``, the solvers, and
-        ``gpu``, for whole batches from ``packing``, ``savings`` or ``network``.
+        ``START``: the start's plans as they are. ``START+SEARCH``: improved by a
+        search. Or the name of an outside solver. Options follow after a colon:
+        ``network+auto:decoding=greedy,symmetries=8``. Starts and methods of your own
+        are named by :data:`METHODS`' decorator or as ``module.py:Name``.
 
     Raises
     ------
     InputError
-        If there is no such method or option. Whether packages and weights are there is
-        for the method's ``check`` to say.
+        If there is no such method or option. Whether packages and weights are
+        installed is checked by the method's ``check``.
     """
-    head, _, tail = spec.partition(":")
-    head = _SHORT.get(head, head)
-    start, _, search = head.partition("+")
-    options = _parse_options(spec, tail)
-    if start not in STARTS and not (start in SOLVERS and not search):
-        raise InputError(
-            f"unknown method {spec!r}: begin with a start ({', '.join(STARTS)}) or a "
-            f"solver ({', '.join(SOLVERS)})"
-        )
-    if "+" in head and search not in SEARCHES.names():
-        raise InputError(
-            f"unknown search {search!r} in {spec!r}: choose from "
-            f"{', '.join(SEARCHES.names())}"
-        )
-    if search == "gpu" and start not in get_args(BatchStart):
+    from fixedfleet.evaluate.pipeline import Pipeline
+
+    if not isinstance(spec, str):
+        return spec
+    name, search, options = _parse(spec)
+    if name in SOLVERS and not search:
+        _check_known(spec, options, set())
+        return Pipeline(name, None, name)
+    part, own = METHODS.get(name), _search_options(search)
+    if search == "gpu" and name not in get_args(BatchStart):
         raise InputError(
             f"{spec!r}: the search gpu begins with packing, savings or network"
         )
-    _check_accepted(spec, options, _accepted(start, search))
-    if start in SOLVERS:
-        return SolverAlone(start)
-    name = _canonical(head, options)
-    values = _DEFAULTS | options
-    guarantee, on_gpu = values["guarantee"] == "yes", values["device"] == "cuda"
-    objective = cast("Objective", values["objective"])
-    batch = int(values.get("batch", _GPU_BATCH if on_gpu or search == "gpu" else 1))
-    if search == "gpu":
-        return BatchesOnGpu(name, cast("BatchStart", start), objective, batch)
-    starter = _starter(start, values, guarantee and not search)
-    if not search:
-        return StartAlone(name, starter, batch, on_gpu)
-    return StartAndSearch(name, starter, search, objective, guarantee, on_gpu)
+    _check_known(spec, options, _known_options(part, search))
+    made = _make(spec, part, {k: v for k, v in options.items() if k not in own})
+    if not hasattr(made, "plans"):
+        if search:
+            raise InputError(f"{spec!r}: no search can follow {name}, a whole method")
+        return cast("Method", made)
+    kept = {key: value for key, value in options.items() if key in own}
+    settings = _convert(spec, Pipeline, kept)
+    said = {k: v for k, v in kept.items() if k != "objective" and v != "no"}
+    label = "+".join(filter(None, (name.rpartition(":")[2], search)))
+    return Pipeline(_name(label, made, said), made, search, **settings)
 
 
-def _parse_options(spec: str, tail: str) -> dict[str, str]:
+def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
+    """Take a spec apart into start or method, search, and options."""
+    head, _, tail = spec.partition(":")
+    head = _SHORT.get(head, head)
+    known = {*METHODS.names(), *SOLVERS}
+    if head.partition("+")[0] not in known and tail:  # module.py:Name+search:options
+        own, _, tail = tail.partition(":")
+        head = f"{head}:{own}"
+    name, plus, search = head.partition("+")
+    if (name not in known and ":" not in name) or (name in SOLVERS and plus):
+        raise InputError(
+            f"unknown method {spec!r}: begin with a start "
+            f"({', '.join(METHODS.names())}), take a solver ({', '.join(SOLVERS)}), "
+            "or name your own as module.py:Name"
+        )
+    if plus:
+        check_choice(f"search in {spec!r},", search, SEARCHES.names())
     options: dict[str, str] = {}
     for part in tail.split(",") if tail else ():
         key, equals, value = part.partition("=")
         if not equals or key in options:
             raise InputError(
-                f"{part!r} in {spec!r} is no option: write key=value, each key once"
-            )
-        if key not in _CHOICES:
-            raise InputError(
-                f"unknown option {key!r} in {spec!r}: choose from {', '.join(_CHOICES)}"
-            )
-        if not re.fullmatch(_CHOICES[key], value, re.ASCII):
-            raise InputError(
-                f"option {key} of {spec!r} is {value!r}, not {_wanted(key)}"
+                f"{part!r} in {spec!r} is not an option: write key=value, each key once"
             )
         options[key] = value
-    return options
+    return name, search, options
 
 
-def _wanted(key: str) -> str:
-    named = {
-        "decoding": "greedy, membership, beam20, beam200, …",
-        "symmetries": "1 to 8",
-    }
-    if key in named:
-        return named[key]
-    if key in ("samples", "batch"):
-        return "a whole number of at least 1"
-    return " or ".join(_CHOICES[key].split("|")) if key in _DEFAULTS else "a name"
-
-
-def _accepted(start: str, search: str) -> set[str]:
-    """Options that mean something to this start and search."""
-    if start in SOLVERS:
-        return set()
+def _search_options(search: str) -> set[str]:
+    """Options of a pipeline with this search, beside those of its start."""
     if search == "gpu":
         return {"objective", "batch"}
-    accepted: set[str] = set()
-    if search:
-        accepted.add("guarantee")
-    if search in _HEEDING:
-        accepted.add("objective")
-    if start in ("packing", "network"):
-        accepted.add("guarantee")
-    if start == "network":
-        accepted |= {"model", "decoding", "repair", "symmetries", "device"}
-    if start.startswith("am-"):
-        accepted |= {"weights", "device"}
-    if start == "am-sampling":
-        accepted.add("samples")
-    if "device" in accepted and not search:
-        accepted.add("batch")
-    return accepted
+    if search in _WITH_OBJECTIVE:
+        return {"objective", "guarantee"}
+    return {"guarantee"} if search else set()
 
 
-def _check_accepted(spec: str, options: dict[str, str], accepted: set[str]) -> None:
+def _known_options(part: Any, search: str) -> set[str]:
+    """All options that a start or method takes together with a search."""
+    own = _search_options(search)
+    if search == "gpu" or not dataclasses.is_dataclass(part):
+        return own
+    fields = {field.name for field in dataclasses.fields(part)}
+    return own | fields - {"batch", "guarantee"} if search else fields
+
+
+def _check_known(spec: str, options: dict[str, str], known: set[str]) -> None:
     for key in options:
-        if key not in accepted:
-            takes = ", ".join(sorted(accepted)) or "none"
-            raise InputError(f"{spec!r} does not take {key}=; its options: {takes}")
+        if key not in known:
+            raise InputError(
+                f"{spec!r} does not take {key}=; its options: "
+                f"{', '.join(sorted(known)) or 'none'}"
+            )
 
 
-def _canonical(head: str, options: dict[str, str]) -> str:
-    """Name for the rows: options that matter in a fixed order, and no paths."""
-    kept = {
-        key: Path(value).stem if key == "model" else value
-        for key, value in sorted(options.items())
-        if key != "weights" and _DEFAULTS.get(key) != value
-    }
-    said = ",".join(f"{key}={value}" for key, value in kept.items())
-    return f"{head}:{said}" if said else head
+def _make(spec: str, part: Any, options: dict[str, str]) -> Any:
+    """Return the start or method itself, or what its class makes of the options."""
+    if not callable(part):
+        return part
+    try:
+        return part(**_convert(spec, part, options))
+    except InputError as error:
+        raise InputError(f"{spec!r}: {error}") from None
 
 
-def _starter(start: str, values: dict[str, str], guarantee: bool) -> Starter:
-    if start == "network":
-        return NetworkStart(
-            model=values["model"],
-            decoding=values["decoding"],
-            repair=cast("RepairMethod", values["repair"]),
-            symmetries=int(values["symmetries"]),
-            guarantee=guarantee,
-            device=values["device"],
-        )
-    if start.startswith("am-"):
-        return AttentionStart(
-            decoding=cast("Decoding", start.removeprefix("am-")),
-            weights=values.get("weights"),
-            samples=int(values["samples"]),
-            device=values["device"],
-        )
-    return NamedStart(cast("StartName", start), guarantee)
+def _convert(spec: str, kind: Any, options: dict[str, str]) -> dict[str, Any]:
+    """Turn the text of options into values of the type of each field's default."""
+    if not options:
+        return {}
+    defaults = {field.name: field.default for field in dataclasses.fields(kind)}
+    values: dict[str, Any] = {}
+    for key, text in options.items():
+        if isinstance(defaults[key], bool):
+            check_choice(f"{key} in {spec!r},", text, ("yes", "no"))
+            values[key] = text == "yes"
+        elif isinstance(defaults[key], int):
+            if not text.isdecimal() or int(text) < 1:
+                raise InputError(
+                    f"{key} in {spec!r} is {text!r}, not a whole number of at least 1"
+                )
+            values[key] = int(text)
+        else:
+            values[key] = text
+    return values
+
+
+def _name(label: str, start: Any, options: dict[str, str]) -> str:
+    """Return the name for the rows: options that matter, sorted, and no paths."""
+    said = dict(options)
+    for field in dataclasses.fields(start) if dataclasses.is_dataclass(start) else ():
+        value, short = getattr(start, field.name), field.metadata.get("short", str)
+        if value != field.default and short is not None:
+            said[field.name] = "yes" if value is True else short(value)
+    text = ",".join(f"{key}={said[key]}" for key in sorted(said))
+    return f"{label}:{text}" if text else label

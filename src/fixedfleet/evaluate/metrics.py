@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Mean", "Summary", "paired", "summaries", "summarise"]
 
+# Method, objective, instance and seed of runs with several limits.
+Run = tuple[str, str, str, int]
+
 _TOLERANCE = 1.1  # of a time limit, before a run counts as beyond it
 
 
@@ -114,7 +117,7 @@ class Summary:
     method: str
     time_limit: float | None
     iterations: int | None
-    objective: Objective | None
+    objective: Objective
     machines: tuple[str, ...]
     runs: int
     served: int
@@ -169,13 +172,13 @@ def summaries(
     """
     names = set(instance_set.names)
     groups: dict[tuple[object, ...], list[Row]] = defaultdict(list)
-    runs: dict[tuple[str, str, int], list[Row]] = defaultdict(list)
+    runs: dict[Run, list[Row]] = defaultdict(list)
     for row in rows:
         if row.instance in names:
-            groups[row.method, row.time_limit, row.iterations].append(row)
-            runs[row.method, row.instance, row.seed].append(row)
+            groups[_limited(row)].append(row)
+            runs[row.method, row.objective, row.instance, row.seed].append(row)
     if base is not None:
-        if not any(method == base for method, _, _ in groups):
+        if not any(method == base for method, *_ in runs):
             raise InputError(f"no rows of the base {base!r} on {instance_set.name}")
         if not instance_set.reference:
             raise InputError(
@@ -201,7 +204,7 @@ def summarise(rows: Sequence[Row], instance_set: InstanceSet) -> Summary:
     instance_set
         The set their instances belong to.
     """
-    if len({(row.method, row.time_limit, row.iterations) for row in rows}) != 1:
+    if len({_limited(row) for row in rows}) != 1:
         raise InputError("a summary is of the rows of one method with one limit")
     first = rows[0]
     served = [row for row in rows if row.served]
@@ -240,9 +243,15 @@ def _overrun(rows: Sequence[Row], limit: float | None) -> float | None:
     return fmean(row.seconds > _TOLERANCE * limit for row in rows)
 
 
-def _order(group: list[Row]) -> tuple[str, float, int]:
+def _limited(row: Row) -> tuple[object, ...]:
+    """Return what the rows of one summary have in common."""
+    return row.method, row.objective, row.time_limit, row.iterations
+
+
+def _order(group: list[Row]) -> tuple[str, str, float, int]:
     first = group[0]
-    return first.method, first.time_limit or 0.0, first.iterations or 0
+    limits = first.time_limit or 0.0, first.iterations or 0
+    return first.method, first.objective, *limits
 
 
 def _references(row: Row, instance_set: InstanceSet) -> Mapping[str, float]:
@@ -267,7 +276,7 @@ def _gap(row: Row, references: Mapping[str, float]) -> float | None:
 
 def _integrals(
     group: list[Row],
-    runs: Mapping[tuple[str, str, int], list[Row]],
+    runs: Mapping[Run, list[Row]],
     base: str | None,
     references: Mapping[str, float],
 ) -> tuple[Mean | None, Mean | None]:
@@ -279,7 +288,7 @@ def _integrals(
     reports = any(row.trace for row in group)
 
     def mine(row: Row) -> Trace | None:
-        found = runs[row.method, row.instance, row.seed]
+        found = runs[row.method, row.objective, row.instance, row.seed]
         # Of a method that reports, silence means that it found nothing.
         known = tells(found, limit) or (reports and not row.within)
         return curve(found, limit) if known and row.instance in references else None
@@ -291,11 +300,12 @@ def _integrals(
         return primal_integral(trace, references[row.instance], limit)
 
     def relative(row: Row) -> float | None:
-        trace, others = mine(row), runs.get((base or "", row.instance, row.seed), [])
+        same = base or "", row.objective, row.instance, row.seed
+        trace, others = mine(row), runs.get(same, [])
         if trace is None or not tells(others, limit):
             return None
         other = curve(others, limit)
-        if not other or others[0].objective != row.objective:
+        if not other:
             return None
         return wrap(trace, other, references[row.instance], limit)
 

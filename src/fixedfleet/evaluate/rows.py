@@ -1,4 +1,4 @@
-"""What an evaluation writes down: a row a run, in a file that survives a kill."""
+"""The results of an evaluation: one row per run, in a file that survives a kill."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from fixedfleet.errors import InputError
+from fixedfleet.evaluate.origin import machine_name
 from fixedfleet.files import atomic
 
 if TYPE_CHECKING:
@@ -23,62 +24,63 @@ __all__ = ["FORMAT", "VERSION", "Key", "Results", "Row", "Trace"]
 FORMAT = "fixedfleet results"
 VERSION = 1
 
-Key = tuple[str, str, float | None, int | None, int]
+# Instance, method, objective, time limit, iterations and seed.
+Key = tuple[str, str, str, float | None, int | None, int]
 Trace = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """
-    One method's run on one instance, measured by :class:`fixedfleet.Plan`.
+    One run of a method on one instance, measured by :class:`fixedfleet.Plan`.
 
     Attributes
     ----------
     set
-        Name of the set the instance was taken from when the row was made.
+        Name of the set that the instance was taken from when the row was made.
     instance
-        Name of the instance, the same in every set that has it.
+        Name of the instance, the same in every set that contains it.
     method
-        The method's canonical spec, without paths.
+        The method's name: its spec without paths and without the objective.
+    objective
+        What the method minimises: ``length`` or ``cost-v``.
     time_limit
-        Seconds the method was given; None for one that takes no such limit.
+        Time limit in seconds; None for a method that takes no time limit.
     iterations
-        Iterations it was given instead; else None.
+        Number of iterations given instead of a time limit; else None.
     seed
-        The seed it was given.
+        Seed of the run.
     customers, fleet
-        Size of the instance, N, and the vehicles there are, M.
+        Number of customers, N, and of vehicles, M, of the instance.
     vehicle_cost
-        Fixed cost of a vehicle in ``cost_v``.
+        Fixed cost per vehicle in ``cost_v``.
     length, cost_v, vehicles
-        Length, Cost_v and vehicles of the plan; None unless it is ``served``.
+        Length, Cost_v and number of vehicles of the plan; None unless ``served``.
     floor
-        ⌈Σq/Q⌉, the vehicles that no plan can do without.
+        ⌈Σq/Q⌉, the smallest number of vehicles that any plan can have.
     served
-        Whether the plan serves everybody once within capacity, whatever the fleet.
+        Whether the plan serves every customer once within capacity, with any fleet.
     within
-        Whether it does so within the fleet.
+        Whether it also keeps to the fleet.
     seconds
-        Wall time of the method's whole call; for a batch, its share of it.
+        Wall time of the whole call; for a batch, the instance's equal share of it.
     fault
         What went wrong, in a sentence; None for a plan within the fleet.
     trace
-        Improvements as (seconds since the call, cost), best last, the cost being what
-        the method minimises. Empty for a method that reports none.
+        Improvements as (seconds since the call, cost of the objective), best last;
+        empty for a method that reports none.
     machine
-        Name of the processor, or of the GPU, that did the work.
-    objective
-        What the method minimises; None stands for what its name says, for files
-        that were written without it.
+        Name of the processor or GPU that ran the method.
     made
-        What the row was made with: the version of ``fixedfleet`` and, where there is
-        one, the first digits of the SHA-256 of the ``network``'s file. Empty where
-        that was not recorded.
+        What the row was made with: the version of ``fixedfleet`` and, for a method
+        that uses a network, ``network_file``, the file's name, and ``network``, the
+        first digits of its SHA-256.
     """
 
     set: str
     instance: str
     method: str
+    objective: Objective = "length"
     time_limit: float | None
     iterations: int | None
     seed: int
@@ -95,20 +97,15 @@ class Row:
     fault: str | None = None
     trace: Trace = ()
     machine: str = ""
-    objective: Objective | None = None
     made: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-    def __post_init__(self) -> None:
-        if self.objective is None:
-            named = "objective=cost-v" in self.method
-            object.__setattr__(self, "objective", "cost-v" if named else "length")
 
     @property
     def key(self) -> Key:
-        """What tells a run from others. The set is not in it: sets share rows."""
+        """What identifies the run. The set is no part of it: sets share rows."""
         return (
             self.instance,
             self.method,
+            self.objective,
             self.time_limit,
             self.iterations,
             self.seed,
@@ -116,12 +113,12 @@ class Row:
 
     @property
     def cost(self) -> float | None:
-        """What the method minimises, of its plan."""
+        """The plan's value of what the method minimises."""
         return self.cost_v if self.objective == "cost-v" else self.length
 
     @property
     def excess(self) -> int:
-        """Vehicles used beyond the fleet."""
+        """Number of vehicles used beyond the fleet."""
         return max(0, (self.vehicles or 0) - self.fleet)
 
     def to_json(self) -> str:
@@ -134,28 +131,41 @@ class Row:
         try:
             found = json.loads(line)
             found["trace"] = tuple((time, cost) for time, cost in found["trace"])
-            return cls(**found)
+            return cls(**_upgrade(found))
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"not a row of results: {error}") from None
 
 
+def _upgrade(found: dict[str, Any]) -> dict[str, Any]:
+    """Move the objective, which older files have in the method's name, to its field."""
+    head, _, tail = found["method"].partition(":")
+    options = tail.split(",") if tail else []
+    if "objective=cost-v" not in options:
+        return found
+    options.remove("objective=cost-v")
+    name = f"{head}:{','.join(options)}" if options else head
+    return found | {"method": name, "objective": "cost-v"}
+
+
 class Results:
     """
-    Rows in a file, a line of JSON each after a line that says what the file is.
+    Rows in a file: one line of JSON each, after a header line.
 
-    Rows are appended one whole line at a time. Where a process was killed while it
-    wrote one, the torn line is left out on reading and cut off before the next append.
-    While one process appends, another's append is refused (not on Windows).
+    Rows are appended one whole line at a time. If a process is killed while it writes
+    a line, the torn line is ignored on reading and removed before the next append.
+    While one process appends, another process is refused (not on Windows). All rows
+    of a file are made on one machine, whose name is in the header, so that their
+    times can be compared.
 
     Parameters
     ----------
     path
-        The file. It need not exist: the first append makes it.
+        The file. It need not exist: the first append creates it.
 
     Raises
     ------
     InputError
-        If there is a file that holds something else, or results of another version.
+        If the file holds something else, or results of another version.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -163,9 +173,10 @@ class Results:
         self._file: IO[bytes] | None = None
         self._rows: list[Row] = []  # what was read so far: lines are only ever added
         self._end = self._line = 0  # where that ends, in bytes and in lines
+        self.machine = ""  # as the header names it; files of older versions name none
         if self.path.exists():
             with self.path.open("rb") as file:
-                self._check_header(file.readline())
+                self._read_header(file.readline())
 
     def rows(self) -> list[Row]:
         """Read all rows, in the order they were written."""
@@ -180,41 +191,23 @@ class Results:
 
     def open(self) -> None:
         """
-        Keep others from appending until :meth:`close`; an append does so by itself.
+        Lock the file for appending until :meth:`close`; an append does so by itself.
 
         Raises
         ------
         InputError
-            If another process is appending.
+            If another process is appending, or the file belongs to another machine.
         """
         self._file = self._file or self._open()
 
     def append(self, row: Row) -> None:
-        """Write one row, and hand it to the system at once."""
+        """Write one row and flush it."""
         self._file = self._file or self._open()
         self._file.write(f"{row.to_json()}\n".encode())
         self._file.flush()
 
-    def take(self, other: Results) -> int:
-        """
-        Append the rows of another file that are not here; return how many.
-
-        A row is here if one of its key is, unless both tell of different networks.
-        """
-        known: dict[Key, set[str | None]] = {}
-        for row in self.rows():
-            known.setdefault(row.key, set()).add(row.made.get("network"))
-        taken = 0
-        for row in other.rows():
-            network, there = row.made.get("network"), known.setdefault(row.key, set())
-            if not there or not (network is None or {None, network} & there):
-                there.add(network)
-                self.append(row)
-                taken += 1
-        return taken
-
     def close(self) -> None:
-        """Let others append."""
+        """Release the lock."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -239,7 +232,7 @@ class Results:
             if not line.endswith(b"\n"):
                 return  # being written, or torn by a kill
             if self._line == 0:
-                self._check_header(line)
+                self._read_header(line)
             else:
                 self._rows.append(self._parse(line))
             self._end += len(line)
@@ -254,8 +247,10 @@ class Results:
     def _open(self) -> IO[bytes]:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if not self.path.exists():
-            header = json.dumps({"format": FORMAT, "version": VERSION})
-            atomic.write_text(self.path, f"{header}\n")
+            self.machine = machine_name()
+            header = {"format": FORMAT, "version": VERSION, "machine": self.machine}
+            atomic.write_text(self.path, f"{json.dumps(header)}\n")
+        self._check_machine()
         file = self.path.open("r+b")
         try:
             self._lock(file)
@@ -278,25 +273,34 @@ class Results:
                 "another file"
             ) from None
 
-    def _check_header(self, line: bytes) -> None:
+    def _check_machine(self) -> None:
+        if self.machine and self.machine != machine_name():
+            raise InputError(
+                f"{self.path} holds runs of another machine ({self.machine}; this is "
+                f"{machine_name()}), and their times do not compare: choose another "
+                "file"
+            )
+
+    def _read_header(self, line: bytes) -> None:
         try:
             header: Any = json.loads(line)
         except ValueError:
             header = None
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise InputError(
-                f"{self.path} is no file of results: its first line is not the header "
-                f"of the format {FORMAT!r}"
+                f"{self.path} is not a file of results: its first line is not the "
+                f"header of the format {FORMAT!r}"
             )
         if header.get("version") != VERSION:
             raise InputError(
                 f"{self.path} holds results of version {header.get('version')!r}; "
                 f"this version reads {VERSION}: choose another file"
             )
+        self.machine = str(header.get("machine", ""))
 
 
 def _cut_torn_line(file: IO[bytes]) -> None:
-    """Put the end of the file behind its last whole line."""
+    """Cut the file after its last whole line, and go there."""
     end = file.seek(0, os.SEEK_END)
     whole = end
     while whole > 0:

@@ -1,4 +1,4 @@
-"""Sets of instances to evaluate on, by name or from files, with their references."""
+"""Sets of instances to evaluate on, by name or from files, with reference plans."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["VEHICLE_COSTS", "InstanceSet", "get_set", "is_named"]
 
-# What a vehicle costs, by the number of customers.
+# Fixed cost per vehicle, by the number of customers.
 VEHICLE_COSTS = {20: 35.0, 50: 50.0, 100: 80.0}
 
-_NAMED = re.compile(r"(vrp|kool|fresh|uchoa)(\d+)(?::(\d+))?", re.ASCII)
-_NAMES = "vrp20, vrp50, vrp100, kool20 …, fresh20:SEED …, uchoa100"
-# The sets drawn from a seed have so many instances, of which the first are taken: the
-# number drawn is part of the seed.
+_NAMED = re.compile(r"(vrp|kool|tight|fresh|uchoa)(\d+)(?::(\d+))?", re.ASCII)
+_NAMES = "vrp20, vrp50, vrp100, kool20 …, tight20 …, fresh20:SEED …, uchoa100"
+# Instances depend on the seed and on how many are drawn at once, so that always this
+# many are drawn and the first of them are used.
 _DRAWN = 10_000
 _UCHOA_SEED = 1234
 
@@ -38,20 +38,20 @@ _UCHOA_SEED = 1234
 @dataclass(frozen=True, kw_only=True)
 class InstanceSet:
     """
-    Named instances, and what is known of their best plans.
+    Named instances, and the costs of reference plans.
 
     Parameters
     ----------
     name
         Name of the set.
     instances
-        The instances, each with a name of its own.
+        The instances, each with a different name.
     vehicle_cost
-        Fixed cost of each vehicle used, for Cost_v.
+        Fixed cost per vehicle used, for Cost_v.
     reference
-        Lengths of reference plans by the instances' names; may lack some or all.
+        Length of the reference plan by the instance's name; some or all may be missing.
     reference_cost_v
-        Cost_v of reference plans that minimise it, likewise.
+        Cost_v of the reference plan that minimises it, likewise.
     """
 
     name: str
@@ -78,12 +78,12 @@ class InstanceSet:
 
     @property
     def names(self) -> list[str]:
-        """Names of the instances, in order."""
+        """Return the names of the instances, in order."""
         return [instance.name for instance in self.instances]
 
 
 def is_named(spec: str) -> bool:
-    """Whether a spec is the name of a set, and not of files."""
+    """Return whether a spec is the name of a set, rather than of files."""
     return _NAMED.fullmatch(spec) is not None
 
 
@@ -100,17 +100,19 @@ def get_set(
     ----------
     spec
         ``vrp20``, ``vrp50``, ``vrp100``: the public test set without the instances
-        whose demands exceed the fleet, Σq > MQ. ``kool20``, … the whole of it.
-        ``fresh20:7``, …: other instances of that kind, from seed 7, for tuning.
-        ``uchoa100``, or another number of customers: instances as Uchoa et al. drew
-        the set X. Else a path, a pattern such as ``X/*.vrp``, or several paths.
+        whose demands exceed the fleet, Σq > MQ. ``kool20``, …: all its instances.
+        ``tight20``, …: those of ``vrp20``, … with the smallest conceivable fleet,
+        ⌈Σq/Q⌉ vehicles. ``fresh20:7``, …: other instances of that kind, from seed 7,
+        for tuning. ``uchoa100``, or another number of customers: instances drawn as
+        Uchoa et al. drew the set X. Or else a path, a pattern such as ``X/*.vrp``, or
+        several paths.
     count
-        How many instances to take from the front; None for all there are.
+        Number of instances to take from the front; None for all.
     reference
         Folder with ``ref_vrp20_cost.npz`` and ``ref_vrp20_costv.npz``, … for the test
-        sets. VRPLIB files bring their own: the ``.sol`` beside them, or the comment.
+        sets. VRPLIB files have their own: the ``.sol`` beside them, or the comment.
     vehicle_cost
-        Fixed cost of a vehicle. Default: 35, 50 and 80 for the sets of 20, 50 and 100
+        Fixed cost per vehicle. Default: 35, 50 and 80 for the sets of 20, 50 and 100
         customers, 0 for Uchoa's and for files.
 
     Raises
@@ -124,8 +126,8 @@ def get_set(
         kind, size, seed = named[1], int(named[2]), named[3]
         if (kind == "fresh") != (seed is not None):
             raise InputError(
-                f"set {spec!r}: a seed belongs to fresh sets, and to them always: "
-                "fresh20:7"
+                f"set {spec!r}: a fresh set needs a seed, as in fresh20:7, and other "
+                "sets take none"
             )
         drawn = _draw(kind, size, None if seed is None else int(seed), count)
         cost = VEHICLE_COSTS.get(size, 0.0) if kind != "uchoa" else 0.0
@@ -134,8 +136,8 @@ def get_set(
         )
     if reference is not None:
         raise InputError(
-            f"a reference folder goes with the test sets, not with {_show(spec)}: the "
-            "best known plans of VRPLIB files lie beside them"
+            f"a reference folder is for the test sets, not for {_show(spec)}: the best "
+            "known plans of VRPLIB files are read from beside the files"
         )
     return _from_files(_paths(spec), count, vehicle_cost or 0.0)
 
@@ -143,7 +145,7 @@ def get_set(
 def _draw(
     kind: str, size: int, seed: int | None, count: int | None
 ) -> tuple[InstanceBatch, list[str]]:
-    """The first instances of a named set, and their names."""
+    """Return the first instances of a named set, and their names."""
     if kind == "uchoa":
         count = _DRAWN if count is None else count
         names = [f"uchoa{size}/{row}" for row in range(count)]
@@ -156,9 +158,11 @@ def _draw(
     else:
         batch = generate.test_set(size, reject=False)
         rows, stem = np.arange(len(batch)), f"test{size}"
-    if kind == "vrp":
+    if kind in ("vrp", "tight"):
         needed = -(-batch.demands.sum(axis=1) // batch.capacity)
         rows = np.flatnonzero(needed <= batch.vehicles)
+        if kind == "tight":
+            stem, batch = f"tight{size}", batch.with_vehicles(needed)
     rows = rows[:count]
     return batch.take(rows), [f"{stem}/{row}" for row in rows]
 
@@ -175,7 +179,7 @@ def _named_set(
     if reference is not None:
         if not names[0].startswith("test"):
             raise InputError(
-                f"the set {spec!r} has no reference: only vrp20 … and kool20 … have"
+                f"the set {spec!r} has no reference plans, only vrp20 … and kool20 …"
             )
         stem = f"ref_vrp{batch.num_customers}"
         folder = Path(reference)
@@ -193,16 +197,16 @@ def _named_set(
 def _reference(
     path: Path, batch: InstanceBatch, names: list[str], vehicle_cost: float
 ) -> dict[str, float]:
-    """Cost of the reference plans for those of the instances that have one."""
+    """Return the cost of the reference plan of each instance that has one."""
     if not path.is_file():
-        raise InputError(f"no reference {path}: give the folder that holds it")
+        raise InputError(f"no reference plans {path}: give the folder that holds them")
     found = files.read_reference(path)
     if (found.n, found.capacity, found.fleet) != (
         batch.num_customers,
         int(batch.capacity[0]),
         int(batch.vehicles[0]),
     ):
-        raise InputError(f"{path} is a reference for other instances")
+        raise InputError(f"{path} has reference plans of other instances")
     place = {name: row for row, name in enumerate(names)}
     wanted = [f"test{found.n}/{row}" for row in found.index]
     chosen = [

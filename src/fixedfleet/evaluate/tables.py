@@ -1,4 +1,4 @@
-"""Summaries as a Markdown table for people, and as CSV for programs."""
+"""Tables as Markdown for people and as CSV for programs."""
 
 from __future__ import annotations
 
@@ -8,60 +8,111 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from fixedfleet.evaluate.metrics import Mean, Summary
 
-__all__ = ["to_csv", "to_markdown"]
+__all__ = [
+    "NOTHING",
+    "csv_table",
+    "markdown_table",
+    "show_mean",
+    "show_time",
+    "to_csv",
+    "to_markdown",
+]
 
-_NOTHING = "–"
+NOTHING = "–"
 
 
-def to_markdown(found: Sequence[Summary]) -> str:
+def markdown_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], texts: Sequence[str] = ()
+) -> str:
     """
-    Lay summaries out as a table, means with ± half of their 95 % interval.
+    Return a Markdown table.
 
-    Columns that say nothing about any of the summaries are left out.
+    Parameters
+    ----------
+    headings, rows
+        The cells.
+    texts
+        Headings of the columns that hold words and are aligned to the left; by
+        default the first column.
     """
-    columns = [
-        (title, [cell(summary) for summary in found])
-        for title, cell in _COLUMNS.items()
-    ]
-    shown = [(t, cells) for t, cells in columns if any(c != _NOTHING for c in cells)]
-    if not shown:
-        return ""
+    texts = texts or headings[:1]
     lines = [
-        [title for title, _ in shown],
-        ["---" if title in _TEXTS else "---:" for title, _ in shown],
-        *zip(*(cells for _, cells in shown), strict=True),
+        headings,
+        ["---" if heading in texts else "---:" for heading in headings],
+        *rows,
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
-def to_csv(found: Sequence[Summary]) -> str:
-    """Write summaries as CSV, one line each, numbers in full."""
+def csv_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table as CSV, with numbers in full and nothing for None."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = [
-        "set", "method", "time_limit", "iterations", "machines", "runs", "served",
-        "within", "share_within", "share_violating", "excess", "overrun",
-    ]  # fmt: skip
-    means = [
+    writer.writerow(headings)
+    for row in rows:
+        writer.writerow("" if value is None else value for value in row)
+    return text.getvalue()
+
+
+def show_mean(mean: Mean | None, decimals: int) -> str:
+    """Write a mean with ± half of its 95 % interval."""
+    if mean is None:
+        return NOTHING
+    said = f"{round(mean.value, decimals) + 0.0:.{decimals}f}"  # no minus zero
+    return said if mean.half is None else f"{said} ± {mean.half:.{decimals}f}"
+
+
+def show_time(seconds: float | None) -> str:
+    """Write a time in the unit that suits it."""
+    if seconds is None:
+        return NOTHING
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def to_markdown(found: Sequence[Summary]) -> str:
+    """
+    Return summaries as a table, means with ± half of their 95 % interval.
+
+    Columns that are empty for all summaries are left out.
+    """
+    columns = {
+        heading: [cell(summary) for summary in found]
+        for heading, cell in _COLUMNS.items()
+    }
+    shown = {h: cells for h, cells in columns.items() if {*cells} - {NOTHING}}
+    if not shown:
+        return ""
+    return markdown_table(list(shown), zip(*shown.values(), strict=True), _TEXTS)
+
+
+def to_csv(found: Sequence[Summary]) -> str:
+    """Return summaries as CSV, one line each, with all their figures."""
+    names = (
+        "set", "method", "objective", "time_limit", "iterations", "machines", "runs",
+        "served", "within", "share_within", "share_violating", "excess", "overrun",
+        "floor", "cost_v_floor",
+    )  # fmt: skip
+    means = (
         "length", "length_within", "vehicles", "cost_v", "gap", "gap_served",
         "seconds", "primal_integral", "wrap",
-    ]  # fmt: skip
-    halves = [f"{name}_half" for name in means]
-    pairs = [name for both in zip(means, halves, strict=True) for name in both]
-    writer.writerow([*names, "floor", "cost_v_floor", *pairs])
+    )  # fmt: skip
+    rows = []
     for summary in found:
         row = [getattr(summary, name) for name in names]
         row[names.index("machines")] = "; ".join(summary.machines)
-        row += [summary.floor, summary.cost_v_floor]
         for name in means:
             mean: Mean | None = getattr(summary, name)
             row += [None, None] if mean is None else [mean.value, mean.half]
-        writer.writerow("" if value is None else value for value in row)
-    return text.getvalue()
+        rows.append(row)
+    pairs = [name for mean in means for name in (mean, f"{mean}_half")]
+    return csv_table([*names, *pairs], rows)
 
 
 def _limit(summary: Summary) -> str:
@@ -79,46 +130,43 @@ def _digits(value: float, significant: int = 5) -> str:
     return f"{value:.{min(6, max(0, decimals))}f}"
 
 
-def _with_half(mean: Mean | None, decimals: int | None = None) -> str:
+def _mean(mean: Mean | None) -> str:
+    """Write a mean with five significant digits."""
     if mean is None:
-        return _NOTHING
-    if decimals is None:
-        said = _digits(mean.value)
-        decimals = len(said.partition(".")[2])
-    else:
-        said = f"{round(mean.value, decimals) + 0.0:.{decimals}f}"  # no minus zero
-    return said if mean.half is None else f"{said} ± {mean.half:.{decimals}f}"
+        return NOTHING
+    return show_mean(mean, len(_digits(mean.value).partition(".")[2]))
 
 
 def _violation(summary: Summary) -> str:
     if not summary.share_violating:
-        return _NOTHING
-    return f"{summary.share_violating:.1%} by {summary.excess:.2f}"
+        return NOTHING
+    return f"{summary.share_violating:.1%}, by {summary.excess:.2f} vehicles"
 
 
 def _priced(
     value: Callable[[Summary], str],
 ) -> Callable[[Summary], str]:
-    """Say nothing of Cost_v where a vehicle costs nothing."""
-    return lambda summary: value(summary) if summary.floor else _NOTHING
+    """Leave the column of a Cost_v empty where vehicles cost nothing."""
+    return lambda summary: value(summary) if summary.floor else NOTHING
 
 
-_TEXTS = ("set", "method")
+_TEXTS = ("set", "method", "minimises")
 _COLUMNS: dict[str, Callable[[Summary], str]] = {
     "set": lambda s: s.set,
     "method": lambda s: s.method,
+    "minimises": lambda s: "Cost_v" if s.objective == "cost-v" else NOTHING,
     "limit": _limit,
     "runs": lambda s: f"{s.runs:,}",
     "within the fleet": lambda s: f"{s.share_within:.1%}",
-    "beyond it, by vehicles": _violation,
-    "not served": lambda s: f"{s.runs - s.served:,}" if s.runs > s.served else _NOTHING,
-    "length": lambda s: _with_half(s.length),
-    "vehicles": lambda s: _with_half(s.vehicles, 3),
-    "Cost_v": _priced(lambda s: _with_half(s.cost_v)),
-    "its floor": _priced(lambda s: _digits(s.cost_v_floor or 0.0)),
-    "gap %": lambda s: _with_half(s.gap, 3),
-    "s an instance": lambda s: _digits(s.seconds.value, 3),
-    "beyond the limit": lambda s: f"{s.overrun:.1%}" if s.overrun else _NOTHING,
-    "primal integral": lambda s: _with_half(s.primal_integral, 2),
-    "WRAP": lambda s: _with_half(s.wrap, 3),
+    "beyond the fleet": _violation,
+    "not served": lambda s: f"{s.runs - s.served:,}" if s.runs > s.served else NOTHING,
+    "length": lambda s: _mean(s.length),
+    "vehicles": lambda s: show_mean(s.vehicles, 3),
+    "Cost_v": _priced(lambda s: _mean(s.cost_v)),
+    "floor of Cost_v": _priced(lambda s: _digits(s.cost_v_floor or 0.0)),
+    "gap %": lambda s: show_mean(s.gap, 3),
+    "seconds per instance": lambda s: _digits(s.seconds.value, 3),
+    "beyond the limit": lambda s: f"{s.overrun:.1%}" if s.overrun else NOTHING,
+    "primal integral": lambda s: show_mean(s.primal_integral, 2),
+    "WRAP": lambda s: show_mean(s.wrap, 3),
 }

@@ -1,0 +1,185 @@
+"""``python -m experiments NAME``: make the paper's tables and figures again."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from experiments import figures, training_times
+from experiments.attention_model import WEIGHTS_VARIABLE
+from experiments.cells import measured_cells, published_cells, read_stores
+from experiments.collecting import collect
+from experiments.definitions import Options, load_tables
+from experiments.pages import render_page, trainings_part
+from experiments.trainings import train_missing
+from fixedfleet.errors import InputError, MissingPackageError
+from fixedfleet.files.atomic import write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from experiments.cells import Cell
+    from experiments.definitions import Line, Table
+
+__all__ = ["main", "make"]
+
+NAMES = (*load_tables(Options()), training_times.NAME)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Make tables; return 2 if one of them could not be made, else 0."""
+    given = vars(_parser().parse_args(argv))
+    names, quiet = given.pop("name"), given.pop("quiet")
+    collecting, rendering = not given.pop("render_only"), not given.pop("collect_only")
+    code = 0
+    for name in NAMES if names == ["all"] else names:
+        try:
+            options = Options(**given, display=None if quiet else _say)
+            written = make(name, options, collecting, rendering)
+        except (InputError, MissingPackageError) as error:
+            print(f"experiments: error: {name}: {error}", file=sys.stderr)
+            code = 2  # the other tables are made all the same
+            continue
+        for path in written:
+            print(f"written: {path}")
+    return code
+
+
+def make(
+    name: str, options: Options, collecting: bool = True, rendering: bool = True
+) -> list[Path]:
+    """
+    Make one table: run what is missing, then write its page, CSV and pictures.
+
+    Parameters
+    ----------
+    name
+        One of :data:`NAMES`.
+    options
+        What is asked for.
+    collecting
+        Whether to run what is missing.
+    rendering
+        Whether to write files.
+
+    Returns
+    -------
+    list
+        The files written.
+
+    Raises
+    ------
+    InputError
+        If there is no such table, or nothing to render.
+    """
+    if name not in NAMES:
+        raise InputError(f"no table {name!r}: choose from {', '.join(NAMES)}, or all")
+    if not collecting and not rendering:
+        raise InputError("--render-only and --collect-only leave nothing to do")
+    if options.attention_model is not None:
+        os.environ[WEIGHTS_VARIABLE] = str(options.attention_model)
+    if name == training_times.NAME:
+        if collecting:
+            training_times.measure(options)
+        pages = training_times.render(options) if rendering else None
+        return _write(options.out, name, *pages) if pages else []
+    table = load_tables(options)[name]
+    notes, reasons = [], {}
+    if collecting:
+        notes = train_missing(table.trainings, options) if table.trains else []
+        reasons = collect(table, options)
+    return _render(table, notes, reasons, options) if rendering else []
+
+
+def _render(
+    table: Table, notes: list[str], reasons: dict[str, str], options: Options
+) -> list[Path]:
+    """Write the page, the CSV and the pictures of a table from the rows there are."""
+    stores = read_stores(options)
+    cells: list[Cell] = []
+    missing: list[Line] = []
+    for name in table.sets:
+        measured, without = measured_cells(table, name, stores, options)
+        cells += [*published_cells(table, name), *measured]
+        missing += [line for line in without if line not in missing]
+    if not any(cell.summary for cell in cells):
+        raise InputError(f"no rows of {table.name} in {options.work}: collect them")
+    notes = notes + _left_out(table, missing, reasons)
+    page, numbers = render_page(table, cells, notes, options)
+    if table.trains:
+        page += "\n" + trainings_part(table, options)
+    drawn = figures.draw(table, cells, options)
+    page += "".join(f"\n![{path.stem}]({path.name})\n" for path in drawn)
+    return [*_write(options.out, table.name, page, numbers), *drawn]
+
+
+def _left_out(
+    table: Table, missing: Sequence[Line], reasons: dict[str, str]
+) -> list[str]:
+    """Say which lines a page lacks, and why."""
+    notes = [
+        f"left out: {line.label}: {reasons.get(line.label, 'no rows')}"
+        for line in missing
+        if line.training is None
+    ]
+    untrained = {line.training for line in missing}
+    return notes + [
+        f"not trained: {training.preset}, {label} (`{training.command(Path('WORK'))}`)"
+        for training, label in table.trainings.items()
+        if training in untrained
+    ]
+
+
+def _write(folder: Path, name: str, page: str, numbers: str) -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{name}.md", folder / f"{name}.csv"]
+    write_text(paths[0], page)
+    write_text(paths[1], numbers)
+    return paths
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments",
+        description="Make the paper's tables and figures again.",
+        epilog=f"Tables: {', '.join(NAMES)}.",
+    )
+    usual = Options()
+    add = parser.add_argument
+    add("name", nargs="+", metavar="NAME", help="names of tables, or all")
+    add(
+        "--instances",
+        type=int,
+        default=usual.instances,
+        help="instances of each set, from the front; slow methods take a share of them",
+    )
+    add("--out", type=Path, default=usual.out, help="folder for pages and pictures")
+    add("--work", type=Path, default=usual.work, help="folder for rows and trainings")
+    add("--processes", type=int, help="worker processes (default: one per core)")
+    add("--seed", type=int, default=usual.seed, help="seed of methods and trainings")
+    add("--device", choices=("cpu", "cuda"), help="where networks train and predict")
+    add("--attention-model", type=Path, help="folder of the Attention Model's weights")
+    add("--reference", type=Path, help="folder of reference plans, for gaps")
+    add("--labels", type=Path, help="folder of labels, for tables that train networks")
+    add("--minutes", type=float, help="length of each training")
+    add("--epochs", type=int, help="the same in epochs (default: the preset's)")
+    add("--scale", type=float, default=usual.scale, help="factor on all time limits")
+    add(
+        "--render-only", action="store_true", help="run nothing, use the rows there are"
+    )
+    add(
+        "--collect-only", action="store_true", help="run what is missing, write no page"
+    )
+    add("--quiet", action="store_true", help="show no progress")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,279 @@
+"""The Attention Model of Kool, van Hoof and Welling (2019), with published weights."""
+
+# ruff: noqa: E402  # a missing torch is to be named before anything imports it
+from __future__ import annotations
+
+import math
+import time
+from functools import partial
+from typing import TYPE_CHECKING, get_args
+
+from fixedfleet.errors import InputError, check_whole, require
+
+require("torch", "network", "the solver 'attention_model'")
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from experiments.attention_model import Decoding
+from experiments.attention_model.attention_decoding import decode, shortest
+from experiments.attention_model.attention_weights import nearest_folder, read_network
+from fixedfleet.instance import Instance, InstanceBatch
+from fixedfleet.model.features import Batch, collate, pairwise_distances
+from fixedfleet.plan import Plan, PlanBatch
+
+if TYPE_CHECKING:
+    import os
+
+
+__all__ = ["AttentionModel", "attention_model_for"]
+
+# Numbers of four bytes held at a time, and how many of them, about, there are for
+# each node of an instance, each node of a plan, and each pair of nodes.
+_NUMBERS = 2**26
+_ENCODED = 1500
+_DECODED = 80
+_DISTANCES = 10
+# Samples of one instance between two looks at the clock.
+_ROUND = 128
+
+
+class AttentionModel:
+    """
+    The solver ``attention_model``: tours node by node, by a network that is read.
+
+    Parameters
+    ----------
+    path
+        A folder of the published weights such as ``cvrp_50``, or the file
+        ``epoch-99.pt`` in it, with ``args.json`` beside.
+    decoding
+        ``greedy`` takes the likeliest node at each step; ``sampling`` draws it, many
+        times over, and keeps the shortest plan.
+    samples
+        Plans to draw of each instance.
+    exact_loads
+        The published code adds up loads in single precision and so turns away some
+        customers who would just fill a vehicle. By default so does this; with
+        ``exact_loads`` it counts in whole units.
+    device
+        Where to compute. Default: a GPU, if there is one.
+
+    Attributes
+    ----------
+    customers
+        The number of customers the network was trained on.
+
+    Raises
+    ------
+    InputError
+        If the weights are missing, corrupt or of another network, or an argument is
+        wrong.
+    """
+
+    name: str = "attention_model"
+    takes_seed: bool = True
+    takes_start: bool = False
+    limits: str = (
+        "it knows of no fleet, so a plan may need more vehicles than there are; it "
+        "takes no start; it needs coordinates, and sees a plane whatever the "
+        "distances; greedy it draws nothing at random and looks at no clock, sampling "
+        f"it looks at the clock after every {_ROUND} plans"
+    )
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        decoding: Decoding = "greedy",
+        samples: int = 1280,
+        exact_loads: bool = False,
+        device: torch.device | str | None = None,
+    ) -> None:
+        if decoding not in get_args(Decoding):
+            raise InputError(
+                f"unknown decoding {decoding!r}: choose from "
+                f"{', '.join(get_args(Decoding))}"
+            )
+        self.decoding = decoding
+        self.samples = check_whole("samples", samples, least=1)
+        self.exact_loads = exact_loads
+        self.device = _device(device)
+        self.network = read_network(path).to(self.device)
+        self.customers = self.network.settings.customers
+
+    def solve(
+        self,
+        instance: Instance,
+        *,
+        time_limit: float,
+        seed: int = 0,
+        start: Plan | None = None,
+    ) -> Plan | None:
+        """
+        Return a plan for however many vehicles, or None where a customer fits none.
+
+        Raises
+        ------
+        InputError
+            If the instance has no coordinates.
+        """
+        if not instance.has_coordinates:
+            raise InputError(
+                f"instance {instance.name!r} has a distance matrix and no coordinates, "
+                "which the Attention Model needs"
+            )
+        if instance.demand_units.max() > instance.capacity_units:
+            return None
+        until = time.perf_counter() + time_limit
+        routes = self._plan(instance, self._generator(seed), _ROUND, until)
+        return Plan.from_routes(routes[0].cpu())
+
+    def solve_batch(
+        self, batch: InstanceBatch, *, seed: int = 0, batch_size: int | None = None
+    ) -> PlanBatch:
+        """
+        Plan equal-sized instances, each for however many vehicles.
+
+        Parameters
+        ----------
+        batch
+            The instances.
+        seed
+            Seed of the samples. On one device the same seed and ``batch_size`` give
+            the same plans.
+        batch_size
+            Instances at a time. Default: as many as take some 256 MiB. Samples are
+            drawn in several rounds where those of all these instances take more.
+
+        Raises
+        ------
+        InputError
+            If a customer demands more than the capacity.
+        """
+        _check_demands(batch)
+        nodes = batch.num_customers + 1
+        if batch_size is None:
+            plans = self.samples if self.decoding == "sampling" else 1
+            each = nodes * (_ENCODED + _DECODED * plans + _DISTANCES * nodes)
+            batch_size = max(1, _NUMBERS // each)
+        batch_size = check_whole("batch_size", batch_size, least=1)
+        at_once = max(1, _NUMBERS // (_DECODED * nodes * batch_size))
+        generator = self._generator(seed)
+        routes = np.zeros((len(batch), 2 * batch.num_customers), dtype=np.int64)
+        for first in range(0, len(batch), batch_size):
+            rows = slice(first, first + batch_size)
+            found = self._plan(batch.take(rows), generator, at_once)
+            routes[rows] = found.cpu().numpy()
+        return PlanBatch(routes)
+
+    def _generator(self, seed: int) -> torch.Generator:
+        seed = check_whole("seed", seed, least=0)
+        return torch.Generator(self.device).manual_seed(seed % 2**63)
+
+    def _plan(
+        self,
+        instances: Instance | InstanceBatch,
+        generator: torch.Generator,
+        at_once: int,
+        until: float = math.inf,
+    ) -> Tensor:
+        """Plan instances together, so many samples at a time: routes (B, 2 N)."""
+        batch = _as_trained(instances, self.device)
+        with torch.inference_mode():
+            prepared = self.network.prepare(
+                batch.features.coordinates, batch.features.demands
+            )
+            make = partial(
+                decode, self.network, prepared, batch, exact_loads=self.exact_loads
+            )
+            if self.decoding == "greedy":
+                return make()[:, 0]
+            distances = _distances(instances, self.device)
+            size, nodes = batch.units.shape
+            best = batch.units.new_zeros((size, 0, 2 * (nodes - 1)))
+            for drawn in range(0, self.samples, at_once):
+                count = min(at_once, self.samples - drawn)
+                plans = make(samples=count, generator=generator)
+                best = shortest(distances, torch.cat((best, plans), dim=1))
+                if time.perf_counter() > until:
+                    break
+            return best[:, 0]
+
+
+def attention_model_for(
+    customers: int,
+    folder: str | os.PathLike[str],
+    *,
+    decoding: Decoding = "greedy",
+    samples: int = 1280,
+    exact_loads: bool = False,
+    device: torch.device | str | None = None,
+) -> AttentionModel:
+    """
+    Read the network trained on the number of customers nearest to this one.
+
+    Parameters
+    ----------
+    customers
+        The number of customers.
+    folder
+        Where the published folders ``cvrp_20``, ``cvrp_50``, … lie.
+    decoding, samples, exact_loads, device
+        As for :class:`AttentionModel`.
+    """
+    return AttentionModel(
+        nearest_folder(check_whole("customers", customers, least=1), folder),
+        decoding=decoding,
+        samples=samples,
+        exact_loads=exact_loads,
+        device=device,
+    )
+
+
+def _check_demands(batch: InstanceBatch) -> None:
+    large = np.argwhere(batch.demands > batch.capacity[:, None])
+    if len(large):
+        row, customer = large[0]
+        raise InputError(
+            f"customer {customer + 1} of instance {row} demands "
+            f"{batch.demands[row, customer]} of a capacity of {batch.capacity[row]}: "
+            "no plan serves it"
+        )
+
+
+def _device(name: torch.device | str | None) -> torch.device:
+    if name is None:
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise InputError(f"unknown device {name!r}: cpu, cuda, cuda:1, …") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"device {name} is chosen, and torch finds no GPU")
+    return device
+
+
+def _as_trained(instances: Instance | InstanceBatch, device: torch.device) -> Batch:
+    """Collate instances, those inside the unit square where they are."""
+    if isinstance(instances, Instance):
+        instances = InstanceBatch.of([instances])
+    batch = collate(instances, device)
+    points = torch.from_numpy(np.array(instances.coordinates))
+    points = points.view(batch.features.coordinates.shape)
+    inside = ((points >= 0) & (points <= 1)).flatten(1).all(1)
+    # The network has learnt the square's middle and size: only others are scaled.
+    coordinates = torch.where(
+        inside.to(device)[:, None, None],
+        points.to(device, torch.float32),
+        batch.features.coordinates,
+    )
+    return batch._replace(features=batch.features._replace(coordinates=coordinates))
+
+
+def _distances(instances: Instance | InstanceBatch, device: torch.device) -> Tensor:
+    """Distances in which the shortest plan is sought, shape (B, N', N')."""
+    if isinstance(instances, Instance):
+        return torch.from_numpy(np.array(instances.distances)).to(device)[None]
+    return pairwise_distances(torch.from_numpy(instances.coordinates).to(device))

@@ -1,0 +1,194 @@
+"""Rows that a table lacks: the forecast of their time, then the runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from experiments.definitions import customers_of
+from experiments.versions import note_run
+from fixedfleet.errors import InputError, MissingPackageError
+from fixedfleet.evaluate import Results, evaluate, get_method, get_set
+from fixedfleet.evaluate.origin import current
+from fixedfleet.progress import ProgressPrinter
+from fixedfleet.workers import available_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from experiments.definitions import Line, Options, Table
+    from fixedfleet.evaluate import InstanceSet, Method
+    from fixedfleet.evaluate.rows import Key
+
+__all__ = ["Group", "collect", "group_runs", "load_set", "row_files"]
+
+# A vehicle of Uchoa's instances costs what one of VRP100 does, for a square whose
+# side is 1,000 instead of 1.
+_UCHOA_COST = 80_000.0
+
+# Seconds per instance of methods that take no limit, by the number of customers. They
+# are rough, from one core, and only for the forecast.
+_ROUGH = {
+    "network": {20: 0.03, 50: 0.05, 100: 0.1},
+    "am-greedy": {20: 0.01, 50: 0.01, 100: 0.03},
+    "am-sampling": {20: 0.4, 50: 1.5, 100: 4.0},
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Methods that run on the same instances with the same limit."""
+
+    instance_set: InstanceSet
+    time_limit: float
+    methods: tuple[Method, ...]
+
+    def __str__(self) -> str:
+        names = ", ".join(method.name for method in self.methods)
+        return (
+            f"{self.instance_set.name}, {len(self.instance_set):,} instances, "
+            f"{self.time_limit:g} s: {names}"
+        )
+
+    def keys(self, method: Method, seed: int) -> set[Key]:
+        """Return the keys of all runs of a method."""
+        limit = self.time_limit if "time" in method.limits else None
+        return {
+            (name, method.name, method.objective, limit, None, seed)
+            for name in self.instance_set.names
+        }
+
+    def seconds(self, method: Method) -> float:
+        """Return a rough forecast of a method's seconds per instance."""
+        if "time" in method.limits:
+            return self.time_limit
+        rough = _ROUGH.get(method.name.partition(":")[0], {})
+        return rough.get(customers_of(self.instance_set.name), self.time_limit)
+
+
+def row_files(options: Options) -> list[Results]:
+    """
+    Return the files of rows in the working folder, each of one machine.
+
+    All tables share ``rows.jsonl``, which this machine appends to; ``rows-….jsonl``
+    beside it were made on other machines.
+    """
+    elsewhere = sorted(options.work.glob("rows-*.jsonl"))
+    return [Results(path) for path in (options.work / "rows.jsonl", *elsewhere)]
+
+
+def load_set(name: str, count: int, options: Options) -> InstanceSet:
+    """Return the first instances of a set, with reference plans if there are any."""
+    whole = _load(name, max(count, options.instances), options.reference)
+    return replace(whole, instances=whole.instances[:count])
+
+
+@cache
+def _load(name: str, count: int, reference: Path | None) -> InstanceSet:
+    if name.startswith("uchoa"):
+        return get_set(name, count, vehicle_cost=_UCHOA_COST)
+    return get_set(name, count, reference)
+
+
+def collect(table: Table, options: Options) -> dict[str, str]:
+    """
+    Run what a table lacks; return the labels of lines that cannot run here, and why.
+
+    Rows are written as they arrive, so the next call resumes an interrupted one.
+    """
+    groups, reasons = group_runs(table, options)
+    for label, reason in reasons.items():
+        options.say(f"not run here: {label}: {reason}")
+    groups, missing, seconds = _without_finished(groups, options)
+    if not groups:
+        options.say(f"{table.name}: all its rows are there")
+        return reasons
+    processes = options.processes or available_cores()
+    options.say(
+        f"{table.name}: {missing:,} runs to do, about {seconds:,.0f} s on "
+        f"{processes} cores"
+    )
+    note_run(table.name, options)
+    store = row_files(options)[0]
+    for group in groups:
+        options.say(str(group))
+        evaluate(
+            [group.instance_set],
+            group.methods,
+            [group.time_limit],
+            store,
+            seeds=(options.seed,),
+            processes=options.processes,
+            display=None if options.display is None else ProgressPrinter(),
+        )
+    return reasons
+
+
+def group_runs(table: Table, options: Options) -> tuple[list[Group], dict[str, str]]:
+    """Group the lines that can run by set, instances and limit; say which cannot."""
+    able, reasons = _able(table.lines, options)
+    groups: dict[tuple[str, int, float], dict[str, Method]] = defaultdict(dict)
+    for name in table.sets:
+        for line in table.lines_of(name):
+            spec = line.spec(options)
+            if spec not in able:
+                continue
+            for limit in table.limits_of(line, name, options):
+                groups[name, line.count(name, options), limit][spec] = able[spec]
+                if not able[spec].limits:
+                    break  # it is run once, whatever the limits of the others
+    return [
+        Group(load_set(name, count, options), limit, tuple(methods.values()))
+        for (name, count, limit), methods in groups.items()
+    ], reasons
+
+
+def _without_finished(
+    groups: Sequence[Group], options: Options
+) -> tuple[list[Group], int, float]:
+    """Drop methods with all their rows in one file; count the other runs."""
+    processes = options.processes or available_cores()
+    methods = [method for group in groups for method in group.methods]
+    known = [
+        {row.key for row in current(results.rows(), methods)}
+        for results in row_files(options)
+    ]
+    kept: list[Group] = []
+    runs, seconds = 0, 0.0
+    for group in groups:
+        unfinished = []
+        for method in group.methods:
+            keys = group.keys(method, options.seed)
+            if any(keys <= there for there in known):
+                continue
+            unfinished.append(method)
+            missing = len(keys - known[0])
+            alone = method.batch > 1 or method.on_gpu  # these share one process
+            runs += missing
+            seconds += missing * group.seconds(method) / (1 if alone else processes)
+        if unfinished:
+            kept.append(replace(group, methods=tuple(unfinished)))
+    return kept, runs, seconds
+
+
+def _able(
+    lines: Sequence[Line], options: Options
+) -> tuple[dict[str, Method], dict[str, str]]:
+    """Return the methods that can run here by their specs, and why others cannot."""
+    able: dict[str, Method] = {}
+    reasons: dict[str, str] = {}
+    for line in lines:
+        spec = line.spec(options)
+        untrained = line.training and not line.training.finished(options.work)
+        if spec in able or untrained:
+            continue
+        try:
+            method = get_method(spec)
+            method.check()
+            able[spec] = method
+        except (InputError, MissingPackageError) as error:
+            reasons[line.label] = str(error)
+    return able, reasons

@@ -1,0 +1,243 @@
+"""The tables of ``tables.toml``, and what the user asked of them."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable  # noqa: TC003  # check_settings reads annotations
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from experiments.trainings import Training
+from fixedfleet.errors import InputError, above, at_least, check_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Line", "Options", "Table", "customers_of", "load_tables", "title_of"]
+
+_FILE = Path(__file__).parent / "tables.toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """
+    The options of ``python -m experiments``, which explains them.
+
+    Raises
+    ------
+    InputError
+        If a number makes no sense or a folder does not exist.
+    """
+
+    instances: Annotated[int, at_least(1)] = 1000
+    out: Path = Path("results")
+    work: Path = Path("runs/experiments")
+    processes: Annotated[int | None, at_least(1)] = None
+    seed: int = 0
+    device: str | None = None
+    attention_model: Path | None = None
+    reference: Path | None = None
+    labels: Path | None = None
+    minutes: Annotated[float | None, above(0)] = None
+    epochs: Annotated[int | None, at_least(1)] = None
+    scale: Annotated[float, above(0)] = 1.0
+    display: Callable[[str], None] | None = None
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.minutes is not None and self.epochs is not None:
+            raise InputError("minutes and epochs are given: one of them is enough")
+        for name in ("reference", "labels", "attention_model"):
+            folder = getattr(self, name)
+            if folder is not None and not folder.is_dir():
+                raise InputError(f"{name}: there is no folder {folder}")
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether networks run on a GPU."""
+        return self.device is not None and self.device.startswith("cuda")
+
+    def say(self, line: str) -> None:
+        """Show a line of progress."""
+        if self.display is not None:
+            self.display(line)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """
+    A method of a table; ``tables.toml`` explains the fields.
+
+    ``training`` is the training whose network the line is about, if any.
+    """
+
+    label: str
+    method: str
+    gpu_method: str = ""
+    kind: Literal["ours", "control", "peer"] = "ours"
+    limit: float | None = None
+    share: str = ""
+    sets: tuple[str, ...] | None = None
+    training: Training | None = None
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """The specs under which its rows may have been made."""
+        return (self.gpu_method, self.method) if self.gpu_method else (self.method,)
+
+    def spec(self, options: Options) -> str:
+        """Return the spec to run here."""
+        return self.gpu_method if self.gpu_method and options.on_gpu else self.method
+
+    def count(self, name: str, options: Options) -> int:
+        """Return how many of a set's instances it takes, at least one."""
+        whole = not self.share or (self.gpu_method and options.on_gpu)
+        shares: dict[str, float] = {} if whole else _definitions()["shares"][self.share]
+        share = shares.get(str(customers_of(name)), 1.0)
+        return max(1, math.ceil(round(share * options.instances, 6)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """
+    A table: sets, lines, and what is said below it.
+
+    Attributes
+    ----------
+    name, title
+        Name and heading. The paper's figures have the same name, if it has any.
+    layout
+        ``figures``: a line per method with all its figures. ``vehicles``: how many
+        vehicles are used. ``limits``: gaps, with one column per time limit.
+    sets
+        The sets, one part of the table each.
+    lines
+        The methods, in the order they are shown.
+    limits
+        Time limits instead of the paper's, which depend on the set.
+    trainings
+        The trainings whose networks it compares, each with its label.
+    trains
+        Whether it trains these networks, or only uses those that are there.
+    notes
+        What is said below.
+    unit
+        What a set's lengths are divided by, to be as the paper prints them.
+    reference
+        The line whose lengths the gaps of a set are to, for a set without reference
+        plans. It need not be one of the table's lines.
+    """
+
+    name: str
+    title: str
+    layout: Literal["figures", "vehicles", "limits"] = "figures"
+    sets: tuple[str, ...]
+    lines: tuple[Line, ...]
+    limits: tuple[float, ...] = ()
+    trainings: Mapping[Training, str] = field(default_factory=dict)
+    trains: bool = False
+    notes: tuple[str, ...] = ()
+    unit: Mapping[str, float] = field(default_factory=dict)
+    reference: Mapping[str, Line] = field(default_factory=dict)
+
+    def lines_of(self, name: str) -> list[Line]:
+        """Return the lines of a set."""
+        return [line for line in self.lines if line.sets is None or name in line.sets]
+
+    def limits_of(self, line: Line, name: str, options: Options) -> list[float]:
+        """Return the time limits of a line on a set, in seconds per instance."""
+        paper = _definitions()["limits"][str(customers_of(name))]
+        limits = self.limits or (paper if line.limit is None else line.limit,)
+        return [round(limit * options.scale, 6) for limit in limits]
+
+
+def load_tables(options: Options) -> dict[str, Table]:
+    """Return all tables, with the networks of the working folder."""
+    return {
+        name: _table(name, raw, options)
+        for name, raw in _definitions()["tables"].items()
+    }
+
+
+def _table(name: str, raw: dict[str, Any], options: Options) -> Table:
+    trainings = {
+        Training(name=key, **_definitions()["trainings"][key]): label
+        for key, label in raw.get("trainings", {}).items()
+    }
+    lines = _network_lines(raw, trainings, options.work)
+    for entry in (*raw["lines"], *(raw.get("gpu_lines", ()) if options.on_gpu else ())):
+        line = _line(entry)
+        lines.append(replace(line, share=raw.get("share", line.share)))
+    reference = {key: _line(entry) for key, entry in raw.get("reference", {}).items()}
+    own = {line.label: line for line in reference.values()}
+    return Table(
+        name=name,
+        title=raw["title"],
+        layout=raw.get("layout", "figures"),
+        sets=tuple(raw["sets"]),
+        lines=tuple(own.get(line.label, line) for line in lines),
+        limits=tuple(raw.get("limits", ())),
+        trainings=trainings,
+        trains=bool(trainings) and "shipped" not in raw,
+        notes=tuple(raw.get("notes", ())),
+        unit=raw.get("unit", {}),
+        reference=reference,
+    )
+
+
+def _line(entry: str | dict[str, Any]) -> Line:
+    """Return the line of a name, or one that a table defines itself."""
+    raw = _definitions()["lines"][entry] if isinstance(entry, str) else entry
+    return Line(**raw | {"sets": tuple(raw["sets"]) if "sets" in raw else None})
+
+
+def _network_lines(
+    raw: dict[str, Any], trainings: Mapping[Training, str], work: Path
+) -> list[Line]:
+    """Return a line for each variant of the shipped and the trained networks."""
+    variants = _definitions()["variants"].get(raw.get("variants"), ())
+    lines = []
+    if "shipped" in raw:
+        for variant in variants:
+            label = f"{raw['shipped']}: {variant['label']}"
+            lines.append(Line(**variant | {"label": label}))
+    for training, label in trainings.items():
+        for variant in variants:
+            method = variant["method"]
+            line = Line(
+                **variant
+                | {
+                    "label": f"{training.preset}, {label}: {variant['label']}",
+                    "method": f"{method}{',' if ':' in method else ':'}"
+                    f"model={training.model(work)}",
+                },
+                sets=(f"vrp{training.customers}",),
+                training=training,
+            )
+            lines.append(line)
+    return lines
+
+
+@cache
+def _definitions() -> dict[str, Any]:
+    with _FILE.open("rb") as file:
+        return tomllib.load(file)
+
+
+def customers_of(name: str) -> int:
+    """Return the number of customers, with which a set's name ends."""
+    return int(name.lstrip("abcdefghijklmnopqrstuvwxyz"))
+
+
+def title_of(name: str) -> str:
+    """Return the heading of a set."""
+    size = customers_of(name)
+    kinds = {
+        "vrp": f"VRP{size}, rejection-sampled",
+        "kool": f"VRP{size}, all test instances",
+        "uchoa": f"Uchoa{size}",
+    }
+    return kinds[name.rstrip("0123456789")]

@@ -1,0 +1,86 @@
+"""The paper's figures as data, to be shown beside the measured ones."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fixedfleet.errors import InputError
+
+__all__ = ["PublishedRow", "PublishedTable", "published"]
+
+_FILE = Path(__file__).parent / "published.toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedRow:
+    """
+    What the paper prints for one method on one set; None where it prints nothing.
+
+    ``published.toml`` explains the fields.
+
+    Raises
+    ------
+    InputError
+        If a figure is not above 0 or a share is above 1.
+    """
+
+    method: str
+    set: str
+    cost: float | None = None
+    cost_v: float | None = None
+    seconds: float | None = None
+    total: float | None = None
+    epoch: float | None = None
+    solved: float | None = None
+    unsolved: int | None = None
+    violation: float | None = None
+    capacity: float | None = None
+    vehicle_cost: float | None = None
+    bound: bool = False
+    ours: bool = False
+
+    def __post_init__(self) -> None:
+        where = f"published figure of {self.method} on {self.set}"
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                share = field.name in ("solved", "violation")
+                if not 0 < value <= (1 if share else float("inf")):
+                    raise InputError(f"{where}: {field.name} is {value}")
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table of the paper: its number, its instances, and its rows."""
+
+    source: str
+    instances: str
+    rows: tuple[PublishedRow, ...]
+
+    def on(self, name: str) -> tuple[PublishedRow, ...]:
+        """Return the rows of one set, in the paper's order."""
+        return tuple(row for row in self.rows if row.set == name)
+
+
+def published(name: str) -> PublishedTable | None:
+    """Return the paper's figures for a table; None if the paper has no such table."""
+    return _tables().get(name)
+
+
+@cache
+def _tables() -> dict[str, PublishedTable]:
+    with _FILE.open("rb") as file:
+        return {name: _table(name, raw) for name, raw in tomllib.load(file).items()}
+
+
+def _table(name: str, raw: dict[str, Any]) -> PublishedTable:
+    known = {field.name for field in fields(PublishedRow)}
+    for row in raw["rows"]:
+        if unknown := sorted(set(row) - known):
+            raise InputError(f"published table {name}: unknown figure {unknown[0]!r}")
+    rows = tuple(PublishedRow(**row) for row in raw["rows"])
+    return PublishedTable(raw["source"], raw["instances"], rows)

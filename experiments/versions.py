@@ -1,0 +1,79 @@
+"""What rows of tables were made with, and the command that makes a table again."""
+
+from __future__ import annotations
+
+import json
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from experiments.definitions import Options
+from experiments.trainings import read_json_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fixedfleet.evaluate import Row
+
+__all__ = ["command", "installed", "note_run", "recorded"]
+
+_PACKAGES = (
+    "fixedfleet",
+    "numpy",
+    "numba",
+    "torch",
+    "hybgensea",
+    "ortools",
+    "pyvrp",
+    "pyvroom",
+)
+
+
+def command(name: str, options: Options) -> str:
+    """Return the command for a table, without the folders of this machine."""
+    usual = Options()
+    parts = [f"python -m experiments {name}"]
+    for key in ("instances", "seed", "device", "minutes", "epochs", "scale"):
+        value = getattr(options, key)
+        if value != getattr(usual, key):
+            parts.append(f"--{key} {value}")
+    for key in ("attention_model", "reference", "labels"):
+        if getattr(options, key) is not None:
+            parts.append(f"--{key.replace('_', '-')} FOLDER")
+    return " ".join(parts)
+
+
+def installed() -> dict[str, str]:
+    """Return the versions of Python and of the packages that matter."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def note_run(name: str, options: Options) -> None:
+    """Record, beside the rows, what a table's rows are made with."""
+    options.work.mkdir(parents=True, exist_ok=True)
+    line = json.dumps({"table": name, "versions": installed()})
+    with (options.work / "versions.jsonl").open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+
+
+def recorded(options: Options, rows: Iterable[Row]) -> list[str]:
+    """
+    Return the versions that rows were made with, each combination once.
+
+    A row records only the version of fixedfleet: combinations without it are left
+    out. If a row does not record it, all combinations are returned.
+    """
+    told = {row.made.get("fixedfleet") for row in rows}
+    found = []
+    for path in sorted(options.work.glob("versions*.jsonl")):
+        for line in read_json_lines(path):
+            versions = line.get("versions", {})
+            if None in told or versions.get("fixedfleet", "unknown") in told:
+                found.append(", ".join(f"{k} {v}" for k, v in versions.items()))
+    return list(dict.fromkeys(found))

@@ -1,0 +1,260 @@
+"""One call of a method on instances, and the rows that it produces."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from fixedfleet.evaluate.methods import get_method
+from fixedfleet.evaluate.origin import machine_name
+from fixedfleet.evaluate.rows import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fixedfleet.evaluate.methods import Answer, Method
+    from fixedfleet.evaluate.rows import Key, Trace
+    from fixedfleet.instance import Instance
+    from fixedfleet.solve import Objective
+    from fixedfleet.workers import Call
+
+__all__ = ["Patience", "Skipped", "Trial", "failed", "work"]
+
+# Limits of a warm-up, whose plans are thrown away.
+_WARM_SECONDS = 0.1
+_WARM_ITERATIONS = 10
+_LONGEST_FAULT = 200
+_WARMING = 120.0  # seconds that loading and compiling may take
+
+# Methods and sizes for which this worker process has loaded everything.
+_warm: set[tuple[str, str, int]] = set()
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """
+    Instances for one call of a method.
+
+    Attributes
+    ----------
+    method
+        Position of the method in the run's list.
+    name, objective
+        Name of the method, and what it minimises.
+    set
+        Name of the set.
+    instances
+        Instances of equal size, at most as many as the method takes at once.
+    vehicle_cost
+        Fixed cost per vehicle.
+    time_limit, iterations
+        The limit: one of them, or neither.
+    seed
+        The seed.
+    made
+        What the rows are made with.
+    """
+
+    method: int
+    name: str
+    set: str
+    instances: tuple[Instance, ...]
+    vehicle_cost: float
+    time_limit: float | None
+    iterations: int | None
+    seed: int
+    objective: Objective = "length"
+    made: Mapping[str, str] = field(default_factory=dict)
+
+    def keys(self) -> list[Key]:
+        """Return the keys of the rows that it produces."""
+        limits = self.time_limit, self.iterations
+        return [
+            (i.name, self.name, self.objective, *limits, self.seed)
+            for i in self.instances
+        ]
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A call that could not be made because a package is missing; it has no rows."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Patience:
+    """
+    How long a worker may take before it is stopped.
+
+    Parameters
+    ----------
+    grace
+        Seconds beyond twice the time limit of all instances of a trial.
+    longest
+        Seconds for a trial without a time limit.
+    """
+
+    grace: float
+    longest: float
+
+    def with_trial(self, trial: Trial) -> float:
+        """Return the seconds for the call that counts."""
+        if trial.time_limit is None:
+            return self.longest
+        return 2 * trial.time_limit * len(trial.instances) + self.grace
+
+    def with_warm_up(self, trial: Trial) -> float:
+        """Return the seconds for starting a process, loading, and a short call."""
+        if trial.time_limit is None:
+            return self.longest
+        return min(self.longest, _WARMING + self.grace)
+
+
+def work(
+    trial: Trial,
+    call: Call,
+    methods: Sequence[Method | str],
+    patience: Patience,
+) -> list[Row] | Skipped:
+    """Run a trial in a worker process, after a warm-up if it is the first of a kind."""
+    method = get_method(methods[trial.method])
+    kind = trial.name, trial.objective, trial.instances[0].num_customers
+    if kind not in _warm:
+        _warm_up(method, trial)
+        _warm.add(kind)
+        if torch := sys.modules.get("torch"):
+            torch.set_num_threads(1)
+    call.send("warm", seconds=patience.with_trial(trial))
+    return _run(method, trial)
+
+
+def _warm_up(method: Method, trial: Trial) -> None:
+    """Trial the method briefly, so that nothing is loaded or compiled when timed."""
+    limit, iterations = trial.time_limit, trial.iterations
+    brief = _WARM_SECONDS / len(trial.instances)
+    with contextlib.suppress(Exception):  # the call that counts reports it
+        method.solve(
+            trial.instances,
+            vehicle_cost=trial.vehicle_cost,
+            time_limit=None if limit is None else min(limit, brief),
+            iterations=None
+            if iterations is None
+            else min(iterations, _WARM_ITERATIONS),
+            seed=trial.seed,
+        )
+
+
+def _run(method: Method, trial: Trial) -> list[Row] | Skipped:
+    """Trial a method and measure its plans; whatever goes wrong is in the rows."""
+    machine = machine_name(method.on_gpu)
+    begin = time.perf_counter()
+    try:
+        answers = method.solve(
+            trial.instances,
+            vehicle_cost=trial.vehicle_cost,
+            time_limit=trial.time_limit,
+            iterations=trial.iterations,
+            seed=trial.seed,
+        )
+        seconds = (time.perf_counter() - begin) / len(trial.instances)
+        return [
+            _measure(trial, instance, answer, seconds, machine)
+            for instance, answer in zip(trial.instances, answers, strict=True)
+        ]
+    except ImportError as error:
+        return Skipped(f"{trial.name}: {error}")
+    except Exception as error:  # a method may fail in any way: the run goes on
+        spent = time.perf_counter() - begin
+        return failed(trial, f"{type(error).__name__}: {error}", spent, machine)
+
+
+def failed(trial: Trial, why: str, seconds: float, machine: str) -> list[Row]:
+    """Return the rows of a call that returned no plans."""
+    share = seconds / len(trial.instances)
+    return [
+        _row(trial, i, fault=why, seconds=share, machine=machine)
+        for i in trial.instances
+    ]
+
+
+def _measure(
+    trial: Trial, instance: Instance, answer: Answer, seconds: float, machine: str
+) -> Row:
+    """Check a plan and measure it; the method's own claims are not used."""
+    plan = answer.plan
+    if plan is None:
+        why = f"no plan: {answer.reason}" if answer.reason else "no plan"
+        return _row(trial, instance, fault=why, seconds=seconds, machine=machine)
+    allowed = instance
+    if plan.vehicles > instance.vehicles:
+        allowed = instance.with_vehicles(plan.vehicles)
+    if faults := plan.check(allowed):
+        more = f" and {len(faults) - 1} more faults" if len(faults) > 1 else ""
+        why = f"infeasible: {faults[0]}{more}"
+        return _row(trial, instance, fault=why, seconds=seconds, machine=machine)
+    within = allowed is instance
+    beyond = f"{plan.vehicles} tours for {instance.vehicles} vehicles"
+    row = _row(
+        trial,
+        instance,
+        length=plan.length(instance),
+        cost_v=plan.cost_v(instance, trial.vehicle_cost),
+        vehicles=plan.vehicles,
+        served=True,
+        within=within,
+        fault=None if within else beyond,
+        seconds=seconds,
+        machine=machine,
+    )
+    trace = _shorten(answer.trace, row.cost or 0.0, seconds)
+    return replace(row, trace=trace)
+
+
+def _row(
+    trial: Trial, instance: Instance, *, seconds: float, machine: str, **found: Any
+) -> Row:
+    """Return a row for an instance; without a plan's figures, the row of a failure."""
+    plan = {"length": None, "cost_v": None, "vehicles": None}
+    flags = {"served": False, "within": False}
+    if fault := found.get("fault"):
+        found["fault"] = " ".join(str(fault).split())[:_LONGEST_FAULT]
+    return Row(
+        set=trial.set,
+        instance=instance.name,
+        method=trial.name,
+        time_limit=trial.time_limit,
+        iterations=trial.iterations,
+        seed=trial.seed,
+        customers=instance.num_customers,
+        fleet=instance.vehicles,
+        vehicle_cost=trial.vehicle_cost,
+        floor=instance.minimum_vehicles,
+        seconds=seconds,
+        machine=machine,
+        objective=trial.objective,
+        made=trial.made,
+        **(plan | flags | found),
+    )
+
+
+def _shorten(trace: Trace, final: float, seconds: float) -> Trace:
+    """
+    Keep the improvements down to the plan's true cost, and drop claims below it.
+
+    A trace that never reaches that cost gets it as a last point, at the call's end.
+    """
+    kept: list[tuple[float, float]] = []
+    for moment, cost in trace:
+        arrived = cost <= final * (1 + 1e-9)
+        better = not kept or cost < kept[-1][1]
+        if not (math.isfinite(cost) and better):
+            continue
+        kept.append((round(moment, 6), final if arrived else float(f"{cost:.9g}")))
+        if arrived:
+            return tuple(kept)
+    return (*kept, (round(seconds, 6), final)) if kept else ()

@@ -1,0 +1,483 @@
+"""Evaluations in worker processes: what is recorded, ended, and gone on with."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import fixedfleet as ff
+from fixedfleet.evaluate import Results, evaluate, get_method
+
+pytestmark = pytest.mark.slow  # every test starts processes
+
+SCRIPT = Path(__file__).parent / "fake_methods.py"
+
+
+def calls(log: Path, limit: str = "0.5") -> Counter[str]:
+    """How often each instance was asked for with a limit; a warm-up has another."""
+    lines = log.read_text().splitlines() if log.exists() else []
+    names: Counter[str] = Counter()
+    for line in lines:
+        *found, seconds, _, _ = line.split()
+        if seconds == limit:
+            names.update(found)
+    return names
+
+
+def test_rows_hold_what_plan_measures(fakes, tmp_path):
+    """Every instance, method, limit and seed is a row, measured and not believed."""
+    letters = fakes.make_set(3)
+    boast = ((0.0, 1000.0), (0.1, 900.0), (0.2, 950.0), (0.3, 0.001))
+    method = fakes.FirstFit(trace=boast)
+    done = evaluate(
+        [letters], [method], [0.5, 1], tmp_path / "rows", seeds=[0, 3], processes=1
+    )
+    rows = Results(tmp_path / "rows").rows()
+    assert (done.new, done.found, done.faults, done.finished) == (12, 0, 0, True)
+    assert {row.key for row in rows} == {
+        (name, "first_fit", "length", limit, None, seed)
+        for name in "abc"
+        for limit in (0.5, 1.0)
+        for seed in (0, 3)
+    }
+    for row in rows:
+        instance = letters.instances["abc".index(row.instance)]
+        plan = method._solve(instance, row.seed).plan
+        assert row.length == pytest.approx(plan.length(instance))
+        assert row.cost_v == pytest.approx(row.length + 10 * plan.vehicles)
+        assert (row.vehicles, row.floor) == (plan.vehicles, instance.minimum_vehicles)
+        assert row.served
+        assert row.within
+        assert row.fault is None
+        # Its last claim is below the true length, which the trace ends with instead.
+        assert row.trace == ((0.0, 1000.0), (0.1, 900.0), (0.3, row.length))
+        assert row.machine
+        assert (row.set, row.customers, row.fleet) == ("letters", 5, 2)
+    assert len({row.length for row in rows if row.instance == "a"}) == 2  # two seeds
+
+
+def test_whatever_goes_wrong_is_a_row_and_the_run_goes_on(fakes, tmp_path):
+    """Infeasible plans, errors, deaths and hangs cost their own row and no other."""
+    wrong = {
+        "b": "infeasible",
+        "c": "raise",
+        "d": "hang",
+        "e": "die",
+        "f": "beyond",
+        "g": "none",
+        "h": "nonsense",
+    }
+    seen = []
+    done = evaluate(
+        [fakes.make_set(9)],
+        [fakes.FirstFit(wrong=wrong)],
+        [0.2],
+        tmp_path / "rows",
+        processes=1,
+        grace=2.0,
+        display=seen.append,
+    )
+    rows = {row.instance: row for row in Results(tmp_path / "rows").rows()}
+    assert sorted(rows) == list("abcdefghi")
+    assert rows["a"].fault is rows["i"].fault is None
+    assert rows["b"].fault.startswith("infeasible: customer 1 served twice and ")
+    assert rows["c"].fault == "ZeroDivisionError: of all things"
+    assert re.fullmatch(r"stopped after \d+\.\d s", rows["d"].fault)
+    assert rows["e"].fault == "in the warm-up: the worker process ended by signal 9"
+    assert rows["f"].fault == "5 tours for 2 vehicles"
+    assert rows["g"].fault == "no plan: it would not"
+    assert "AttributeError" in rows["h"].fault
+    for name in "bcdegh":
+        row = rows[name]
+        assert (row.length, row.cost_v, row.vehicles) == (None, None, None)
+        assert not row.served
+        assert not row.within
+    assert rows["f"].served
+    assert not rows["f"].within
+    assert rows["f"].excess == 3
+    assert rows["f"].cost_v == pytest.approx(rows["f"].length + 50)
+    assert (done.new, done.faults) == (9, 6)
+    assert [progress.done for progress in seen] == list(range(10))
+    assert "9 of 9 rows" in str(seen[-1])
+
+
+def test_a_hang_in_the_warm_up_is_ended_too(fakes, tmp_path):
+    """A method that hangs at its first call has a row that says so."""
+    method = fakes.FirstFit(wrong={"a": "hang"})
+    done = evaluate(
+        [fakes.make_set(2)],
+        [method],
+        [0.2],
+        tmp_path / "rows",
+        processes=1,
+        longest=10.0,  # a process must be able to start in this time
+    )
+    rows = Results(tmp_path / "rows").rows()
+    assert [row.instance for row in rows] == ["a", "b"]
+    assert re.fullmatch(r"in the warm-up: stopped after \d+\.\d s", rows[0].fault)
+    assert rows[1].fault is None
+    assert done.faults == 1
+
+
+def test_a_worker_warms_up_once_and_lives_on(fakes, tmp_path):
+    """One process serves all instances, after one short call that is not recorded."""
+    log = tmp_path / "log"
+    evaluate(
+        [fakes.make_set(4)],
+        [fakes.FirstFit(log=str(log))],
+        [0.5],
+        tmp_path / "rows",
+        processes=1,
+    )
+    lines = [line.split() for line in log.read_text().splitlines()]
+    assert [(line[0], line[1]) for line in lines] == [
+        ("a", "0.1"), ("a", "0.5"), ("b", "0.5"), ("c", "0.5"), ("d", "0.5"),
+    ]  # fmt: skip
+    assert len({line[-1] for line in lines}) == 1
+    assert lines[0][-1] != str(os.getpid())
+
+
+def test_workers_have_one_thread(fakes, tmp_path):
+    """Numeric libraries in a worker are held to one thread."""
+    pytest.importorskip("torch")
+    letters = fakes.make_set(1)
+    evaluate([letters], [fakes.Threads()], [0.5], tmp_path / "rows", processes=1)
+    (row,) = Results(tmp_path / "rows").rows()
+    expected = ff.Plan([[1, 2, 3, 4, 5]]).length(letters.instances[0])
+    assert row.fault is None
+    assert row.length == pytest.approx(expected)
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2,
+    reason="needs two cores and a system that tells them apart",
+)
+@pytest.mark.parametrize("batch", [1, 2])
+def test_timed_workers_have_a_core_each(fakes, tmp_path, batch):
+    """A worker stays on one core; one that takes batches may use all of them."""
+    letters = fakes.make_set(2, n=len(os.sched_getaffinity(0)) + 3)
+    method = fakes.Cores(batch=batch)
+    evaluate([letters], [method], [0.5], tmp_path / "rows", processes=1)
+    first = 1 if batch == 1 else len(os.sched_getaffinity(0))
+    for row, instance in zip(
+        Results(tmp_path / "rows").rows(), letters.instances, strict=True
+    ):
+        rest = [c for c in range(1, instance.num_customers + 1) if c != first]
+        assert row.length == pytest.approx(ff.Plan([[first, *rest]]).length(instance))
+
+
+def test_batches_are_shared_out(fakes, tmp_path):
+    """A method that takes batches gets whole ones of equal size, and equal seconds."""
+    log = tmp_path / "log"
+    small, large = fakes.make_set(5), fakes.make_set(3, n=7, name="other")
+    large = [
+        ff.Instance(
+            depot=i.depot, customers=i.customers, demands=i.demands,
+            capacity=i.capacity, vehicles=i.vehicles, name=f"{i.name}7",
+        )
+        for i in large.instances
+    ]  # fmt: skip
+    mixed = fakes.make_set(instances=[*small.instances, *large])
+    method = fakes.FirstFit(log=str(log), batch=4, limits=(), delay=0.1)
+    evaluate([mixed], [method], [0.5], tmp_path / "rows", processes=2)
+    asked = [line.split()[:-3] for line in log.read_text().splitlines()]
+    assert asked == [
+        list("abcd"), list("abcd"), ["e"], ["a7", "b7", "c7"], ["a7", "b7", "c7"],
+    ]  # fmt: skip
+    rows = Results(tmp_path / "rows").rows()
+    assert len(rows) == 8
+    assert len({row.seconds for row in rows[:4]}) == 1
+    assert {row.time_limit for row in rows} == {None}
+
+
+def test_rows_that_are_there_are_not_run_again(fakes, tmp_path):
+    """A second evaluation runs what is missing; sets that share names share rows."""
+    log = tmp_path / "log"
+    method = fakes.FirstFit(log=str(log))
+    path = tmp_path / "rows"
+    evaluate([fakes.make_set(2)], [method], [0.5], path, processes=1)
+    kept = path.read_bytes()
+    both = [fakes.make_set(3), fakes.make_set(2, name="again")]
+    done = evaluate(both, [method], [0.5], path, processes=1)
+    assert (done.new, done.found) == (1, 2)
+    assert path.read_bytes().startswith(kept)
+    assert calls(log) == {"a": 1, "b": 1, "c": 1}
+    done = evaluate(both, [method], [0.5], path, processes=1)
+    assert (done.new, done.found) == (0, 3)
+
+
+def test_a_batch_that_is_half_there_is_run_whole(fakes, tmp_path):
+    """A batch cut short by a kill is run again as it was, and its rows not doubled."""
+    log, path = tmp_path / "log", tmp_path / "rows"
+    letters = fakes.make_set(4)
+    method = fakes.FirstFit(log=str(log), batch=4, limits=())
+    evaluate([letters], [method], [], path)
+    whole = Results(path).rows()
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:3]) + lines[3][:40])
+    done = evaluate([letters], [method], [], path)
+    assert (done.new, done.found) == (2, 2)
+    again = Results(path).rows()
+    assert [row.key for row in again] == [row.key for row in whole]
+    assert [row.length for row in again] == [row.length for row in whole]
+    assert calls(log, "None") == dict.fromkeys("abcd", 4)  # and warm-ups
+
+
+def start(results: Path, log: Path, last: str = "") -> subprocess.Popen[str]:
+    """Start an evaluation as a user would, and wait for its first rows."""
+    process = subprocess.Popen(
+        [sys.executable, str(SCRIPT), str(results), str(log), "0.15", last],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # a group of its own, to be signalled as one
+    )
+    deadline = time.monotonic() + 60
+    while not results.exists() or results.read_bytes().count(b"\n") < 4:
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline, "no row was ever written"
+        time.sleep(0.02)
+    return process
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_was_ended_goes_on(fakes, tmp_path, how):
+    """After kill -9 or Ctrl-C a new run ends with the same rows, none of them twice."""
+    path, log, again = tmp_path / "rows", tmp_path / "log", tmp_path / "again"
+    process = start(path, log)
+    os.kill(process.pid, how)
+    stderr = process.communicate(timeout=60)[1]  # ends when the workers have, too
+    assert process.returncode == -how
+    if how == signal.SIGINT:
+        assert stderr.rstrip().endswith("KeyboardInterrupt")
+        assert stderr.count("Traceback") == 1  # the parent's; workers are silent
+    before = Results(path).rows()
+    assert 3 <= len(before) < 12
+
+    letters, method = fakes.make_set(12), fakes.FirstFit(log=str(again))
+    done = evaluate([letters], [method], [0.5], path, processes=2)
+    after = Results(path).rows()
+    assert (done.new, done.found) == (12 - len(before), len(before))
+    assert after[: len(before)] == before
+    names = [row.instance for row in after]
+    assert sorted(names) == list("abcdefghijkl")
+    assert calls(again) == Counter(names[len(before) :])
+    evaluate([letters], [fakes.FirstFit()], [0.5], tmp_path / "whole", processes=1)
+    whole = {row.key: row.length for row in Results(tmp_path / "whole").rows()}
+    assert {row.key: row.length for row in after} == whole
+
+
+def test_a_hanging_worker_ends_with_its_parent(tmp_path):
+    """Where the run is killed while a method hangs, no process is left behind."""
+    path, log = tmp_path / "rows", tmp_path / "log"
+    process = start(path, log, last="hang")
+    deadline = time.monotonic() + 60
+    while not calls(log)["l"]:
+        assert time.monotonic() < deadline, "the last instance was never asked for"
+        time.sleep(0.05)
+    process.kill()
+    process.communicate(timeout=60)  # waits until nobody holds the pipe any more
+    assert process.returncode == -signal.SIGKILL
+    assert [row.instance for row in Results(path).rows()].count("l") == 0
+
+
+def test_minutes_end_a_run_between_two_trials(fakes, tmp_path, monkeypatch):
+    """When the minutes are over no run is begun, and what is left is counted."""
+    moments = itertools.count()  # every look at the clock takes a second
+    clock = SimpleNamespace(monotonic=lambda: float(next(moments)))
+    monkeypatch.setattr("fixedfleet.evaluate.runner.time", clock)
+    done = evaluate(
+        [fakes.make_set(26)], [fakes.FirstFit()], [0.5], tmp_path / "rows",
+        processes=1, minutes=0.2,
+    )  # fmt: skip
+    rows = Results(tmp_path / "rows").rows()
+    assert done.new == len(rows) == 26 - done.left
+    assert done.new > 0
+    assert done.left > 0
+    assert not done.finished
+    assert "left for the next time" in str(done)
+
+
+def test_a_package_that_turns_out_missing_leaves_no_row(fakes, tmp_path, caplog):
+    """Such a run is skipped, so that a machine with the package can do it."""
+    method = fakes.FirstFit(wrong={"b": "import"})
+    done = evaluate(
+        [fakes.make_set(3)], [method], [0.5], tmp_path / "rows", processes=1
+    )
+    assert (done.new, done.skipped, done.left) == (2, 1, 0)
+    assert [row.instance for row in Results(tmp_path / "rows").rows()] == ["a", "c"]
+    assert "unheard_of" in caplog.text
+    assert "1 skipped" in str(done)
+
+
+def test_a_script_without_a_guard_is_told_so(tmp_path):
+    """Workers that cannot start are an error with the reason, not a hang."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import sys; sys.path.insert(0, {str(SCRIPT.parent)!r})\n"
+        "from fake_methods import FirstFit, make_set\n"
+        "from fixedfleet.evaluate import evaluate\n"
+        f"evaluate([make_set(2)], [FirstFit()], [0.5], {str(tmp_path / 'rows')!r}, "
+        "processes=1)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "if __name__ == '__main__'" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"sets": []}, "at least one set"),
+        ({"methods": ["hgs", "hgs"]}, "'hgs' is given twice"),
+        ({"time_limits": [0.0]}, "a limit of 0 s"),
+        ({"time_limits": []}, "'first_fit' needs a time limit"),
+        ({"grace": -1.0}, "a limit of -1 s"),
+        ({"iterations": 5}, "either time limits or iterations"),
+        ({"iterations": 0, "time_limits": []}, "iterations is 0"),
+        ({"seeds": [-1]}, "seed is -1"),
+        ({"seeds": []}, "one seed"),
+        ({"processes": 0}, "processes is 0"),
+        ({"engine": "steam"}, "unknown engine 'steam'"),
+        (
+            {"methods": ["packing+auto"], "iterations": 5, "time_limits": []},
+            r"'packing\+auto' cannot count iterations",
+        ),
+    ],
+)
+def test_wrong_arguments_are_refused_before_anything_runs(
+    fakes, tmp_path, changes, said
+):
+    """What cannot be meant is an error, and no file is made."""
+    arguments = {
+        "sets": [fakes.make_set(1)],
+        "methods": [fakes.FirstFit()],
+        "time_limits": [0.5],
+        "results": tmp_path / "rows",
+    }
+    with pytest.raises(ff.InputError, match=said):
+        evaluate(**(arguments | changes))
+    assert not (tmp_path / "rows").exists()
+
+
+def test_a_method_that_is_not_installed_ends_the_run_before_it_begins(fakes, tmp_path):
+    """Nothing runs where one of the methods lacks its package."""
+    log = tmp_path / "log"
+    methods = [fakes.FirstFit(log=str(log)), fakes.FirstFit(name="absent")]
+    with pytest.raises(ff.MissingPackageError, match="needs a package"):
+        evaluate([fakes.make_set(1)], methods, [0.5], tmp_path / "rows")
+    assert not log.exists()
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"n": 6}, "a row of 'a' with 5 customers, here it is 6"),
+        ({"vehicle_cost": 3.0}, "with 10 as the cost of a vehicle, here it is 3"),
+        ({}, "with 2 vehicles that its demands need, here it is 1"),
+    ],
+)
+def test_rows_of_another_instance_by_that_name_are_refused(
+    fakes, make_row, tmp_path, other, said
+):
+    """A name that stands for something else in the file is an error."""
+    with Results(tmp_path / "rows") as results:
+        results.append(make_row(method="first_fit", time_limit=0.5, customers=5))
+    with pytest.raises(ff.InputError, match=said):
+        evaluate(
+            [fakes.make_set(1, **other)], [fakes.FirstFit()], [0.5], tmp_path / "rows"
+        )
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"n": 6}, "different instances named 'a', one of them other"),
+        ({"vehicle_cost": 3.0}, "costs 10 instead of 3"),
+    ],
+)
+def test_two_instances_of_one_name_are_refused(fakes, tmp_path, other, said):
+    """Sets share rows by instances' names, so a name must mean one instance."""
+    sets = [fakes.make_set(1), fakes.make_set(1, name="other", **other)]
+    with pytest.raises(ff.InputError, match=said):
+        evaluate(sets, [fakes.FirstFit()], [0.5], tmp_path / "rows")
+
+
+def test_rows_carry_the_objective_of_their_method(fakes, tmp_path):
+    """What a method says it minimises is in its rows, whatever its name."""
+    method = fakes.FirstFit(objective="cost-v", trace=((0.0, 1000.0),))
+    evaluate([fakes.make_set(1)], [method], [0.5], tmp_path / "rows", processes=1)
+    (row,) = Results(tmp_path / "rows").rows()
+    assert row.objective == "cost-v"
+    assert row.trace[-1][1] == row.cost == row.cost_v
+    assert row.made["fixedfleet"]
+
+
+def test_iterations_give_the_same_rows_on_one_process_and_on_two(fakes, tmp_path):
+    """The same seed and iterations give the same lengths, however many processes."""
+    letters = fakes.make_set(4, n=12)
+    methods = ["packing+ruin_recreate", "hgs"]
+    lengths = []
+    for processes in (1, 2):
+        path = tmp_path / f"rows{processes}"
+        evaluate([letters], methods, [], path, iterations=40, processes=processes)
+        lengths.append({row.key: row.length for row in Results(path).rows()})
+    assert lengths[0] == lengths[1]
+    assert len(lengths[0]) == 8
+    assert all(key[3:5] == (None, 40) for key in lengths[0])
+
+
+def test_the_objective_is_no_part_of_the_name(fakes, tmp_path):
+    """One method may run for two objectives, which have rows of their own."""
+    methods = [fakes.FirstFit(), fakes.FirstFit(objective="cost-v")]
+    path = tmp_path / "rows"
+    done = evaluate([fakes.make_set(2)], methods, [0.5], path, processes=1)
+    assert done.new == 4
+    assert Counter(row.objective for row in Results(path).rows()) == {
+        "length": 2,
+        "cost-v": 2,
+    }
+    done = evaluate([fakes.make_set(2)], methods, [0.5], path, processes=1)
+    assert (done.new, done.found) == (0, 4)
+
+
+def test_a_method_in_a_file_runs_in_worker_processes(fakes, tmp_path):
+    """A spec file.py:Name is enough for the workers to find the method."""
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from dataclasses import dataclass\n"
+        "from fixedfleet.evaluate.pipeline import Packing\n"
+        "@dataclass(frozen=True)\n"
+        "class Mine(Packing):\n"
+        "    pass\n"
+    )
+    path = tmp_path / "rows"
+    evaluate([fakes.make_set(2)], [f"{file}:Mine"], [], path, processes=1)
+    assert [(row.method, row.within) for row in Results(path).rows()] == [
+        ("Mine", True),
+        ("Mine", True),
+    ]
+
+
+def test_two_networks_are_two_methods(fakes, tmp_path):
+    """Networks in files of one name are told apart by their folders."""
+    specs = [f"network:model={tmp_path}/{name}/model.safetensors" for name in "ab"]
+    names = [get_method(spec).name for spec in specs]
+    assert names == ["network:model=a", "network:model=b"]
+    with pytest.raises(ff.InputError, match="'network:model=a' is given twice"):
+        evaluate([fakes.make_set(1)], [specs[0]] * 2, [], tmp_path / "rows")

@@ -1,0 +1,356 @@
+"""Tables collected and rendered, from rows that are made up unless a test says so."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from experiments import collecting
+from experiments.__main__ import NAMES, make
+from experiments.attention_model import WEIGHTS_VARIABLE, AttentionGreedy
+from experiments.cells import measured_cells, read_stores
+from experiments.collecting import collect, group_runs, row_files
+from experiments.definitions import Line, Options, Table, load_tables
+from fixedfleet.errors import InputError, MissingPackageError
+from fixedfleet.evaluate.methods import get_method
+from fixedfleet.evaluate.pipeline import NetworkStart, Pipeline
+from fixedfleet.evaluate.rows import Results
+
+TABLES = list(load_tables(Options()))
+WITHOUT_TRAINING = [name for name in TABLES if name not in ("losses", "normalisation")]
+
+
+def make_table(name, *, collecting=True, rendering=True, **options):
+    """Make a table with these options."""
+    return make(name, Options(**options), collecting, rendering)
+
+
+@pytest.fixture
+def calls(monkeypatch, make_row):
+    """Let rows be made up, of the fewest vehicles; return what was asked for."""
+    asked = []
+
+    def row(instances, place, method, limit, seed):
+        instance = instances.instances[place]
+        floor = -(-int(instance.demands.sum()) // int(instance.capacity))
+        length, cost = 6.0 + place, instances.vehicle_cost
+        return make_row(
+            set=instances.name,
+            instance=instance.name,
+            method=method.name,
+            objective=method.objective,
+            time_limit=limit if "time" in method.limits else None,
+            seed=seed,
+            fleet=instance.vehicles,
+            vehicle_cost=cost,
+            length=length,
+            cost_v=length + floor * cost,
+            vehicles=floor,
+            floor=floor,
+            within=floor <= instance.vehicles,
+            machine="a made-up processor",
+        )
+
+    def evaluate(sets, methods, time_limits, results, *, seeds, **_options):
+        known = results.keys()
+        asked.append((sets[0].name, len(sets[0]), time_limits[0], len(methods)))
+        with results:
+            for method in methods:
+                for place in range(len(sets[0])):
+                    made = row(sets[0], place, method, time_limits[0], seeds[0])
+                    if made.key not in known:
+                        results.append(made)
+
+    machine = "fixedfleet.evaluate.rows.machine_name"
+    monkeypatch.setattr(machine, lambda: "a made-up processor")
+    monkeypatch.setattr(collecting, "evaluate", evaluate)
+    monkeypatch.setattr(NetworkStart, "check", lambda _self: None)  # loads weights
+    monkeypatch.delenv(WEIGHTS_VARIABLE, raising=False)
+    return asked
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Folders of a run."""
+    return {"out": tmp_path / "out", "work": tmp_path / "work"}
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Read a table's numbers."""
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+
+
+@pytest.mark.parametrize("name", WITHOUT_TRAINING)
+def test_a_table_is_collected_and_rendered(name, calls, folders, request):
+    """Each name leaves a page and its numbers, with published rows where there are."""
+    if name in ("anytime", "starts"):  # their pictures are of gaps
+        folders["reference"] = request.getfixturevalue("shared") / "reference"
+    paths = make_table(name, instances=3, **folders)
+    page, numbers = paths[0].read_text(encoding="utf-8"), read_csv(paths[1])
+    assert calls
+    assert paths[0] == folders["out"] / f"{name}.md"
+    assert f"python -m experiments {name} --instances 3" in page
+    assert "a made-up processor" in page
+    assert "fixedfleet 0." in page
+    assert len(numbers) >= 6
+    if name not in ("fleet-sizes", "anytime", "starts"):
+        assert {row["source"] for row in numbers} == {"measured", "published"}
+
+
+def test_rows_there_are_not_run_again(calls, folders):
+    """A second call finds everything in the store, and so does another table."""
+    make_table("fixed-costs", instances=3, **folders)
+    first = list(calls)
+    make_table("fixed-costs", instances=3, **folders)
+    make_table("fleet-sizes", instances=3, **folders)
+    assert calls == first
+
+
+def test_tables_share_rows_of_instances_in_two_sets(calls, folders):
+    """The benchmark set runs only what the rejection-sampled one has not."""
+    make_table("fixed-costs", instances=40, **folders)
+    make_table("benchmark", instances=40, rendering=False, **folders)
+    keys = [row.key for row in Results(folders["work"] / "rows.jsonl").rows()]
+    assert len(keys) == len(set(keys))
+    sampled = [key for key in keys if key[:3] == ("test20/0", "network+auto", "length")]
+    assert len(sampled) == 1
+
+
+def test_time_limits_are_the_papers(calls, folders):
+    """VRP20, 50 and 100 get 0.05, 0.16 and 0.84 s, unless scaled."""
+    make_table("fixed-costs", instances=2, rendering=False, **folders)
+    assert {(name, limit) for name, _, limit, _ in calls} == {
+        ("vrp20", 0.05),
+        ("vrp50", 0.16),
+        ("vrp100", 0.84),
+    }
+    calls.clear()
+    make_table("fixed-costs", instances=2, scale=0.1, rendering=False, **folders)
+    assert {limit for _, _, limit, _ in calls} == {0.005, 0.016, 0.084}
+
+
+def test_collecting_renders_nothing_and_rendering_collects_nothing(calls, folders):
+    """The two halves can be done on two machines."""
+    with pytest.raises(InputError, match="no rows of targets"):
+        make_table("targets", instances=2, collecting=False, **folders)
+    assert make_table("targets", instances=2, rendering=False, **folders) == []
+    assert not folders["out"].exists()
+    done = len(calls)
+    paths = make_table("targets", instances=2, collecting=False, **folders)
+    assert [path.suffix for path in paths] == [".md", ".csv"]
+    assert len(calls) == done
+
+
+def test_a_method_that_is_missing_is_a_note(calls, folders, monkeypatch):
+    """Without weights or a package, a line is left out and the page says why."""
+    real = collecting.get_method
+
+    class Broken:
+        def __init__(self, spec):
+            self.method = real(spec)
+
+        def __getattr__(self, name):
+            return getattr(self.method, name)
+
+        def check(self):
+            if self.method.name == "vroom":
+                raise MissingPackageError("no such package as vroom")
+            self.method.check()
+
+    monkeypatch.setattr(collecting, "get_method", Broken)
+    said = []
+    paths = make_table("fixed-costs", instances=2, display=said.append, **folders)
+    page = paths[0].read_text(encoding="utf-8")
+    assert "- left out: VROOM: no such package as vroom" in page
+    assert "FIXEDFLEET_ATTENTION_MODEL" in page
+    assert "not run here: VROOM: no such package as vroom" in said
+    assert not any(row["method"] == "vroom" for row in read_csv(paths[1]))
+
+
+def test_the_forecast_is_said_before_anything_runs(calls, folders):
+    """The number of runs and the seconds they take stand first."""
+    said = []
+    table = Table(
+        name="fixed-costs",
+        title="Some",
+        sets=("vrp20",),
+        lines=(Line(label="one", method="hgs"), Line(label="two", method="pyvrp")),
+    )
+    options = Options(instances=200, processes=2, display=said.append, **folders)
+    collect(table, options)
+    assert said[0] == "fixed-costs: 400 runs to do, about 10 s on 2 cores"
+    collect(table, options)
+    assert said[-1] == "fixed-costs: all its rows are there"
+
+
+def test_slow_methods_take_a_share_and_the_page_says_so(calls, folders):
+    """Ten seconds of OR-Tools are spent on a tenth of the instances."""
+    paths = make_table("targets", instances=30, **folders)
+    rows = [row for row in read_csv(paths[1]) if row["method"] == "ortools"]
+    assert [row["instances"] for row in rows] == ["3", "3", "3"]
+    assert "compare their gaps" in paths[0].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_line_is_a_method(name, tmp_path):
+    """Specs of all tables are understood, whatever is installed."""
+    for device in (None, "cuda"):
+        options = Options(work=tmp_path, device=device)
+        for line in load_tables(options)[name].lines:
+            assert get_method(line.spec(options)).name
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_has_the_control(name, tmp_path):
+    """Our search without the network is in every table."""
+    lines = load_tables(Options(work=tmp_path))[name].lines
+    methods = {line.method for line in lines}
+    assert "packing+auto" in methods
+    assert name in ("fleet-sizes", "anytime") or "savings+auto" in methods
+
+
+@pytest.mark.parametrize("name", WITHOUT_TRAINING)
+def test_a_table_takes_no_more_than_an_hour_on_two_cores(name, tmp_path, monkeypatch):
+    """The default is forecast to end within the hour, with the Attention Model."""
+    for start in (AttentionGreedy, NetworkStart):
+        monkeypatch.setattr(start, "check", lambda _self: None)
+    options = Options(work=tmp_path, instances=40)
+    groups, _ = group_runs(load_tables(options)[name], options)
+    seconds = 0.0
+    for group in groups:
+        for method in group.methods:
+            cores = 1 if method.batch > 1 else 2
+            seconds += group.seconds(method) * len(group.instance_set) / cores
+    times = 5 if name in ("anytime", "starts") else 25  # of 200 instances, or of 1,000
+    assert times * seconds < 3600
+
+
+def test_the_floor_stands_beside_cost_v(calls, folders):
+    """Cost_v with the fewest vehicles is its floor; the paper's VRP20 is below it."""
+    paths = make_table("fixed-costs", instances=3, **folders)
+    for row in read_csv(paths[1]):
+        if row["source"] == "measured":
+            assert float(row["cost_v"]) == pytest.approx(float(row["cost_v_floor"]))
+    page = paths[0].read_text(encoding="utf-8")
+    assert "135.5 †" in page
+    assert "† lies below the floor" in page
+    assert "346.1 †" not in page
+
+
+def test_gaps_are_to_the_reference_of_the_same_instances(calls, folders, shared):
+    """With reference plans, a gap is a mean over instances and has an interval."""
+    reference = shared / "reference"
+    paths = make_table("decoding", instances=4, reference=reference, **folders)
+    measured = [row for row in read_csv(paths[1]) if row["source"] == "measured"]
+    assert measured
+    for row in measured:
+        assert row["gap_instances"] == "4"
+        assert float(row["gap_half"]) > 0
+
+
+def test_gaps_of_uchoa_are_to_our_own_reference(calls, folders):
+    """The long run on the same instances has a gap of nothing to itself."""
+    paths = make_table("uchoa", instances=8, **folders)
+    rows = read_csv(paths[1])
+    (own,) = [row for row in rows if "the reference" in row["label"]]
+    assert float(own["gap_percent"]) == 0
+    assert all(row["gap_instances"] == "2" for row in rows if row["gap_percent"])
+    assert "not the published ones" in paths[0].read_text(encoding="utf-8")
+
+
+def test_lengths_of_uchoa_are_in_the_papers_unit(calls, folders):
+    """Where the paper divides by the side of the square, so does the page."""
+    paths = make_table("generalisation", instances=2, **folders)
+    page = paths[0].read_text(encoding="utf-8").partition("## Uchoa100")[2]
+    assert "| 19.68 |" in page
+    assert "| 0.0060 |" in page  # the first instance alone: 6 of 1,000
+
+
+def test_fleet_sizes_are_counted(calls, folders):
+    """Shares of a method's fleet sizes add up, and the floor is among them."""
+    paths = make_table("fleet-sizes", instances=20, **folders)
+    rows = [row for row in read_csv(paths[1]) if row["set"] == "vrp20"]
+    floor = {r["vehicles"]: r["instances"] for r in rows if "floor" in r["label"]}
+    ours = {
+        r["vehicles"]: r["instances"] for r in rows if r["method"] == "network+auto"
+    }
+    assert ours == floor
+    assert sum(map(int, floor.values())) == 20
+
+
+def test_pictures_are_left_out_without_matplotlib(calls, folders, monkeypatch):
+    """The text is written all the same, and a line says why there is no picture."""
+    monkeypatch.setattr("experiments.figures.importlib.util.find_spec", lambda _n: None)
+    monkeypatch.setattr(Pipeline, "check", lambda _self: None)
+    said = []
+    paths = make_table("fleet-sizes", instances=2, display=said.append, **folders)
+    assert [path.suffix for path in paths] == [".md", ".csv"]
+    assert any("no pictures" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"instances": 0}, "instances is 0"),
+        ({"processes": 0}, "processes is 0"),
+        ({"scale": 0.0}, "scale is 0.0"),
+        ({"minutes": float("inf")}, "minutes is inf"),
+        ({"epochs": 0}, "epochs is 0"),
+        ({"minutes": 1.0, "epochs": 1}, "one of them is enough"),
+        ({"reference": Path("no/such/folder")}, "reference: there is no folder"),
+        ({"labels": Path("no/such/folder")}, "labels: there is no folder"),
+        ({"attention_model": Path("no/such")}, "attention_model: there is no"),
+        ({"collecting": False, "rendering": False}, "nothing to do"),
+    ],
+)
+def test_wrong_arguments_are_refused(wrong, said, tmp_path):
+    """What makes no sense is refused before anything is done."""
+    work = tmp_path / "work"
+    with pytest.raises(InputError, match=said):
+        make_table("fixed-costs", work=work, **wrong)
+    assert not work.exists()
+
+
+def test_an_unknown_table_is_refused():
+    """An unknown name is answered with those there are."""
+    with pytest.raises(InputError, match=", ".join(NAMES)):
+        make_table("table-1")
+
+
+def test_rows_of_other_machines_count(calls, folders):
+    """A line with all its rows in a file beside rows.jsonl is not run again."""
+    work = folders["work"]
+    make_table("decoding", instances=2, rendering=False, **folders)
+    (work / "rows.jsonl").rename(work / "rows-elsewhere.jsonl")
+    done = len(calls)
+    make_table("decoding", instances=2, collecting=False, **folders)
+    make_table("decoding", instances=2, rendering=False, **folders)
+    assert len(calls) == done
+    assert not (work / "rows.jsonl").exists()
+
+
+@pytest.mark.slow
+def test_methods_really_run(tmp_path):
+    """Two methods on three instances: true rows, within the fleet, none twice."""
+    table = Table(
+        name="fixed-costs",
+        title="Two methods",
+        sets=("vrp20",),
+        lines=(
+            Line(label="packing + search", method="packing+auto", kind="control"),
+            Line(label="the packing", method="packing", kind="control"),
+        ),
+    )
+    options = Options(instances=3, scale=0.2, processes=1, work=tmp_path)
+    assert collect(table, options) == {}
+    assert collect(table, options) == {}
+    rows = row_files(options)[0].rows()
+    assert len(rows) == 6
+    assert all(row.within and row.length and row.machine for row in rows)
+    cells, missing = measured_cells(table, "vrp20", read_stores(options), options)
+    assert not missing
+    searched, packed = (cell.summary.length.value for cell in cells)
+    assert searched < packed

@@ -1,0 +1,60 @@
+"""``python -m experiments``, as a user types it."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments import __main__ as command
+from fixedfleet.errors import InputError
+
+
+@pytest.fixture
+def asked(monkeypatch, tmp_path):
+    """Let there be two tables that are made at once; return what was asked for."""
+    found = []
+
+    def make(name, options, collecting, rendering):
+        if name == "broken":
+            raise InputError("no rows of broken")
+        found.append((name, options, collecting, rendering))
+        options.say("a line of progress")
+        return [tmp_path / f"{name}.md"]
+
+    monkeypatch.setattr(command, "make", make)
+    monkeypatch.setattr(command, "NAMES", ("broken", "two"))
+    return found
+
+
+def test_options_are_handed_on(asked, capsys, tmp_path):
+    """Each table that is named is made with the options given."""
+    given = ["--instances", "7", "--attention-model", str(tmp_path), "--render-only"]
+    assert command.main(["two", *given]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"written: {tmp_path}/two.md\n"
+    assert err == "a line of progress\n"
+    ((name, options, collecting, rendering),) = asked
+    assert (name, options.instances, options.attention_model) == ("two", 7, tmp_path)
+    assert (options.seed, options.scale) == (0, 1.0)
+    assert (collecting, rendering) == (False, True)
+
+
+def test_a_table_that_cannot_be_made_does_not_stop_the_others(asked, capsys, tmp_path):
+    """What is wrong with one table is said, the others are made, and the code is 2."""
+    assert command.main(["all", "--quiet"]) == 2
+    out, err = capsys.readouterr()
+    assert out == f"written: {tmp_path}/two.md\n"
+    assert err == "experiments: error: broken: no rows of broken\n"
+
+
+def test_an_unknown_table_is_answered_with_those_there_are(capsys):
+    """The message lists the tables."""
+    assert command.main(["table-1"]) == 2
+    assert "no table 'table-1': choose from fixed-costs" in capsys.readouterr().err
+
+
+def test_help_lists_the_tables(capsys):
+    """``--help`` names every table."""
+    with pytest.raises(SystemExit):
+        command.main(["--help"])
+    out = " ".join(capsys.readouterr().out.split())
+    assert all(name in out for name in command.NAMES)

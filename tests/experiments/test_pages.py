@@ -1,0 +1,364 @@
+"""Rows as cells, and cells as pages and numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import pytest
+
+from experiments.cells import measured_cells, published_cells, read_stores, whole_floor
+from experiments.definitions import Line, Options, Table, load_tables
+from experiments.pages import render_page
+from experiments.versions import command, recorded
+from fixedfleet.evaluate import Results
+from fixedfleet.evaluate.origin import made_with
+
+HERE = "a made-up processor"
+LINE = Line(label="someone", method="hgs", kind="peer")
+CONTROL = Line(label="packing + search", method="packing+auto", kind="control")
+TABLE = Table(name="fixed-costs", title="Some", sets=("vrp20",), lines=(LINE,))
+NOTHING = {
+    "length": None,
+    "cost_v": None,
+    "vehicles": None,
+    "served": False,
+    "within": False,
+    "fault": "no plan",
+}
+
+
+@pytest.fixture
+def row(make_row):
+    """Return a maker of rows of VRP20, by the place in the test set."""
+
+    def make(place, method="hgs", **changes):
+        fields = {
+            "instance": f"test20/{place}",
+            "method": method,
+            "time_limit": 0.05,
+            "fleet": 4,
+            "vehicle_cost": 35.0,
+            "length": 6.0,
+            "cost_v": 146.0,
+            "vehicles": 4,
+            "floor": 4,
+            "machine": HERE,
+        }
+        return make_row(**(fields | changes))
+
+    return make
+
+
+@pytest.fixture
+def render(tmp_path, monkeypatch):
+    """Return a function that writes rows to files and renders a table of them."""
+
+    def make(rows, table=TABLE, instances=4, elsewhere=(), name="vrp20"):
+        options = Options(instances=instances, work=tmp_path)
+        for file, part in (("rows", rows), ("rows-other", elsewhere)):
+            machine = HERE if file == "rows" else "another"
+            monkeypatch.setattr(
+                "fixedfleet.evaluate.rows.machine_name", lambda here=machine: here
+            )
+            (tmp_path / f"{file}.jsonl").unlink(missing_ok=True)
+            with Results(tmp_path / f"{file}.jsonl") as results:
+                for one in part:
+                    results.append(one)
+        cells, missing = measured_cells(table, name, read_stores(options), options)
+        make.cells, make.missing = cells, missing
+        page, numbers = render_page(table, cells, ["a note"], options)
+        make.numbers = list(csv.DictReader(io.StringIO(numbers)))
+        return page
+
+    return make
+
+
+def lines_of(page):
+    """Return the lines of a page's tables by their first cell, as dictionaries."""
+    found = {}
+    rows = [line.strip("|").split("|") for line in page.splitlines() if "|" in line]
+    for cells in ([cell.strip() for cell in row] for row in rows):
+        if cells[0] == "method":
+            headings = cells
+        elif not set(cells[0]) <= {"-", ":"}:
+            found[cells[0]] = dict(zip(headings, cells, strict=True))
+    return found
+
+
+def test_plans_beyond_the_fleet_and_missing_plans_are_counted(render, row):
+    """A share within the fleet, instances without a plan, vehicles beyond."""
+    page = render(
+        [
+            row(0, **NOTHING),
+            row(1, vehicles=6, cost_v=216.0, within=False),
+            row(2),
+            row(3),
+        ]
+    )
+    line = lines_of(page)["someone"]
+    assert float(line["Cost"]) == 6
+    assert float(line["Cost_v"]) == pytest.approx(169.33)
+    assert float(line["floor of Cost_v"]) == 146
+    assert (line["within the fleet"], line["no plan"]) == ("50.0 %", "1")
+    assert (float(line["seconds per instance"]), line["instances"]) == (0.5, "4")
+    assert line["gap, %"] == line["above the control, %"] == "–"
+    assert "a note" in page
+    (numbers,) = render.numbers
+    assert (numbers["no_plan"], numbers["excess_vehicles"]) == ("1", "2.0")
+    assert numbers["share_within"] == "0.5"
+
+
+def test_a_line_without_any_plan_is_shown_all_the_same(render, row):
+    """Where nothing was found, dashes stand for the means."""
+    line = lines_of(render([row(0, **NOTHING)], instances=1))["someone"]
+    assert line["Cost"] == line["Cost_v"] == line["floor of Cost_v"] == "–"
+    assert (line["within the fleet"], line["no plan"]) == ("0.0 %", "1")
+    assert [numbers["label"] for numbers in render.numbers] == ["someone"]
+
+
+def test_rows_of_another_seed_limit_or_place_are_left_out(render, row):
+    """A table shows one seed, the limit it names, and the first instances."""
+    others = [row(0, seed=1), row(0, time_limit=5.0), row(9999), row(0, "pyvrp")]
+    render(others, instances=2)
+    assert (render.cells, render.missing) == ([], [LINE])
+    mine = [row(0), row(1)]
+    render(others + mine, instances=2)
+    assert list(render.cells[0].rows) == mine
+
+
+def test_rows_of_the_other_objective_are_left_out(render, row):
+    """The objective tells lines of one method apart."""
+    other = Line(label="for Cost_v", method="packing+auto:objective=cost-v")
+    table = replace(TABLE, lines=(CONTROL, other))
+    rows = [
+        row(0, "packing+auto", length=length, objective=objective)
+        for length, objective in ((6.0, "length"), (7.0, "cost-v"))
+    ]
+    render(rows, table, instances=1)
+    assert [cell.rows for cell in render.cells] == [(rows[0],), (rows[1],)]
+
+
+def test_rows_made_on_a_gpu_are_found_without_one(render, row):
+    """A line shows the rows of its GPU's method, if there are more of them."""
+    line = Line(
+        label="AM",
+        method="am-greedy:batch=100",
+        gpu_method="am-greedy:device=cuda",
+        kind="peer",
+    )
+    table = replace(TABLE, lines=(line,))
+    on_gpu = [row(place, "am-greedy:device=cuda", time_limit=None) for place in (0, 1)]
+    here = [row(0, "am-greedy:batch=100", time_limit=None)]
+    for rows in (on_gpu, here + on_gpu):
+        render(rows, table, instances=3)
+        assert list(render.cells[0].rows) == on_gpu
+
+
+def test_lines_of_another_machine_are_marked(render, row):
+    """A line from another file than those of its set is marked, with its machine."""
+    other = Line(label="other", method="pyvrp", kind="peer")
+    table = replace(TABLE, lines=(LINE, other))
+    rows = [row(place) for place in range(3)]
+    theirs = [row(place, "pyvrp", machine="another") for place in range(2)]
+    page = render(rows + [replace(r, machine=HERE) for r in theirs], table, 3)
+    assert "‡" not in page
+    page = render(rows, table, 3, elsewhere=theirs)
+    assert {"someone", "other ‡"} == set(lines_of(page))
+    assert "other (on another)" in page
+    assert f"Not on {HERE}" in page
+
+
+def test_all_rows_of_a_line_come_from_one_file(render, row):
+    """Of a line in two files, the rows of the one with more of them are shown."""
+    here = [row(0), row(1)]
+    there = [row(0, machine="another", length=9.0)]
+    render(here, instances=3, elsewhere=there)
+    assert list(render.cells[0].rows) == here
+    assert not render.cells[0].elsewhere
+    render(here[:1], instances=3, elsewhere=[*there, row(1, machine="another")])
+    assert {r.machine for r in render.cells[0].rows} == {"another"}
+
+
+def test_gaps_are_of_plans_within_the_fleet(render, row):
+    """Plans beyond the fleet are not in the gap, and its count is said."""
+    reference = Line(label="reference", method="lkh")
+    table = replace(TABLE, reference={"vrp20": reference})
+    rows = [row(place, "lkh", length=5.0) for place in range(3)]
+    rows += [row(0), row(1), row(2, length=3.0, vehicles=6, within=False)]
+    gap = lines_of(render(rows, table, 3))["someone"]["gap, %"]
+    assert gap.startswith("20.000")
+    assert gap.endswith("(2 plans)")
+    (numbers,) = render.numbers
+    assert float(numbers["gap_percent"]) == pytest.approx(20)
+    assert numbers["gap_instances"] == "2"
+
+
+def test_lines_are_compared_with_the_control_in_pairs(render, row):
+    """Shown is the mean difference, on what both solve, in the same time and place."""
+    table = replace(TABLE, lines=(LINE, CONTROL))
+    control = [row(place, "packing+auto", length=place + 4.0) for place in range(3)]
+    mine = [row(0, length=4.4), row(1, length=5.0)]
+    beyond = row(2, length=3.0, vehicles=6, within=False)
+    page = render([*control, *mine, beyond], table, 3)
+    found, own = (cell.against for cell in render.cells)
+    assert own is None
+    assert (found.value, found.count) == (pytest.approx(5), 2)
+    assert lines_of(page)["someone"]["above the control, %"].startswith("5.000 ±")
+    assert float(render.numbers[0]["control_percent"]) == pytest.approx(5)
+    elsewhere = [replace(r, machine="another") for r in mine]
+    render(control, table, 3, elsewhere=elsewhere)
+    assert render.cells[0].against is None
+    costly = Line(label="for Cost_v", method="packing+auto:objective=cost-v")
+    rows = [replace(r, method="packing+auto", objective="cost-v") for r in mine]
+    render([*control, *rows], replace(TABLE, lines=(costly, CONTROL)), 3)
+    assert render.cells[0].against is None
+
+
+def test_a_page_says_what_its_means_leave_out(render, row):
+    """Easier instances, shared times and rounding to nothing do not mislead."""
+    batched = Line(label="AM, in batches", method="am-greedy:batch=100", kind="peer")
+    table = replace(TABLE, lines=(LINE, batched), reference={"vrp20": LINE})
+    rows = [row(0), row(1, length=6.0)]
+    tiny = {"time_limit": None, "seconds": 0.0004, "length": 5.9999999}
+    rows += [row(place, "am-greedy:batch=100", **tiny) for place in range(2)]
+    page = render(rows, table, 2)
+    line = lines_of(page)["AM, in batches"]
+    assert line["gap, %"].startswith("0.000")
+    assert line["seconds per instance"] == "0.0004"
+    assert "their time shared equally" in page
+    assert "which are easier" not in page
+    rows[1] = row(1, **NOTHING)
+    assert "which are easier" in render(rows, table, 2)
+
+
+def test_lines_that_often_run_late_are_named(render, row):
+    """A line with more than 5 % of its runs beyond their limit is named."""
+    for seconds, late in ((0.054, False), (0.06, True)):
+        page = render([row(0, seconds=0.05), row(1, seconds=seconds)], instances=2)
+        assert ("1.1 times their limit: someone (50 %)" in page) == late
+
+
+def test_time_limits_are_columns(render, row):
+    """Where a table has several limits, a line shows its gap at each of them."""
+    start = Line(label="savings", method="savings", kind="control")
+    table = Table(
+        name="anytime",
+        title="Some",
+        layout="limits",
+        sets=("vrp20",),
+        lines=(LINE, CONTROL, start),
+        limits=(0.01, 0.03),
+    )
+    rows = []
+    for place in range(2):
+        for limit, length in ((0.01, 8.0), (0.03, 6.0)):
+            rows.append(row(place, time_limit=limit, length=length))
+            rows.append(row(place, "packing+auto", time_limit=limit, length=4.0))
+        rows.append(row(place, "savings", time_limit=None, length=9.0))
+    lines = lines_of(render(rows, table, 2))
+    assert set(lines["someone"]) == {"method", "10 ms", "30 ms"}
+    above = lines["someone, above the control"]
+    assert above["10 ms"].startswith("100.000")
+    assert above["30 ms"].startswith("50.000")
+    assert lines["savings"]["10 ms"] == lines["savings"]["30 ms"]
+    assert len(render.numbers) == 5
+
+
+def test_versions_are_those_of_the_rows_where_they_tell(tmp_path, row):
+    """Versions that no row was made with are left out, unless a row does not tell."""
+    for number in ("0.1", "0.2"):
+        with (tmp_path / "versions.jsonl").open("a") as file:
+            file.write(json.dumps({"versions": {"fixedfleet": number}}) + "\n")
+    options = Options(work=tmp_path)
+    new = row(0, made={"fixedfleet": "0.2"})
+    assert recorded(options, [new]) == ["fixedfleet 0.2"]
+    assert recorded(options, [new, row(1)]) == ["fixedfleet 0.1", "fixedfleet 0.2"]
+
+
+def test_fleet_sizes_are_of_the_same_instances(render, row):
+    """Lines with more instances than others are restricted to the common ones."""
+    other = Line(label="other", method="pyvrp", kind="peer")
+    table = replace(TABLE, layout="vehicles", lines=(LINE, other))
+    rows = [row(place, vehicles=4 - place, floor=4 - place) for place in range(3)]
+    rows += [row(1, "pyvrp", floor=3), row(3, "pyvrp"), row(2, "pyvrp", **NOTHING)]
+    page = render(rows, table)
+    counted = [(n["label"], n["vehicles"], n["instances"]) for n in render.numbers]
+    assert counted == [
+        ("floor ⌈Σq/Q⌉", "3", "1"),  # of the only instance with plans of both lines
+        ("someone", "3", "1"),
+        ("other", "4", "1"),
+    ]
+    assert lines_of(page)["other"]["4"] == "100.0 %"
+
+
+def test_a_table_shows_the_present_network(render, row):
+    """Rows of a network that has been replaced are not shown."""
+    pytest.importorskip("torch")
+    from fixedfleet.evaluate import get_method
+
+    line = Line(label="network", method="network")
+    network = made_with(get_method("network"), 20)["network"]
+    rows = [
+        row(place, "network", time_limit=None, customers=20, made={"network": made})
+        for place, made in enumerate(("0" * 8, network))
+    ]
+    render(rows, replace(TABLE, lines=(line,)), 2)
+    assert list(render.cells[0].rows) == rows[1:]
+
+
+def test_a_spec_of_another_version_has_no_rows(render, row):
+    """What this version does not understand is a line without rows, no crash."""
+    line = Line(label="new", method="network:art=new")
+    render([row(0)], replace(TABLE, lines=(line,)), 1)
+    assert render.missing == [line]
+
+
+def test_the_floor_of_a_whole_set_is_known():
+    """No plans of the rejection-sampled sets pay less for vehicles than this."""
+    floors = [whole_floor(f"vrp{size}") for size in (20, 50, 100)]
+    assert floors == pytest.approx([132.6, 334.0, 836.7], abs=0.05)
+
+
+def test_published_figures_below_the_floor_are_told_apart():
+    """The paper's VRP20 cannot be; its rows for VRP100 and those of others can."""
+    table = load_tables(Options())["fixed-costs"]
+    below = {
+        (cell.set, cell.label)
+        for name in table.sets
+        for cell in published_cells(table, name)
+        if cell.impossible
+    }
+    assert {name for name, _ in below} == {"vrp20"}
+    assert all(label.startswith("the paper's") for _, label in below)
+    assert len(below) == 2
+
+
+def test_a_figure_has_no_published_rows():
+    """Without a table in the paper there is nothing beside ours."""
+    assert published_cells(replace(TABLE, name="fleet-sizes"), "vrp20") == []
+
+
+def test_the_command_leaves_folders_open(tmp_path):
+    """What to type names no folder of this machine."""
+    options = Options(instances=50, reference=tmp_path, seed=3, device="cuda")
+    assert command("targets", options) == (
+        "python -m experiments targets --instances 50 --seed 3 --device cuda "
+        "--reference FOLDER"
+    )
+
+
+def test_a_share_is_at_least_one_instance():
+    """A tenth of three instances is one."""
+    line = Line(label="slow", method="ortools", share="tenth")
+    counts = [line.count("vrp20", Options(instances=n)) for n in (3, 30, 1000)]
+    assert counts == [1, 3, 100]
+
+
+def test_a_gpu_takes_all_instances():
+    """A line with a method of its own for a GPU takes no share there."""
+    line = Line(label="AM", method="a", gpu_method="b", share="tenth")
+    assert line.count("vrp20", Options(instances=30, device="cuda")) == 30
+    assert line.count("vrp20", Options(instances=30)) == 3

@@ -1,0 +1,81 @@
+"""The paper's figures as data."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from experiments.__main__ import NAMES
+from experiments.published import PublishedRow, published
+from fixedfleet.errors import InputError
+from fixedfleet.evaluate.sets import VEHICLE_COSTS
+from fixedfleet.generate import PRESETS
+
+OWN = ("fleet-sizes", "anytime", "starts")  # the paper has no such tables
+TABLES = (*(name for name in NAMES if name not in OWN), "vehicle-costs")
+
+
+def test_every_table_names_its_place_in_the_paper():
+    """Each table says where it stands, on which instances, and has rows."""
+    for name in TABLES:
+        table = published(name)
+        assert re.search(r"Table \d+", table.source)
+        assert table.instances
+        assert table.rows
+
+
+def test_other_tables_have_no_published_figures():
+    """What the paper has no table for has no published figures."""
+    assert [published(name) for name in (*OWN, "table-99")] == [None] * 4
+
+
+def test_a_row_stands_once():
+    """No table has two rows for a method on a set."""
+    for name in TABLES:
+        keys = [(row.method, row.set) for row in published(name).rows]
+        assert len(keys) == len(set(keys)), name
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "method", "figures"),
+    [
+        ("fixed-costs", "vrp20", "the paper's method", (6.16, 135.5, 0.05)),
+        ("fixed-costs", "vrp100", "MDAM (beam 30)", (16.18, 889.1, 16.58)),
+        ("benchmark", "kool50", "NLNS (time limit)", (10.96, None, 2.41)),
+        ("normalisation", "vrp50", "SoftAssign", (10.85, 346.3, 0.241)),
+        ("generalisation", "uchoa100", "trained on VRP100", (19.42, 896.6, None)),
+        ("targets", "vrp100", "OR-Tools, 10 s", (16.40, 855.3, 12.0)),
+    ],
+)
+def test_figures_are_as_printed(table, name, method, figures):
+    """Length, Cost_v and seconds of some rows are those of the paper."""
+    (row,) = [row for row in published(table).on(name) if row.method == method]
+    assert (row.cost, row.cost_v, row.seconds) == figures
+
+
+def test_tables_agree_where_the_paper_prints_a_figure_twice():
+    """The decoding table's last line is the post-processing table's, solved by 99 %."""
+    last = published("decoding").rows[-1]
+    (same,) = [
+        row
+        for row in published("post-processing").on("vrp20")
+        if row.ours and "with OR-Tools" in row.method
+    ]
+    assert last.cost == same.cost == 6.17
+    assert last.solved == 0.99
+
+
+def test_vehicle_costs_are_those_of_the_sets():
+    """Capacity and cost of a vehicle are what the sets are made with."""
+    for row in published("vehicle-costs").rows:
+        size = int(row.set.removeprefix("vrp"))
+        assert row.capacity == PRESETS[size].capacity
+        assert row.vehicle_cost == VEHICLE_COSTS[size]
+
+
+@pytest.mark.parametrize("wrong", [{"cost": 0.0}, {"solved": 1.5}, {"seconds": -1.0}])
+def test_a_figure_that_cannot_be_is_refused(wrong):
+    """A length of nothing, or a share above one, is a slip of the pen."""
+    with pytest.raises(InputError, match="NLNS on vrp20"):
+        PublishedRow(method="NLNS", set="vrp20", **wrong)

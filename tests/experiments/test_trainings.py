@@ -1,0 +1,330 @@
+"""Trainings that tables compare: made once, taken over, and drawn."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from experiments import collecting, figures, training_times
+from experiments.__main__ import make
+from experiments.cells import measured_cells, read_stores
+from experiments.definitions import Options, load_tables
+from experiments.trainings import Curve, Training, read_curve, train_missing
+from fixedfleet.errors import InputError
+from fixedfleet.evaluate import Results
+from fixedfleet.evaluate.methods import get_method
+from fixedfleet.evaluate.origin import made_with
+from fixedfleet.evaluate.pipeline import Pipeline
+
+PLAIN = Training("paper20-plain", "paper20", {"loss.loads": "none"})
+
+
+def leave(folder, *, checkpoint=False, weights=b"weights"):
+    """Leave behind what a training of two epochs of ten steps does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [
+        {"step": 10, "loss/total": 2.0, "rate": 500.0, "seconds": 3.0},
+        {"step": 10, "validation/loss": 2.1, "validation/violation": 0.04},
+        {"step": 20, "loss/total": 1.0, "rate": 500.0, "seconds": 6.0},
+        {"step": 20, "validation/loss": None, "validation/violation": 0.02},
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / "log.jsonl").write_text(text + '{"step": 21, "loss/')
+    (folder / "model.safetensors").write_bytes(weights)
+    if checkpoint:
+        (folder / "checkpoint.safetensors").write_bytes(b"half")
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Let trainings be made up; return what was asked for."""
+    torch_training = pytest.importorskip("fixedfleet.training")
+    asked = []
+
+    def train(preset, labels, *, out, **options):
+        asked.append(SimpleNamespace(preset=preset, labels=labels, out=out, **options))
+        leave(out, checkpoint=True, weights=out.name.encode())
+        return SimpleNamespace(finished=True, steps=20, seconds=6.0)
+
+    monkeypatch.setattr(torch_training, "train", train)
+    return asked
+
+
+@pytest.fixture
+def labels(tmp_path):
+    """A folder with label files, which nobody opens here."""
+    folder = tmp_path / "labels"
+    folder.mkdir()
+    for size in (20, 50, 100):
+        (folder / f"vrp{size}_made_up.npz").touch()
+    return folder
+
+
+def missing(work, labels, trainings=(PLAIN,)):
+    """Train what is missing, with some budget."""
+    options = Options(work=work, labels=labels, epochs=2, device="cpu", seed=4)
+    return train_missing(trainings, options)
+
+
+def test_a_training_is_made_once(trained, tmp_path, labels):
+    """The second call finds the network and its log, and trains nothing."""
+    from fixedfleet.training import get_preset
+
+    missing(tmp_path, labels)
+    missing(tmp_path, labels)
+    (asked,) = trained
+    changes = {"loss.loads": "none", "training.validate_every": 1, "training.epochs": 2}
+    assert asked.preset == get_preset("paper20").with_settings(changes)
+    assert asked.labels == [labels / "vrp20_made_up.npz"]
+    assert (asked.device, asked.seed, asked.resume) == ("cpu", 4, None)
+
+
+def test_a_training_of_another_kind_is_not_taken_over(trained, tmp_path, labels):
+    """Another seed, budget or setting is an error; an old mark tells none of them."""
+    missing(tmp_path, labels)
+    done = PLAIN.folder(tmp_path) / "finished.json"
+    kept = json.loads(done.read_text())
+    assert (kept["seed"], kept["epochs"]) == (4, 2)
+    for name, value in (("seed", 5), ("minutes", 2.0), ("epochs", 3), ("settings", {})):
+        done.write_text(json.dumps(kept | {name: value}))
+        with pytest.raises(InputError, match=f"a training with {name} "):
+            missing(tmp_path, labels)
+        assert missing(tmp_path, None) == []  # what is there is taken
+    done.write_text('{"steps": 20, "seconds": 6.0}')
+    missing(tmp_path, labels)
+    assert len(trained) == 1
+
+
+def test_an_interrupted_training_is_resumed(trained, tmp_path, labels):
+    """A checkpoint without the mark of the end is resumed."""
+    leave(PLAIN.folder(tmp_path), checkpoint=True)
+    assert not PLAIN.finished(tmp_path)
+    missing(tmp_path, labels)
+    assert trained[0].resume
+    assert PLAIN.finished(tmp_path)
+
+
+def test_a_training_from_another_machine_is_taken_over(trained, tmp_path):
+    """Network and log suffice, without checkpoint and without labels."""
+    leave(PLAIN.folder(tmp_path))
+    assert missing(tmp_path, None) == []
+    assert trained == []
+
+
+def test_without_labels_and_trainings_the_user_is_told_what_to_give(tmp_path):
+    """The message names the labels, and the folder a training could lie in."""
+    with pytest.raises(InputError, match=r"vrp20_….*trainings/paper20-plain"):
+        missing(tmp_path, None)
+
+
+def test_labels_of_another_size_are_refused(trained, tmp_path):
+    """A folder without labels of the size wanted is named."""
+    with pytest.raises(InputError, match="no labels vrp20_"):
+        missing(tmp_path, tmp_path)
+
+
+def test_a_training_that_diverges_is_a_note(monkeypatch, tmp_path, labels):
+    """A loss that is no number ends that training, not the table."""
+    training = pytest.importorskip("fixedfleet.training")
+
+    def train(*_arguments, **_options):
+        raise training.NonFiniteLossError("the loss is not finite since step 7")
+
+    monkeypatch.setattr(training, "train", train)
+    (note,) = missing(tmp_path, labels)
+    assert note.startswith("paper20-plain was not trained to the end")
+    assert "step 7" in note
+
+
+def test_a_network_is_named_after_its_training(tmp_path):
+    """Rows tell networks apart by their training, and by the hash of their file."""
+    spec = f"network:model={PLAIN.model(tmp_path)}"
+    assert get_method(spec).name == "network:model=paper20-plain"
+    made = []
+    for weights in (b"weights", b"others"):
+        leave(PLAIN.folder(tmp_path), weights=weights)
+        made.append(made_with(get_method(spec), 20)["network"])
+    assert made[0] != made[1]
+
+
+def test_rows_are_found_without_their_network(tmp_path, make_row):
+    """Where only rows were copied, a table shows them all the same."""
+    name = "network:model=paper20-plain"
+    row = make_row(instance="test20/0", method=name, time_limit=None)
+    with Results(tmp_path / "rows.jsonl") as results:
+        results.append(row)
+    options = Options(work=tmp_path, instances=1)
+    table = load_tables(options)["losses"]
+    cells, missing = measured_cells(table, "vrp20", read_stores(options), options)
+    assert [cell.rows for cell in cells] == [(row,)]
+    assert PLAIN not in {line.training for line in missing if ":" not in line.method}
+
+
+def test_tables_share_the_training_of_a_plain_preset():
+    """What both tables compare with is trained once."""
+    tables = load_tables(Options())
+    losses, others = (
+        set(tables[name].trainings) for name in ("losses", "normalisation")
+    )
+    assert {training.name for training in losses & others} == {"paper20", "best20"}
+    assert (len(losses), len(others)) == (6, 8)
+
+
+def test_settings_of_every_training_are_settings_there_are():
+    """Each change is one that its preset takes."""
+    presets = pytest.importorskip("fixedfleet.training.presets")
+    for table in load_tables(Options()).values():
+        for training in table.trainings:
+            preset = presets.get_preset(training.preset)
+            assert preset.customers == training.customers
+            assert preset.with_settings(training.settings)
+
+
+def test_a_curve_counts_in_epochs(tmp_path):
+    """The first report ends the first epoch; a torn line and a null are passed over."""
+    leave(PLAIN.folder(tmp_path))
+    curve = read_curve(PLAIN, tmp_path)
+    assert curve.loss == ((1.0, 2.0), (2.0, 1.0))
+    assert curve.validation == ((1.0, 2.1),)
+    assert curve.violation == ((1.0, 0.04), (2.0, 0.02))
+    assert curve.seconds == 6.0
+    assert read_curve(Training("none", "best20"), tmp_path) is None
+
+
+def test_a_training_shorter_than_an_epoch_is_a_part_of_one(tmp_path):
+    """What the log ends with says how long an epoch would have been."""
+    leave(PLAIN.folder(tmp_path))
+    lines = [
+        {"step": 50, "loss/total": 5.0, "seconds": 10.0},
+        {"step": 50, "epoch_seconds": 40.0, "seconds": 10.0},
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (PLAIN.folder(tmp_path) / "log.jsonl").write_text(text)
+    assert read_curve(PLAIN, tmp_path).loss == ((0.25, 5.0),)
+
+
+@pytest.fixture
+def made_up(monkeypatch, make_row):
+    """Let rows be made up, and no method look for its network."""
+
+    def evaluate(sets, methods, time_limits, results, *, seeds, **_options):
+        for method in methods:
+            for instance in sets[0].instances:
+                results.append(
+                    make_row(
+                        set=sets[0].name,
+                        instance=instance.name,
+                        method=method.name,
+                        time_limit=time_limits[0] if method.limits else None,
+                        seed=seeds[0],
+                    )
+                )
+
+    monkeypatch.setattr(collecting, "evaluate", evaluate)
+    monkeypatch.setattr(Pipeline, "check", lambda _self: None)
+
+
+def test_losses_are_trained_evaluated_and_drawn(trained, made_up, tmp_path, labels):
+    """Six trainings, their plans with and without search, and Figure 3 a preset."""
+    pytest.importorskip("matplotlib")
+    folders = {"out": tmp_path / "out", "work": tmp_path / "work"}
+    paths = make("losses", Options(instances=2, labels=labels, **folders))
+    assert len(trained) == 6
+    assert [path.name for path in paths] == [
+        "losses.md",
+        "losses.csv",
+        "losses-paper20.png",
+        "losses-best20.png",
+    ]
+    page = paths[0].read_text(encoding="utf-8")
+    assert "best20, penalty and load: membership + search, guaranteed" in page
+    (plain,) = [line for line in page.splitlines() if line.endswith("| 0.021 |")]
+    assert "*plain*" in plain
+    assert "not trained:" not in page
+    assert "![losses-best20](losses-best20.png)" in page
+    assert all(path.stat().st_size > 5000 for path in paths[2:])
+
+
+def test_what_is_not_trained_is_said(made_up, tmp_path):
+    """One training of six is enough for a table, which names the others."""
+    work = tmp_path / "work"
+    leave(PLAIN.folder(work))
+    paths = make("losses", Options(instances=2, work=work, out=tmp_path / "out"))
+    page = paths[0].read_text(encoding="utf-8")
+    assert "paper20, plain: membership, repaired" in page
+    assert "not trained: best20, penalty (`fixedfleet train best20" in page
+    assert str(tmp_path) not in page
+
+
+def test_decoding_takes_a_network_with_softassign_if_there_is_one(made_up, tmp_path):
+    """A finished training of the other table adds its lines; others are named."""
+    options = Options(instances=1, work=tmp_path, out=tmp_path / "out")
+    page = make("decoding", options)[0].read_text(encoding="utf-8")
+    assert "not trained: best20, SoftAssign" in page
+    leave(tmp_path / "trainings" / "best20-softassign")
+    page = make("decoding", options)[0].read_text(encoding="utf-8")
+    assert "best20, SoftAssign: beam 200, repaired" in page
+    assert "not trained: best20, SoftAssign" not in page
+
+
+def test_training_times_come_from_measurements(tmp_path):
+    """Lines of the benchmark become seconds an epoch and hours in all."""
+    pytest.importorskip("torch")
+    out = tmp_path / "out"
+    out.mkdir()
+    lines = [
+        {"preset": "paper20", "M": 4, "epoch_s": 4.0, "device": "a made-up GPU"},
+        {"preset": "paper20", "M": 50, "epoch_s": 400.0},
+        {"preset": "unknown", "epoch_s": 1.0},
+        {"preset": "paper50", "note": "no time in it"},
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (out / "training-times.jsonl").write_text(text)
+    paths = make("training-times", Options(out=out, work=tmp_path))
+    page = paths[0].read_text(encoding="utf-8")
+    (ours,) = [line for line in page.splitlines() if "`paper20`" in line]
+    assert ours.split(" | ")[1:] == ["4 s", "60", "4 min", "a made-up GPU |"]
+    theirs = [line for line in page.splitlines() if "*NeuRewriter*" in line]
+    assert any("> 31 h" in line and "> 13 d" in line for line in theirs)
+    numbers = paths[1].read_text(encoding="utf-8")
+    assert "training-times,vrp20,measured,paper20,4.0,240.0,a made-up GPU" in numbers
+
+
+def test_training_times_are_measured_where_there_are_labels(trained, tmp_path, labels):
+    """Each preset trains for some minutes, and its rate becomes an epoch's time."""
+    work = tmp_path / "work"
+    options = Options(out=tmp_path / "out", work=work, labels=labels)
+    make("training-times", options)
+    presets = [asked.preset.name for asked in trained]
+    assert {"paper20", "best100"} <= set(presets)
+    found = training_times.read_measurements(options)
+    assert {one.epoch for one in found} == {200.0}
+    make("training-times", options)
+    assert len(trained) == len(presets)
+
+
+def test_training_times_without_labels_and_measurements_are_refused(tmp_path):
+    """The message says what would do."""
+    pytest.importorskip("torch")
+    with pytest.raises(InputError, match=r"needs labels.*training-times\.jsonl"):
+        make("training-times", Options(out=tmp_path, work=tmp_path))
+
+
+def test_figures_refuse_what_they_cannot_draw(tmp_path):
+    """Nothing at all, or more methods than colours, is no picture."""
+    path = tmp_path / "picture.png"
+    for drawing, said in (
+        (figures.draw_vehicles, "no rows"),
+        (figures.draw_gaps, "no gaps"),
+    ):
+        with pytest.raises(InputError, match=said):
+            drawing(path, [])
+    with pytest.raises(InputError, match="no trainings"):
+        figures.draw_curves(path, {}, "nothing")
+    curve = Curve((), (), (), 0.0)
+    many = {f"training {index}": curve for index in range(9)}
+    with pytest.raises(InputError, match="9 trainings, more than 8 colours"):
+        figures.draw_curves(path, many, "too many")
+    assert not path.exists()
