@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -300,3 +302,10 @@ def test_a_bad_batch_is_named(changes, message):
     }
     with pytest.raises(ff.InputError, match=message):
         ff.InstanceBatch(**(good | changes))
+
+
+def test_degrees_are_geographic(square):
+    """Metrics of degrees are geographic: their distances are kilometres."""
+    assert not square.geographic
+    assert dataclasses.replace(square, metric="great_circle").geographic
+    assert dataclasses.replace(square, metric="geo").geographic

@@ -187,6 +187,11 @@ class Instance:
         """Whether the locations have coordinates; optional if there is a matrix."""
         return self.depot is not None
 
+    @property
+    def geographic(self) -> bool:
+        """Whether coordinates are (latitude, longitude), and distances kilometres."""
+        return self.metric in ("great_circle", "geo")
+
     @cached_property
     def distances(self) -> NDArray[np.float64]:
         """All distances, shape (N + 1, N + 1), rounded by the ``rounding``."""

@@ -192,7 +192,7 @@ def _draw_map(ax: Axes, instance: Instance) -> NDArray[np.float64]:
     ax.margins(0.04)
     for spine in ax.spines.values():
         spine.set_color("#CCCCCC")
-    if instance.metric not in ("great_circle", "geo"):
+    if not instance.geographic:
         ax.set_aspect("equal", adjustable="datalim")
         return points
     if instance.metric == "geo":  # TSPLIB's degrees and minutes
@@ -351,4 +351,4 @@ def _plain(text: str) -> str:
 
 
 def _unit(instance: Instance) -> str:
-    return " km" if instance.metric in ("great_circle", "geo") else ""
+    return " km" if instance.geographic else ""

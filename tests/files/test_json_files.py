@@ -54,7 +54,7 @@ def test_the_caller_wins(load):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"capacity": 0}, "capacity is 0, not a number above 0"),
+        ({"capacity": 0}, "capacity is 0, not above 0"),
         ({"capacity": "5"}, "capacity is '5', not a number"),
         ({"vehicles": 0}, "fleet of 0 vehicles taken from the key 'vehicles', not at"),
         ({"vehicles": 1.5}, "vehicles is 1.5, not a whole number"),

@@ -140,7 +140,7 @@ def _wrap(text: str) -> list[str]:
 
 
 def _unit(instance: Instance) -> str:
-    return " km" if instance.metric in ("great_circle", "geo") else ""
+    return " km" if instance.geographic else ""
 
 
 def _decimals(length: float) -> int:

@@ -93,7 +93,7 @@ class ReadContext:
         self.notes.append(f"fleet of {_vehicles(found)} taken from {source}")
         return found
 
-    def choose_capacity(self, found: float | None, remedy: str) -> float:
+    def choose_capacity(self, found: float | None, source: str, remedy: str) -> float:
         """Return the caller's capacity, else the file's; note it if they differ."""
         if self.capacity is not None:
             if found is not None and found != self.capacity:
@@ -106,6 +106,8 @@ class ReadContext:
             return self._missing(
                 "capacity", f"what a vehicle carries: give capacity=, or {remedy}"
             )
+        if found <= 0:
+            raise InputError(f"{source} is {found:g}, not above 0")
         return found
 
     def choose_rounding(self, found: Rounding, why: str = "") -> Rounding:

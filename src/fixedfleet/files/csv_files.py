@@ -183,9 +183,8 @@ def _constant(table: Table, key: str) -> tuple[str | None, str]:
 def _capacity(table: Table, context: ReadContext) -> float:
     said, where = _constant(table, "capacity")
     capacity = None if said is None else to_number(said, where)
-    if capacity is not None and capacity <= 0 and context.capacity is None:
-        raise InputError(f"{where} is {capacity:g}, not above 0")
-    return context.choose_capacity(capacity, "begin the file with '# capacity: …'")
+    remedy = "begin the file with '# capacity: …'"
+    return context.choose_capacity(capacity, where, remedy)
 
 
 def _vehicles(table: Table, context: ReadContext) -> int:
@@ -215,7 +214,7 @@ def format_instance(instance: Instance) -> str:
     lines = [
         format_row([f"# {key}: {value}"]) for key, value in comments.items() if value
     ]
-    axes = ("x", "y") if instance.metric == "euclidean" else ("lat", "lon")
+    axes = ("lat", "lon") if instance.geographic else ("x", "y")
     named = instance.names is not None or instance.depot_name != "depot"
     lines.append(format_row([*axes, "demand", *(["name"] if named else [])]))
     names = (instance.depot_name, *(instance.names or [""] * instance.num_customers))
@@ -236,8 +235,7 @@ def format_plan(plan: Plan, instance: Instance) -> str:
     """Write a plan as a table with one row per stop."""
     axes: tuple[str, ...] = ()
     if instance.has_coordinates:
-        geographic = instance.metric in ("great_circle", "geo")
-        axes = ("lat", "lon") if geographic else ("x", "y")
+        axes = ("lat", "lon") if instance.geographic else ("x", "y")
     lines = [format_row(("tour", "stop", "customer", "name", "demand", *axes))]
     for number, tour in enumerate(plan, 1):
         for stop, customer in enumerate(tour, 1):

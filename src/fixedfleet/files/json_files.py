@@ -66,7 +66,7 @@ def build_instance(data: Any, context: ReadContext) -> Instance:
         values.get("vehicles"), "the key 'vehicles'", "add the key 'vehicles'"
     )
     values["capacity"] = context.choose_capacity(
-        values.get("capacity"), "add the key 'capacity'"
+        values.get("capacity"), "capacity", "add the key 'capacity'"
     )
     instance = Instance(**values)
     if "metric" in values and values["metric"] != instance.metric:

@@ -396,9 +396,8 @@ def _lengths(section: _Section) -> Iterator[float]:
 
 def _capacity(found: VrplibText, context: ReadContext) -> float:
     capacity = found.number("CAPACITY")
-    if capacity is not None and capacity <= 0 and context.capacity is None:
-        raise InputError(f"{found.place('CAPACITY')} is {capacity:g}, not above 0")
-    return context.choose_capacity(capacity, "add the header CAPACITY")
+    where = "" if capacity is None else found.place("CAPACITY")
+    return context.choose_capacity(capacity, where, "add the header CAPACITY")
 
 
 def _vehicles(found: VrplibText, context: ReadContext) -> int:

@@ -114,7 +114,7 @@ def _plane(instance: Instance) -> NDArray[np.float64]:
             "which a network needs: plan it with start='packing'"
         )
     points = instance.coordinates
-    if instance.metric not in ("great_circle", "geo"):
+    if not instance.geographic:
         return points
     latitude, longitude = points[:, 0], points[:, 1]
     # A degree of longitude is shorter towards the poles. One factor, that of the mean
