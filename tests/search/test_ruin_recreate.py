@@ -14,7 +14,7 @@ import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import SearchResult, Stop, improve
-from fixedfleet.search.kernel import exponential
+from fixedfleet.search.cpu_kernel import exponential
 from fixedfleet.search.parameters import RuinRecreateParameters
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
-from fixedfleet.search import kernel, kernel_arrays
+from fixedfleet.search import cpu_kernel, kernel_arrays
 from fixedfleet.search.kernel_arrays import BEST_ABSENT, Problem, State
 from fixedfleet.search.parameters import RuinRecreateParameters
 
@@ -65,7 +65,7 @@ def _run_iterations(
     while not stop.over():
         count = min(chunk, total - stop.done)
         temperature = _cool(state, temperatures, stop.done / total)
-        kernel.advance(problem, state, count, temperature)
+        cpu_kernel.advance(problem, state, count, temperature)
         stop.count(count)
         cost = _report(task, state, cost)
 
@@ -79,7 +79,7 @@ def _run_seconds(
     left = stop.left()
     while left > 0:
         temperature = _cool(state, temperatures, 1 - left / stop.seconds)
-        kernel.advance(problem, state, count, temperature)
+        cpu_kernel.advance(problem, state, count, temperature)
         stop.count(count)
         cost = _report(task, state, cost)
         before, left = left, stop.left()
@@ -141,7 +141,7 @@ def _load_kernel() -> None:
     problem = kernel_arrays.lay_out(tiny, 0.0, _DEFAULTS)
     state = kernel_arrays.empty_state(tiny, seed=0)
     kernel_arrays.load(problem, state, Plan([]).to_routes(len(state.best)))
-    kernel.advance(problem, state, 1, 1.0)
+    cpu_kernel.advance(problem, state, 1, 1.0)
 
 
 # With the module, so that it happens once and no search counts it as its time.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fixedfleet as ff
 from fixedfleet import generate
-from fixedfleet.search import fit, kernel
+from fixedfleet.search import cpu_kernel, fit
 from fixedfleet.search import kernel_arrays as arrays
 from fixedfleet.search.parameters import RuinRecreateParameters
 
@@ -98,7 +98,7 @@ def test_the_books_are_kept(instance, parameters, vehicle_cost, seed):
     arrays.load(problem, state, start.to_routes(len(state.best)))
     check(instance, problem, state)
     for iterations, temperature in ((1, 0.1), (1, 10.0), (1, 1e-3), (50, 1.0)):
-        kernel.advance(problem, state, iterations, temperature)
+        cpu_kernel.advance(problem, state, iterations, temperature)
         check(instance, problem, state)
 
 
@@ -110,7 +110,7 @@ def test_a_long_search_does_not_lose_count(vehicle_cost):
     state = arrays.empty_state(instance, 2)
     arrays.load(problem, state, ff.Plan([]).to_routes(len(state.best)))
     for temperature in (0.1, 0.03, 0.01):
-        kernel.advance(problem, state, 10_000, temperature)
+        cpu_kernel.advance(problem, state, 10_000, temperature)
     plan = ff.Plan(tours_of(state))
     assert plan.unserved(instance) == []
     exact = plan.cost_v(instance, vehicle_cost)
