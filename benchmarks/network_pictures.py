@@ -1,10 +1,10 @@
-"""Makes the pictures of a prediction in docs/network.md from a shipped network.
+"""Make the pictures of a prediction in docs/network.md from a shipped network.
 
-    python benchmarks/network_pictures.py [--model vrp20] [--folder docs]
+    python benchmarks/network_pictures.py [--folder docs]
 
-It needs the extras `network` and `plot`. The instance is one of thirty that no shipped
-network was trained on; `--list` says how far each one's decoded plan is from its
-searched one. The default is one that is about as far off as the mean.
+It needs the extras `network` and `plot`. No shipped network was trained on the
+instance. The gap between its decoded and its searched plan is about the mean gap of
+thirty such instances.
 """
 
 from __future__ import annotations
@@ -40,21 +40,12 @@ PIE = 230  # area of a customer's pie in square points
 
 
 def main() -> None:
-    """Make all pictures, or list the instances to choose from."""
+    """Make all pictures."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--model", default="vrp20", help="a shipped network, or a file")
-    parser.add_argument("--row", type=int, default=29, help="of the thirty instances")
     parser.add_argument("--folder", type=Path, default=ROOT / "docs")
-    parser.add_argument("--list", action="store_true", help="say how far each is off")
     options = parser.parse_args()
-    network, instances = load_model(options.model), uniform(20, 30, seed=42)
-    if options.list:
-        list_gaps(network, list(instances))
-        return
-    instance = instances[options.row]
-    probs, decoded = predicted(network, instance)
-    if decoded.vehicles < instance.vehicles:
-        parser.error(f"a vehicle of row {options.row} stays at the depot: take another")
+    instance = uniform(20, 30, seed=42)[29]
+    probs, decoded = predicted(load_model("vrp20"), instance)
     searched = alike(ff.solve(instance, 1.0).plan, decoded)
     for name, figure in (
         ("legs", draw_legs(probs, decoded, instance)),
@@ -62,16 +53,6 @@ def main() -> None:
         ("plans", draw_plans(decoded, searched, instance)),
     ):
         save(figure, options.folder / f"network_{name}.png")
-
-
-def list_gaps(network: Network, instances: list[ff.Instance]) -> None:
-    """Print by how much the decoded plan of each instance is the longer one."""
-    gaps = []
-    for row, instance in enumerate(instances):
-        length = predicted(network, instance)[1].length(instance)
-        gaps.append(length / ff.solve(instance, 0.1).length - 1)
-        print(f"{row}: {gaps[-1]:.2%}")
-    print(f"mean: {np.mean(gaps):.2%}")
 
 
 def predicted(
@@ -84,7 +65,7 @@ def predicted(
 
 
 def alike(plan: ff.Plan, other: ff.Plan) -> ff.Plan:
-    """Put the tours into the order in which they share most customers with others."""
+    """Return the plan with its tours in the order that best matches the other plan."""
 
     def shared(tours: tuple[tuple[int, ...], ...]) -> int:
         pairs = zip(tours, other, strict=False)
@@ -120,7 +101,7 @@ def draw_legs(
 def draw_map(
     ax: Axes, instance: ff.Instance, probs: NDArray[np.floating], colour: str
 ) -> None:
-    """Draw the legs of one vehicle, the likelier the stronger, in both directions."""
+    """Draw the legs of one vehicle in both directions; likelier ones are stronger."""
     points = instance.coordinates
     either = probs + probs.T
     for i, j in zip(*np.nonzero(np.triu(either, 1) > FAINTEST), strict=True):
@@ -150,13 +131,13 @@ def draw_members(probs: NDArray[np.floating], instance: ff.Instance) -> Figure:
 def draw_pie(
     ax: Axes, point: NDArray[np.floating], shares: NDArray[np.floating]
 ) -> None:
-    """Draw a pie as markers, which stay round whatever the axes do."""
+    """Draw a pie as markers, which stay round with any axes."""
     edges = np.concatenate([[0], np.cumsum(shares)])
     for colour, begin, end in zip(COLOURS, edges, edges[1:], strict=False):
         angles = 2 * np.pi * (0.25 - np.linspace(begin, end, 2 + int(60 * end)))
         wedge = np.stack([np.cos(angles), np.sin(angles)], axis=1)
         marker = np.concatenate([[[0, 0]], wedge])
-        # A marker is scaled to its own extent; undo that.
+        # Matplotlib scales a marker to its own extent; this undoes it.
         area = PIE * np.abs(marker).max() ** 2
         ax.scatter(*point, marker=marker, s=area, color=colour, linewidths=0, zorder=3)
 
@@ -189,7 +170,7 @@ def draw_plans(decoded: ff.Plan, searched: ff.Plan, instance: ff.Instance) -> Fi
 
 
 def frame(ax: Axes, instance: ff.Instance) -> None:
-    """Draw the depot, and a frame without figures around the map."""
+    """Draw the depot, and a frame without numbers around the map."""
     depot = instance.coordinates[0]
     ax.scatter(*depot, marker="s", s=110, color="black", edgecolors="white", zorder=4)
     ax.set_xticks([])
