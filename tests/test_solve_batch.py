@@ -203,12 +203,12 @@ def test_ctrl_c_keeps_what_is_done(batch, monkeypatch):
     """Cut short, the rest keep their packings and the result says so."""
     work = importlib.import_module("fixedfleet.solve_batch")
 
-    def do_and_press_ctrl_c(job, call, do=work._work_off):
-        found = do(job, call)
+    def do_and_press_ctrl_c(chunk, call, *shared, improve=work._improve):
+        found = improve(chunk, call, *shared)
         os.kill(os.getpid(), signal.SIGINT)
         return found
 
-    monkeypatch.setattr(work, "_work_off", do_and_press_ctrl_c)
+    monkeypatch.setattr(work, "_improve", do_and_press_ctrl_c)
     monkeypatch.setattr(work, "_CHUNK", 10)
     result = ff.solve_batch(batch, iterations=300, processes=1)
     assert result.interrupted

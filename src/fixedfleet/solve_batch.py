@@ -8,8 +8,7 @@ import re
 import sys
 import time
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from fixedfleet.solve import Stage, with_gains
 from fixedfleet.workers import Lost, available_cores, run_jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -125,9 +124,10 @@ def solve_batch(
         plans = _predict(solvable, packings, device, seed)
         stages.close(start, solvable, plans)
     elif start == "savings":
-        make = partial(_make_savings, seed=seed)
-        chunks = _chunks(make, solvable, plans, packings, processes)
-        plans, interrupted = _over_cores(start, chunks, plans, processes, stages)
+        chunks = _chunks(solvable, plans, packings, processes)
+        plans, interrupted = _over_cores(
+            _make_savings, (seed,), chunks, plans, processes, stages
+        )
         stages.close(start, solvable, plans)
 
     if limit is not None and not interrupted:
@@ -136,11 +136,11 @@ def solve_batch(
                 solvable, plans, packings, limit, seed, charged
             )
         else:
-            make = partial(
-                _improve_one, search=search, limit=limit, seed=seed, charged=charged
+            chunks = _chunks(solvable, plans, packings, processes, limit.seconds)
+            shared = search, limit, seed, charged
+            plans, interrupted = _over_cores(
+                _improve, shared, chunks, plans, processes, stages
             )
-            chunks = _chunks(make, solvable, plans, packings, processes, limit.seconds)
-            plans, interrupted = _over_cores(search, chunks, plans, processes, stages)
         stages.close(search, solvable, plans)
 
     solved = np.zeros(len(batch), dtype=bool)
@@ -322,19 +322,21 @@ def _on_gpu(
 
 
 def _over_cores(
-    name: str,
+    work: Callable[..., dict[int, Plan]],
+    shared: tuple[Any, ...],
     chunks: list[_Chunk],
     plans: PlanBatch,
     processes: int | None,
     stages: _Stages,
 ) -> tuple[PlanBatch, bool]:
-    """Work the chunks off in processes; also return whether Ctrl-C ended it."""
+    """Do the chunks in processes; also return whether Ctrl-C ended it."""
     found: dict[int, Plan] = {}
     processes = min(processes or available_cores(), len(chunks))
     with interrupt_noted() as pressed:
         jobs = run_jobs(
-            _work_off,
+            work,
             chunks,
+            shared=shared,
             engine="processes" if processes > 1 else "here",
             processes=processes,
             ending=pressed,
@@ -344,7 +346,7 @@ def _over_cores(
                 if isinstance(event, Lost):
                     raise RuntimeError(f"{event.reason} while it searched")
                 found.update(event.value)
-                stages.progress(f"{name}: {len(found):,} of {len(plans):,} instances")
+                stages.progress(f"{len(found):,} of {len(plans):,} instances")
         return _replace(plans, found), pressed()
 
 
@@ -356,39 +358,28 @@ def _replace(plans: PlanBatch, others: dict[int, Plan]) -> PlanBatch:
 # ------------------------------------------------------------- the work of one core
 
 
-class _MakePlan(Protocol):
-    """Makes the plan of one instance; it goes to processes, so it must be picklable."""
-
-    def __call__(
-        self,
-        row: int,
-        instance: Instance,
-        plan: Plan,
-        packing: Plan,
-        ending: Callable[[], bool],
-    ) -> Plan: ...
-
-
 @dataclass(frozen=True)
 class _Chunk:
-    """Some instances with their plans and packings, and what to do for each."""
+    """Some instances with their rows in the batch, their plans and their packings."""
 
-    make: _MakePlan
     rows: list[int]
     instances: InstanceBatch
     plans: PlanBatch
     packings: PlanBatch
 
+    def members(self) -> Iterator[tuple[int, Instance, Plan, Plan]]:
+        """Yield row, instance, plan and packing of each."""
+        return zip(self.rows, self.instances, self.plans, self.packings, strict=True)
+
 
 def _chunks(
-    make: _MakePlan,
     batch: InstanceBatch,
     plans: PlanBatch,
     packings: PlanBatch,
     processes: int | None,
     seconds: float = math.inf,
 ) -> list[_Chunk]:
-    """Divide a batch among processes; ``seconds`` are what an instance takes."""
+    """Divide a batch among processes; ``seconds`` is the time limit per instance."""
     workers = processes or available_cores()
     size = min(_CHUNK, max(1, -(-len(batch) // (_CHUNKS * workers))))
     if seconds < math.inf:
@@ -396,58 +387,39 @@ def _chunks(
     chunks = []
     for begin in range(0, len(batch), size):
         rows = list(range(begin, min(begin + size, len(batch))))
-        chunks.append(_Chunk(make, rows, batch[rows], plans[rows], packings[rows]))
+        chunks.append(_Chunk(rows, batch[rows], plans[rows], packings[rows]))
     return chunks
 
 
-def _work_off(chunk: _Chunk, call: Call) -> list[tuple[int, Plan]]:
-    """Return rows and their plans, as many as were made before it was to end."""
-    done = []
-    for row, instance, plan, packing in zip(
-        chunk.rows, chunk.instances, chunk.plans, chunk.packings, strict=True
-    ):
+def _make_savings(chunk: _Chunk, call: Call, seed: int) -> dict[int, Plan]:
+    """Return the savings plans by row, as many as are made before the call ends."""
+    found = {}
+    for row, instance, _, packing in chunk.members():
         if call.ending():
             break
-        done.append((row, chunk.make(row, instance, plan, packing, call.ending)))
-    return done
+        plan = make_start("savings", instance, packing, seed=seed + row)
+        found[row] = plan or packing
+    return found
 
 
-def _make_savings(
-    row: int,
-    instance: Instance,
-    plan: Plan,
-    packing: Plan,
-    ending: Callable[[], bool],
-    *,
-    seed: int,
-) -> Plan:
-    """Return the savings plan, or the packing if savings leave customers unassigned."""
-    return make_start("savings", instance, packing, seed=seed + row) or packing
-
-
-def _improve_one(
-    row: int,
-    instance: Instance,
-    plan: Plan,
-    packing: Plan,
-    ending: Callable[[], bool],
-    *,
-    search: str,
-    limit: Stop,
-    seed: int,
-    charged: float,
-) -> Plan:
-    """Improve the plan of one instance."""
-    counted = limit.iterations is not None
-    return improve(
-        instance,
-        plan,
-        stop=limit.again(asked=ending),
-        search="ruin_recreate" if counted else search,
-        seed=seed + row,
-        vehicle_cost=charged,
-        fewest=packing,
-    ).plan
+def _improve(
+    chunk: _Chunk, call: Call, search: str, limit: Stop, seed: int, charged: float
+) -> dict[int, Plan]:
+    """Return better plans by row, as many as are found before the call ends."""
+    found = {}
+    for row, instance, plan, packing in chunk.members():
+        if call.ending():
+            break
+        found[row] = improve(
+            instance,
+            plan,
+            stop=limit.again(asked=call.ending),
+            search=search if limit.iterations is None else "ruin_recreate",
+            seed=seed + row,
+            vehicle_cost=charged,
+            fewest=packing,
+        ).plan
+    return found
 
 
 # ------------------------------------------------------------------- the arguments

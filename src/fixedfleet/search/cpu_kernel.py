@@ -1,19 +1,20 @@
-"""Ruin and recreate on one core: the loop itself, compiled.
+"""Ruin and recreate on one core: the compiled loop.
 
 Strings of neighbouring customers are removed from a few tours around a random
 customer and put back greedily, each at its cheapest place that has room; simulated
 annealing decides whether the result is kept (Christiaens and Vanden Berghe, "Slack
 Induction by String Removals for Vehicle Routing Problems", 2020). The number of tours
 is fixed, so a plan within the fleet stays within it. Customers that no tour has room
-for are absent; those absent most often are worth most (their "sum of absences").
+for are absent. A plan is better if its absent customers were absent less often so far
+(the "sum of absences").
 
-An iteration costs the same whatever the number of customers: a tour is a linked list
-from a depot of its own (node N + 1 + r) back to it, a place is looked for beside a
+The time of an iteration does not depend on the number of customers: a tour is a linked
+list from a depot of its own (node N + 1 + r) back to it, a place is looked for beside a
 customer's nearest neighbours only, and a rejected iteration is undone link by link.
 
-Everything here is plain arithmetic on 32 bit distances and whole loads, without
-reassociation and without library logarithms: the same seed and number of iterations
-give the same plan on any machine.
+The same seed and number of iterations give the same plan on any machine, because
+everything is plain arithmetic on 32 bit distances and whole loads, without
+reassociation and without library logarithms.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ __all__ = ["advance", "exponential"]
 
 _FAR = np.float32(3e38)
 
-# Passing a state to a function that is not inlined costs more than many of them do.
-# Nothing here allocates, so arrays need no counting of references either (_nrt).
+# Passing a state to a function costs more than most functions do, so they are inlined.
+# Nothing here allocates memory, so arrays need no reference counts (_nrt).
 _inlined = compiled(inline="always", _nrt=False)
 
 
@@ -70,7 +71,7 @@ def _uniform(random: Any) -> Any:
 
 @compiled(_nrt=False)
 def exponential(u: Any) -> Any:
-    """−ln u for u in (0, 1], by sums and products alone, to about 1e−6."""
+    """Return −ln u for u in (0, 1], by sums and products only, to about 1e−6."""
     mantissa, exponent = frexp(u)
     if mantissa < 0.70710678118654752:
         mantissa *= 2.0
@@ -83,7 +84,7 @@ def exponential(u: Any) -> Any:
 
 @_inlined
 def _leg(problem: Problem, start: Any, end: Any) -> Any:
-    """Length from one node to another, either of which may be a depot."""
+    """Return the length from one node to another; each may be a depot."""
     customers = problem.there.shape[0]
     length = np.float32(0.0)
     if start < customers:
@@ -97,7 +98,7 @@ def _leg(problem: Problem, start: Any, end: Any) -> Any:
 def _cut(
     problem: Problem, state: State, first: Any, length: Any, removed: Any, cuts: Any
 ) -> Any:
-    """Take a string out of its tour and log it; return the change of cost."""
+    """Remove a string from its tour and log it; return the change of cost."""
     nodes, legs = state.nodes, state.legs
     absent = len(state.loads)
     tour = nodes[first, TOUR]
@@ -120,7 +121,7 @@ def _cut(
     nodes[node, PREV] = before
     legs[before] = leg
     change = leg - freed
-    if before == node:  # the depot alone is left
+    if before == node:  # only the depot is left
         state.counts[USED] -= 1
         change -= problem.vehicle_cost
     return change
@@ -128,14 +129,14 @@ def _cut(
 
 @_inlined
 def _string_start(problem: Problem, state: State, customer: Any, span: Any) -> Any:
-    """Choose where a string of some customers around one begins."""
+    """Choose the first customer of a string around a customer: (first, length)."""
     customers = problem.there.shape[0]
     first = customer
     for _ in range(_below(state.random, span)):
         if state.nodes[first, PREV] >= customers:
             break
         first = state.nodes[first, PREV]
-    # Where the tour's end is too near, begin earlier.
+    # If the end of the tour is too near, begin earlier.
     ahead = span
     node = first
     while ahead > 0 and node < customers:
@@ -149,7 +150,7 @@ def _string_start(problem: Problem, state: State, customer: Any, span: Any) -> A
 
 @_inlined
 def _ruin(problem: Problem, state: State) -> Any:
-    """Remove strings around a random customer: (removed, cuts, change)."""
+    """Remove strings around a random customer: (customers, strings, change)."""
     n = problem.there.shape[0] - 1
     absent = len(state.loads)
     seed = 1 + _below(state.random, n)
@@ -197,7 +198,7 @@ def _ruin(problem: Problem, state: State) -> Any:
 
 @_inlined
 def _order(problem: Problem, state: State, count: Any) -> Any:
-    """Sort the pool: at random, largest demand first, farthest first or closest."""
+    """Sort the pool: at random, or the largest, farthest or closest first."""
     mode = _below(state.random, 11)
     pool, keys = state.pool, state.keys
     depot = problem.there.shape[0]
@@ -288,8 +289,8 @@ def _insert(
     nodes, legs = state.nodes, state.legs
     after = nodes[before, NEXT]
     tour = nodes[before, TOUR]
-    # In 64 bits: what 32 lose would add up, for the cheapest place is often the one
-    # whose cost was rounded down most.
+    # In 64 bits, because errors of 32 bits would add up: the cheapest place is often
+    # the one whose cost was rounded down most.
     change = np.float64(problem.back[customer, before])
     change += problem.there[customer, after]
     change -= legs[before]
@@ -311,7 +312,7 @@ def _insert(
 
 @_inlined
 def _undo(problem: Problem, state: State, removed: Any, cuts: Any, placed: Any) -> None:
-    """Take the current plan back to what it was before this iteration."""
+    """Restore the plan from before this iteration."""
     nodes, legs = state.nodes, state.legs
     absent = len(state.loads)
     for k in range(placed - 1, -1, -1):
@@ -346,7 +347,7 @@ def _undo(problem: Problem, state: State, removed: Any, cuts: Any, placed: Any) 
 
 @_inlined
 def _weight(state: State, customers: Any, count: Any) -> Any:
-    """Sum of absences of some customers."""
+    """Return the sum of absences of some customers."""
     total = 0
     for k in range(count):
         total += state.absences[customers[k]]
@@ -355,7 +356,7 @@ def _weight(state: State, customers: Any, count: Any) -> Any:
 
 @_inlined
 def _recreate(problem: Problem, state: State, count: Any) -> Any:
-    """Put the pool back: (left out, placed, change). Those left out lead the pool."""
+    """Put the pool back: (absent, placed, change); the absent lead the pool."""
     change = 0.0
     left = 0
     placed = 0
@@ -366,7 +367,7 @@ def _recreate(problem: Problem, state: State, count: Any) -> Any:
         if before == 0:
             state.pool[left] = customer
             left += 1
-            if complete:  # a plan that serves all is never given up
+            if complete:  # a plan without absent customers is never given up
                 break
         else:
             change += _insert(problem, state, customer, before, placed)
@@ -386,7 +387,7 @@ def _accept(state: State, left: Any, change: Any, temperature: Any) -> Any:
     else:
         new = _weight(state, state.pool, left)
         old = _weight(state, state.absent, absent)
-        # A tie is common: whoever fits nowhere is in both, with all the weight.
+        # A tie is common, because a customer that fits nowhere is in both sums.
         fewer = new < old or (new == old and left < absent)
         better = fewer or (better and left <= absent)
         for k in range(left):
@@ -396,9 +397,9 @@ def _accept(state: State, left: Any, change: Any, temperature: Any) -> Any:
 
 @_inlined
 def _is_best(problem: Problem, state: State) -> Any:
-    """Whether the current plan leaves out fewer than the best, or is cheaper."""
+    """Whether the current plan has fewer absent customers, or costs less."""
     absent, best = state.counts[ABSENT], state.counts[BEST_ABSENT]
-    # By more than 32 bits can tell of its length, however much the vehicles cost.
+    # Cheaper by more than the precision of its length, whatever vehicles cost.
     length = state.costs[0] - problem.vehicle_cost * state.counts[USED]
     cheaper = state.costs[0] < state.costs[1] - 1e-7 * length
     return absent < best or (absent == best and cheaper)

@@ -1,4 +1,4 @@
-"""How an instance and a plan lie in memory for the compiled search."""
+"""The arrays of the compiled search: an instance, and the plan that changes."""
 
 from __future__ import annotations
 
@@ -36,61 +36,71 @@ __all__ = [
 ]
 
 NEXT, PREV, TOUR = 0, 1, 2  # columns of State.nodes
-ABSENT, BEST_ABSENT, ITERATION, USED = range(4)  # of State.counts
+ABSENT, BEST_ABSENT, ITERATION, USED = range(4)  # entries of State.counts
 
 _MEAN_UNIT_SQUARE = 0.5214  # mean distance of two points drawn in the unit square
-_LONGEST, _SHORTEST = 1e30, 1e-30  # that sums in 32 bits hold
+_LONGEST, _SHORTEST = 1e30, 1e-30  # distances whose sums fit into 32 bits
 
 
 def compiled(**options: Any) -> Callable[[Function], Function]:
-    """Compile a function with Numba, without the interpreter's lock; typed for mypy."""
+    """Return Numba's compiler as a decorator that keeps types for mypy."""
     compiler: Callable[[Function], Function] = njit(cache=True, nogil=True, **options)
     return compiler
 
 
 class Problem(NamedTuple):
-    """What does not change during a search. V = N + 1 + M nodes; node 0 is unused."""
+    """
+    What does not change during a search.
+
+    There are V = N + 1 + M nodes: node 0 is unused, customers are 1 to N, and each tour
+    has a depot of its own, from N + 1.
+    """
 
     there: Any  # (N', V) float32: from a customer to any node
     back: Any  # (N', V) float32: from any node to a customer
     demands: Any  # (V,) int64
     capacity: Any  # int64
     neighbours: Any  # (N', K) uint32: nearest customers, nearest first
-    reach: Any  # int64: how many of them to look beside for a place
-    near_depot: Any  # (N',) bool: also look beside the depot
+    reach: Any  # int64: number of them beside which a place is looked for
+    near_depot: Any  # (N',) bool: whether to look beside the depot, too
     vehicle_cost: Any  # float64
     removals: Any  # float64: customers to remove on average
     longest: Any  # int64: longest string to remove
-    split: Any  # float64: probability to spare the middle of a string
-    blink: Any  # int64: skip a place once in so many
+    split: Any  # float64: probability that the middle of a string stays
+    blink: Any  # int64: one in so many places is overlooked
 
 
 class State(NamedTuple):
-    """What does change; ``nodes``, ``legs`` and ``loads`` hold the current plan."""
+    """
+    What changes during a search.
 
-    nodes: Any  # (V, 4) uint32: next, previous, tour (M: absent); 4 for alignment
+    ``nodes``, ``legs`` and ``loads`` are the current plan. An absent customer is one
+    without a tour.
+    """
+
+    nodes: Any  # (V, 4) uint32: next, previous, tour (M: absent), unused
     legs: Any  # (V,) float32: length from each node to its next
     loads: Any  # (M,) int64
     stamps: Any  # (M,) int64: iteration that ruined a tour last
-    absent: Any  # (N,) uint32: customers without a tour, the first counts[ABSENT]
-    absences: Any  # (N',) int64: how often each was left out
-    best: Any  # (V,) uint32: next node of each in the best plan
-    removed: Any  # (N,) uint32: customers taken out, in the order of their tours
+    absent: Any  # (N,) uint32: absent customers; counts[ABSENT] of them
+    absences: Any  # (N',) int64: how often each customer was absent
+    best: Any  # (V,) uint32: next node of each node in the best plan
+    removed: Any  # (N,) uint32: removed customers, in the order of their tours
     removed_legs: Any  # (N,) float32: their legs
-    cuts: Any  # (N, 3) uint32: node before, node behind, customers of each cut
-    cut_legs: Any  # (N,) float32: leg of the node before each cut
+    cuts: Any  # (N, 3) uint32: node before, node behind, customers of each string
+    cut_legs: Any  # (N,) float32: leg of the node before each string
     pool: Any  # (N,) uint32: customers to put back
     keys: Any  # (N,) float32: their order
-    placed: Any  # (N,) uint32: customers put back, in order
-    placed_legs: Any  # (N,) float32: leg each of them replaced
-    costs: Any  # (2,) float64: of the current and the best plan
-    origin: Any  # (1,) float64: share of the limit before everybody was served
-    counts: Any  # (4,) int64: see the names above
-    random: Any  # (1,) uint64
+    placed: Any  # (N,) uint32: customers that were put back, in order
+    placed_legs: Any  # (N,) float32: the leg that each of them replaced
+    costs: Any  # (2,) float64: costs of the current and the best plan
+    origin: Any  # (1,) float64: share of the limit when no customer was absent first
+    counts: Any  # (4,) int64: numbers of absent customers, iterations, tours
+    random: Any  # (1,) uint64: state of the random numbers
 
 
 def measurable(instance: Instance) -> bool:
-    """Whether distances are of a size that the search can reckon with."""
+    """Whether sums of the distances fit into 32 bits."""
     longest = float(instance.distances.max())
     return not longest or _SHORTEST < longest < _LONGEST
 
@@ -98,7 +108,7 @@ def measurable(instance: Instance) -> bool:
 def lay_out(
     instance: Instance, vehicle_cost: float, parameters: RuinRecreateParameters
 ) -> Problem:
-    """Lay an instance out for the search."""
+    """Return the arrays of an instance."""
     n, fleet = instance.num_customers, _fleet(instance)
     distances = instance.distances
     if not measurable(instance):
@@ -118,7 +128,7 @@ def lay_out(
     reach = min(parameters.reach, neighbours.shape[1]) if n > 1 else 0
     demands = np.zeros(n + 1 + fleet, dtype=np.int64)
     demands[: n + 1] = instance.demand_units
-    # A capacity beyond all demands may be beyond 64 bits as well.
+    # A capacity above the sum of all demands may be beyond 64 bits.
     capacity = min(instance.capacity_units, int(demands.sum()))
     return Problem(
         there=there,
@@ -137,14 +147,14 @@ def lay_out(
 
 
 def scale(instance: Instance) -> float:
-    """How long distances are, 1 being those of points drawn in the unit square."""
+    """Return the mean distance relative to that of points drawn in the unit square."""
     n = instance.num_customers
     mean = float(instance.distances.sum()) / (n * (n + 1))
     return mean / _MEAN_UNIT_SQUARE or 1.0
 
 
 def empty_state(instance: Instance, seed: int) -> State:
-    """Allocate a state without a plan, with random numbers of its own."""
+    """Allocate a state without a plan."""
     n, fleet = instance.num_customers, _fleet(instance)
     size = n + 1 + fleet
 
@@ -178,12 +188,12 @@ def empty_state(instance: Instance, seed: int) -> State:
 
 
 def _fleet(instance: Instance) -> int:
-    return min(instance.vehicles, instance.num_customers)  # more tours are of no use
+    return min(instance.vehicles, instance.num_customers)  # more would stay empty
 
 
 @compiled()
 def _nearest(there: Any, back: Any, count: Any) -> Any:
-    """The nearest customers of each location, nearest first, shape (N', count)."""
+    """Return the nearest customers of each location, nearest first, (N', count)."""
     size = there.shape[0]
     found = np.ones((size, count), dtype=np.uint32)
     far = np.empty(count, dtype=np.float32)
@@ -208,7 +218,7 @@ def _nearest(there: Any, back: Any, count: Any) -> Any:
 
 @compiled()
 def _near_depot(there: Any, back: Any, neighbours: Any, reach: Any) -> Any:
-    """Which locations have the depot among their nearest few, shape (N',)."""
+    """Return which locations have the depot among their nearest, shape (N',)."""
     near = np.ones(there.shape[0], dtype=np.bool_)
     for i in range(there.shape[0]):
         if 0 < reach < there.shape[0] - 1:
@@ -219,7 +229,7 @@ def _near_depot(there: Any, back: Any, neighbours: Any, reach: Any) -> Any:
 
 @compiled()
 def load(problem: Problem, state: State, routes: Any) -> None:
-    """Make the plan of a row of routes the current and the best one."""
+    """Make a plan, given as a row of routes, the current and the best one."""
     nodes, tours = state.nodes, len(state.loads)
     customers = problem.there.shape[0]
     for node in range(len(nodes)):

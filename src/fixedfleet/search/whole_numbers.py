@@ -1,4 +1,4 @@
-"""Amounts and distances as the whole numbers that outside packages want."""
+"""Amounts and distances as whole numbers, which outside packages need."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def whole_amounts(instance: Instance, *, largest: int) -> tuple[NDArray[np.int64
     """
     Return demands, the depot's first, and the capacity as whole numbers.
 
-    What fits into the returned capacity fits into the vehicle. The converse holds too
-    wherever the demands, divided by what they have in common, sum to at most
-    ``largest``. Beyond that amounts are counted in coarser units, demands rounded up
-    and the capacity down: a plan that fills a vehicle to the last digit may then be
-    missed, but never is a vehicle overloaded.
+    Customers that fit into the returned capacity fit into the vehicle. The converse
+    holds if the demands, divided by their greatest common divisor, sum to at most
+    ``largest``. Otherwise amounts are counted in coarser units, demands rounded up and
+    the capacity down: a plan that fills a vehicle to the last digit may then be missed,
+    but no vehicle is overloaded.
 
     Parameters
     ----------
     instance
         The instance.
     largest
-        What the sum of the demands may come to; above the number of customers.
+        Largest sum of the demands, above the number of customers.
     """
     demands, capacity = instance.demand_units, instance.capacity_units
     common = int(np.gcd.reduce(demands)) or 1
@@ -39,11 +39,11 @@ def whole_amounts(instance: Instance, *, largest: int) -> tuple[NDArray[np.int64
     if total > largest:
         unit = -(-total // (largest - len(demands)))
         capacity //= unit
-        # A customer who alone fills a vehicle still fits into one.
+        # A customer that fills a vehicle alone must still fit into one.
         fitting = demands * common <= instance.capacity_units
         coarse = -(-demands // unit)
         demands = np.where(fitting, np.minimum(coarse, max(capacity, 1)), coarse)
-    # No load exceeds the sum, and packages overflow on a capacity without end.
+    # No load exceeds the sum, and packages overflow on a huge capacity.
     return demands, min(capacity, max(total, 1), largest)
 
 
@@ -53,7 +53,7 @@ def whole_distances(instance: Instance, *, largest: int) -> NDArray[np.int64]:
 
     Whole distances within the bound stay as they are. Others are multiplied by the
     power of two that brings the longest to between a quarter of ``largest`` and all of
-    it, and rounded to the nearest: each is off by 2/``largest`` of the longest at most.
+    it, and rounded: each is off by at most 2/``largest`` of the longest.
     """
     distances = instance.distances
     longest = float(distances.max())
@@ -69,5 +69,5 @@ def binary_exponent(value: float) -> int:
 
 
 def enough(demands: NDArray[np.int64], capacity: int, vehicles: int) -> bool:
-    """Whether each demand fits a vehicle and their sum the fleet: packing may fail."""
+    """Whether each demand fits a vehicle and their sum the fleet; packing may fail."""
     return int(demands.max()) <= capacity and int(demands.sum()) <= vehicles * capacity
