@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    FloatArray = NDArray[np.float64]
-
 __all__ = [
     "Bounds",
     "InputError",
@@ -138,7 +136,9 @@ def check_seed(seed: Any) -> int:
     return whole
 
 
-def check_array(what: str, values: Any, shape: Sequence[int | str]) -> FloatArray:
+def check_array(
+    what: str, values: Any, shape: Sequence[int | str]
+) -> NDArray[np.float64]:
     """
     Return numbers as an array of floats; raise InputError for another shape.
 
