@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import threading
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["PlanStore", "Unfinished"]
+
+_log = logging.getLogger(__name__)
 
 _VERSION = 2
 _SCHEMA = """
@@ -35,15 +38,15 @@ CREATE TABLE plans (
     document TEXT NOT NULL
 );
 CREATE INDEX unfinished ON plans (number) WHERE status IN ('queued', 'running');
-CREATE INDEX finished ON plans (number) WHERE status NOT IN ('queued', 'running');
 """
+_FINISHED = "status NOT IN ('queued', 'running')"
+_INDEX = f"CREATE INDEX finished ON plans (number) WHERE {_FINISHED}"
 # Deletes the oldest finished plans, but never the one that has just been finished: its
 # client has yet to ask for it. The index spares a scan of the large documents.
-_FORGET = """
+_FORGET = f"""
 DELETE FROM plans WHERE number IN (
     SELECT number FROM plans INDEXED BY finished
-    WHERE status NOT IN ('queued', 'running')
-        AND number <> (SELECT number FROM plans WHERE id = :id)
+    WHERE {_FINISHED} AND number <> (SELECT number FROM plans WHERE id = :id)
     ORDER BY number DESC LIMIT -1 OFFSET :others
 )
 """
@@ -122,14 +125,18 @@ class PlanStore:
         (version,) = self._writer.execute("PRAGMA user_version").fetchone()
         if version == _VERSION:
             return
-        if version != 0:
+        if version not in (0, 1):
             raise InputError(
                 f"{self._path}: the store has version {version}, but this program "
                 f"needs version {_VERSION}: choose another folder"
             )
         with self._transaction() as writer:
-            for statement in filter(str.strip, _SCHEMA.split(";")):
-                writer.execute(statement)
+            if version == 1:
+                _renew_documents(writer)
+            else:
+                for statement in filter(str.strip, _SCHEMA.split(";")):
+                    writer.execute(statement)
+            writer.execute(_INDEX)
             writer.execute(f"PRAGMA user_version = {_VERSION}")
 
     @contextmanager
@@ -230,6 +237,23 @@ class PlanStore:
             # A damaged text in one row must not hide the other rows.
             reader.text_factory = lambda text: text.decode(errors="replace")
             return reader.execute(query, values).fetchall()
+
+
+def _renew_documents(writer: sqlite3.Connection) -> None:
+    """Bring the documents of finished plans to the current version."""
+    from fixedfleet.serve.upgrade import renew
+
+    finished = writer.execute(f"SELECT id FROM plans WHERE {_FINISHED}").fetchall()
+    for (id,) in finished:
+        try:
+            (texts,) = writer.execute(
+                "SELECT document, instance FROM plans WHERE id = ?", (id,)
+            )
+            document = renew(*texts)
+        except (ValueError, TypeError, KeyError, sqlite3.OperationalError):
+            _log.exception("plan %s cannot be read, and stays as it is", id)
+            continue
+        writer.execute("UPDATE plans SET document = ? WHERE id = ?", (document, id))
 
 
 def _make_private(folder: Path) -> None:

@@ -1,0 +1,57 @@
+"""Turns the documents of a store of version 1 into documents of version 2."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fixedfleet import files
+from fixedfleet.documents import describe_instance, to_json
+from fixedfleet.fleet import assess_fleet
+from fixedfleet.plan import Plan
+from fixedfleet.serve.schema import JobDocument
+from fixedfleet.solve import Result, Stage, with_gains
+
+if TYPE_CHECKING:
+    from fixedfleet.documents import ResultDocument
+    from fixedfleet.instance import Instance
+
+__all__ = ["renew"]
+
+
+def renew(document: str, instance_text: str) -> str:
+    """Return the document of a plan of version 1 as a document of version 2."""
+    old = json.loads(document)
+    instance = files.parse(instance_text, format="json")
+    notes = old["instance"]["notes"]
+    result = None
+    if old["result"] is not None:
+        result = _renew_result(old, instance, notes)
+    described = describe_instance(instance, missing=["matrix"])
+    changed = {"instance": described, "notes": notes, "result": result}
+    return to_json(JobDocument(**{**old, **changed}), one_line=True)
+
+
+def _renew_result(
+    old: dict[str, Any], instance: Instance, notes: list[str]
+) -> ResultDocument:
+    found, request = old["result"], old["request"]
+    plan = Plan(tour["stops"] for tour in found["tours"])
+    served = not found["unserved"]
+    stages = [
+        Stage(s["name"], s["seconds"], math.inf if s["cost"] is None else s["cost"])
+        for s in found["stages"]
+    ]
+    result = Result(
+        instance.with_vehicles(found["fleet"]),
+        plan if served else None,
+        assess_fleet(instance, time_limit=0),
+        stages=with_gains(stages),
+        trace=tuple((seconds, cost) for seconds, cost in found["trace"]),
+        objective=request["objective"],
+        vehicle_cost=request["vehicle_cost"],
+        partial=None if served else plan,
+    )
+    return replace(result.document(notes), verdict=old["verdict"])
