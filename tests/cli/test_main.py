@@ -109,3 +109,14 @@ def test_a_reader_that_goes_away():
     assert process.wait(timeout=60) == 141
     assert process.stderr.read() == ""
     process.stderr.close()
+
+
+def test_an_uninstalled_package_has_a_command_line(run, monkeypatch):
+    """Run from its sources, the command line works without a known version."""
+
+    def unknown(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", unknown)
+    assert run("--version") == (0, "fixedfleet unknown\n", "")
+    assert run("evaluate", "--help")[0] == 0

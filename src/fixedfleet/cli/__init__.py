@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fixedfleet.cli import (
-    evaluation,
+    evaluate_command,
     fleet_command,
     generate_command,
     label_command,
@@ -35,7 +35,7 @@ _COMMANDS = (
     generate_command,
     label_command,
     train_command,
-    evaluation,
+    evaluate_command,
     service,
     list_commands,
 )

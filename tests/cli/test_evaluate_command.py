@@ -2,66 +2,54 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from fixedfleet.cli import main
 from fixedfleet.evaluate import Results
+
+from .cli_helpers import refused
 
 SOURCES = Path(__file__).parents[2] / "src"
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
+def evaluate(run):
     """Run ``evaluate`` in an empty folder; return code, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*argv):
-        code = main(["evaluate", *(str(argument) for argument in argv)])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+    return partial(run, "evaluate")
 
 
-def refused(answer, *words):
-    """Whether the command ended with code 2 and one line that has these words."""
-    code, out, err = answer
-    assert (code, out) == (2, "")
-    assert err.count("\n") == 1
-    assert all(word in err for word in words), err
-    return True
-
-
-def test_starts_are_compared_in_a_table(run, tmp_path):
+def test_starts_are_compared_in_a_table(evaluate, tmp_path):
     """Two starts on a set give a table with a line each, and a file with it."""
     options = ("--set", "fresh20:3", "--count", 3, "--processes", 1)
     methods = ("--method", "savings", "packing")
-    code, out, err = run(*options, *methods, "--results", "r.jsonl", "--table", "t.md")
+    code, out, err = evaluate(
+        *options, *methods, "--results", "r.jsonl", "--table", "t.md"
+    )
     assert code == 0
     lines = out.splitlines()
     assert [line.split("|")[2].strip() for line in lines[2:4]] == ["savings", "packing"]
     assert lines[4].startswith("r.jsonl: 6 new rows, 0 found in the file")
     assert Path("t.md").read_text().splitlines() == lines[:4]
     assert "6 of 6 rows" in err
-    code, out, err = run(*options, *methods, "--results", "r.jsonl", "--quiet")
+    code, out, err = evaluate(*options, *methods, "--results", "r.jsonl", "--quiet")
     assert (code, err) == (0, "")
     assert "r.jsonl: 0 new rows, 6 found in the file" in out
 
 
-def test_cvrplib_files_are_a_set(run, shared):
+@pytest.mark.slow
+def test_cvrplib_files_are_a_set(evaluate, shared):
     """Files that the shell expanded are one set, measured by their best known plans."""
     files = sorted((shared / "cvrplib" / "A").glob("*.vrp"))[:2]
     x = f"{shared}/cvrplib/X/X-n10[16]*.vrp"
-    code, out, _ = run(
+    code, out, _ = evaluate(
         "--set", *files, "--set", x, "--method", "savings", "packing+auto",
         "--time-limit", 0.05, "--results", "r.jsonl", "--processes", 1, "--quiet",
     )  # fmt: skip
@@ -78,47 +66,51 @@ def test_cvrplib_files_are_a_set(run, shared):
     assert all(float(gap.split("±")[0]) >= 0 for gap in gaps if "–" not in gap)
 
 
-def test_a_table_shows_what_was_asked_for(run):
+def test_a_table_shows_what_was_asked_for(evaluate):
     """Rows of other methods, limits and seeds in the file are not in the table."""
     common = ("--set", "fresh20:3", "--count", 1, "--processes", 1, "--results", "r")
-    run(*common, "--method", "packing", "--seeds", 0, 1)
-    code, out, _ = run(*common, "--method", "packing", "--quiet")
+    evaluate(*common, "--method", "packing", "--seeds", 0, 1)
+    code, out, _ = evaluate(*common, "--method", "packing", "--quiet")
     assert code == 0
     assert out.splitlines()[2].split("|")[4].strip() == "1"
     assert len(Results("r").rows()) == 2
 
 
-def test_bad_input_is_one_line(run, shared, tmp_path):
+def test_bad_input_is_one_line(evaluate, shared, tmp_path):
     """Unknown sets and methods, other files, missing limits: code 2 and the reason."""
     good = ("--set", "fresh20:3", "--method", "packing", "--results", "r")
-    assert refused(run(*good[:4]), "--results")
-    assert refused(run("--set", "vrp21", *good[2:]), "no set vrp21")
-    assert refused(run(*good[:2], "--method", "magic", *good[4:]), "unknown method")
-    assert refused(run(*good, "--table", "t.pdf"), "--table t.pdf", ".md, .csv")
+    assert refused(evaluate(*good[:4]), "--results")
+    assert refused(evaluate("--set", "vrp21", *good[2:]), "no set vrp21")
     assert refused(
-        run(*good, "--base", "hgs"), "--base hgs is not one of the methods", "--method"
+        evaluate(*good[:2], "--method", "magic", *good[4:]), "unknown method"
+    )
+    assert refused(evaluate(*good, "--table", "t.pdf"), "--table t.pdf", ".md, .csv")
+    assert refused(
+        evaluate(*good, "--base", "hgs"),
+        "--base hgs is not one of the methods",
+        "--method",
     )
     timed = (*good[:2], "--method", "auto", "--time-limit", 0.05, "--results", "r")
-    assert refused(run(*timed, "--base", "auto"), "--base needs a reference")
-    assert refused(run(*good, "--base", "packing"), "runs with a time limit")
-    assert refused(run(*good, "--reference", tmp_path), "has no reference")
+    assert refused(evaluate(*timed, "--base", "auto"), "--base needs a reference")
+    assert refused(evaluate(*good, "--base", "packing"), "runs with a time limit")
+    assert refused(evaluate(*good, "--reference", tmp_path), "has no reference")
     assert refused(
-        run("--set", "vrp20", *good[2:], "--reference", tmp_path), "no reference"
+        evaluate("--set", "vrp20", *good[2:], "--reference", tmp_path), "no reference"
     )
     hgs = (*good[:2], "--method", "hgs", *good[4:])
-    assert refused(run(*hgs), "'hgs' needs a time limit")
-    assert refused(run(*hgs, "--time-limit", -1), "a limit of -1 s")
+    assert refused(evaluate(*hgs), "'hgs' needs a time limit")
+    assert refused(evaluate(*hgs, "--time-limit", -1), "a limit of -1 s")
     assert not Path("r").exists()
     Path("r").write_text(json.dumps({"format": "fixedfleet results", "version": 0}))
-    assert refused(run(*good), "of version 0")
+    assert refused(evaluate(*good), "of version 0")
     Path("r").write_text("a,b\n")
-    assert refused(run(*good), "is not a file of results")
+    assert refused(evaluate(*good), "is not a file of results")
 
 
-def test_a_missing_package_is_one_line(run, monkeypatch):
+def test_a_missing_package_is_one_line(evaluate, monkeypatch):
     """A method that is not installed is named, with what to install."""
     monkeypatch.setitem(sys.modules, "pyvrp", None)
-    answer = run(
+    answer = evaluate(
         "--set", "fresh20:3", "--method", "pyvrp", "--time-limit", 1, "--results", "r"
     )
     assert refused(answer, "'pyvrp'", "pip install 'fixedfleet[peers]'")
@@ -134,6 +126,7 @@ def bare(tmp_path):
     return os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{SOURCES}"}
 
 
+@pytest.mark.slow
 def test_it_runs_with_few_packages(bare, tmp_path):
     """Without OR-Tools, Ray, plots and peers, methods that need none of them run."""
     command = [sys.executable, "-m", "fixedfleet", "evaluate", "--set", "vrp20"]
@@ -163,18 +156,7 @@ def test_it_runs_with_few_packages(bare, tmp_path):
     assert "needs the package 'ortools'" in done.stderr
 
 
-def test_an_uninstalled_package_has_a_command_line(monkeypatch, capsys):
-    """Run from its sources, the command line works without a known version."""
-
-    def unknown(name):
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", unknown)
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == "fixedfleet unknown\n"
-    assert main(["evaluate", "--help"]) == 0
-
-
+@pytest.mark.slow
 def test_ctrl_c_says_that_the_rows_are_kept(tmp_path):
     """Ctrl-C ends with code 130, a word about the rows, and a file to go on with."""
     command = [sys.executable, "-m", "fixedfleet", "evaluate", "--set", "fresh20:3"]

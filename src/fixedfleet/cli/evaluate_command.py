@@ -1,11 +1,11 @@
-"""The command ``evaluate``: compare methods on sets of instances."""
+"""``evaluate``: methods compared on sets of instances."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from fixedfleet.cli.console import INTERRUPTED, printable, say_error
-from fixedfleet.cli.options import check_target
+from fixedfleet.cli.options import add_options, check_target
 from fixedfleet.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _TABLES = (".md", ".csv")
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command of this file."""
+    """Add the command ``evaluate``."""
     parser = commands.add_parser(
         "evaluate", help="compare methods on sets of instances"
     )
@@ -42,23 +42,25 @@ def add_command(commands: Commands) -> None:
         help="START, START+SEARCH, a solver, or module.py:Name, then :key=value,… "
         "(docs/evaluation.md)",
     )
-    add("--results", required=True, metavar="FILE", help="JSON Lines, continued")
     add(
+        "--results",
+        required=True,
+        metavar="FILE",
+        help="JSON Lines; an existing file is continued",
+    )
+    add_options(
+        parser,
         "--time-limit",
         nargs="+",
-        type=float,
         default=[],
-        metavar="SECONDS",
-        help="per instance; methods run once with each",
+        help="per instance; every method runs once with each limit",
     )
-    add("--iterations", type=int, help="instead of a time limit")
+    add_options(parser, "--iterations")
     add("--count", type=int, default=1000, help="instances per set (default: 1000)")
     add("--reference", metavar="FOLDER", help="reference plans of the test sets")
-    add("--vehicle-cost", type=float, metavar="C", help="default: the set's")
+    add_options(parser, "--vehicle-cost", help="default: the set's")
     add("--seeds", nargs="+", type=int, default=[0], metavar="SEED", help="default: 0")
-    add("--processes", type=int, help="default: one per core")
-    add("--engine", choices=("processes", "ray"), default="processes")
-    add("--ray-address", metavar="ADDRESS", help="auto, local, host:port, ray://…")
+    add_options(parser, "--processes", "--engine", "--ray-address", "--quiet")
     add(
         "--grace",
         type=float,
@@ -76,7 +78,6 @@ def add_command(commands: Commands) -> None:
     add("--minutes", type=float, help="begin no run after this time")
     add("--base", metavar="SPEC", help="method that WRAP is relative to")
     add("--table", metavar="FILE", help="write the table: .md or .csv")
-    add("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=_evaluate)
 
 
