@@ -78,7 +78,8 @@ class Pipeline:
         Whether to plan for the smallest sufficient fleet where the fleet is too small.
     batch
         Number of instances per call; 0 for the default. The search ``gpu`` has the
-        time limit of all instances of a batch together.
+        time limit of all instances of a batch together. With a batch of 1 it fills the
+        GPU with searches for one instance.
     """
 
     name: str
@@ -136,7 +137,7 @@ class Pipeline:
         """Plan the instances: a start and the GPU all at once, others one by one."""
         if self.start is not None and not self.search:
             return [Answer(plan) for plan in self.start.plans(instances, seed)]
-        if self.search == "gpu":
+        if self.search == "gpu" and self.batch > 1:
             return self._on_gpu(instances, vehicle_cost, time_limit, iterations, seed)
         if iterations is not None:
             return [self._count(i, iterations, seed, vehicle_cost) for i in instances]
@@ -400,7 +401,7 @@ def _search(
 ) -> Answer:
     """Run a search or solver for a number of iterations."""
     stop = Stop(iterations=iterations)
-    if name == "ruin_recreate":
+    if name in ("ruin_recreate", "gpu"):
         found = improve(
             instance,
             start,
