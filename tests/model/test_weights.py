@@ -72,7 +72,7 @@ def test_shipped_models_keep_to_the_limit():
         assert load_model(model.name).config == model.config
         card = model.path.with_suffix(".md").read_text(encoding="utf-8")
         assert card.startswith(f"# {model.name}\n")
-        assert "## Limits" in card
+        assert "## Limitations" in card
 
 
 def test_corrupt_and_foreign_files_are_refused(saved, tmp_path):

@@ -73,6 +73,8 @@ def exchange(
             rows = rows[changed]
             items = _Items(*(field[changed] for field in items))
             missing = (items.demands * items.unassigned).sum(1)
+            # After a random exchange, only an assignment of more demand is an
+            # improvement, until all customers are assigned.
             same = (missing == items.least) & (~items.kicked | (missing == 0))
             best = (missing < items.least) | same
             items = items._replace(least=torch.minimum(missing, items.least))
