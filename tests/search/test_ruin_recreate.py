@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -277,3 +279,18 @@ def test_bad_parameters_are_refused(change):
     """Parameters check themselves."""
     with pytest.raises(ff.InputError):
         RuinRecreateParameters(**change)
+
+
+def test_a_cache_of_another_version_is_replaced(tmp_path, monkeypatch):
+    """What another version has compiled is removed if it cannot be read."""
+    module = importlib.import_module("fixedfleet.search.ruin_recreate")
+    (tmp_path / "cpu_kernel.advance-1.py311.nbi").touch()
+
+    def advance(*_arguments):
+        if list(tmp_path.iterdir()):
+            raise ModuleNotFoundError("No module named 'fixedfleet.search.gone'")
+
+    advance.stats = SimpleNamespace(cache_path=str(tmp_path))
+    monkeypatch.setattr(module.cpu_kernel, "advance", advance)
+    module._load_or_recompile()
+    assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -27,6 +28,7 @@ __all__ = [
     "USED",
     "Problem",
     "State",
+    "clear_cache",
     "compiled",
     "empty_state",
     "lay_out",
@@ -46,6 +48,12 @@ def compiled(**options: Any) -> Callable[[Function], Function]:
     """Return Numba's compiler as a decorator that keeps types for mypy."""
     compiler: Callable[[Function], Function] = njit(cache=True, nogil=True, **options)
     return compiler
+
+
+def clear_cache(function: Any) -> None:
+    """Remove what Numba has stored of all functions beside this compiled one."""
+    for index in Path(function.stats.cache_path).glob("*.nbi"):
+        index.unlink()
 
 
 class Problem(NamedTuple):

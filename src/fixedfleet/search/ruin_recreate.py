@@ -144,5 +144,15 @@ def _load_kernel() -> None:
     cpu_kernel.advance(problem, state, 1, 1.0)
 
 
+def _load_or_recompile() -> None:
+    try:
+        _load_kernel()
+    except (ImportError, AttributeError):
+        # Another version of this package compiled into the same folder. Numba cannot
+        # read its cache if that names something which this version does not have.
+        kernel_arrays.clear_cache(cpu_kernel.advance)
+        _load_kernel()
+
+
 # With the module, so that it happens once and no search counts it as its time.
-_load_kernel()
+_load_or_recompile()

@@ -129,7 +129,7 @@ class Worker:
         end = inf if timeout is None else time.monotonic() + timeout
         while True:
             now = time.monotonic()
-            if now >= self._deadline:
+            if self.busy and now >= self._deadline:
                 self.kill()
                 return self._lose(f"stopped after {now - self._begun:.1f} s")
             # In steps: another thread may move the deadline meanwhile.
@@ -182,8 +182,8 @@ class Worker:
         self._deadline = inf if seconds is None else self._begun + seconds
 
     def _send(self, data: bytes) -> None:
-        # The death of the process is reported when the pipe is read.
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        # If the process is dead, receive() reports it.
+        with contextlib.suppress(OSError):
             self._pipe.send_bytes(data)
 
     def _lose(self, reason: str) -> Lost:
