@@ -21,7 +21,7 @@ fields. A :class:`fixedfleet.solve.Result` makes its document itself.
 """
 
 # Pydantic evaluates these annotations, so their types are imported at run time, and
-# `_about` returns a dataclass field.
+# `about` returns a dataclass field.
 # ruff: noqa: TC001, RUF009
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ __all__ = [
     "StageDocument",
     "TourDocument",
     "VerdictDocument",
+    "about",
     "describe_fleet",
     "describe_instance",
     "describe_partial",
@@ -65,7 +66,7 @@ __all__ = [
 Objective = Literal["length", "cost-v"]
 
 
-def _about(description: str, **options: Any) -> Any:
+def about(description: str, **options: Any) -> Any:
     """Return a dataclass field with a description for the OpenAPI page."""
     return field(metadata={"description": description}, **options)
 
@@ -74,22 +75,22 @@ def _about(description: str, **options: Any) -> Any:
 class InstanceDocument:
     """An instance, as a JSON file holds it. Fields that are null may be left out."""
 
-    name: str | None = _about("name of the instance", default=None)
-    vehicles: int | None = _about("size of the fleet", default=None)
-    capacity: int | float | None = _about("what one vehicle carries", default=None)
-    metric: Metric | None = _about("how coordinates become distances", default=None)
-    rounding: Rounding | None = _about("rounding of each distance", default=None)
-    depot_name: str | None = _about("name of the depot", default=None)
-    depot: list[float] | None = _about(
+    name: str | None = about("name of the instance", default=None)
+    vehicles: int | None = about("size of the fleet", default=None)
+    capacity: int | float | None = about("what one vehicle carries", default=None)
+    metric: Metric | None = about("how coordinates become distances", default=None)
+    rounding: Rounding | None = about("rounding of each distance", default=None)
+    depot_name: str | None = about("name of the depot", default=None)
+    depot: list[float] | None = about(
         "[x, y]; [latitude, longitude] if the metric is great_circle or geo",
         default=None,
     )
-    customers: list[list[float]] | None = _about(
+    customers: list[list[float]] | None = about(
         "coordinates of the customers, like depot", default=None
     )
-    demands: list[int | float] = _about("demand of each customer")
-    names: list[str] | None = _about("name of each customer", default=None)
-    matrix: list[list[float]] | None = _about(
+    demands: list[int | float] = about("demand of each customer")
+    names: list[str] | None = about("name of each customer", default=None)
+    matrix: list[list[float]] | None = about(
         "distances between depot (first) and customers", default=None
     )
 
@@ -98,110 +99,110 @@ class InstanceDocument:
 class TourDocument:
     """The tour of one vehicle, from the depot and back to it."""
 
-    customers: list[int] = _about("numbers of the customers, from 1, in visiting order")
-    names: list[str] = _about("names of the customers, in the same order")
-    load: int | float = _about("sum of the demands")
-    length: float | None = _about("length, with the ways from and to the depot")
+    customers: list[int] = about("numbers of the customers, from 1, in visiting order")
+    names: list[str] = about("names of the customers, in the same order")
+    load: int | float = about("sum of the demands")
+    length: float | None = about("length, with the ways from and to the depot")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanDocument:
     """A plan, as a JSON file holds it."""
 
-    instance: str = _about("name of the instance")
-    vehicles: int = _about("size of the fleet")
-    vehicles_used: int = _about("number of tours")
-    capacity: int | float = _about("what one vehicle carries")
-    metric: Metric = _about("how coordinates become distances")
-    rounding: Rounding = _about("rounding of each distance")
-    length: float | None = _about("sum of the lengths of the tours")
-    faults: list[str] = _about("why the plan is not feasible; empty if it is")
-    tours: list[TourDocument] = _about("the tours")
+    instance: str = about("name of the instance")
+    vehicles: int = about("size of the fleet")
+    vehicles_used: int = about("number of tours")
+    capacity: int | float = about("what one vehicle carries")
+    metric: Metric = about("how coordinates become distances")
+    rounding: Rounding = about("rounding of each distance")
+    length: float | None = about("sum of the lengths of the tours")
+    faults: list[str] = about("why the plan is not feasible; empty if it is")
+    tours: list[TourDocument] = about("the tours")
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerdictDocument:
     """Whether the fleet suffices, and why."""
 
-    status: Status = _about("feasible, impossible, or undecided within the time limit")
-    vehicles: int = _about("size of the fleet that was asked about")
-    reason: str = _about("the proof, in one sentence")
-    lower_bound: int = _about("fewer vehicles than this are proven not to suffice")
-    upper_bound: int | None = _about(
+    status: Status = about("feasible, impossible, or undecided within the time limit")
+    vehicles: int = about("size of the fleet that was asked about")
+    reason: str = about("the proof, in one sentence")
+    lower_bound: int = about("fewer vehicles than this are proven not to suffice")
+    upper_bound: int | None = about(
         "this many vehicles are proven to suffice; null if no fleet suffices"
     )
-    smallest: int | None = _about("the smallest fleet that suffices; null if unknown")
-    smallest_is_proven: bool = _about("whether the smallest fleet is known")
+    smallest: int | None = about("the smallest fleet that suffices; null if unknown")
+    smallest_is_proven: bool = about("whether the smallest fleet is known")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FleetDocument(VerdictDocument):
     """A verdict on an instance's fleet, with the packing that proves it."""
 
-    instance: str = _about("name of the instance")
-    customers: int = _about("number of customers")
-    capacity: int | float = _about("what one vehicle carries")
-    packing: list[list[int]] | None = _about(
+    instance: str = about("name of the instance")
+    customers: int = about("number of customers")
+    capacity: int | float = about("what one vehicle carries")
+    packing: list[list[int]] | None = about(
         "the customers of each vehicle, in no particular order; null if none was found"
     )
-    notes: list[str] = _about("remarks on how the instance was read")
+    notes: list[str] = about("remarks on how the instance was read")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartialDocument:
     """A plan for the fleet asked for that leaves some customers unserved."""
 
-    tours: list[TourDocument] = _about("the tours")
-    vehicles_used: int = _about("number of tours")
-    length: float | None = _about("sum of the lengths of the tours")
-    unserved_names: list[str] = _about("names of the unserved customers")
+    tours: list[TourDocument] = about("the tours")
+    vehicles_used: int = about("number of tours")
+    length: float | None = about("sum of the lengths of the tours")
+    unserved_names: list[str] = about("names of the unserved customers")
 
 
 @dataclass(frozen=True, kw_only=True)
 class StageDocument:
     """The time that one step took, and what it gained."""
 
-    name: str = _about("name of the step")
-    seconds: float = _about("wall time")
-    cost: float | None = _about("cost of the plan after this step; null if no plan")
-    gain: float | None = _about("by how much the step lowered the cost")
+    name: str = about("name of the step")
+    seconds: float = about("wall time")
+    cost: float | None = about("cost of the plan after this step; null if no plan")
+    gain: float | None = about("by how much the step lowered the cost")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResultDocument:
     """The answer to a request for a plan."""
 
-    instance: str = _about("name of the instance")
-    customers: int = _about("number of customers")
-    vehicles: int = _about("size of the fleet that was asked for")
-    capacity: int | float = _about("what one vehicle carries")
-    metric: Metric = _about("how coordinates become distances")
-    rounding: Rounding = _about("rounding of each distance")
-    feasible: bool = _about(
+    instance: str = about("name of the instance")
+    customers: int = about("number of customers")
+    vehicles: int = about("size of the fleet that was asked for")
+    capacity: int | float = about("what one vehicle carries")
+    metric: Metric = about("how coordinates become distances")
+    rounding: Rounding = about("rounding of each distance")
+    feasible: bool = about(
         "whether the plan serves every customer once, within capacity, with at most "
         "`vehicles` vehicles"
     )
-    vehicles_planned_for: int = _about(
+    vehicles_planned_for: int = about(
         "size of the fleet that the plan was made for: larger than `vehicles` only "
         "with the guarantee"
     )
-    vehicles_used: int | None = _about("number of tours; null if there is no plan")
-    objective: Objective = _about("what was minimised")
-    vehicle_cost: float = _about("fixed cost of each vehicle used")
-    length: float | None = _about("length of the plan; null if there is no plan")
-    cost_v: float | None = _about("length plus the vehicle cost of each vehicle used")
-    cost: float | None = _about("what the objective asks for: length or cost_v")
-    tours: list[TourDocument] | None = _about("the tours; null if there is no plan")
-    partial: PartialDocument | None = _about(
+    vehicles_used: int | None = about("number of tours; null if there is no plan")
+    objective: Objective = about("what was minimised")
+    vehicle_cost: float = about("fixed cost of each vehicle used")
+    length: float | None = about("length of the plan; null if there is no plan")
+    cost_v: float | None = about("length plus the vehicle cost of each vehicle used")
+    cost: float | None = about("what the objective asks for: length or cost_v")
+    tours: list[TourDocument] | None = about("the tours; null if there is no plan")
+    partial: PartialDocument | None = about(
         "where no plan for the fleet asked for was found, the best plan that leaves "
         "customers unserved"
     )
-    unserved: list[int] = _about("numbers of the customers that `partial` leaves out")
-    verdict: VerdictDocument = _about("whether the fleet asked for suffices")
-    stages: list[StageDocument] = _about("the steps, in order")
-    trace: list[tuple[float, float]] = _about("improvements as (seconds, cost)")
-    interrupted: bool = _about("whether the user stopped the search early")
-    notes: list[str] = _about("remarks on how the instance was read")
+    unserved: list[int] = about("numbers of the customers that `partial` leaves out")
+    verdict: VerdictDocument = about("whether the fleet asked for suffices")
+    stages: list[StageDocument] = about("the steps, in order")
+    trace: list[tuple[float, float]] = about("improvements as (seconds, cost)")
+    interrupted: bool = about("whether the user stopped the search early")
+    notes: list[str] = about("remarks on how the instance was read")
 
 
 def describe_instance(

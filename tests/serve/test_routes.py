@@ -214,6 +214,20 @@ def test_streams_are_limited(client, slow, monkeypatch, limit, status):
     assert client.get(path).status_code == 200
 
 
+def test_a_client_that_disconnects_makes_room(client, slow, monkeypatch):
+    """A stream that its client closes early does not count any more."""
+    monkeypatch.setattr(routes, "STREAMS_PER_CLIENT", 1)
+    path = f"/plans/{slow}/events"
+    with httpx.stream("GET", f"{client.base_url}{path[1:]}") as answer:
+        next(answer.iter_lines())
+    deadline = time.monotonic() + 30
+    while True:
+        with client.stream("GET", path) as answer:
+            if answer.status_code == 200:
+                return
+        assert time.monotonic() < deadline
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a second loopback address")
 def test_a_client_leaves_streams_to_others(client, slow, monkeypatch):
     """The streams of one client do not count for another."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fastapi.exceptions import RequestValidationError
@@ -12,13 +11,14 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from fixedfleet.errors import InputError
+from fixedfleet.serve.schema import ErrorDocument
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fastapi import FastAPI, Request
 
-__all__ = ["ApiError", "ErrorDocument", "add_handlers", "declare", "first_problem"]
+__all__ = ["ApiError", "add_handlers", "declare", "first_problem"]
 
 _log = logging.getLogger(__name__)
 
@@ -42,21 +42,6 @@ _RETRY_AFTER = {
         "schema": {"type": "integer"},
     }
 }
-
-
-@dataclass(frozen=True)
-class ErrorDocument:
-    """Why a request was refused."""
-
-    error: str = field(
-        metadata={"description": "one sentence: what is wrong and what to do"}
-    )
-    where: str | None = field(
-        default=None, metadata={"description": "the field that is wrong"}
-    )
-    missing: list[str] = field(
-        default_factory=list, metadata={"description": "fields that must be given"}
-    )
 
 
 class ApiError(HTTPException):

@@ -10,7 +10,7 @@ documents of instances, verdicts and results that they contain.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WithJsonSchema
@@ -21,9 +21,11 @@ from fixedfleet.documents import (
     Objective,
     ResultDocument,
     VerdictDocument,
+    about,
 )
 
 __all__ = [
+    "ErrorDocument",
     "ExampleDocument",
     "ExampleListing",
     "HealthDocument",
@@ -57,11 +59,6 @@ _INSTANCE = {
     **TypeAdapter(InstanceDocument).json_schema(),
     "additionalProperties": False,
 }
-
-
-def about(description: str) -> Any:
-    """Return a dataclass field with a description for the OpenAPI page."""
-    return field(metadata={"description": description})
 
 
 class ReadingOptions(BaseModel):
@@ -206,3 +203,12 @@ class HealthDocument:
     workers: int = about("worker processes that are ready")
     queue: int = about("plans that wait for a worker")
     running: int = about("plans that a worker is making")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorDocument:
+    """Why a request was refused."""
+
+    error: str = about("one sentence: what is wrong and what to do")
+    where: str | None = about("the field that is wrong", default=None)
+    missing: list[str] = about("fields that must be given", default_factory=list)
