@@ -15,7 +15,7 @@ import numpy as np
 
 import fixedfleet as ff
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.search import Stop, improve, kernel_arrays
+from fixedfleet.search import Stop, cpu_arrays, improve
 from fixedfleet.search.parameters import RuinRecreateParameters
 
 ITERATIONS = 20_000
@@ -62,8 +62,8 @@ def main() -> None:
         whole = min(seconds(instance, start, ITERATIONS, seed) for seed in range(5))
         best = (whole - setup) / ITERATIONS
         first = first or best
-        problem = kernel_arrays.lay_out(instance, 0.0, RuinRecreateParameters())
-        state = kernel_arrays.empty_state(instance, 0)
+        problem = cpu_arrays.lay_out(instance, 0.0, RuinRecreateParameters())
+        state = cpu_arrays.empty_state(instance, 0)
         print(
             f"| {n} | {instance.vehicles} | {best * 1e6:.2f} | {best / first:.2f} "
             f"| {size_of(state) / 1024:.0f} | {size_of(problem) / 1024:.0f} |"

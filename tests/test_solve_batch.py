@@ -57,6 +57,7 @@ def test_every_plan_is_feasible_and_every_fault_reported(batch):
     assert f"{good.sum()} plans, mean length" in str(result)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_plans_on_any_number_of_cores(batch):
     """With a number of iterations, processes make no difference, seeds do."""
     some = batch.take(slice(0, 12))
@@ -68,7 +69,9 @@ def test_the_same_seed_gives_the_same_plans_on_any_number_of_cores(batch):
     assert [p.tours for p in other.plans] != [p.tours for p in one.plans]
 
 
-@pytest.mark.parametrize("start", ["savings", "network"])
+@pytest.mark.parametrize(
+    "start", ["savings", pytest.param("network", marks=pytest.mark.slow)]
+)
 def test_starts_are_stages_of_their_own(batch, start):
     """Without a search, a start is shorter than the packing and within the fleet."""
     some = batch.take(slice(0, 8))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import fixedfleet as ff
 from fixedfleet import generate
+from fixedfleet.search import cpu_arrays as arrays
 from fixedfleet.search import cpu_kernel, fit
-from fixedfleet.search import kernel_arrays as arrays
 from fixedfleet.search.parameters import RuinRecreateParameters
 
 

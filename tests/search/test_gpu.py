@@ -36,9 +36,14 @@ def has_gpu() -> bool:
 
 
 needs_gpu = pytest.mark.skipif(not has_gpu(), reason="no GPU with CuPy")
-needs_compiler = pytest.mark.skipif(
+no_compiler = pytest.mark.skipif(
     shutil.which("g++") is None, reason="no g++ to emulate the kernel with"
 )
+
+
+def emulates(test):
+    """Mark a test that compiles and emulates the kernel."""
+    return pytest.mark.slow(no_compiler(test))
 
 
 def first_fit(instance: ff.Instance) -> ff.Plan:
@@ -327,14 +332,14 @@ def test_solve_asks_for_the_gpu_first(monkeypatch, square):
 # ------------------------------------------------- the kernel, emulated lane by lane
 
 
-@pytest.fixture
-def emulated(monkeypatch, tmp_path_factory):
-    """The kernel on a processor; set ``backwards`` to run the lanes the other way."""
-    settings = {"backwards": 0}
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """A function that returns the compiled emulation of a size class."""
+    folder = tmp_path_factory.mktemp("emulated")
 
     @cache
-    def library(slots, matrix, shared_bytes):
-        target = tmp_path_factory.mktemp("emulated") / f"kernel_{slots}_{matrix}.so"
+    def compiled(slots, matrix, shared_bytes):
+        target = folder / f"kernel_{slots}_{matrix}.so"
         defines = {
             "KERNEL": f'"{KERNEL}"', "SLOTS": slots, "MATRIX": int(matrix),
             "WARPS": 1, "BLOCKS": 1, "SHARED_BYTES": shared_bytes,
@@ -344,6 +349,14 @@ def emulated(monkeypatch, tmp_path_factory):
         command = ["g++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", *options]
         subprocess.run([*command, "-o", str(target), source], check=True)
         return ctypes.CDLL(str(target))
+
+    return compiled
+
+
+@pytest.fixture
+def emulated(monkeypatch, library):
+    """The kernel on a processor; set ``backwards`` to run the lanes the other way."""
+    settings = {"backwards": 0}
 
     def launch(group, limits, chains):
         matrix = group.matrices is not None
@@ -369,7 +382,7 @@ def emulated(monkeypatch, tmp_path_factory):
     return settings
 
 
-@needs_compiler
+@emulates
 def test_emulated_kernel_finds_the_optimum(emulated, square):
     """A square of four customers is planned as well as it can be."""
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 3], [2, 4]])])
@@ -377,7 +390,7 @@ def test_emulated_kernel_finds_the_optimum(emulated, square):
     assert plan.length(square) == pytest.approx(4 + 4 * 2**0.5)
 
 
-@needs_compiler
+@emulates
 def test_emulated_search_of_one_instance(emulated, monkeypatch, square):
     """``solve`` on a GPU takes one instance from its packing to the optimum."""
     monkeypatch.setattr(gpu_kernel, "load_cupy", lambda: None)
@@ -387,7 +400,7 @@ def test_emulated_search_of_one_instance(emulated, monkeypatch, square):
     assert [stage.name for stage in result.stages] == ["fleet", "gpu"]
 
 
-@needs_compiler
+@emulates
 @pytest.mark.parametrize("rounding", ["none", "round"])
 def test_emulated_kernel_improves_mixed_sizes(emulated, make_instance, rounding):
     """Plans of every size class get shorter and stay within fleet and capacity."""
@@ -407,7 +420,7 @@ def test_emulated_kernel_improves_mixed_sizes(emulated, make_instance, rounding)
         assert plan.length(instance) < 0.9 * start.length(instance)
 
 
-@needs_compiler
+@emulates
 def test_emulated_lanes_do_not_race(emulated, make_instance):
     """The plan does not depend on the order in which the lanes of a warp run."""
     instances = [make_instance(n=24, vehicles=4, capacity=30, seed=s) for s in (1, 2)]
@@ -420,7 +433,7 @@ def test_emulated_lanes_do_not_race(emulated, make_instance):
     assert [p.tours for p in forwards] != [p.tours for p in other]
 
 
-@needs_compiler
+@emulates
 def test_emulated_vehicle_cost_empties_tours(emulated, square):
     """A dear vehicle is left at the depot where another has room for its customers."""
     roomy = replace(square, capacity=4)
@@ -429,7 +442,7 @@ def test_emulated_vehicle_cost_empties_tours(emulated, square):
     assert plan.vehicles == 1
 
 
-@needs_compiler
+@emulates
 def test_emulated_kernel_takes_one_way_distances(emulated):
     """With distances that differ by direction the cheap way round is found."""
     matrix = np.full((6, 6), 10.0)
@@ -441,7 +454,7 @@ def test_emulated_kernel_takes_one_way_distances(emulated):
     assert plan.tours == ((1, 2, 3, 4, 5),)
 
 
-@needs_compiler
+@emulates
 def test_emulated_kernel_keeps_a_full_fleet(emulated, make_instance):
     """Where every vehicle must be full, plans stay feasible all the same."""
     instance = replace(

@@ -38,7 +38,8 @@ def test_plan_without_faults(
     solver: solvers.Solver, small: ff.Instance, optimal_plan
 ) -> None:
     """Each solver plans each small instance within its fleet, never below the best."""
-    outcome = solvers.run(solver, small, stop=Stop(2 * TIME_LIMIT), seed=1)
+    stop = Stop(iterations=500) if solver.counts_iterations else Stop(2 * TIME_LIMIT)
+    outcome = solvers.run(solver, small, stop=stop, seed=1)
     assert outcome.plan is not None
     assert outcome.faults == ()
     best = optimal_plan(small)
@@ -128,6 +129,7 @@ def test_missing_package(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
         solvers.get(package)
 
 
+@pytest.mark.slow
 def test_only_the_chosen_is_imported() -> None:
     """Choosing one solver imports no other's package."""
     code = (

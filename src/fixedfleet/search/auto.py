@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from fixedfleet.search.cpu_arrays import measurable
 from fixedfleet.search.genetic import HgsParameters, genetic_search
-from fixedfleet.search.kernel_arrays import measurable
 from fixedfleet.search.method import LEAST_SECONDS
 from fixedfleet.search.parameters import EXPENSIVE, RuinRecreateParameters
 from fixedfleet.search.ruin_recreate import ruin_recreate

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from fixedfleet.search.kernel_arrays import (
+from fixedfleet.search.cpu_arrays import (
     ABSENT,
     BEST_ABSENT,
     ITERATION,

@@ -8,8 +8,8 @@ import numpy as np
 
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
-from fixedfleet.search import cpu_kernel, kernel_arrays
-from fixedfleet.search.kernel_arrays import BEST_ABSENT, Problem, State
+from fixedfleet.search import cpu_arrays, cpu_kernel
+from fixedfleet.search.cpu_arrays import BEST_ABSENT, Problem, State
 from fixedfleet.search.parameters import RuinRecreateParameters
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ def ruin_recreate(
         Settings of the search.
     """
     instance = task.instance
-    problem = kernel_arrays.lay_out(instance, task.vehicle_cost, parameters)
-    state = kernel_arrays.empty_state(instance, task.seed)
-    kernel_arrays.load(problem, state, task.start.to_routes(len(state.best)))
+    problem = cpu_arrays.lay_out(instance, task.vehicle_cost, parameters)
+    state = cpu_arrays.empty_state(instance, task.seed)
+    cpu_arrays.load(problem, state, task.start.to_routes(len(state.best)))
     hot, cold = parameters.temperatures(instance.num_customers)
-    scale = kernel_arrays.scale(instance)
+    scale = cpu_arrays.scale(instance)
     temperatures = hot * scale, cold * scale
     try:
         if task.stop.iterations is not None:
@@ -138,9 +138,9 @@ def _load_kernel() -> None:
         capacity=2,
         vehicles=1,
     )
-    problem = kernel_arrays.lay_out(tiny, 0.0, _DEFAULTS)
-    state = kernel_arrays.empty_state(tiny, seed=0)
-    kernel_arrays.load(problem, state, Plan([]).to_routes(len(state.best)))
+    problem = cpu_arrays.lay_out(tiny, 0.0, _DEFAULTS)
+    state = cpu_arrays.empty_state(tiny, seed=0)
+    cpu_arrays.load(problem, state, Plan([]).to_routes(len(state.best)))
     cpu_kernel.advance(problem, state, 1, 1.0)
 
 
