@@ -150,7 +150,7 @@ def _load_or_recompile() -> None:
     except (ImportError, AttributeError):
         # Another version of this package compiled into the same folder. Numba cannot
         # read its cache if that names something which this version does not have.
-        kernel_arrays.clear_cache(cpu_kernel.advance)
+        cpu_arrays.clear_cache(cpu_kernel.advance)
         _load_kernel()
 
 
