@@ -81,16 +81,17 @@ class ModelConfig:
     decoder_width: Annotated[int, at_least(1)] | None = None
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        check_settings(self, "model.")
         NORMALISATIONS.check(self.normalisation)
         for name in ("heads", "edge_heads"):
             heads = getattr(self, name)
             if heads and self.width % heads:
                 raise InputError(
-                    f"{name} is {heads}, which does not divide the width {self.width}"
+                    f"model.{name} is {heads}, which does not divide the width "
+                    f"{self.width}"
                 )
         if self.pooling == "attention" and not self.shared:
-            raise InputError("shared is false, which needs pooling 'max'")
+            raise InputError("model.shared is false, which needs pooling 'max'")
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> ModelConfig:

@@ -40,7 +40,7 @@ class Beam:
     width: Annotated[int, at_least(1)] = 20
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        check_settings(self, "beam ")
 
     def __call__(self, prediction: Prediction) -> Decoded:
         """Return the tours, and the customers that they leave out."""

@@ -47,7 +47,7 @@ class Membership:
     tour: Literal["distance", "prediction"] = "distance"
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        check_settings(self, "membership ")
 
     def __call__(self, prediction: Prediction) -> Decoded:
         """Return the tours, and the customers that they leave out."""

@@ -54,9 +54,11 @@ class RepairOptions:
     exchanges: Annotated[int, at_least(0)] = 200
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        check_settings(self, "repair ")
         if self.guarantee and self.method == "none":
-            raise InputError("the guarantee needs a repair, but the method is 'none'")
+            raise InputError(
+                "the guarantee needs a repair, but the repair method is 'none'"
+            )
 
 
 def repair_plans(
