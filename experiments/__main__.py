@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "make"]
 
-NAMES = (*load_tables(Options()), training_times.NAME)
+_TABLES = load_tables(Options())
+NAMES = (*_TABLES, training_times.NAME)
+_EXTRA = {name for name, table in _TABLES.items() if table.extra}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,8 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = vars(_parser().parse_args(argv))
     names, quiet = given.pop("name"), given.pop("quiet")
     collecting, rendering = not given.pop("render_only"), not given.pop("collect_only")
+    if names == ["all"]:
+        names = [name for name in NAMES if name not in _EXTRA]
     code = 0
-    for name in NAMES if names == ["all"] else names:
+    for name in names:
         try:
             options = Options(**given, display=None if quiet else _say)
             written = make(name, options, collecting, rendering)

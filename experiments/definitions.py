@@ -122,6 +122,8 @@ class Table:
         The trainings whose networks it compares, each with its label.
     trains
         Whether it trains these networks, or only uses those that are there.
+    extra
+        Whether ``all`` leaves it out.
     notes
         What is said below.
     unit
@@ -139,6 +141,7 @@ class Table:
     limits: tuple[float, ...] = ()
     trainings: Mapping[Training, str] = field(default_factory=dict)
     trains: bool = False
+    extra: bool = False
     notes: tuple[str, ...] = ()
     unit: Mapping[str, float] = field(default_factory=dict)
     reference: Mapping[str, Line] = field(default_factory=dict)
@@ -182,6 +185,7 @@ def _table(name: str, raw: dict[str, Any], options: Options) -> Table:
         limits=tuple(raw.get("limits", ())),
         trainings=trainings,
         trains=bool(trainings) and "shipped" not in raw,
+        extra=raw.get("extra", False),
         notes=tuple(raw.get("notes", ())),
         unit=raw.get("unit", {}),
         reference=reference,
@@ -214,7 +218,11 @@ def _network_lines(
                     "method": f"{method}{',' if ':' in method else ':'}"
                     f"model={training.model(work)}",
                 },
-                sets=(f"vrp{training.customers}",),
+                sets=tuple(
+                    name
+                    for name in raw["sets"]
+                    if customers_of(name) == training.customers
+                ),
                 training=training,
             )
             lines.append(line)
@@ -228,8 +236,8 @@ def _definitions() -> dict[str, Any]:
 
 
 def customers_of(name: str) -> int:
-    """Return the number of customers, with which a set's name ends."""
-    return int(name.lstrip("abcdefghijklmnopqrstuvwxyz"))
+    """Return the number of customers in a set's name: 20 in vrp20 and fresh20:8."""
+    return int(name.partition(":")[0].lstrip("abcdefghijklmnopqrstuvwxyz"))
 
 
 def title_of(name: str) -> str:
@@ -239,5 +247,6 @@ def title_of(name: str) -> str:
         "vrp": f"VRP{size}, rejection-sampled",
         "kool": f"VRP{size}, all test instances",
         "uchoa": f"Uchoa{size}",
+        "fresh": f"VRP{size}, uniform",
     }
     return kinds[name.rstrip("0123456789")]

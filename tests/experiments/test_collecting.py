@@ -19,8 +19,8 @@ from fixedfleet.evaluate.methods import get_method
 from fixedfleet.evaluate.pipeline import NetworkStart, Pipeline
 from fixedfleet.evaluate.rows import Results
 
-TABLES = list(load_tables(Options()))
-WITHOUT_TRAINING = [name for name in TABLES if name not in ("losses", "normalisation")]
+TABLES = load_tables(Options())
+WITHOUT_TRAINING = [name for name, table in TABLES.items() if not table.trains]
 
 
 def make_table(name, *, collecting=True, rendering=True, **options):

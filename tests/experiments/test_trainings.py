@@ -182,6 +182,15 @@ def test_settings_of_every_training_are_settings_there_are():
             assert preset.with_settings(training.settings)
 
 
+def test_ablations_are_judged_on_instances_for_choosing():
+    """Their lines run on fresh instances, and ``all`` leaves them out."""
+    table = load_tables(Options())["ablations"]
+    assert table.extra
+    lines = [line for line in table.lines if line.training is not None]
+    assert {line.sets for line in lines} == {("fresh20:4321",)}
+    assert len(lines) == 3 * len(table.trainings)
+
+
 def test_a_curve_counts_in_epochs(tmp_path):
     """The first report ends the first epoch; a torn line and a null are passed over."""
     leave(PLAIN.folder(tmp_path))
