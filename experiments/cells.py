@@ -193,5 +193,4 @@ def whole_floor(name: str) -> float:
     """Return the smallest possible cost of vehicles, mean over a whole set."""
     size = customers_of(name)
     batch = generate.test_set(size, reject=name.startswith("vrp"))
-    needed = -(-batch.demands.sum(axis=1) // batch.capacity)
-    return float(needed.mean()) * VEHICLE_COSTS[size]
+    return float(batch.minimum_vehicles.mean()) * VEHICLE_COSTS[size]

@@ -211,6 +211,8 @@ def test_a_batch_of_any_instances_gives_them_back():
     assert batch.sizes.tolist() == [2, 2, 2, 3]
     assert batch.demands[3].tolist() == [1, 2, 3]
     assert batch.capacity.tolist() == [3, 3, 2, 3]
+    fewest = [one.minimum_vehicles for one in mixed()]
+    assert batch.minimum_vehicles.tolist() == fewest
     assert batch.euclidean.tolist() == [True, False, False, True]
     assert repr(batch) == "InstanceBatch(4 instances, 2 to 3 customers)"
     assert ff.InstanceBatch.of(batch) is batch

@@ -461,6 +461,12 @@ class InstanceBatch:
         """Coordinates of depots and customers, shape (B, N + 1, 2)."""
         return np.concatenate((self.depots[:, None, :], self.customers), axis=1)
 
+    @property
+    def minimum_vehicles(self) -> NDArray[np.int64]:
+        """⌈Σq/Q⌉ per instance, shape (B,), as in :attr:`Instance.minimum_vehicles`."""
+        needed = -(-self.demands.sum(axis=1) // self.capacity)
+        return np.asarray(np.maximum(1, needed))
+
     @cached_property
     def euclidean(self) -> NDArray[np.bool_]:
         """Which instances have unrounded Euclidean distances, shape (B,)."""

@@ -10,7 +10,7 @@ from experiments.__main__ import NAMES
 from experiments.published import PublishedRow, published
 from fixedfleet.errors import InputError
 from fixedfleet.evaluate.sets import VEHICLE_COSTS
-from fixedfleet.generate import PRESETS
+from fixedfleet.generate import FLEETS
 
 OWN = ("ablations", "fleet-sizes", "anytime", "starts")  # not in the paper
 TABLES = (*(name for name in NAMES if name not in OWN), "vehicle-costs")
@@ -70,7 +70,7 @@ def test_vehicle_costs_are_those_of_the_sets():
     """Capacity and cost of a vehicle are what the sets are made with."""
     for row in published("vehicle-costs").rows:
         size = int(row.set.removeprefix("vrp"))
-        assert row.capacity == PRESETS[size].capacity
+        assert row.capacity == FLEETS[size].capacity
         assert row.vehicle_cost == VEHICLE_COSTS[size]
 
 

@@ -35,7 +35,7 @@ def test_the_public_test_set_bit_for_bit(n, demands, remaining):
     assert whole.demands[0, :5].tolist() == demands
     kept = generate.test_set(n)
     assert len(kept) == remaining
-    capacity, vehicles = generate.PRESETS[n]
+    capacity, vehicles = generate.FLEETS[n]
     within = whole.demands.sum(axis=1) <= vehicles * capacity
     assert kept == whole.take(within)
     assert (kept.capacity == capacity).all() and (kept.vehicles == vehicles).all()

@@ -159,10 +159,9 @@ def _draw(
         batch = generate.test_set(size, reject=False)
         rows, stem = np.arange(len(batch)), f"test{size}"
     if kind in ("vrp", "tight"):
-        needed = -(-batch.demands.sum(axis=1) // batch.capacity)
-        rows = np.flatnonzero(needed <= batch.vehicles)
+        rows = np.flatnonzero(batch.minimum_vehicles <= batch.vehicles)
         if kind == "tight":
-            stem, batch = f"tight{size}", batch.with_vehicles(needed)
+            stem, batch = f"tight{size}", batch.with_vehicles(batch.minimum_vehicles)
     rows = rows[:count]
     return batch.take(rows), [f"{stem}/{row}" for row in rows]
 

@@ -178,8 +178,7 @@ def assess_batch(
     reasons: dict[int, str] = {}
     plans, good = best_fit_batch(batch)
     if smallest:
-        fewest = -(-batch.demands.sum(axis=1) // batch.capacity)
-        good &= plans.vehicles() <= np.maximum(1, fewest)
+        good &= plans.vehicles() <= batch.minimum_vehicles
     found: dict[int, Plan] = {}
     for row in np.flatnonzero(~good).tolist():
         verdict = assess_fleet(batch[row], time_limit=time_limit)

@@ -13,7 +13,7 @@ from fixedfleet.generate.set_x import (
     uchoa,
     uchoa_batch,
 )
-from fixedfleet.generate.unit_square import PRESETS, Preset, test_set, uniform
+from fixedfleet.generate.unit_square import FLEETS, Fleet, test_set, uniform
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.registry import Registry
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DISTRIBUTIONS",
-    "PRESETS",
+    "FLEETS",
     "CustomerPosition",
     "Demand",
     "DepotPosition",
     "Distribution",
-    "Preset",
+    "Fleet",
     "draw",
     "test_set",
     "uchoa",

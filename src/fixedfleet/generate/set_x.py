@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from fixedfleet.errors import InputError, check_choice, check_seed, check_whole
+from fixedfleet.errors import (
+    InputError,
+    at_least,
+    check_choice,
+    check_number,
+    check_seed,
+    check_whole,
+)
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import Instance, InstanceBatch
 
@@ -151,8 +158,8 @@ def _draw_uchoa(
 ) -> _Row:
     if n > _MOST_CUSTOMERS:
         raise InputError(f"n is {n}, above {_MOST_CUSTOMERS}, the most for the grid")
-    if route_size is not None and not 1 <= route_size < math.inf:
-        raise InputError(f"route size is {route_size!r}, not a number of at least 1")
+    if route_size is not None:
+        check_number("route size", route_size, at_least(1))
     depot_kind = _choose(rs, "depot", depot, get_args(DepotPosition))
     customer_kind = _choose(rs, "customers", customers, get_args(CustomerPosition))
     demand_kind = _choose(rs, "demand", demand, get_args(Demand))

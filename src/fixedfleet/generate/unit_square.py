@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fixedfleet.errors import InputError, check_seed, check_whole
+from fixedfleet.errors import (
+    InputError,
+    at_least,
+    check_number,
+    check_seed,
+    check_whole,
+)
 from fixedfleet.instance import InstanceBatch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PRESETS", "Preset", "test_set", "uniform"]
+__all__ = ["FLEETS", "Fleet", "test_set", "uniform"]
 
 
-class Preset(NamedTuple):
+class Fleet(NamedTuple):
     """Capacity and number of vehicles for a number of customers."""
 
     capacity: int
     vehicles: int
 
 
-PRESETS = {20: Preset(30, 4), 50: Preset(40, 7), 100: Preset(50, 11)}
+FLEETS = {20: Fleet(30, 4), 50: Fleet(40, 7), 100: Fleet(50, 11)}
 
 
 def uniform(
@@ -62,17 +67,16 @@ def uniform(
         first ``count`` of them with Σq ≤ MQ are returned.
     """
     n, count = check_whole("n", n, least=1), check_whole("count", count, least=0)
-    preset = _preset(n, capacity, vehicles)
+    fleet = _fleet(n, capacity, vehicles)
     if not reject:
-        return _draw_uniform(n, count, seed, preset)
-    if not (math.isfinite(oversample) and oversample >= 1):
-        raise InputError(f"oversample is {oversample!r}, not a number of at least 1")
-    drawn = _draw_uniform(n, int(count * oversample) + 64, seed, preset)
+        return _draw_uniform(n, count, seed, fleet)
+    check_number("oversample", oversample, at_least(1))
+    drawn = _draw_uniform(n, int(count * oversample) + 64, seed, fleet)
     rows = np.flatnonzero(_within_fleet(drawn))[:count]
     if len(rows) < count:
         raise InputError(
             f"in only {len(rows)} of {len(drawn)} instances the demands fit into "
-            f"{preset.vehicles} vehicles of capacity {preset.capacity}; {count} such "
+            f"{fleet.vehicles} vehicles of capacity {fleet.capacity}; {count} such "
             "instances are wanted: raise oversample or vehicles"
         )
     return drawn[rows]
@@ -91,36 +95,34 @@ def test_set(n: int, *, reject: bool = True) -> InstanceBatch:
         instances remain.
     """
     n = check_whole("n", n, least=1)
-    drawn = _draw_uniform(n, 10_000, 1234, _preset(n, None, None))
+    drawn = _draw_uniform(n, 10_000, 1234, _fleet(n, None, None))
     return drawn[_within_fleet(drawn)] if reject else drawn
 
 
-def _preset(n: int, capacity: int | None, vehicles: int | None) -> Preset:
-    if n not in PRESETS and (capacity is None or vehicles is None):
+def _fleet(n: int, capacity: int | None, vehicles: int | None) -> Fleet:
+    if n not in FLEETS and (capacity is None or vehicles is None):
         raise InputError(
             f"no capacity and fleet are known for n = {n}: give capacity and vehicles, "
-            f"or take n = {', '.join(map(str, PRESETS))}"
+            f"or take n = {', '.join(map(str, FLEETS))}"
         )
-    known = PRESETS.get(n, Preset(1, 1))
-    return Preset(
+    known = FLEETS.get(n, Fleet(1, 1))
+    return Fleet(
         known.capacity if capacity is None else capacity,
         known.vehicles if vehicles is None else vehicles,
     )
 
 
-def _draw_uniform(n: int, size: int, seed: int, preset: Preset) -> InstanceBatch:
+def _draw_uniform(n: int, size: int, seed: int, fleet: Fleet) -> InstanceBatch:
     rs = np.random.RandomState(check_seed(seed))
     return InstanceBatch(  # the public test sets need the three draws in this order
         depots=rs.uniform(size=(size, 2)),
         customers=rs.uniform(size=(size, n, 2)),
         demands=rs.randint(1, 10, size=(size, n), dtype=np.int64),
-        capacity=preset.capacity,
-        vehicles=preset.vehicles,
+        capacity=fleet.capacity,
+        vehicles=fleet.vehicles,
     )
 
 
 def _within_fleet(batch: InstanceBatch) -> NDArray[np.bool_]:
-    # Divided, because vehicles times capacity may exceed an int64.
-    needed = -(-batch.demands.sum(axis=1) // batch.capacity)
-    within: NDArray[np.bool_] = needed <= batch.vehicles
-    return within
+    """Return which instances have Σq ≤ MQ, shape (B,)."""
+    return np.asarray(batch.minimum_vehicles <= batch.vehicles)
