@@ -31,7 +31,6 @@ ROOMS = (
     "plotting",
     "solve",
     "solve_batch",
-    "describe",
     "evaluate",
     "serve",
     "cli",

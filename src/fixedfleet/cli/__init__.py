@@ -13,7 +13,7 @@ from fixedfleet.cli import (
     label_command,
     list_commands,
     plot_command,
-    service,
+    serve_command,
     solve_command,
     train_command,
 )
@@ -36,7 +36,7 @@ _COMMANDS = (
     label_command,
     train_command,
     evaluate_command,
-    service,
+    serve_command,
     list_commands,
 )
 _BROKEN_PIPE = 141  # what a shell reports if the reader of a pipe has ended

@@ -28,7 +28,7 @@ _SETTINGS = (
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command to a parser."""
+    """Add the command ``serve``."""
     parser = commands.add_parser("serve", help="serve plans over HTTP, with a page")
     add = parser.add_argument
     add("--host", help="default: 127.0.0.1, which only this machine can reach")
