@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 import fixedfleet as ff
 from fixedfleet import generate
@@ -41,6 +42,20 @@ def test_bf16_plans_too():
     plans = decode(predict(load_once("vrp20"), batch, precision="bf16")).plans()
     for plan, instance in zip(plans, batch, strict=True):
         assert all(fault.endswith("missing") for fault in plan.check(instance))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@pytest.mark.parametrize("decoder", ["greedy", "membership", "beam3"])
+@pytest.mark.parametrize("repair", ["none", "paper", "room"])
+def test_a_gpu_plans_too(decoder, repair):
+    """On a GPU, every decoder and repair keeps to fleet and capacity."""
+    batch = generate.uniform(20, 16, seed=3)
+    decoded = decode(predict(load_once("vrp20", "cuda"), batch), decoder, repair)
+    assert decoded.routes.is_cuda
+    for plan, instance in zip(decoded.plans(), batch, strict=True):
+        assert all(fault.endswith("missing") for fault in plan.check(instance))
+    if repair == "room":
+        assert decoded.plans().feasible(batch).all()
 
 
 def test_no_instances_no_plans():
