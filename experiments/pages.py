@@ -223,8 +223,8 @@ def _explain_figures(table: Table, cells: Sequence[Cell]) -> str:
         "instances, mean and half of the 95 % interval, with the number of plans if it "
         "is not that of the instances. The reference is near-optimal, not optimal. "
         "Above the control: percentage above packing + search, the same search without "
-        "the network, in the same time; mean of the pairs over the instances that both "
-        "solve. Bold: ours with all its parts."
+        "the network, in the same time and for the same objective; mean of the pairs "
+        "over the instances that both solve. Bold: ours with all its parts."
     )
     if source := published(table.name):
         text += f" Italics: published, {source.source}, on "

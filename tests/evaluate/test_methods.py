@@ -68,8 +68,9 @@ def test_a_name_says_what_matters_and_no_paths(spec, name):
     [
         ("magic", "unknown method 'magic': begin with a start"),
         ("hgs+auto", "unknown method 'hgs\\+auto'"),
-        ("packing+magic", "unknown search in .* 'magic': choose from auto"),
-        ("packing+", "unknown search in .* '': choose from auto"),
+        ("packing+magic", "unknown search 'magic': choose from auto"),
+        ("packing+magic:objective=cost-v", "unknown search 'magic': choose from auto"),
+        ("packing+", "unknown search '': choose from auto"),
         ("network:colour=red", "does not take colour=; its options: batch"),
         ("network:symmetries=9", "symmetries is 9, not a whole number from 1 to 8"),
         ("network:symmetries=many", "symmetries in .* is 'many', not a whole number"),
@@ -318,6 +319,23 @@ def test_a_method_is_found_in_a_file(fakes, two):
         get_method(f"{file}:FirstFit+auto")
     with pytest.raises(ff.InputError, match="has no 'Nobody'"):
         get_method(f"{file}:Nobody")
+
+
+def test_a_search_of_ones_own_follows_a_start(tmp_path, two):
+    """A search in a file is named as file.py:name, with the options of both."""
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import fixedfleet as ff\n"
+        "def turn(task):\n"
+        "    task.offer(ff.Plan(tour[::-1] for tour in task.start))\n"
+    )
+    method = get_method(f"packing+{file}:turn:guarantee=yes")
+    assert method.name == "packing+turn:guarantee=yes"
+    method.check()
+    (answer, _) = method.solve(two, time_limit=0.05)
+    assert answer.plan.is_feasible(two[0])
+    with pytest.raises(ff.InputError, match="has no 'twist'"):
+        get_method(f"packing+{file}:twist").check()
 
 
 def test_a_method_object_is_a_method(fakes):

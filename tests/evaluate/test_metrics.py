@@ -49,14 +49,12 @@ def test_a_summary_counts_and_averages(letters, make_row):
     assert found.share_violating == pytest.approx(0.2)
     assert found.excess == 2
     assert found.length.value == pytest.approx((8.8 + 10 + 6 + 3) / 4)
-    assert found.length_within.value == pytest.approx((8.8 + 10 + 3) / 3)
     assert found.vehicles.value == pytest.approx(2.5)
     assert found.cost_v.value == pytest.approx((28.8 + 30 + 46 + 23) / 4)
     assert found.floor == 20
     assert found.cost_v_floor == pytest.approx(20 + found.length.value)
     assert found.gap.value == pytest.approx((10 + 0) / 2)
     assert found.gap.count == 2
-    assert found.gap_served.value == pytest.approx((10 + 0 + 20) / 3)
     assert found.seconds.value == pytest.approx((0.1 + 0.2 + 0.5 * 3) / 5)
 
 

@@ -17,6 +17,7 @@ from fixedfleet.errors import InputError, check_choice
 from fixedfleet.registry import Registry
 from fixedfleet.search import SEARCHES
 from fixedfleet.solve_batch import BatchStart
+from fixedfleet.solvers import SOLVERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from fixedfleet.plan import Plan
     from fixedfleet.solve import Objective
 
-__all__ = ["METHODS", "SOLVERS", "Answer", "Limit", "Method", "Start", "get_method"]
+__all__ = ["METHODS", "Answer", "Limit", "Method", "Start", "get_method"]
 
 Limit = Literal["time", "iterations"]
 
@@ -133,7 +134,6 @@ METHODS: Registry[Any] = Registry(
         "network": "fixedfleet.evaluate.pipeline:NetworkStart",
     },
 )
-SOLVERS = ("hgs", "pyvrp", "ortools", "vroom", "lkh")
 
 _SHORT = {"auto": "packing+auto", "ruin_recreate": "packing+ruin_recreate"}
 _WITH_OBJECTIVE = ("auto", "ruin_recreate", "gpu")  # searches that can minimise Cost_v
@@ -162,7 +162,7 @@ def get_method(spec: str | Method) -> Method:
     if not isinstance(spec, str):
         return spec
     name, search, options = _parse(spec)
-    if name in SOLVERS and not search:
+    if name in SOLVERS.names() and not search:
         _check_known(spec, options, set())
         return Pipeline(name, None, name)
     part, own = METHODS.get(name), _search_options(search)
@@ -179,27 +179,30 @@ def get_method(spec: str | Method) -> Method:
     kept = {key: value for key, value in options.items() if key in own}
     settings = _convert(spec, Pipeline, kept)
     said = {k: v for k, v in kept.items() if k != "objective" and v != "no"}
-    label = "+".join(filter(None, (name.rpartition(":")[2], search)))
+    label = "+".join(part.rpartition(":")[2] for part in (name, search) if part)
     return Pipeline(_name(label, made, said), made, search, **settings)
 
 
 def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
     """Take a spec apart into start or method, search, and options."""
     head, _, tail = spec.partition(":")
-    head = _SHORT.get(head, head)
-    known = {*METHODS.names(), *SOLVERS}
-    if head.partition("+")[0] not in known and tail:  # module.py:Name+search:options
+    name, plus, search = _SHORT.get(head, head).partition("+")
+    known = {*METHODS.names(), *SOLVERS.names()}
+    if name not in known and not plus and tail:  # module.py:Name
         own, _, tail = tail.partition(":")
-        head = f"{head}:{own}"
-    name, plus, search = head.partition("+")
-    if (name not in known and ":" not in name) or (name in SOLVERS and plus):
+        own, plus, search = own.partition("+")
+        name = f"{name}:{own}"
+    if (name not in known and ":" not in name) or (name in SOLVERS.names() and plus):
         raise InputError(
             f"unknown method {spec!r}: begin with a start "
-            f"({', '.join(METHODS.names())}), take a solver ({', '.join(SOLVERS)}), "
-            "or name your own as module.py:Name"
+            f"({', '.join(METHODS.names())}), take a solver "
+            f"({', '.join(SOLVERS.names())}), or name your own as module.py:Name"
         )
-    if plus:
-        check_choice(f"search in {spec!r},", search, SEARCHES.names())
+    if plus and search not in SEARCHES.names():
+        own, _, rest = tail.partition(":")
+        if own and "=" not in own:  # a search of one's own: +module.py:Name
+            search, tail = f"{search}:{own}", rest
+        SEARCHES.check(search)
     options: dict[str, str] = {}
     for part in tail.split(",") if tail else ():
         key, equals, value = part.partition("=")

@@ -1,4 +1,4 @@
-"""Rows into figures: means with 95 % intervals, shares, gaps and integrals."""
+"""Figures from rows: means with 95 % intervals, shares, gaps and integrals."""
 
 from __future__ import annotations
 
@@ -40,8 +40,7 @@ class Mean:
     half
         Half of the interval by Student's t; None for a single instance.
     count
-        Instances it is taken over. Several seeds of an instance count as one, their
-        mean.
+        Number of instances. The seeds of an instance are averaged first.
     """
 
     value: float
@@ -50,7 +49,7 @@ class Mean:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Mean | None:
-        """Average values, one an instance; None for no values."""
+        """Return the mean of one value per instance; None without values."""
         if not values:
             return None
         half = None
@@ -63,61 +62,48 @@ class Mean:
 @dataclass(frozen=True, kw_only=True)
 class Summary:
     """
-    How a method did on a set with a limit.
+    The figures of a method on a set with one limit.
 
     Attributes
     ----------
-    set, method, time_limit, iterations
+    set, method, objective, time_limit, iterations
         What was run.
-    objective
-        What it minimises.
     machines
-        Names of the processors that ran it.
+        Names of the processors or GPUs that ran it.
     runs
-        Rows there are: instances times seeds.
-    served
-        Rows whose plan serves everybody within capacity, whatever the fleet.
-    within
-        Rows whose plan does so within the fleet.
-    share_within
-        Share of the rows that are ``within``.
-    share_violating
-        Share of the rows that are ``served`` with more vehicles than there are.
+        Number of rows: instances times seeds.
+    served, within
+        Number of rows whose plan serves all customers within capacity, with any fleet
+        and within the fleet.
+    share_within, share_violating
+        Share of the rows that are ``within``, and of those that are ``served`` with
+        more vehicles than the fleet has.
     excess
-        Vehicles beyond the fleet of those that are, on average; 0 if there are none.
-    length
-        Mean length over the instances served.
-    length_within
-        Mean length over the instances solved within the fleet.
-    vehicles
-        Mean number of vehicles over the instances served.
-    cost_v
-        Mean Cost_v over the instances served.
+        Mean number of vehicles beyond the fleet of the latter; 0 if there are none.
+    length, vehicles, cost_v
+        Means over the instances served.
     floor
         Mean of ⌈Σq/Q⌉ times the vehicle cost over the same instances: no plan pays
-        less for vehicles, so none of this mean length has a lower mean Cost_v than
-        :attr:`cost_v_floor`.
+        less for vehicles.
     gap
-        Mean percentage above the reference, over the instances solved within the
-        fleet that have one; the reference of Cost_v for a method that minimises it.
-    gap_served
-        The same over the instances served, plans beyond the fleet included.
+        Mean percentage above the reference of the method's objective, over the
+        instances solved within the fleet that have a reference.
     seconds
-        Mean wall time an instance.
+        Mean wall time per instance.
     overrun
         Share of the rows that took more than 1.1 times their time limit; None without
-        one.
+        a time limit.
     primal_integral, wrap
         See :mod:`fixedfleet.evaluate.integrals`; None without a time limit, without
-        references, where nothing is known of the time before the end, or (wrap)
-        without a base that minimises the same.
+        references, if nothing is known about the time before the end, or (wrap)
+        without a base that has the same objective.
     """
 
     set: str
     method: str
+    objective: Objective
     time_limit: float | None
     iterations: int | None
-    objective: Objective
     machines: tuple[str, ...]
     runs: int
     served: int
@@ -126,12 +112,10 @@ class Summary:
     share_violating: float
     excess: float
     length: Mean | None
-    length_within: Mean | None
     vehicles: Mean | None
     cost_v: Mean | None
     floor: float | None
     gap: Mean | None
-    gap_served: Mean | None
     seconds: Mean
     overrun: float | None
     primal_integral: Mean | None = None
@@ -139,7 +123,7 @@ class Summary:
 
     @property
     def cost_v_floor(self) -> float | None:
-        """Below this no mean Cost_v can be, with this mean length."""
+        """The smallest mean Cost_v that plans of this mean length can have."""
         if self.length is None or self.floor is None:
             return None
         return self.length.value + self.floor
@@ -149,26 +133,21 @@ def summaries(
     rows: Iterable[Row], instance_set: InstanceSet, *, base: str | None = None
 ) -> list[Summary]:
     """
-    Summarise the rows of a set, one summary a method and limit.
+    Return one summary per method, objective and limit, in this order.
 
     Parameters
     ----------
     rows
-        Rows of any sets: those of this set's instances are taken.
+        Rows of any sets; those of other instances are ignored.
     instance_set
         The set.
     base
         Name of the method that WRAP is relative to.
 
-    Returns
-    -------
-    list
-        Sorted by method and limit.
-
     Raises
     ------
     InputError
-        If there are no rows of the base, or no reference to measure it by.
+        If there are no rows of the base, or the set has no references.
     """
     names = set(instance_set.names)
     groups: dict[tuple[object, ...], list[Row]] = defaultdict(list)
@@ -195,14 +174,14 @@ def summaries(
 
 def summarise(rows: Sequence[Row], instance_set: InstanceSet) -> Summary:
     """
-    Summarise rows of one method with one limit, without the integrals.
+    Return the summary of one method with one limit, without the integrals.
 
     Parameters
     ----------
     rows
-        The rows, at least one.
+        At least one row.
     instance_set
-        The set their instances belong to.
+        The set of the rows' instances.
     """
     if len({_limited(row) for row in rows}) != 1:
         raise InputError("a summary is of the rows of one method with one limit")
@@ -226,12 +205,10 @@ def summarise(rows: Sequence[Row], instance_set: InstanceSet) -> Summary:
         share_violating=len(violating) / len(rows),
         excess=fmean(row.excess for row in violating) if violating else 0.0,
         length=_mean(served, lambda row: row.length),
-        length_within=_mean(within, lambda row: row.length),
         vehicles=_mean(served, lambda row: row.vehicles),
         cost_v=_mean(served, lambda row: row.cost_v),
         floor=None if floors is None else floors.value,
         gap=_mean(within, lambda row: _gap(row, known)),
-        gap_served=_mean(served, lambda row: _gap(row, known)),
         seconds=_mean(rows, lambda row: row.seconds) or Mean(0.0, None, 0),
         overrun=_overrun(rows, first.time_limit),
     )
@@ -255,14 +232,14 @@ def _order(group: list[Row]) -> tuple[str, str, float, int]:
 
 
 def _references(row: Row, instance_set: InstanceSet) -> Mapping[str, float]:
-    """References of what the row's method minimises."""
+    """Return the references for what the row's method minimises."""
     if row.objective == "cost-v":
         return instance_set.reference_cost_v
     return instance_set.reference
 
 
 def paired(rows: Iterable[Row], base: Iterable[Row]) -> Mean | None:
-    """Mean percentage above another method, over what both solve within the fleet."""
+    """Return the mean percentage above another method, where both keep the fleet."""
     costs = {row.instance: row.cost for row in base if row.within and row.cost}
     return _mean((row for row in rows if row.within), lambda row: _gap(row, costs))
 
@@ -280,7 +257,7 @@ def _integrals(
     base: str | None,
     references: Mapping[str, float],
 ) -> tuple[Mean | None, Mean | None]:
-    """Mean primal integral and WRAP of a group, as far as they are defined."""
+    """Return the mean primal integral and WRAP of a group, where they are defined."""
     limit = group[0].time_limit
     if limit is None:
         return None, None
@@ -289,7 +266,7 @@ def _integrals(
 
     def mine(row: Row) -> Trace | None:
         found = runs[row.method, row.objective, row.instance, row.seed]
-        # Of a method that reports, silence means that it found nothing.
+        # If a method reports improvements, no report means that it found nothing.
         known = tells(found, limit) or (reports and not row.within)
         return curve(found, limit) if known and row.instance in references else None
 
@@ -313,7 +290,7 @@ def _integrals(
 
 
 def _mean(rows: Iterable[Row], value: Callable[[Row], float | None]) -> Mean | None:
-    """Average over instances what each row gives, its seeds averaged first."""
+    """Return the mean over instances of each row's value, averaging seeds first."""
     found: dict[str, list[float]] = defaultdict(list)
     for row in rows:
         if (number := value(row)) is not None:
@@ -323,10 +300,10 @@ def _mean(rows: Iterable[Row], value: Callable[[Row], float | None]) -> Mean | N
 
 def _student(freedom: int) -> float:
     """
-    97.5 % quantile of Student's t, by Cornish and Fisher's expansion.
+    Return the 97.5 % quantile of Student's t, by Cornish and Fisher's expansion.
 
-    It is 0.8 % low for two degrees of freedom and within 0.13 % from three on; for
-    one, where it would be a tenth low, the exact value is returned.
+    It is 0.8 % too low for two degrees of freedom and within 0.13 % from three on. For
+    one it would be 10 % too low, so the exact value is returned.
     """
     if freedom == 1:
         return 12.7062

@@ -20,7 +20,7 @@ from fixedfleet.errors import (
 from fixedfleet.evaluate.methods import Answer
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import InstanceBatch
-from fixedfleet.search import Stop, better, fit, improve
+from fixedfleet.search import SEARCHES, Stop, better, fit, improve
 from fixedfleet.search.construct import complete, make_start
 from fixedfleet.solve import Objective, solve
 from fixedfleet.solve_batch import solve_batch
@@ -116,9 +116,19 @@ class Pipeline:
             from fixedfleet.search.gpu import require_gpu
 
             require_gpu()
+        elif self.search == "lkh":
+            solvers.get(self.search)  # looks for the program
+        elif ":" in self.search:
+            SEARCHES.get(self.search)
+        # Solvers are not imported here: that is for the workers.
+        for module, install in _NEEDS.get(self.search, ()):
+            if find_spec(module) is None:
+                raise MissingPackageError(
+                    f"the method {self.name!r} needs the package {module!r}, which is "
+                    f"not installed: pip install {install}"
+                )
         if self.start is not None:
             self.start.check()
-        _require(self.search)
 
     def network(self, customers: int) -> Path | None:
         """Return the file of the network that it uses for a size; None if none."""
@@ -431,18 +441,3 @@ def _widen(instance: Instance, verdict: FleetVerdict) -> Instance:
     if verdict.status != "impossible" or packing is None:
         return instance
     return instance.with_vehicles(packing.vehicles)
-
-
-def _require(name: str) -> None:
-    """Raise MissingPackageError if a search or solver lacks a package.
-
-    Nothing is imported here: the workers do that.
-    """
-    if name == "lkh":
-        solvers.get(name)  # looks for the program
-    for module, install in _NEEDS.get(name, ()):
-        if find_spec(module) is None:
-            raise MissingPackageError(
-                f"the method {name!r} needs the package {module!r}, which is not "
-                f"installed: pip install {install}"
-            )

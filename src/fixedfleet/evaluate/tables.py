@@ -100,8 +100,7 @@ def to_csv(found: Sequence[Summary]) -> str:
         "floor", "cost_v_floor",
     )  # fmt: skip
     means = (
-        "length", "length_within", "vehicles", "cost_v", "gap", "gap_served",
-        "seconds", "primal_integral", "wrap",
+        "length", "vehicles", "cost_v", "gap", "seconds", "primal_integral", "wrap",
     )  # fmt: skip
     rows = []
     for summary in found:
