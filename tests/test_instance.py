@@ -68,7 +68,7 @@ def test_geo_agrees_with_a_known_tsplib_distance():
 
 
 def test_an_asymmetric_matrix_is_kept_as_it_is():
-    """An explicit matrix may have another distance back than there."""
+    """The distances of a matrix may differ by direction."""
     matrix = [[0, 1, 2], [3, 0, 4], [5, 6, 0]]
     instance = ff.Instance(demands=[1, 1], capacity=2, vehicles=1, matrix=matrix)
     assert instance.distances.tolist() == matrix
@@ -115,7 +115,7 @@ def test_units_are_the_decimals_scaled(demands, capacity):
 
 
 def test_smallest_conceivable_fleet_is_rounded_up():
-    """⌈Σq/Q⌉ counts a started vehicle as a whole one and is 1 for no demand at all."""
+    """⌈Σq/Q⌉ is rounded up, and it is 1 if all demands are zero."""
     assert ff.Instance(**fields(capacity=2)).minimum_vehicles == 2
     assert ff.Instance(**fields(demands=[0, 0])).minimum_vehicles == 1
 
@@ -162,14 +162,14 @@ def test_bad_input_is_named(changes, message):
 
 
 def test_instances_compare_by_value():
-    """Two instances are equal if and only if all they hold is."""
+    """Two instances are equal if and only if all their fields are equal."""
     assert ff.Instance(**fields()) == ff.Instance(**fields())
     assert ff.Instance(**fields()) != ff.Instance(**fields(vehicles=2))
     assert ff.Instance(**fields()) != "an instance"
 
 
 def test_arrays_of_an_instance_cannot_be_changed(square):
-    """An instance stays what it was when it was checked."""
+    """The arrays of an instance are read-only."""
     with pytest.raises(ValueError, match="read-only"):
         square.demands[0] = 5
 
@@ -254,14 +254,14 @@ def test_rows_of_arrays_may_be_shorter():
     ("row", "message"), [(1, "rounding ceil"), (2, "explicit"), (3, "whole-number")]
 )
 def test_what_arrays_cannot_hold_is_named(row, message):
-    """Where only arrays are kept, instances that need more are refused."""
+    """Instances that arrays alone cannot describe are refused with the reason."""
     ff.InstanceBatch.of(mixed()[:1]).require_plain("a table")
     with pytest.raises(ff.InputError, match=message):
         ff.InstanceBatch.of(mixed()[row : row + 1]).require_plain("a table")
 
 
 def test_a_batch_holds_instances_only():
-    """Anything else is named with its row."""
+    """Anything but an instance is refused with its row."""
     with pytest.raises(ff.InputError, match="instance 1 is a str, not an Instance"):
         ff.InstanceBatch.of([mixed()[0], "tour"])
 

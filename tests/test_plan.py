@@ -11,7 +11,7 @@ import fixedfleet as ff
 
 
 def test_length_loads_and_vehicles_of_a_known_plan(square):
-    """Two neighbours a tour: 2 · (2 + 2√2) long, both vehicles full."""
+    """Two tours of two neighbours are 2 · (2 + 2√2) long and fill both vehicles."""
     plan = ff.Plan([[1, 2], [3, 4]])
     assert plan.length(square) == pytest.approx(4 + 4 * np.sqrt(2))
     assert plan.tour_lengths(square) == pytest.approx([2 + 2 * np.sqrt(2)] * 2)
@@ -47,7 +47,7 @@ def test_every_fault_is_named():
 
 
 def test_the_direction_of_an_asymmetric_tour_matters():
-    """With another distance back than there, a reversed tour has another length."""
+    """If distances differ by direction, a reversed tour has another length."""
     matrix = [[0, 1, 9], [9, 0, 1], [1, 9, 0]]
     instance = ff.Instance(demands=[1, 1], capacity=2, vehicles=1, matrix=matrix)
     assert ff.Plan([[1, 2]]).length(instance) == 3
@@ -56,13 +56,13 @@ def test_the_direction_of_an_asymmetric_tour_matters():
 
 @pytest.mark.parametrize("customer", [0, -1, 1.5, True, "x", None, np.nan, np.inf])
 def test_a_tour_holds_customers_only(customer):
-    """The depot, negative numbers and fractions are no customers."""
+    """The depot, negative numbers and fractions are refused as customers."""
     with pytest.raises(ff.InputError, match="not a customer's number"):
         ff.Plan([[customer]])
 
 
 def test_a_plan_for_another_instance_has_no_length(square):
-    """Length and loads ask for customers that exist, and say which one does not."""
+    """Length and loads name a customer of the plan that does not exist."""
     for measure in (ff.Plan.length, ff.Plan.tour_lengths, ff.Plan.loads):
         with pytest.raises(ff.InputError, match="serves customer 9, there are 4"):
             measure(ff.Plan([[1, 9]]), square)
@@ -142,7 +142,7 @@ def test_a_batch_with_a_customer_too_many_is_infeasible_not_a_crash():
 
 
 def test_a_batch_of_any_instances_is_measured_as_they_are():
-    """Sizes, metrics, rounding, matrices and decimals count as in each instance."""
+    """A mixed batch gives the lengths, loads and feasibility of each instance."""
     matrix = np.array([[0, 3, 4, 1], [9, 0, 5, 1], [4, 5, 0, 1], [1, 1, 1, 0]])
     near = {"depot": (0, 0), "customers": [[3, 4.5], [6, 8]], "demands": [1, 2]}
     instances = [

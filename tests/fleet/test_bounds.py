@@ -42,14 +42,14 @@ def test_bounds_never_exceed_the_fewest_vehicles(fewest, case):
 @given(loads())
 @settings(deadline=None, max_examples=150)
 def test_martello_toth_is_the_published_bound(case):
-    """The bound is L2, whichever threshold it is largest for."""
+    """The bound equals L2, the largest over all thresholds."""
     assert martello_toth(*case) == l2_as_published(*case)
 
 
 @given(loads())
 @settings(deadline=None, max_examples=150)
 def test_reduction_keeps_the_fewest_vehicles(fewest, case):
-    """Vehicles are only fixed where that costs none."""
+    """Fixing vehicles does not increase the number of vehicles needed."""
     sizes, capacity = case
     fixed, rest = reduce(sizes, capacity)
     assert sorted([*rest, *(s for vehicle in fixed for s in vehicle)]) == sorted(sizes)
@@ -68,5 +68,5 @@ def test_reduction_keeps_the_fewest_vehicles(fewest, case):
     ],
 )
 def test_martello_toth_by_hand(sizes, capacity, bound):
-    """The bound is right where it can be seen at a glance, also for huge amounts."""
+    """The bound is right in cases checked by hand, also for huge amounts."""
     assert martello_toth(sizes, capacity) == bound

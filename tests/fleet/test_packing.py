@@ -43,14 +43,14 @@ def test_quick_packings_hold_every_demand_once(case, seed):
 
 
 def test_filling_refuses_what_would_take_too_long():
-    """A capacity of a million million units is not filled unit by unit."""
+    """Filling gives up if the capacity has too many units."""
     assert fill([10**11] * 10, 10**12) is None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("graph", "bits"), [(True, 60), (False, 60), (False, 4)])
 def test_exact_packing_agrees_with_brute_force(monkeypatch, fewest, graph, bits):
-    """Both models say impossible below the fewest vehicles and pack into those."""
+    """Both models pack into the fewest vehicles and prove that fewer do not suffice."""
     monkeypatch.setattr(exact_packing, "_MOST_BITS", bits)
     if not graph:
         monkeypatch.setattr(exact_packing, "_arcs", lambda counts, capacity: None)
@@ -83,7 +83,7 @@ def test_exact_packing_of_amounts_of_thirteen_digits():
 
 
 def test_exact_packing_of_amounts_beyond_64_bits():
-    """Amounts whose sums leave an int64 raise nothing and give no wrong answer."""
+    """Amounts whose sums exceed an int64 give no error and no wrong answer."""
     sizes = [size * 2**40 + 1 for vehicle in FINE for size in vehicle]
     answer = pack_exactly(sizes, max(map(sum, FINE)) * 2**40, 2, 20)
     assert answer in ("undecided", "impossible")
@@ -92,7 +92,7 @@ def test_exact_packing_of_amounts_beyond_64_bits():
 
 @pytest.mark.slow
 def test_exact_packing_ends_at_its_limit():
-    """With no time left the answer is undecided, and so it is for too many loads."""
+    """Without time, or with too many possible loads, the answer is undecided."""
     assert pack_exactly([3, 3, 4, 5, 5], 10, 2, seconds=0) == "undecided"
     rng = Random(1)
     sizes = [rng.randrange(10**11, 4 * 10**11) for _ in range(1000)]

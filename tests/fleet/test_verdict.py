@@ -46,7 +46,7 @@ def tasks(draw):
 @given(tasks())
 @settings(deadline=None, max_examples=200)
 def test_verdict_agrees_with_brute_force(fewest, task):
-    """Feasible, impossible and the smallest fleet are what trying everything says."""
+    """Status and smallest fleet agree with trying every packing."""
     demands, capacity, vehicles, scale = task
     asked = instance(np.array(demands) * scale, capacity * scale, vehicles)
     verdict = assess_fleet(asked, time_limit=30)
@@ -67,7 +67,7 @@ def test_verdict_agrees_with_brute_force(fewest, task):
 
 @pytest.mark.slow
 def test_tight_fleets_agree_with_brute_force(fewest):
-    """Demands of a fifth to half a vehicle, the hardest to pack, are decided too."""
+    """The hardest demands to pack, from a fifth to half a vehicle, are decided."""
     rng, exhausted = Random(1), 0
     for _ in range(150):
         capacity = rng.randint(20, 60)
@@ -115,7 +115,7 @@ def test_set_a_needs_the_vehicles_of_its_names(shared):
 
 @pytest.mark.parametrize("name", ["X-n599-k92", "X-n670-k130", "X-n819-k171"])
 def test_large_instances_are_decided(shared, name):
-    """Instances of hundreds of customers get the fleet of their name as the least."""
+    """Instances with hundreds of customers need exactly the fleet of their name."""
     path = shared / "cvrplib" / "X" / f"{name}.vrp"
     data = vrplib.read_instance(path, compute_edge_weights=False)
     named = int(name.partition("-k")[2])
@@ -158,13 +158,13 @@ def test_one_customer_alone_exceeds_a_vehicle():
     ],
 )
 def test_the_proof_of_impossible(demands, capacity, vehicles, reason):
-    """Impossible comes with the simplest proof, in the amounts that were given."""
+    """``impossible`` comes with the simplest proof, in the unit of the instance."""
     verdict = assess_fleet(instance(demands, capacity, vehicles))
     assert (verdict.status, verdict.reason) == ("impossible", reason)
 
 
 def test_the_proof_by_exhaustion_and_the_undecided():
-    """Where no bound tells, every packing is ruled out; without time, none is."""
+    """If no bound decides, the exact search does; without time it is undecided."""
     verdict = assess_fleet(instance(HARD, 24, 4), time_limit=0)
     assert verdict.status == "undecided"
     assert verdict.packing is verdict.smallest is None
@@ -184,14 +184,14 @@ def test_decimal_demands_fit_to_the_last_digit():
 
 
 def test_zero_demands_need_one_vehicle():
-    """Customers without a demand are served, by one vehicle if all are so."""
+    """Customers with demand zero are served, and one vehicle is enough for them."""
     verdict = assess_fleet(instance([0, 0, 0], 5, 9))
     assert verdict.smallest == 1
     assert verdict.packing.tours == ((1, 2, 3),)
 
 
 def test_the_printed_verdict():
-    """The verdict prints as two lines: the answer with its proof, the least fleet."""
+    """The verdict prints as two lines: status with proof, and the smallest fleet."""
     assert str(assess_fleet(instance([5, 5, 5, 5], 10, 1))) == (
         "1 vehicle: impossible, the demands sum to 20 of 10\n"
         "the smallest fleet that suffices: 2 vehicles"
@@ -256,7 +256,7 @@ def test_sizes_and_decimals_mix():
 
 
 def test_the_exact_search_is_for_the_rest():
-    """What quick packings leave open is undecided without time, impossible with it."""
+    """The exact search decides what quick packings leave undecided."""
     batch = ff.InstanceBatch(
         depots=[[0, 0]],
         customers=[[[0, 1]] * len(HARD)],
@@ -270,7 +270,7 @@ def test_the_exact_search_is_for_the_rest():
 
 
 def test_the_smallest_packings_use_the_fewest_vehicles():
-    """Asked for it, packings are as small as an exact search finds them."""
+    """On request, packings use the fewest vehicles."""
     batch = generate.uniform(20, 60, seed=5).with_vehicles(7)
     verdict = assess_batch(batch, time_limit=1, smallest=True)
     fewest = [assess_fleet(instance).smallest for instance in batch]

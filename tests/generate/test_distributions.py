@@ -9,7 +9,7 @@ from fixedfleet import generate
 
 
 def test_distributions_are_known_by_name():
-    """The names draw what the functions draw."""
+    """A name draws the same instances as its function."""
     assert generate.DISTRIBUTIONS.names()[:2] == ["uniform", "uchoa"]
     uniform = generate.uniform(20, 3, seed=1, vehicles=5)
     assert generate.draw("uniform", 20, 3, seed=1, vehicles=5) == uniform
@@ -18,7 +18,7 @@ def test_distributions_are_known_by_name():
 
 
 def test_a_distribution_can_be_registered_or_given(make_instance, monkeypatch):
-    """A function of the user draws instances under its name and as it is."""
+    """A function can be registered under a name, or passed itself."""
     monkeypatch.setattr(generate.DISTRIBUTIONS, "_parts", {})
 
     @generate.DISTRIBUTIONS.register("mixed")

@@ -36,7 +36,7 @@ def mean_gap_to_nearest(instance):
 )
 @settings(deadline=None, max_examples=100)
 def test_every_instance_is_sound(n, seed, depot, customers, demand, route_size):
-    """Places are distinct whole numbers of the grid, and the fleet suffices."""
+    """Locations are different points of the grid, and the fleet suffices."""
     kinds = {"depot": depot, "customers": customers, "demand": demand}
     instance = generate.uchoa(n, seed=seed, route_size=route_size, **kinds)
     places = instance.coordinates
@@ -51,7 +51,7 @@ def test_every_instance_is_sound(n, seed, depot, customers, demand, route_size):
 
 
 def test_another_seed_is_another_instance():
-    """Seeds tell instances apart."""
+    """Different seeds give different instances."""
     assert generate.uchoa(50, seed=1) != generate.uchoa(50, seed=2)
 
 
@@ -126,7 +126,7 @@ def test_demand_many_small_few_large():
 @pytest.mark.parametrize("route_size", [3, 7.5, 20])
 @pytest.mark.parametrize("demand", KINDS["demand"])
 def test_average_route_size(demand, route_size):
-    """As many customers as wanted fit into a vehicle on average."""
+    """The capacity fits the wanted number of customers per tour on average."""
     instance = generate.uchoa(400, seed=6, demand=demand, route_size=route_size)
     exact = math.ceil(route_size * int(instance.demands.sum()) / 400)
     assert instance.capacity == max(exact, instance.demands.max())
@@ -136,7 +136,7 @@ def test_average_route_size(demand, route_size):
 
 
 def test_route_sizes_are_drawn_from_the_triangle():
-    """Without a wish the route size has the mean (3 + 6 + 25) / 3 and its bounds."""
+    """By default, route sizes have the mean (3 + 6 + 25) / 3 and lie in 3 to 25."""
     batch = generate.uchoa_batch(60, 400, seed=1, demand="1-10")
     sizes = batch.capacity / batch.demands.mean(axis=1)
     assert sizes.mean() == pytest.approx(34 / 3, abs=0.8)

@@ -28,7 +28,7 @@ REFERENCE = {
     ],
 )
 def test_the_public_test_set_bit_for_bit(n, demands, remaining):
-    """Seed 1234 gives the public test set, and rejection leaves what it must."""
+    """Seed 1234 gives the public test set, with the known number after rejection."""
     whole = generate.test_set(n, reject=False)
     assert len(whole) == 10_000
     assert whole.depots[0].tolist() == [0.1915194503788923, 0.6221087710398319]
@@ -51,7 +51,7 @@ def test_uniform_without_rejection_is_the_stream_itself():
 
 
 def test_uniform_gives_as_many_as_wanted_within_the_fleet():
-    """With rejection there are still as many instances as asked for, all within."""
+    """With rejection, the wanted number of instances comes back, all with Σq ≤ MQ."""
     batch = generate.uniform(30, 200, seed=1, capacity=40, vehicles=4)
     assert batch.demands.shape == (200, 30)
     assert (batch.demands.sum(axis=1) <= 160).all()
