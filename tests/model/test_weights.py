@@ -19,7 +19,7 @@ from fixedfleet.model import (
     save_model,
     weights,
 )
-from fixedfleet.model.weights import MAX_BYTES, read_metadata
+from fixedfleet.model.weights import read_metadata
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_shipped_models_keep_to_the_limit():
     models = list_models()
     assert [model.name for model in models] == ["vrp100", "vrp20", "vrp50"]
     for model in models:
-        assert model.size <= MAX_BYTES
+        assert model.size <= 16 * 2**20
         assert load_model(model.name).config == model.config
         card = model.path.with_suffix(".md").read_text(encoding="utf-8")
         assert card.startswith(f"# {model.name}\n")
@@ -137,11 +137,9 @@ def test_a_normalisation_that_was_loaded_is_found_again(tmp_path):
     assert load_model(tmp_path / "own.safetensors").config == config
 
 
-def test_too_large_and_broken_networks_are_not_saved(network, tmp_path):
-    """A network above the limit, or with NaN in it, leaves no file."""
+def test_broken_networks_are_not_saved(network, tmp_path):
+    """A network with NaN in it leaves no file."""
     path = tmp_path / "net.safetensors"
-    with pytest.raises(ff.InputError, match="more than"):
-        save_model(network, path, limit=100)
     with torch.no_grad():
         network.embed_depot.weight[0, 0] = torch.nan
     with pytest.raises(ff.InputError, match=r"embed_depot\.weight is not finite"):

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMAT",
-    "MAX_BYTES",
     "SHIPPED",
     "StoredModel",
     "find_model",
@@ -39,7 +38,6 @@ __all__ = [
 ]
 
 FORMAT = "1"
-MAX_BYTES = 16 * 2**20
 SHIPPED = Path(__file__).parent / "shipped"
 _KIND = "fixedfleet network"
 
@@ -76,7 +74,6 @@ def save_model(
     *,
     card: Mapping[str, Any] | None = None,
     dtype: Literal["float16", "float32"] = "float16",
-    limit: int | None = MAX_BYTES,
 ) -> None:
     """
     Write a network with its settings to a file, completely or not at all.
@@ -91,13 +88,11 @@ def save_model(
         Facts about the training and the results, as JSON can hold them.
     dtype
         The type of the numbers in the file; ``float16`` takes half the space.
-    limit
-        The largest size of the weights in bytes; None for no limit.
 
     Raises
     ------
     InputError
-        If the weights take more than ``limit`` bytes or one is not finite.
+        If a weight is not finite.
     """
     kind = getattr(torch, dtype)
     tensors = {}
@@ -105,12 +100,6 @@ def save_model(
         tensors[name] = tensor.detach().to("cpu", kind).contiguous()
         if not torch.isfinite(tensors[name]).all():
             raise InputError(f"weight {name} is not finite in {dtype}: not saved")
-    total = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
-    if limit is not None and total > limit:
-        raise InputError(
-            f"the network takes {total / 2**20:.1f} MiB in {dtype}, more than "
-            f"{limit / 2**20:g} MiB: make it narrower or give no limit"
-        )
     metadata = {
         "kind": _KIND,
         "format": FORMAT,

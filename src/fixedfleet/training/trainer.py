@@ -439,10 +439,7 @@ class _Trainer:
             self.out / CHECKPOINT, self.stepper.tensors(), position, self.preset
         )
         with self.stepper.averaged() as network:
-            # Only the networks that are shipped have to keep to the size limit.
-            save_model(
-                network, self.out / "model.safetensors", card=self._card(), limit=None
-            )
+            save_model(network, self.out / "model.safetensors", card=self._card())
         self.saved = time.monotonic()
 
     def _card(self) -> dict[str, Any]:
