@@ -53,8 +53,8 @@ def solve(
     """
     Plan tours for an instance's fleet.
 
-    If no plan for the fleet is known, a fifth of the time is spent on
-    :attr:`Result.partial`, or all of it if the fleet is proven too small.
+    If quick packings find no plan for the fleet, a fifth of the time is spent on
+    :attr:`Result.partial`, or all of it if nothing else is left to search.
 
     Parameters
     ----------

@@ -118,6 +118,17 @@ def test_an_own_search_is_read_from_a_file(square, tmp_path):
     sys.modules.pop(next(name for name in sys.modules if "own_mine" in name))
 
 
+def test_an_own_search_may_be_a_class(square):
+    """A class is taken as well as a function; its objects are the searches."""
+
+    class Oracle:
+        def __call__(self, task):
+            find_best(task)
+
+    for search in (Oracle, Oracle()):
+        assert improve(square, POOR, search=search, stop=Stop(1)).plan == BEST
+
+
 @pytest.mark.parametrize(
     ("tours", "fault"),
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.plan import Plan
@@ -100,7 +100,8 @@ def improve(
     start = fit(instance, start or Plan([]))
     # A compiler that Ctrl-C interrupts can lose the exception.
     with stop.paused(), interrupts_deferred():
-        method = SEARCHES.get(search)
+        found: Any = SEARCHES.get(search)
+    method: SearchMethod = found() if isinstance(found, type) else found
     begin, before = stop.elapsed(), stop.done
     best = Incumbent(instance, start, stop, vehicle_cost, on_improvement)
     task = SearchTask(instance, start, stop.part(), best, seed, vehicle_cost, fewest)
