@@ -178,6 +178,25 @@ def test_worse_plan_is_not_taken(monkeypatch, square):
     assert taken[0] == good
 
 
+def test_ctrl_c_keeps_the_plans_of_earlier_rounds(monkeypatch, square):
+    """After Ctrl-C the best plans so far come back, and the stop says so."""
+    good, bad = ff.Plan([[1, 2], [3, 4]]), ff.Plan([[1, 3], [2, 4]])
+    rounds = []
+
+    def launch(group, limits, chains):
+        rounds.append(limits)
+        if len(rounds) == 4:  # the first two compile
+            raise KeyboardInterrupt
+        return lambda: good.to_routes(6).astype(np.uint16)[None, None]
+
+    monkeypatch.setattr(gpu_kernel, "launch", launch)
+    stop = Stop(60)
+    batch = ff.InstanceBatch.of([square])
+    found = improve_batch(batch, ff.PlanBatch.from_plans([bad]), stop=stop)
+    assert stop.interrupted
+    assert found[0] == good
+
+
 def test_infeasible_plan_from_the_gpu_is_an_error(monkeypatch, square):
     """What the GPU returns is checked, never believed."""
     routes = np.array([[[1, 2, 3, 0, 4, 0]]], dtype=np.uint16)
