@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from fixedfleet.documents import describe_instance, describe_plan, to_json
+from fixedfleet.documents import (
+    InstanceDocument,
+    describe_instance,
+    describe_plan,
+    to_json,
+)
 from fixedfleet.errors import InputError, check_number, check_whole
 from fixedfleet.files.text import shorten
 from fixedfleet.instance import Instance
@@ -26,10 +32,7 @@ __all__ = [
 _LARGEST = sys.float_info.max
 _ARRAYS = ("depot", "customers", "demands", "matrix")
 _TEXTS = ("name", "metric", "rounding", "depot_name")
-_KEYS = (
-    "name", "vehicles", "capacity", "metric", "rounding", "depot_name", "depot",
-    "customers", "demands", "names", "matrix",
-)  # fmt: skip
+_KEYS = [field.name for field in dataclasses.fields(InstanceDocument)]
 
 
 def parse_instance(text: str, context: ReadContext) -> Instance:

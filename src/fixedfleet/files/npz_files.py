@@ -104,11 +104,11 @@ class Archive:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelFile:
+class _PlanFile:
     """
-    Plans for instances that a seed brings back; the file holds the plans alone.
+    Plans without their instances, which all have one size and one fleet.
 
-    Parameters
+    Attributes
     ----------
     n
         Number of customers of each instance.
@@ -116,54 +116,47 @@ class LabelFile:
         What one vehicle carries.
     fleet
         The number of vehicles, M.
-    seed
-        Seed of the stream the instances come from.
-    count
-        The number of instances kept from that stream.
-    iterations
-        Iterations of the search that made each plan.
     routes
-        Shape (count, L): customers with a 0 after each tour and zeros to the end.
-    labelled
-        Shape (count,): whether the row has a plan.
+        Shape (B, L): customers with a 0 after each tour and zeros to the end.
     """
 
     n: int
     capacity: int
     fleet: int
-    seed: int
-    count: int
-    iterations: int
     routes: NDArray[np.integer]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelFile(_PlanFile):
+    """
+    Plans for instances that are drawn again from a seed.
+
+    Attributes
+    ----------
+    seed
+        Seed of the instances.
+    labelled
+        Shape (B,): whether the row has a plan.
+    """
+
+    seed: int
     labelled: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class ReferenceFile:
+class ReferenceFile(_PlanFile):
     """
     Near-optimal plans for some rows of a test set, for gaps.
 
-    Parameters
+    Attributes
     ----------
-    n
-        Number of customers of each instance.
-    capacity
-        What one vehicle carries.
-    fleet
-        The number of vehicles, M.
     index
         Shape (B,): rows of the test set.
-    routes
-        Shape (B, L), as in :class:`LabelFile`.
     feasible
         Shape (B,): whether the row has a feasible plan.
     """
 
-    n: int
-    capacity: int
-    fleet: int
     index: NDArray[np.int64]
-    routes: NDArray[np.integer]
     feasible: NDArray[np.bool_]
 
 
@@ -215,51 +208,36 @@ def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:
 def read_labels(path: str | os.PathLike[str]) -> LabelFile:
     """Read a label file."""
     archive = Archive(path)
+    plans = _read_plans(archive)
     seed, count = archive.whole("seed", 0), archive.whole("count", 0)
     if seed >= 2**32:
         raise InputError(f"seed is {seed}, not below 2^32")
-    n = archive.whole("n", 1)
-    routes, labelled = _plans(archive, n, "labelled")
-    if len(routes) != count:
-        raise InputError(f"{len(routes)} rows of routes for a count of {count}")
-    return LabelFile(
-        n=n,
-        capacity=archive.whole("capacity", 1),
-        fleet=archive.whole("fleet", 1),
-        seed=seed,
-        count=count,
-        iterations=archive.whole("iterations", 0),
-        routes=routes,
-        labelled=labelled,
-    )
+    size = len(plans.routes)
+    if size != count:
+        raise InputError(f"{size} rows of routes for a count of {count}")
+    labelled = archive.array("labelled", "b", size)
+    return LabelFile(**vars(plans), seed=seed, labelled=labelled)
 
 
 def read_reference(path: str | os.PathLike[str]) -> ReferenceFile:
     """Read a file of reference plans."""
     archive = Archive(path)
-    n = archive.whole("n", 1)
-    routes, feasible = _plans(archive, n, "feasible")
-    index = archive.array("index", "iu", len(routes)).astype(np.int64)
+    plans = _read_plans(archive)
+    size = len(plans.routes)
+    index = archive.array("index", "iu", size).astype(np.int64)
     if (index < 0).any() or len(np.unique(index)) != len(index):
         raise InputError("index holds a negative row, or a row twice")
-    return ReferenceFile(
-        n=n,
-        capacity=archive.whole("capacity", 1),
-        fleet=archive.whole("fleet", 1),
-        index=index,
-        routes=routes,
-        feasible=feasible,
-    )
+    feasible = archive.array("feasible", "b", size)
+    return ReferenceFile(**vars(plans), index=index, feasible=feasible)
 
 
-def _plans(
-    archive: Archive, n: int, mask: str
-) -> tuple[NDArray[np.integer], NDArray[np.bool_]]:
-    """Return the routes, and the mask that says which rows hold a plan."""
+def _read_plans(archive: Archive) -> _PlanFile:
+    n = archive.whole("n", 1)
     routes = archive.array("routes", "iu", None, None)
     bad = (routes > n).any(axis=1) | (routes < 0).any(axis=1)
     if bad.any():
         raise InputError(
             f"routes[{int(np.argmax(bad))}] names a customer that is not within 1 … {n}"
         )
-    return routes, archive.array(mask, "b", len(routes))
+    capacity, fleet = archive.whole("capacity", 1), archive.whole("fleet", 1)
+    return _PlanFile(n, capacity, fleet, routes)

@@ -72,45 +72,27 @@ def read_batch(
     )
 
 
-def _columns(entries: Any) -> tuple[NDArray[np.float64], ...]:
-    """The entries as arrays (B, 2), (B, N, 2), (B, N) and (B,)."""
+def _columns(entries: Any) -> list[NDArray[np.float64]]:
+    """Return the entries as arrays (B, 2), (B, N, 2), (B, N) and (B,)."""
     if type(entries) is not list or not entries:
         raise InputError("not a list of instances, or an empty one")
-    size = None
+    try:
+        n = len(entries[0][1])
+    except (TypeError, IndexError):
+        n = 0
+    rows = []
     for i, entry in enumerate(entries):
-        if type(entry) not in (tuple, list) or len(entry) != 4:
+        try:
+            parts = [np.array(part, dtype=np.float64) for part in entry]
+        except (TypeError, ValueError):
+            parts = []
+        if [part.shape for part in parts] != [(2,), (n, 2), (n,), ()]:
             raise InputError(
-                f"instance {i} is not a tuple (depot, customers, demands, capacity)"
+                f"instance {i} is not a tuple (depot, customers, demands, capacity) "
+                f"with 2 coordinates, {n} customers and {n} demands"
             )
-        depot, customers, demands, _ = entry
-        if any(type(part) is not list for part in (depot, customers, demands)):
-            raise InputError(f"instance {i}: depot, customers or demands is no list")
-        size = len(customers) if size is None else size
-        if (len(depot), len(customers), len(demands)) != (2, size, size):
-            raise InputError(
-                f"instance {i} has {len(depot)} coordinates of the depot, "
-                f"{len(customers)} customers and {len(demands)} demands, not 2, {size} "
-                f"and {size} as in the first"
-            )
-    count, n = len(entries), size or 0
-    for i, entry in enumerate(entries):
-        if any(type(point) is not list or len(point) != 2 for point in entry[1]):
-            raise InputError(f"instance {i}: a customer is not a list [x, y]")
-    return (
-        _numbers("depot", [v for e in entries for v in e[0]]).reshape(count, 2),
-        _numbers("customer", [v for e in entries for p in e[1] for v in p]).reshape(
-            count, n, 2
-        ),
-        _numbers("demand", [v for e in entries for v in e[2]]).reshape(count, n),
-        _numbers("capacity", [e[3] for e in entries]),
-    )
-
-
-def _numbers(what: str, values: list[Any]) -> NDArray[np.float64]:
-    # By type and not by conversion: numpy would dive into lists that hold themselves.
-    if not set(map(type, values)) <= {int, float}:
-        raise InputError(f"a {what} holds something that is not a number")
-    return np.array(values, dtype=np.float64)
+        rows.append(parts)
+    return [np.array(column) for column in zip(*rows, strict=True)]
 
 
 def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:

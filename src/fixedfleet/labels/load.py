@@ -84,7 +84,7 @@ def _read_file(path: Path) -> Labels:
         )
     batch = uniform(
         file.n,
-        file.count,
+        len(file.routes),
         seed=file.seed,
         capacity=file.capacity,
         vehicles=file.fleet,
