@@ -83,7 +83,7 @@ def test_starts_are_stages_of_their_own(batch, start):
 
 def test_whom_the_network_leaves_out_is_put_back(batch, monkeypatch):
     """A predicted plan that is not whole is completed, or the packing is taken."""
-    predicted = importlib.import_module("fixedfleet.planning.predicted")
+    predicted = importlib.import_module("fixedfleet.planning.network_plans")
     nobody = lambda instances, device: ff.PlanBatch(  # noqa: E731
         np.zeros((len(instances), 1), dtype=int)
     )

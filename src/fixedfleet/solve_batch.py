@@ -287,7 +287,7 @@ def _predict(
     batch: InstanceBatch, packings: PlanBatch, device: str, seed: int
 ) -> PlanBatch:
     """Let a network plan; complete its plans, or take the packing if that fails."""
-    from fixedfleet.planning.predicted import predicted_plans
+    from fixedfleet.planning.network_plans import predicted_plans
 
     plans = predicted_plans(batch, device=device)
     completed = {

@@ -10,7 +10,7 @@ from fixedfleet.planning.decoded import Decoded
 from fixedfleet.planning.decoders import DECODERS, PlanDecoder, decode, get_decoder
 from fixedfleet.planning.greedy import Greedy, pseudo_greedy
 from fixedfleet.planning.membership import Membership
-from fixedfleet.planning.predicted import predicted_plan, predicted_plans
+from fixedfleet.planning.network_plans import predicted_plan, predicted_plans
 from fixedfleet.planning.prediction import Prediction, predict, predict_views
 from fixedfleet.planning.repair import RepairMethod, RepairOptions
 

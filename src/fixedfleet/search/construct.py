@@ -87,7 +87,7 @@ def load_start(name: str, instance: Instance) -> None:
 
 def _construct(name: StartName, instance: Instance) -> Plan:
     if name == "network":
-        from fixedfleet.planning.predicted import predicted_plan
+        from fixedfleet.planning.network_plans import predicted_plan
 
         return predicted_plan(instance)
     return savings(instance) if name == "savings" else sweep(instance)

@@ -10,8 +10,8 @@ from fixedfleet import generate
 from fixedfleet.model import load_once
 from fixedfleet.planning import (
     decode,
+    network_plans,
     predict,
-    predicted,
     predicted_plan,
     predicted_plans,
 )
@@ -19,7 +19,7 @@ from fixedfleet.planning import (
 
 def test_many_are_planned_as_one_alone(monkeypatch):
     """Whatever the batch, an instance gets the plan it gets alone."""
-    monkeypatch.setattr(predicted, "_MOST", 2)
+    monkeypatch.setattr(network_plans, "_MOST", 2)
     instances = [generate.uniform(n, 1, seed=n)[0] for n in (20, 50, 20)]
     instances += generate.uniform(22, 1, seed=1, capacity=30, vehicles=5)
     plans = predicted_plans(ff.InstanceBatch.of(instances))
@@ -30,7 +30,7 @@ def test_portions_make_no_difference(monkeypatch):
     """A batch gets the same plans, however it is split and however it was made."""
     batch = generate.uniform(20, 7, seed=3)
     plans = list(predicted_plans(batch))
-    monkeypatch.setattr(predicted, "_MOST", 3)
+    monkeypatch.setattr(network_plans, "_MOST", 3)
     assert plans == list(predicted_plans(batch))
     assert plans == list(predicted_plans(ff.InstanceBatch.of(list(batch))))
     assert plans == list(predicted_plans(batch, "vrp20"))
