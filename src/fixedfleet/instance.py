@@ -331,8 +331,10 @@ class InstanceBatch:
             customers=points[:, 1:],
             demands=demands[:, 1:],
             # A capacity that exceeds all sums of demands may also exceed an int64.
-            capacity=[min(one.capacity_units, _MOST_UNITS) for one in given],
-            vehicles=[one.vehicles for one in given],
+            capacity=np.array(
+                [min(one.capacity_units, _MOST_UNITS) for one in given], dtype=np.int64
+            ),
+            vehicles=np.array([one.vehicles for one in given], dtype=np.int64),
             sizes=sizes,
             originals=given,
         )
@@ -341,21 +343,23 @@ class InstanceBatch:
         if self.originals is None:
             self._check_arrays()
         for field in fields(self)[:-1]:
-            kind = np.float64 if field.name in ("depots", "customers") else np.int64
-            _set(self, field.name, _frozen(np.asarray(getattr(self, field.name), kind)))
+            getattr(self, field.name).setflags(write=False)
 
     def _check_arrays(self) -> None:
-        depots = check_array("depots", self.depots, ("B", 2))
-        count = len(depots)
+        """Replace all fields by checked copies."""
+        _set(self, "depots", check_array("depots", self.depots, ("B", 2)))
+        count = len(self.depots)
         customers = check_array("customers", self.customers, (count, "N", 2))
+        _set(self, "customers", customers)
         n = customers.shape[1]
         if n < 1:
             raise InputError("customers has N = 0: give at least one customer")
-        for name, points in (("depots", depots), ("customers", customers)):
-            bad = np.argwhere(_too_far(points))
+        for name in ("depots", "customers"):
+            bad = np.argwhere(_too_far(getattr(self, name)))
             if len(bad):
                 raise InputError(f"{name}[{bad[0][0]}] is not finite{_WITHIN}")
         demands = check_whole_array("demands", self.demands, (count, n), least=0)
+        _set(self, "demands", demands)
         if self.sizes is None:
             _set(self, "sizes", n)
         for name in ("capacity", "vehicles", "sizes"):
@@ -363,25 +367,21 @@ class InstanceBatch:
         if self.sizes.max(initial=1) > n:
             raise InputError(f"sizes has {self.sizes.max()}, customers has N = {n}")
         if (self.sizes < n).any():
-            self._pad(depots, customers, demands)
+            self._move_padding()
 
-    def _pad(
-        self,
-        depots: NDArray[np.float64],
-        customers: NDArray[np.float64],
-        demands: NDArray[np.int64],
-    ) -> None:
+    def _move_padding(self) -> None:
         """Put the padding of shorter rows at the place of the depot."""
-        padding = np.arange(demands.shape[1]) >= self.sizes[:, None]  # (B, N)
-        wrong = (demands * padding).any(axis=1)
+        padding = np.arange(self.num_customers) >= self.sizes[:, None]  # (B, N)
+        wrong = (self.demands * padding).any(axis=1)
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InputError(
                 f"demands[{row}] has a demand behind its {self.sizes[row]} customers, "
                 "the number that sizes gives"
             )
-        at_depot = np.where(padding[..., None], depots[:, None], customers)
-        _set(self, "customers", at_depot)
+        self.customers[padding] = np.repeat(
+            self.depots, self.num_customers - self.sizes, axis=0
+        )
 
     def __len__(self) -> int:
         return len(self.depots)
