@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import contextmanager
 from urllib.request import Request, urlopen
 
@@ -29,6 +30,17 @@ sys.exit(main(["serve", "--port", "0", "--workers", "2", *sys.argv[1:]]))
 """
 
 
+def wait_for_workers(url):
+    """Wait until the server can plan: its first worker may have to compile."""
+    end = time.monotonic() + 180
+    while time.monotonic() < end:
+        with urlopen(f"{url}health") as answer:
+            if json.load(answer)["workers"]:
+                return
+        time.sleep(0.1)
+    raise TimeoutError("no worker is ready")
+
+
 @contextmanager
 def serving(*options):
     """Start a server with an empty data folder, and give the address that it prints."""
@@ -39,7 +51,9 @@ def serving(*options):
         server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
             line = server.stdout.readline()
-            yield next(word for word in line.split() if word.startswith("http://"))
+            address = next(word for word in line.split() if word.startswith("http://"))
+            wait_for_workers(address.partition("?")[0])
+            yield address
         finally:
             server.terminate()
             server.communicate()

@@ -99,30 +99,27 @@ class PlannerPool:
     async def _use(self, worker: Worker) -> None:
         """Give a worker one job after the other until it dies."""
         self.ready += 1
+        alive = True
         try:
-            while True:
+            while alive:
                 job = await self._queue.take(_LOOK_SECONDS)
-                death = worker.receive(0)  # an idle worker has nothing else to say
-                if death is None and job is not None:
-                    death = await self._see_through(worker, job)
+                alive = worker.receive(0) is None  # its death is an idle worker's event
+                if job is not None and alive:
+                    alive = await self._see_through(worker, job)
                 elif job is not None:
                     self._queue.put_back(job)
-                if isinstance(death, Lost):
-                    _log.warning("worker process %d: %s", worker.pid, death.reason)
-                    return
         finally:
             self.ready -= 1
+        _log.warning("worker process %d ended, another one starts", worker.pid)
 
-    async def _see_through(self, worker: Worker, job: PlanJob) -> Lost | None:
-        """Have a job done and store its outcome; return the death of the worker."""
-        death = None
+    async def _see_through(self, worker: Worker, job: PlanJob) -> bool:
+        """Have a job done and store its outcome; return whether the worker is free."""
+        alive = True
         try:
             await self._queue.begin(job)
             last = await self._follow(worker, job)
-            if isinstance(last, Lost):
-                death, outcome = last, _after_death(job, last)
-            else:
-                outcome = _after_answer(job, last.value)
+            alive = isinstance(last, Answer)
+            outcome = await self._in_thread(_outcome, job, last)
         except InputError as error:
             outcome = Outcome("failed", error=str(error))
         except Exception as error:  # whatever it is, only this plan fails
@@ -130,7 +127,8 @@ class PlannerPool:
             sentence = f"the plan could not be made: {type(error).__name__}: {error}"
             outcome = Outcome("failed", error=sentence)
         await self._queue.finish(job, outcome)
-        return death
+        # After a mistake of the server, the worker may still be making the plan.
+        return alive and not worker.busy
 
     async def _follow(self, worker: Worker, job: PlanJob) -> Answer | Lost:
         """Give a job to a worker, note its reports, and return how it ended."""
@@ -179,15 +177,14 @@ def _note(job: PlanJob, report: object) -> None:
     job.changed()
 
 
-def _after_answer(job: PlanJob, result: object) -> Outcome:
-    if not isinstance(result, ResultDocument):
-        raise TypeError(f"the worker returned {type(result).__name__}")
-    return Outcome("cancelled" if job.cancelled else "done", result)
-
-
-def _after_death(job: PlanJob, death: Lost) -> Outcome:
-    """Return what is left of a job whose worker died or had to be killed."""
-    best = job.best_so_far()
-    if job.cancelled:
-        return Outcome("cancelled", best)
-    return Outcome("failed", best, f"the plan could not be finished: {death.reason}")
+def _outcome(job: PlanJob, last: Answer | Lost) -> Outcome:
+    """Return the outcome of a job by the last event of its worker."""
+    if isinstance(last, Lost):
+        best = job.best_so_far()
+        if job.cancelled:
+            return Outcome("cancelled", best)
+        sentence = f"the plan could not be finished: {last.reason}"
+        return Outcome("failed", best, sentence)
+    if not isinstance(last.value, ResultDocument):
+        raise TypeError(f"the worker returned {type(last.value).__name__}")
+    return Outcome("cancelled" if job.cancelled else "done", last.value)

@@ -93,9 +93,9 @@ class Guard:
             _check_host(headers)
             _check_site(scope, headers)
             return None
-        shown = parse_qs(scope["query_string"].decode("latin-1")).get("token")
-        if scope["path"] == "/" and shown:
-            return self._log_in(scope, shown[0])
+        if scope["path"] == "/":
+            shown = parse_qs(scope["query_string"].decode("latin-1")).get("token")
+            return self._log_in(scope, shown[0]) if shown else None
         if scope["path"] in _OPEN or scope["path"].startswith("/static/"):
             return None
         bearer = _bearer(headers)

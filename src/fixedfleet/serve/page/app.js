@@ -23,7 +23,7 @@ class Page {
   #view = new PlanView((vehicles) => this.#planWith(vehicles));
   #comparison = new Comparison((plan) => this.#showFinished(plan));
   #given = null; // what to send for the customers: {text, format}, or {plan: id}
-  #name = ""; // of the file that was read
+  #name = ""; // name of the file that was read
   #running = null; // {id, stopper} of the plan that is being followed
   #typing = null;
   #weighing = null;
@@ -107,7 +107,7 @@ class Page {
     this.#weighing?.abort();
   }
 
-  // Ask whether the fleet as typed suffices.
+  // Ask whether the fleet in the form suffices.
   async #weigh() {
     this.#weighing = new AbortController();
     const { vehicles, capacity } = this.#form.values();
@@ -160,7 +160,7 @@ class Page {
       this.#given = { plan: plan.id };
       this.#view.begin(plan);
       this.#say("Planning has begun");
-      // On a phone the figures lie below the map: bring both into sight.
+      // On a phone the figures are below the map: scroll to show both.
       if (byId("summary").getBoundingClientRect().top > window.innerHeight) {
         byId("map").scrollIntoView({ block: "start" });
       }
@@ -190,7 +190,7 @@ class Page {
     }
   }
 
-  // "Stop" takes the place of "Plan" while there is something to stop.
+  // "Stop" replaces "Plan" while a plan is running.
   #setRunning(running) {
     this.#running = running;
     const [on, off] = running ? ["cancel", "plan"] : ["plan", "cancel"];
@@ -258,7 +258,7 @@ class Page {
     }
   }
 
-  // Leave the running plan for another.
+  // Give up the running plan, because the user wants another.
   #stop() {
     if (!this.#running) return;
     const { id, stopper } = this.#running;

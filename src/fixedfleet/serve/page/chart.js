@@ -1,4 +1,4 @@
-// The falling cost: a small chart of the best cost over time.
+// A small chart of the best cost over time.
 
 import { makeSvg } from "./elements.js";
 import { lengthOf, limitOf } from "./numbers.js";

@@ -1,6 +1,5 @@
-// The colours of tours and maps. The hues are Okabe and Ito's, which people who see
-// fewer colours tell apart; from the eighth tour on, dashes help, and every tour
-// carries its number.
+// The colours of tours and maps. People with colour blindness can distinguish the hues,
+// which are Okabe and Ito's. From the eighth tour on, tours also differ by their dashes.
 
 const HUES = [
   ["#0072b2", "#4aa8e0"],
@@ -47,7 +46,7 @@ export function hue(slot, theme) {
 
 export const dash = (slot) => DASHES[Math.floor(slot / HUES.length) % DASHES.length];
 
-// Black or white, whichever reads better on a colour.
+// Return black or white, whichever is easier to read on a colour.
 export function textOn(colour) {
   const channels = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255);
   const [r, g, b] = channels.map((c) =>
@@ -57,7 +56,7 @@ export function textOn(colour) {
   return luminance > 0.18 ? "#10171d" : "#ffffff";
 }
 
-// Give an element its tour's colour, for either scheme, as variables of its style.
+// Set the colour of a tour as variables in the style of an element.
 export function paint(element, slot) {
   const [light, dark] = HUES[slot % HUES.length];
   element.style.setProperty("--hue", `light-dark(${light}, ${dark})`);

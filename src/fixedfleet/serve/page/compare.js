@@ -1,5 +1,5 @@
-// One vehicle more or less: short plans for M − 1, M, M + 1 and M + 2 vehicles, and a
-// slider over them.
+// One vehicle more or less: short plans for M − 1, M + 1 and M + 2 vehicles, and a slider
+// that chooses the plan to show.
 
 import { ask, drop } from "./api.js";
 import { byId, make, show, write } from "./elements.js";
@@ -8,7 +8,7 @@ import { count, lengthOf, limitOf } from "./numbers.js";
 import { sleep, watch } from "./watch.js";
 
 const LONGEST = 5; // seconds a comparison may search
-const AROUND = [1, -1, 2]; // what is most wanted first
+const AROUND = [1, -1, 2]; // the most interesting first
 const BUSY = [429, 503];
 
 export class Comparison {
@@ -18,7 +18,7 @@ export class Comparison {
   #base = null;
   #stopper = null;
 
-  /* onShow(plan) is called with the plan the reader wants to see. */
+  /* onShow(plan) is called with the plan that the user chooses. */
   constructor(onShow) {
     this.#onShow = onShow;
     this.#slider.addEventListener("input", () => this.#choose(Number(this.#slider.value)));
@@ -32,7 +32,7 @@ export class Comparison {
     show(byId("compare"), false);
   }
 
-  /* Wait to be asked for the comparison, as for a plan that was finished long ago. */
+  /* Offer the comparison by a button, for a plan that was finished earlier. */
   offer(plan, bodyOf) {
     this.clear();
     if (!isComparable(plan)) return;
@@ -44,7 +44,7 @@ export class Comparison {
     };
   }
 
-  /* Compare a finished plan with its neighbours; body(vehicles) is what to send for one. */
+  /* Compare a finished plan with others; bodyOf(vehicles) returns what to ask for. */
   begin(plan, bodyOf) {
     this.clear();
     if (!isComparable(plan)) return;
@@ -52,7 +52,7 @@ export class Comparison {
     const fleet = plan.result.vehicles_planned_for;
     const fleets = [-1, 0, 1, 2].map((more) => fleet + more).filter((m) => m >= 1);
     for (const m of fleets) this.#plans.set(m, m === fleet ? plan : "waiting");
-    // Where M vehicles cannot do it, fewer cannot.
+    // If M vehicles do not suffice, fewer do not either.
     if (!servesAll(plan.result) && fleet > 1) this.#plans.set(fleet - 1, "impossible");
     Object.assign(this.#slider, { min: fleets[0], max: fleets.at(-1), value: fleet });
     this.#slider.classList.toggle("three", fleets.length === 3);
@@ -70,7 +70,7 @@ export class Comparison {
     show(this.#slider, started);
   }
 
-  // One after the other: the server has other clients too.
+  // One plan after the other, because the server has other clients.
   async #run(fleet, bodyOf, signal) {
     for (const m of AROUND.map((more) => fleet + more)) {
       if (this.#plans.get(m) !== "waiting") continue;
@@ -110,7 +110,7 @@ export class Comparison {
     else if (own?.result) this.#onShow(own);
   }
 
-  // A plan for fewer vehicles is one for more, and a short search may not see it.
+  // A plan with fewer vehicles is also valid for more, and may be the shorter one.
   #bestWithin(fleet) {
     let best = null;
     for (const [m, plan] of this.#plans) {
@@ -128,7 +128,7 @@ export class Comparison {
     const options = [...this.#plans.keys()].sort((a, b) => a - b);
     const columns = options.map((fleet) => {
       const { cost, change } = this.#words(fleet);
-      // For the pointer alone: the slider above does the same by keyboard.
+      // Only for the pointer: the keyboard uses the slider.
       const button = make(
         "button",
         { type: "button", tabindex: -1, class: "option", "data-fleet": fleet },
@@ -171,7 +171,7 @@ export class Comparison {
   }
 }
 
-// Where a customer exceeds a vehicle, no number of vehicles helps.
+// If one customer needs more than a vehicle, no number of vehicles suffices.
 const isComparable = ({ result, verdict }) =>
   result !== null && verdict?.upper_bound !== null;
 
@@ -186,7 +186,7 @@ function noteOf(own, limit) {
   return own > limit ? `${text}, your plan ${limitOf(own)}` : text;
 }
 
-// A full server says when to come back.
+// Send a request again when the server is full, at the time that it says.
 async function patiently(send, signal) {
   for (;;) {
     try {

@@ -1,5 +1,5 @@
-// Making and finding elements. Text is only ever set as text, so a customer's name
-// with markup in it is shown, never obeyed.
+// Makes and finds elements. Text is always set as text, so that markup in the name of a
+// customer has no effect.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -24,12 +24,12 @@ function furnish(element, text, attributes, children) {
   return element;
 }
 
-// Writing the same text again would make a screen reader say it again.
+// A screen reader would repeat a text that is written again.
 export function write(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-// By the attribute: drawings in SVG have no property for it.
+// SVG elements have the attribute, but no property of this name.
 export function show(element, visible) {
   element.toggleAttribute("hidden", !visible);
 }

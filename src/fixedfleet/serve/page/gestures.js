@@ -1,10 +1,10 @@
-// Moving and zooming the map: drag, wheel, two fingers, and the buttons beside it.
+// Moves and zooms the map: by dragging, wheel, two fingers, and buttons.
 
 const STEP = 1.5;
-const SLACK = 4; // pixels a pointer may tremble and still click
+const SLACK = 4; // pixels that a pointer may move during a click
 
 /*
- * Turn pointers and wheel over a canvas into calls of the map's own methods: pan(dx, dy),
+ * Turn pointer and wheel events of a canvas into calls of the map's methods: pan(dx, dy),
  * zoom(factor, spot), point(spot, touch), leave(), click(spot, touch).
  */
 export function followGestures(canvas, map) {
@@ -47,7 +47,7 @@ export function followGestures(canvas, map) {
   canvas.addEventListener(
     "wheel",
     (event) => {
-      // Where the page itself scrolls, the wheel is for that unless Ctrl is held.
+      // If the page can scroll, the wheel scrolls it unless Ctrl is held.
       const { scrollHeight, clientHeight } = document.documentElement;
       if (scrollHeight > clientHeight && !event.ctrlKey && !event.metaKey) return;
       event.preventDefault();

@@ -1,4 +1,4 @@
-// The map: what is on it, where the reader looks, and what lies under the pointer.
+// The map: its content, the part that is visible, and what is under the pointer.
 
 import { currentTheme, onThemeChange } from "./colours.js";
 import { followGestures } from "./gestures.js";
@@ -6,7 +6,7 @@ import { drawScene, largestDot, radiusOf } from "./picture.js";
 import { fit, placesOf, toPlane, toScreen } from "./projection.js";
 
 const MARGIN = 44;
-const REACH = { mouse: 8, touch: 22 }; // pixels from a dot that still count as on it
+const REACH = { mouse: 8, touch: 22 }; // pixels around a dot that count as the dot
 const FIRST_DRAWING = 900; // milliseconds
 const CHANGE = 260;
 const still = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -16,13 +16,13 @@ export class FleetMap {
   #scene = null;
   #view = null;
   #size = { width: 0, height: 0 };
-  #own = false; // the reader has moved the map: leave it where it is
+  #own = false; // whether the user has moved the map; then it stays where it is
   #motion = null;
   #asked = false;
   #onHover;
   #onPick;
 
-  /* onHover(customer or null, spot) and onPick(slot or null) tell what the reader does. */
+  /* onHover(customer or null, spot) and onPick(slot or null) report the pointer. */
   constructor(canvas, { onHover, onPick }) {
     this.#canvas = canvas;
     this.#onHover = onHover;
@@ -134,7 +134,7 @@ export class FleetMap {
     if (!this.#scene) return;
     const customer = this.#customerAt(spot, touch ? REACH.touch : REACH.mouse);
     this.#tell(customer);
-    // A finger has no hover: its tap on a customer shows it and does no more.
+    // A finger cannot hover, so a tap on a customer only shows it.
     if (touch && customer !== null) return;
     this.#onPick(customer ? this.#tourOf(customer) : this.#tourAt(spot));
   }
@@ -201,7 +201,7 @@ export class FleetMap {
     this.#redraw();
   }
 
-  // However often something changes, it is drawn once a frame at most.
+  // Draw at most once per frame, however often something changes.
   #redraw() {
     if (this.#asked) return;
     this.#asked = true;

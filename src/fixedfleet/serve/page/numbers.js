@@ -1,11 +1,11 @@
-// Numbers for people.
+// Numbers and names as texts.
 
 const grouped = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 6 });
 
-// A demand or a load: what was given, less the dust of adding floats.
+// A demand or a load, without the rounding errors of a sum.
 export const amount = (value) => grouped.format(Math.round(value * 1e6) / 1e6);
 
-// A length with so many digits at least, and never as a power of ten.
+// A length with at least so many digits, and never with an exponent.
 export function figures(value, digits) {
   if (Number.isInteger(value)) return grouped.format(value);
   const before = value === 0 ? 1 : Math.floor(Math.log10(Math.abs(value))) + 1;
@@ -20,7 +20,7 @@ export function lengthOf(value, unit, digits = 5) {
 
 export const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
 
-// An age, which ticks, and a limit, which was typed.
+// Seconds that have passed, and seconds that the user has typed.
 export const age = (value) => `${value.toFixed(value < 10 ? 1 : 0)}\u00a0s`;
 export const limitOf = (value) => `${amount(value)}\u00a0s`;
 
@@ -28,7 +28,7 @@ export function count(number, what, plural = `${what}s`) {
   return `${grouped.format(number)} ${number === 1 ? what : plural}`;
 }
 
-// A customer without a name goes by its number.
+// A customer without a name is called by its number.
 export const nameOf = ({ name, index }) =>
   name === `${index}` ? `Customer ${index}` : name;
 

@@ -1,4 +1,4 @@
-// Drawing a scene onto a canvas: the map on the page, the PNG and the drivers' sheets.
+// Draws a scene on a canvas: the map on the page, the PNG and the sheets for drivers.
 
 import { dash, hue, textOn } from "./colours.js";
 import { lengthOf } from "./numbers.js";
@@ -7,8 +7,8 @@ import { roundLength, toScreen } from "./projection.js";
 const FONT = '"Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif';
 const FADED = 0.14;
 const TURN = 2 * Math.PI;
-// Pixels beyond which a way is drawn through: thousands of dashes take long to draw, and
-// only a plan at the very start of a search has such ways.
+// Ways of more pixels are drawn without dashes: thousands of dashes take long to draw, and
+// only plans at the very start of a search have such ways.
 const LONGEST_DASHED = 4000;
 
 /*
@@ -41,7 +41,7 @@ export function drawScene(context, scene, frame, motion = null) {
   drawScale(pen, frame);
 }
 
-// The tour singled out last, above the others.
+// The selected tour is drawn last, above the others.
 function inOrder({ tours, selected }) {
   return [...tours].sort((a, b) => (a.slot === selected) - (b.slot === selected));
 }
@@ -73,7 +73,7 @@ function drawPaper({ context, spots, theme }, { width, height, view }) {
 function drawWay({ context, scene, spots, theme }, { slot, stops }, { alpha, drawn }) {
   if (!stops.length) return;
   const inner = stops.map((stop) => spots[stop]);
-  // The ways from and to the depot all meet there: paler, so that it stays clear.
+  // All tours meet at the depot, so the ways from and to it are paler.
   const parts = [
     { way: [spots[0], inner[0]], depot: true },
     { way: inner, depot: false },
@@ -94,8 +94,8 @@ function drawWay({ context, scene, spots, theme }, { slot, stops }, { alpha, dra
   context.setLineDash([]);
 }
 
-// Leg by leg: a browser without a graphics card draws one long way that crosses itself
-// several times slower.
+// Each leg is drawn separately: without a graphics card, one long path that crosses itself
+// takes several times as long.
 function strokeLegs(context, way, most, pattern) {
   context.setLineDash(pattern);
   let before = 0;
@@ -120,13 +120,13 @@ function lengthAlong(way) {
   return sum;
 }
 
-/* The radius of the largest dot: the more customers and the less room, the smaller. */
+/* Return the radius of the largest dot; many customers in little room have small dots. */
 export function largestDot(scene, { width, height }) {
   const room = Math.sqrt((width * height) / scene.points.length);
   return Math.max(2, Math.min(8, 0.12 * room));
 }
 
-/* The radius of a customer's dot: its area grows with the demand. */
+/* Return the radius of a customer's dot; its area grows with the demand. */
 export function radiusOf(scene, customer, dot) {
   const share = scene.largest > 0 ? scene.demands[customer] / scene.largest : 0;
   return dot * Math.sqrt(0.15 + 0.85 * share);
@@ -214,7 +214,7 @@ function drawRing({ context, scene, spots, dot, theme }) {
   context.stroke();
 }
 
-/* Each tour's number beside its farthest stop, for those who see no hue. */
+/* Draw the number of each tour beside its farthest stop. */
 function drawNumbers({ context, scene, spots, dot, theme }) {
   context.textAlign = "center";
   context.textBaseline = "middle";
@@ -255,7 +255,7 @@ function drawScale({ context, scene, theme }, { height, view }) {
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
   context.lineJoin = "round";
-  context.strokeStyle = theme.paper; // a halo, so that tours do not cross the figures
+  context.strokeStyle = theme.paper; // an outline, so that tours do not cross the text
   context.lineWidth = 4;
   context.strokeText(label, left, bottom - 9);
   context.fillStyle = theme.muted;

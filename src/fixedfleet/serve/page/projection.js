@@ -1,13 +1,13 @@
-// From coordinates to the plane, and from the plane to the screen.
+// Turns coordinates into points of a plane, and these into points of the screen.
 
 const KM_PER_DEGREE = (6371.0088 * Math.PI) / 180;
 
 /*
- * Where the depot (index 0) and the customers lie in the plane, y upwards.
+ * Return the points of the depot (index 0) and the customers in a plane, y upwards; null
+ * if the instance has no coordinates.
  *
- * Degrees are projected equirectangularly about their mean latitude, which keeps
- * kilometres to within a fraction of a per cent over a city or a region. Null where the
- * instance has no coordinates.
+ * Degrees are projected equirectangularly about their mean latitude. In a city or a region
+ * this changes distances by a fraction of a per cent.
  */
 export function placesOf(instance) {
   const places = [instance.depot, ...instance.stops];
@@ -20,7 +20,7 @@ export function placesOf(instance) {
 
 function toKilometres(degrees) {
   const [west, east] = range(degrees.map((point) => point.x));
-  const across = east - west > 180; // the date line lies between them
+  const across = east - west > 180; // the date line is between them
   const [south, north] = range(degrees.map((point) => point.y));
   const middle = ((south + north) / 2) * (Math.PI / 180);
   const shrink = Math.max(0.05, Math.cos(middle));
@@ -40,7 +40,7 @@ function range(values) {
   return [least, most];
 }
 
-/* The view that shows all points: the plane's point in the middle, and the scale. */
+/* Return the view that shows all points: its centre in the plane, and the scale. */
 export function fit(points, width, height, margin) {
   const [left, right] = range(points.map((point) => point.x));
   const [low, high] = range(points.map((point) => point.y));
@@ -68,7 +68,7 @@ export function toPlane(spot, view, width, height) {
   };
 }
 
-/* A round length, 1, 2 or 5 times a power of ten, of so many pixels at most. */
+/* Return a round length (1, 2 or 5 times a power of ten) of at most so many pixels. */
 export function roundLength(scale, pixels) {
   const most = pixels / scale;
   const power = 10 ** Math.floor(Math.log10(most));

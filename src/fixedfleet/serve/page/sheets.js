@@ -1,4 +1,4 @@
-// For the drivers: one sheet of paper a tour.
+// Sheets for the drivers: one per tour.
 
 import { LIGHT, paint } from "./colours.js";
 import { byId, make } from "./elements.js";
@@ -7,9 +7,9 @@ import { drawScene } from "./picture.js";
 import { fit } from "./projection.js";
 
 const [WIDTH, HEIGHT] = [680, 300];
-const MANY = 40; // tours whose maps together need a coarser drawing
+const MANY = 40; // with more tours, the maps are drawn with fewer pixels
 
-/* Put a sheet for each tour into the page, for print alone. scene may be null. */
+/* Add a sheet for each tour to the page, which only the print shows. scene may be null. */
 export function makeSheets(tours, instance, scene) {
   const sheets = tours.map((tour) => makeSheet(tour, tours.length, instance, scene));
   byId("sheets").replaceChildren(...sheets);

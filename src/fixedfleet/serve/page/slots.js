@@ -1,9 +1,9 @@
-// Which tour is which while the plan changes.
+// Keeps the colours of the tours while the plan changes.
 
 /*
- * Give each new tour the slot (colour and place in the list) of the tour before it that
- * shares most customers with it, so that colours stay where they are while the plan
- * improves. Slots are 0, 1, 2, …; a plan unlike the one before takes them in its order.
+ * Give each new tour the slot (colour and place in the list) of the earlier tour that
+ * shares most customers with it. Slots are 0, 1, 2, …. If the plans have little in common,
+ * the slots follow the order of the new tours.
  */
 export function keepSlots(before, tours) {
   const slotOf = new Map();
@@ -30,7 +30,7 @@ export function keepSlots(before, tours) {
   });
 }
 
-// The pairs of a tour and an earlier slot, those that share most customers first.
+// Return pairs of a tour and an earlier slot, those that share most customers first.
 function bySharing(tours, slotOf) {
   const pairs = [];
   tours.forEach((stops, tour) => {

@@ -1,15 +1,15 @@
-// Where the customers come from: a file, a pasted table, or an example.
+// The source of the customers: a file, a pasted table, or an example.
 
 import { ask } from "./api.js";
 import { byId, make, show, write } from "./elements.js";
 import { capital, count, sentence } from "./numbers.js";
 
-const LARGEST = 16 * 2 ** 20; // the server's own limit is lower, and has its sentence
+const LARGEST = 16 * 2 ** 20; // bytes; the server's own limit is lower, and it explains it
 const FORMATS = { vrp: "vrplib", csv: "csv", json: "json" };
 
 /*
- * Call onText({text, format, vehicles, capacity, title}) with what the reader gives.
- * vehicles and capacity are an example's own, and null otherwise.
+ * Call onText({text, format, vehicles, capacity, title}) with what the user gives. Only an
+ * example has vehicles and capacity; otherwise they are null.
  */
 export class Source {
   #onText;
@@ -105,7 +105,7 @@ export class Source {
         this.fail(`${file.name} is not text in UTF-8: save the table as “CSV UTF-8”`);
         return;
       }
-      text = new TextDecoder("latin1").decode(bytes); // what matters there is ASCII
+      text = new TextDecoder("latin1").decode(bytes); // only comments are not ASCII there
     }
     this.#give(text, FORMATS[extension] ?? "auto", file.name);
   }
@@ -133,7 +133,7 @@ export class Source {
     });
   }
 
-  // A table pasted anywhere but into a field is meant for the page.
+  // A table that is pasted outside a field is taken as customers.
   #followPastes() {
     document.addEventListener("paste", (event) => {
       if (event.target.closest?.("input, textarea")) return;

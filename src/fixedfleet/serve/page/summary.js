@@ -1,4 +1,4 @@
-// The plan in a few figures: its cost as it falls, its fleet, and how the search stands.
+// The plan in a few figures: its cost, its fleet, and the state of the search.
 
 import { CostChart } from "./chart.js";
 import { byId, show, write } from "./elements.js";
@@ -10,7 +10,7 @@ export class Summary {
   #trace = [];
   #unit = "";
   #limit = 0;
-  #start = null; // of the search, on this machine's clock; null while it does not run
+  #start = null; // when the search began, on this machine's clock; null if none runs
   #timer = null;
 
   begin(unit, limit) {
@@ -30,7 +30,7 @@ export class Summary {
     write(byId("status"), text);
   }
 
-  /* The search says that it is so many seconds old. */
+  /* Note that the search began so many seconds ago. */
   runsSince(since) {
     const start = performance.now() - 1000 * since;
     this.#start = this.#start === null ? start : Math.min(start, this.#start);

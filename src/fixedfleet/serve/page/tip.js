@@ -1,11 +1,11 @@
-// The note beside a customer on the map.
+// The note beside a customer on the map: name, demand, place in the tour.
 
 import { byId, make, show } from "./elements.js";
 import { amount, nameOf } from "./numbers.js";
 
 const GAP = 16;
 
-/* Show what there is to say about a place at a spot of the map; nothing for null. */
+/* Show the note of a place at a spot of the map, or hide it if place is null. */
 export function showTip(place, spot) {
   const tip = byId("tip");
   show(tip, place !== null);
@@ -23,7 +23,7 @@ export function showTip(place, spot) {
   tip.style.transform = `translate(${left}px, ${top}px)`;
 }
 
-/* What there is to say about a customer, or the depot (0), under these tours. */
+/* Return the note of a customer, or of the depot (0); null for null. */
 export function describePlace(customer, instance, tours, unserved) {
   if (customer === null) return null;
   if (customer === 0) return { name: instance.depot.name, lines: ["The depot"] };

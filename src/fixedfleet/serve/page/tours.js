@@ -1,5 +1,5 @@
-// The list of tours: each with its number, stops, load and length. It is also what a
-// screen reader reads instead of the map.
+// The list of tours, each with its number, stops, load and length. Screen readers read it
+// instead of the map.
 
 import { paint } from "./colours.js";
 import { make, show, write } from "./elements.js";
@@ -13,7 +13,7 @@ export class TourList {
   #onPick;
   #onStop;
 
-  /* onPick(slot) when a tour is clicked; onStop(customer or null) over one of its stops. */
+  /* onPick(slot) reports a click on a tour, onStop(customer or null) the stop in focus. */
   constructor(list, { onPick, onStop }) {
     this.#list = list;
     this.#onPick = onPick;
@@ -37,7 +37,7 @@ export class TourList {
     const inOrder = [...tours].sort((a, b) => a.number - b.number);
     inOrder.forEach(({ slot }, place) => {
       const { item } = this.#cards.get(slot);
-      // Only what is out of place moves, so that focus and scrolling stay.
+      // Only items in a wrong place are moved, so that focus and scrolling stay.
       if (this.#list.children[place] !== item) {
         this.#list.insertBefore(item, this.#list.children[place] ?? null);
       }
@@ -124,7 +124,7 @@ class TourCard {
     if (open && this.#tour) this.#list();
   }
 
-  // Built when it is opened: a thousand stops in closed lists would cost for nothing.
+  // The stops are listed when the tour is opened, because a plan may have thousands.
   #list() {
     const shown = `${this.#tour.stops}`;
     if (shown === this.#shown) return;

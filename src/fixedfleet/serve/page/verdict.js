@@ -1,4 +1,4 @@
-// Whether the fleet is enough, why, and the smallest one that is.
+// The verdict: whether the fleet suffices, why, and the smallest fleet that does.
 
 import { make, show } from "./elements.js";
 import { count, sentence } from "./numbers.js";
@@ -6,10 +6,9 @@ import { count, sentence } from "./numbers.js";
 const vehicles = (number) => count(number, "vehicle");
 
 /*
- * Fill an element with a verdict on so many vehicles; nothing for null.
+ * Show a verdict on so many vehicles in an element, or hide it if the verdict is null.
  *
- * onFleet(vehicles) is called when the reader takes the fleet that is offered; none is
- * where onFleet is null.
+ * onFleet(vehicles) is called when the user accepts the fleet that is offered.
  */
 export function showVerdict(element, verdict, fleet, onFleet) {
   show(element, verdict !== null);
@@ -21,7 +20,7 @@ export function showVerdict(element, verdict, fleet, onFleet) {
   const title = make("strong", { text: headline(verdict, fleet) });
   const parts = [make("p", {}, title, ` ${sentence(verdict.reason)}${bound(verdict, fleet)}`)];
   const offered = verdict.status === "feasible" ? null : offer(verdict, fleet);
-  if (offered !== null && onFleet) {
+  if (offered !== null) {
     const text = `Plan with ${vehicles(offered)}`;
     const button = make("button", { type: "button", class: "accept", text });
     button.addEventListener("click", () => onFleet(offered));
@@ -48,7 +47,7 @@ function bound({ status, smallest, upper_bound: upper }, fleet) {
   return upper === null ? "" : ` ${sentence(`${vehicles(upper)} certainly ${does(upper)}`)}`;
 }
 
-/* The fleet to offer: the smallest that is known to suffice. */
+/* Return the smallest fleet that is known to suffice, if it is larger than this one. */
 export function offer({ smallest, upper_bound: upper }, fleet) {
   const enough = smallest ?? upper;
   return enough === null || enough <= fleet ? null : enough;

@@ -23,7 +23,7 @@ export class PlanView {
   tours = []; // {slot, number, stops, load, length or null}
   plan = null; // the finished plan that is shown
 
-  /* onFleet(vehicles) is called when the reader takes the fleet a verdict offers. */
+  /* onFleet(vehicles) is called when the user accepts the fleet that a verdict offers. */
   constructor(onFleet) {
     this.#onFleet = onFleet;
     this.#map = new FleetMap(byId("canvas"), {
@@ -69,7 +69,7 @@ export class PlanView {
     show(byId("intro"), true);
   }
 
-  /* A plan has been asked for: for the same customers, perhaps another fleet. */
+  /* Prepare for a plan that was asked for, perhaps with another fleet. */
   begin({ instance, request }) {
     this.instance = instanceOf(instance);
     this.#list.setInstance(this.instance);
@@ -80,13 +80,13 @@ export class PlanView {
     show(byId("downloads"), false);
   }
 
-  /* A better plan was found; the search goes on. */
+  /* Show a better plan while the search runs. */
   improve({ seconds, cost, vehicles_planned_for: fleet, tours, lengths }) {
     const slots = keepSlots(this.tours, tours);
     this.#setTours(
       tours.map((stops, i) => ({
         slot: slots[i],
-        number: slots[i] + 1, // steady until the plan is finished
+        number: slots[i] + 1, // it does not change until the plan is finished
         stops,
         load: stops.reduce((sum, stop) => sum + this.#demand(stop), 0),
         length: lengths[i],
@@ -95,7 +95,7 @@ export class PlanView {
     this.#summary.improve(seconds, cost, tours.length, fleet);
   }
 
-  /* Show a finished plan: its tours numbered as in its files. */
+  /* Show a finished plan; its tours have the same numbers as in the files. */
   finish(plan) {
     this.plan = plan;
     const { result, verdict } = plan;
