@@ -157,7 +157,7 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
             on_improvement=line.improved,
             stop=line.tick,
         )
-    except KeyboardInterrupt:  # some searches do not return their best plan themselves
+    except KeyboardInterrupt:  # outside the search, which returns its best plan
         plan = line.plan
         if plan is None and isinstance(start, Plan) and start.is_feasible(instance):
             plan = start
