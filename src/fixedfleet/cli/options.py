@@ -53,7 +53,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "type": float,
         "default": 1.0,
         "metavar": "SECONDS",
-        "help": "default: 1",
+        "help": "seconds in all (default: 1)",
     },
     "--vehicle-cost": {
         "type": float,

@@ -43,7 +43,12 @@ def add_command(commands: Commands) -> None:
     add_options(parser, "--time-limit", "--vehicle-cost", "--seed", "--json")
     add_options(parser, "--quiet", help="print errors only, and --json's document")
     add = parser.add_argument
-    add("--objective", choices=get_args(Objective), default="length")
+    add(
+        "--objective",
+        choices=get_args(Objective),
+        default="length",
+        help="what to minimise (default: length)",
+    )
     add(
         "--search",
         default="auto",
