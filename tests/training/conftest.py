@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -16,6 +12,9 @@ import torch
 import fixedfleet as ff
 from fixedfleet.model.weights import read_tensors
 from fixedfleet.training import Preset, make_dataset
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 torch.set_num_threads(1)  # tensors this small are slower on several
 
@@ -115,30 +114,3 @@ def assert_same_state(one: Path, two: Path) -> None:
     assert left.keys() == right.keys()
     for name, tensor in left.items():
         assert torch.equal(tensor, right[name]), name
-
-
-def run_two_ranks(script: str, folder: Path, *arguments: object) -> None:
-    """Run a script in two processes that train together, as torchrun would."""
-    path = folder / "ranks.py"
-    path.write_text(script)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    root = Path(__file__).parents[2]
-    places = {
-        "WORLD_SIZE": "2",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": port,
-        "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}",
-    }
-    running = [
-        subprocess.Popen(
-            [sys.executable, path, *map(str, arguments)],
-            env=os.environ | places | {"RANK": str(rank)},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    errors = [process.communicate(timeout=120)[1] for process in running]
-    assert [process.returncode for process in running] == [0, 0], errors

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +28,6 @@ from .conftest import (
     changed,
     losses,
     read_log,
-    run_two_ranks,
 )
 
 has_cupy = importlib.util.find_spec("cupy") is not None
@@ -270,24 +268,3 @@ def test_another_recipe_does_not_resume(preset, dataset, tmp_path):
                 device="cpu",
                 display=None,
             )
-
-
-SCRIPT = """
-import json, sys
-from fixedfleet.training import Preset, fresh, train
-from tests.training.test_fresh import recipe
-
-fresh._CHUNK = 24
-preset = Preset.from_dict("tiny", json.loads(sys.argv[1]))
-train(preset, fresh=recipe(), out=sys.argv[2], device="cpu", display=None)
-"""
-
-
-@pytest.mark.slow
-def test_two_processes_share_the_labelling(preset, tmp_path, monkeypatch):
-    """Each process labels its part, and both train on all of it."""
-    monkeypatch.setattr(module, "_CHUNK", 24)
-    short, one, two = changed(preset, steps=5), tmp_path / "one", tmp_path / "two"
-    train(short, fresh=recipe(), out=one, device="cpu", display=None)
-    run_two_ranks(SCRIPT, tmp_path, json.dumps(short.to_dict()), two)
-    assert losses(two) == pytest.approx(losses(one), abs=1e-4)

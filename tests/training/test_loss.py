@@ -119,7 +119,7 @@ def test_loss_ignores_order_and_direction_of_a_label():
     one = _loss(logs, features, _routes(TOURS, 8), units, capacity, config)
     turned = _routes([[3, 4], [], [1, 5, 2]], 8)
     other = _loss(logs, features, turned, units, capacity, config)
-    assert float(one.total) == pytest.approx(float(other.total), rel=1e-6)
+    assert one.total.item() == pytest.approx(other.total.item(), rel=1e-6)
 
 
 def test_padding_does_not_change_the_loss():
@@ -177,7 +177,7 @@ def test_cluster_term_is_the_cross_entropy_of_sharing_a_tour():
     tour = {c: t for t, tour in enumerate(TOURS) for c in tour}
     terms = []
     for i, j in itertools.permutations(range(1, 6), 2):
-        together = float((served[:, i] * served[:, j]).sum())
+        together = (served[:, i] * served[:, j]).sum().item()
         right = together if tour[i] == tour[j] else 1 - together
         terms.append(-torch.tensor(right).log())
     wanted = float(sum(terms)) / len(terms)
