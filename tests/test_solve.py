@@ -103,7 +103,7 @@ def test_a_customer_that_no_vehicle_carries(square):
 
 
 def test_stop_ends_a_search_for_a_partial_plan(square):
-    """Told to stop at once, the packing of as many as can be comes back."""
+    """Stopped at once, it returns the packing of as many customers as possible."""
     result = ff.solve(square.with_vehicles(1), 60, stop=lambda: True)
     assert len(result.unserved) == 2
 
@@ -128,7 +128,7 @@ def test_display_prints_rows_and_the_result(square, capsys):
 
 
 def test_cost_v_counts_each_vehicle():
-    """With the objective cost-v the fewest vehicles are used where they are dear."""
+    """With the objective cost-v, the fewest vehicles are used if they are expensive."""
     instance = generate.uniform(20, 1, seed=3)[0].with_vehicles(7)
     result = ff.solve(instance, 0.05, objective="cost-v", vehicle_cost=35)
     assert result.plan.vehicles == instance.minimum_vehicles

@@ -98,7 +98,7 @@ def test_whom_the_network_leaves_out_is_put_back(batch, monkeypatch):
 
 
 def test_sizes_metrics_and_hopeless_instances_mix(square, make_instance):
-    """A list may hold anything; what cannot be planned disturbs nobody."""
+    """Instances may differ, and one without a plan does not disturb the others."""
     rounded = make_instance(n=9, rounding="ceil", name="rounded")
     matrix = ff.Instance(demands=[1], capacity=1, vehicles=1, matrix=[[0, 1], [2, 0]])
     heavy = replace(square, demands=[1, 3, 1, 1])
@@ -112,7 +112,7 @@ def test_sizes_metrics_and_hopeless_instances_mix(square, make_instance):
 
 
 def test_cost_v_uses_the_fewest_vehicles():
-    """Where vehicles are dear, no more of them are used than packing needs."""
+    """If vehicles are expensive, no more of them are used than packing needs."""
     wide = generate.uniform(20, 5, seed=3).with_vehicles(9)
     result = ff.solve_batch(
         wide, time_limit=0.05, objective="cost-v", vehicle_cost=35, processes=1
@@ -148,7 +148,7 @@ def test_a_gpu_is_given_rounds_for_its_time(batch, no_kernel):
 
 
 def test_a_gpu_is_bound_to_the_fewest_vehicles(no_kernel):
-    """Where vehicles are dear, the fleets on the GPU are the smallest that suffice."""
+    """If vehicles are expensive, the GPU plans for the smallest fleets that suffice."""
     wide = generate.uniform(20, 5, seed=3).with_vehicles(9)
     options = {"iterations": 5, "search": "gpu", "objective": "cost-v"}
     for instances in (wide, list(wide)):

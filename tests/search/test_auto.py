@@ -79,7 +79,7 @@ def test_a_dear_vehicle_is_saved():
 
 
 def test_a_vehicle_that_pays_is_taken():
-    """A third vehicle of 15 is taken where it saves 19, dear as it may seem."""
+    """A third vehicle that costs 15 is used if it saves 19."""
     instance = ff.Instance(
         depot=(0, 0),
         customers=[(10, 0), (10, 1), (-10, 0), (-10, 1)],
@@ -128,7 +128,7 @@ def test_a_cheap_vehicle_is_weighed():
 
 
 def test_improvements_are_told_with_their_plans(square):
-    """Whoever watches sees falling costs, each with the plan that has it."""
+    """Reported costs fall, and each is the cost of the plan reported with it."""
     seen = []
     improve(
         square,

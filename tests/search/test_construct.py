@@ -78,7 +78,7 @@ def test_the_sweep_needs_coordinates():
 
 @pytest.mark.parametrize("name", ["auto", "packing", "savings", "sweep", "network"])
 def test_every_start_is_a_plan_within_the_fleet(name):
-    """On a tight fleet too, each start serves everybody."""
+    """Each start serves every customer, on a tight fleet, too."""
     for instance in generate.uniform(20, 4, seed=31):
         tight = instance.with_vehicles(instance.minimum_vehicles)
         packing = assess_fleet(tight).packing

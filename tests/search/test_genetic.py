@@ -30,7 +30,7 @@ def slices(monkeypatch):
 
 
 def test_a_long_search_is_cut_and_stops_between_slices(slices, square):
-    """Told to stop, the search ends after the slice that runs, with its plan."""
+    """A search that is stopped ends after the running slice, with its plan."""
     stop = Stop(60, asked=lambda: len(slices) == 3)
     found = improve(square, POOR, search="hgs", stop=stop, seed=5)
     assert found.plan == GOOD
@@ -46,7 +46,7 @@ def test_a_slice_goes_on_from_the_plans_of_the_one_before(slices, square):
 
 
 def test_improvements_are_told(slices, square):
-    """Whoever watches sees the start and what a slice made of it."""
+    """The start and the better plan of a slice are reported."""
     seen = []
     improve(
         square,
@@ -89,7 +89,7 @@ def test_a_short_search_is_one_slice(monkeypatch, square):
 
 
 def test_the_search_by_name_heeds_stop():
-    """``hgs`` told to stop at once gives the start back."""
+    """``hgs`` returns the start if it is stopped at once."""
     instance = generate.uniform(20, 1, seed=2)[0]
     start = assess_fleet(instance).packing
     stop = Stop(60, asked=lambda: True)

@@ -297,7 +297,7 @@ def test_chains_that_fill_a_gpu(monkeypatch, make_instance):
 
 @pytest.fixture
 def launches(monkeypatch):
-    """A kernel of 1,000 iterations a second that returns the starts; what it is told.
+    """A kernel of 1,000 iterations per second that returns the starts.
 
     The clock stands still but for it: a launch is (begin, start and end temperature).
     """
@@ -328,7 +328,7 @@ def test_one_instance_is_cooled_by_the_clock(launches, square):
 
 
 def test_one_instance_is_stopped_between_rounds(launches, square):
-    """Told to stop, no further round begins."""
+    """After it is stopped, no further round begins."""
     stop = Stop(60, asked=lambda: len(launches) == 4)
     search_gpu(square, ff.Plan([[1, 3], [2, 4]]), stop=stop)
     assert len(launches) == 4
@@ -454,7 +454,7 @@ def test_emulated_lanes_do_not_race(emulated, make_instance):
 
 @emulates
 def test_emulated_vehicle_cost_empties_tours(emulated, square):
-    """A dear vehicle is left at the depot where another has room for its customers."""
+    """An expensive vehicle stays at the depot if another has room for its customers."""
     roomy = replace(square, capacity=4)
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
     plan = improve([roomy], start, iterations=60, vehicle_cost=10.0, chains=2)[0]

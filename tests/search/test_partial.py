@@ -76,7 +76,7 @@ def test_one_left_out_is_exchanged_for_a_farther_one(square):
 
 
 def test_a_whole_plan_has_nobody_to_exchange(square):
-    """Where nobody is left out, nothing changes."""
+    """A plan without unassigned customers does not change."""
     plan = ff.Plan([[1, 3], [2, 4]])
     assert exchange(square, plan) == plan
 

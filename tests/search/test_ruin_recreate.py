@@ -110,7 +110,7 @@ def test_a_start_beyond_fleet_and_capacity_is_cut_to_them(vrp50):
 
 
 def test_what_cannot_be_served_stays_out():
-    """With a fleet too small, as many as possible are served and none is lost."""
+    """If the fleet is too small, as many customers as possible are served."""
     instance = ff.Instance(
         depot=(0, 0),
         customers=[[0, 1], [1, 0], [1, 1]],

@@ -20,7 +20,7 @@ def test_leaves_out_whom_it_cannot_place(impossible: ff.Instance) -> None:
 
 
 def test_none_placed() -> None:
-    """Where nobody fits, the plan is empty and every customer missing."""
+    """If no customer fits, the plan is empty and every customer is missing."""
     instance = ff.Instance(
         depot=(0, 0), customers=[[1, 0]], demands=[3], capacity=2, vehicles=1
     )

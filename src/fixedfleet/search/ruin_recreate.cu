@@ -1,15 +1,15 @@
-// Ruin and recreate with simulated annealing for a bounded fleet; one warp a chain.
+// Ruin and recreate with simulated annealing for a bounded fleet; one warp per chain.
 //
 // Compiled once for each size class, with
-//   SLOTS          nodes each of the 32 lanes owns: a plan has up to 32 * SLOTS nodes
+//   SLOTS          nodes per lane: a plan has at most 32 * SLOTS nodes
 //   MATRIX         1: distances are read from a matrix; 0: computed from coordinates
-//   WARPS, BLOCKS  warps in a block, and blocks wanted on a multiprocessor
-//   SHARED_BYTES   shared memory of a warp, as the host counts it
+//   WARPS, BLOCKS  warps per block, and blocks wanted per multiprocessor
+//   SHARED_BYTES   shared memory per warp, as the host computes it
 //
 // Nodes: customers 0 ... n - 1, then a depot for each vehicle, n ... n + m - 1. A tour is
 // a ring through its depot. Lane i owns the nodes i, i + 32, ...; "place p" is the gap
-// between node p and the node ahead of it. What the scan over all places needs is in the
-// owners' registers; rings are in shared memory, since strings walk along them.
+// between node p and the node ahead of it. The registers of the owners hold what the scan
+// over all places needs; rings are in shared memory, since strings walk along them.
 
 typedef unsigned int u32;
 #if SLOTS <= 8
@@ -30,15 +30,15 @@ constexpr u32 everyone = 0xffffffffu;
 constexpr u32 nothing = 0xffffffffu;
 constexpr Index no_tour = (Index)~0;
 constexpr int no_place = 0x7fffffff;
-constexpr int most_removed = 32;  // one removed customer a lane
+constexpr int most_removed = 32;  // one removed customer per lane
 constexpr float mean_unit_distance = 0.5214f;  // of two points of the unit square
 
-struct Limits {          // what the host fixes for all chains of a launch
+struct Limits {          // the same for all chains of a launch
     int iterations;
-    float start_temperature, end_temperature;  // in a unit square's lengths
+    float start_temperature, end_temperature;  // in lengths of the unit square
     float mean_removed;
     int longest_string;
-    u32 blink;           // of 2^32
+    u32 blink;           // probability, in units of 2^-32
     float vehicle_cost;
     u32 seed;
 };
@@ -54,13 +54,13 @@ struct Rings { Index next[nodes], previous[nodes], tour[nodes]; };
 struct Shared {          // of one warp
     Place place[nodes];
     int demand[nodes];
-    Rings rings;         // the plan at work
+    Rings rings;         // the current plan
     int room[nodes];     // by tour
-    Rings kept_rings;    // the plan last accepted, to return to
+    Rings kept_rings;    // the last accepted plan, to return to
     int kept_room[nodes];
     Place kept_ahead[nodes];
     float kept_length[nodes];
-    Index best[nodes];   // the rings' next of the best plan
+    Index best[nodes];   // next node of each node in the best plan
 };
 
 static_assert(sizeof(Shared) == SHARED_BYTES, "the host counts differently");
@@ -69,7 +69,7 @@ struct Lane {            // state of the nodes a lane owns
     Place here[SLOTS];
     Place ahead[SLOTS];  // where the next node is
     float length[SLOTS]; // of the edge to the next node
-    int room[SLOTS];     // of the node's tour; -1 where nothing can be put
+    int room[SLOTS];     // of the node's tour; -1 if nothing can be inserted
     int tour[SLOTS];
 };
 
@@ -102,7 +102,7 @@ __device__ __forceinline__ float distance_into(const Chain& chain, Place a, Plac
 #endif
 }
 
-// A vehicle that stays at the depot gains its cost: so opening a tour pays for it.
+// An unused vehicle counts as a negative cost, so opening a tour costs that much.
 __device__ __forceinline__ float edge(const Chain& chain, int from, int to) {
     if (from == to) return -chain.limits.vehicle_cost;
     return distance(chain, chain.shared.place[from], chain.shared.place[to]);
@@ -131,13 +131,13 @@ __device__ __forceinline__ float sum(float value) {
     return value;
 }
 
-// Whole numbers in the order of the floats they came from.
+// Whole numbers in the same order as the floats that they come from.
 __device__ __forceinline__ int sortable(float value) {
     int bits = __float_as_int(value);
 #if MATRIX
     return bits ^ ((bits >> 31) & 0x7fffffff);
 #else
-    return bits;  // no insertion into a Euclidean tour gains, but by rounding
+    return bits;  // not negative: insertions only shorten a Euclidean tour by rounding
 #endif
 }
 
@@ -169,7 +169,7 @@ __device__ void load_places(const Chain& chain, Lane& mine, const float* points,
     }
 }
 
-// Link up the rings of a row of customers (from 1) with a 0 after each tour.
+// Make rings of a row of customers (from 1) with a 0 after each tour.
 __device__ void load_start(const Chain& chain, const unsigned short* route, int width,
                            int capacity) {
     Shared& shared = chain.shared;
@@ -324,7 +324,7 @@ __device__ __forceinline__ int ruin(const Chain& chain, Lane& mine, u32 dice,
             if (node >= chain.n) break;
             first = node;
         }
-        // A string that meets the depot stops there, or goes on behind it: evens.
+        // A string that reaches the depot ends there or goes on behind it, half each.
         int end = min(removed + length, most_removed);
 #pragma unroll 1
         for (int parts = 1 + (word & 1); parts > 0; --parts) {
@@ -345,8 +345,8 @@ __device__ __forceinline__ int ruin(const Chain& chain, Lane& mine, u32 dice,
     return removed;
 }
 
-// A number for each removed customer, its node in the low bits: the least goes first.
-// Of eleven times four at random, four by demand, two the far and one the near first.
+// A number for each removed customer, with its node in the low bits: the least is first.
+// The order is random (4 of 11 times), by demand (4), farthest (2) or nearest first (1).
 __device__ __forceinline__ u32 insertion_order(const Chain& chain, u32 word, u32 dice,
                                                int customer) {
     u32 kind = below(word, 11);
@@ -395,9 +395,9 @@ __device__ __forceinline__ void insert(const Chain& chain, Lane& mine, int custo
     __syncwarp();
 }
 
-// Put the removed customers back, each where it is cheapest and there is room; now and
-// then a lane blinks and misses its places. False: some customer fits nowhere, or the
-// plan has become longer than `bar`, and in Euclidean space it can only grow.
+// Put the removed customers back, each at its cheapest place that has room; now and then
+// a lane overlooks its places. Returns false if a customer fits nowhere, or if the plan
+// has become longer than `bar`: a Euclidean plan only grows with insertions.
 __device__ __forceinline__ bool recreate(const Chain& chain, Lane& mine, u32 order,
                                          int removed, float bar, u32& random) {
     float length = MATRIX ? 0.0f : total_length(mine);
