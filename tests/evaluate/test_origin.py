@@ -62,6 +62,7 @@ def test_rows_of_a_network_that_was_replaced_do_not_count(weights, make_row):
     assert current([old], [get_method("network:model=no/such/file")]) == [old]
 
 
+@pytest.mark.slow
 def test_a_replaced_network_is_run_again(weights, fakes, tmp_path, make_row):
     """Its old rows stay in the file, and new ones are made."""
     path = tmp_path / "rows"

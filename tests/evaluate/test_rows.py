@@ -143,6 +143,7 @@ def test_a_file_of_an_older_version_is_continued(make_row, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such lock")
+@pytest.mark.slow
 def test_two_processes_do_not_append_to_one_file(make_row, tmp_path):
     """While one process appends, another is refused; afterwards it may."""
     path = tmp_path / "rows.jsonl"

@@ -74,6 +74,7 @@ def test_fresh_sets_are_of_their_seed_whatever_the_count():
     assert (few.instances[0].demands != get_set(other, 1).instances[0].demands).any()
 
 
+@pytest.mark.slow
 def test_references_are_measured_by_plan(shared):
     """References of the test set are the mean lengths that were stated for them."""
     found = get_set("vrp20", None, shared / "reference")

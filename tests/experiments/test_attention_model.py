@@ -79,6 +79,7 @@ def published(shared: Path) -> Path:
     ("n", "length", "vehicles"),
     [(20, 6.3804, 4.05), (50, 11.1093, 6.95), (100, 16.6611, 10.82)],
 )
+@pytest.mark.slow
 def test_published_weights_give_their_figures(
     published: Path, n: int, length: float, vehicles: float
 ) -> None:
@@ -90,6 +91,7 @@ def test_published_weights_give_their_figures(
     assert plans.vehicles().mean() == pytest.approx(vehicles, abs=0.011)
 
 
+@pytest.mark.slow
 def test_sampling_the_published_weights_shortens_plans(published: Path) -> None:
     """The best of 1,280 samples is shorter than the greedy plan, on average."""
     batch = generate.test_set(20).take(slice(20))

@@ -235,6 +235,7 @@ def made_up(monkeypatch, make_row):
     monkeypatch.setattr(Pipeline, "check", lambda _self: None)
 
 
+@pytest.mark.slow
 def test_losses_are_trained_evaluated_and_drawn(trained, made_up, tmp_path, labels):
     """Six trainings, their plans with and without search, and Figure 3 a preset."""
     pytest.importorskip("matplotlib")
