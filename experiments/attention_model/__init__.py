@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,7 +70,7 @@ class AttentionGreedy:
         """Return a plan per instance, with any number of vehicles."""
         model = self._model(instances[0].num_customers, self.device)
         if len(instances) == 1:
-            return [model.solve(instances[0], time_limit=math.inf, seed=seed)]
+            return [model.solve(instances[0], seed=seed)]
         return list(model.solve_batch(_stack(instances), seed=seed))
 
     def _model(self, customers: int, device: str) -> Any:

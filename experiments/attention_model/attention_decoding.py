@@ -1,4 +1,4 @@
-"""Tours node by node: what a vehicle may do next, and which of it is taken."""
+"""Decoding node by node: where a vehicle may go next, and where it goes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def decode(
     exact_loads: bool = False,
 ) -> Tensor:
     """
-    Make plans of instances of one size.
+    Make plans for instances of equal size.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ def decode(
     samples
         Plans of each instance, S.
     generator
-        What draws the nodes. None takes the likeliest.
+        Draws the nodes at random; None takes the most likely node.
     exact_loads
-        Whether loads are counted in whole units alone.
+        Whether loads are counted in whole units only.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def decode(
     customers = batch.units.shape[1] - 1
     fleet = _Fleet(batch, samples, exact_loads)
     steps = []
-    # A return after each customer is the longest there can be.
+    # The longest plan returns to the depot after each customer.
     for step in range(2 * customers):
         if step >= customers and fleet.done():
             break
@@ -60,7 +60,7 @@ def decode(
 
 
 def _choose(scores: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Take the likeliest node, or draw one: (B, S, N') to (B, S)."""
+    """Take the most likely node, or draw one: (B, S, N') to (B, S)."""
     if generator is None:
         return scores.argmax(2)
     chances = scores.softmax(2).flatten(0, 1)
@@ -105,7 +105,7 @@ class _Fleet:
         nodes = ~self.visited & (self.units[:, None] <= left)
         if not self.exact_loads:
             nodes &= self.demands[:, None] + self.share[..., None] <= 1
-        # Nobody stays at the depot while a customer waits; then everybody does.
+        # A vehicle leaves the depot while it can serve a customer, and else stays.
         nodes[..., 0] = (self.at != 0) | ~nodes[..., 1:].any(2)
         return nodes
 
@@ -120,7 +120,7 @@ class _Fleet:
 
 def shortest(distances: Tensor, routes: Tensor) -> Tensor:
     """
-    Of each instance's plans keep the shortest.
+    Keep the shortest plan of each instance.
 
     Parameters
     ----------

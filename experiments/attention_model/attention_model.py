@@ -3,14 +3,12 @@
 # ruff: noqa: E402  # a missing torch is to be named before anything imports it
 from __future__ import annotations
 
-import math
-import time
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
-from fixedfleet.errors import InputError, check_whole, require
+from fixedfleet.errors import InputError, check_choice, check_whole, require
 
-require("torch", "network", "the solver 'attention_model'")
+require("torch", "network", "the Attention Model")
 
 import numpy as np
 import torch
@@ -18,8 +16,9 @@ from torch import Tensor
 
 from experiments.attention_model import Decoding
 from experiments.attention_model.attention_decoding import decode, shortest
-from experiments.attention_model.attention_weights import nearest_folder, read_network
+from experiments.attention_model.attention_weights import read_network
 from fixedfleet.instance import Instance, InstanceBatch
+from fixedfleet.model.devices import check_device
 from fixedfleet.model.features import Batch, collate, pairwise_distances
 from fixedfleet.plan import Plan, PlanBatch
 
@@ -27,43 +26,46 @@ if TYPE_CHECKING:
     import os
 
 
-__all__ = ["AttentionModel", "attention_model_for"]
+__all__ = ["AttentionModel"]
 
-# Numbers of four bytes held at a time, and how many of them, about, there are for
-# each node of an instance, each node of a plan, and each pair of nodes.
+# How many numbers of four bytes to hold at a time, and roughly how many are needed per
+# node of an instance, per node of a plan, and per pair of nodes.
 _NUMBERS = 2**26
 _ENCODED = 1500
 _DECODED = 80
 _DISTANCES = 10
-# Samples of one instance between two looks at the clock.
+# Samples of a single instance that are drawn at a time.
 _ROUND = 128
 
 
 class AttentionModel:
     """
-    The solver ``attention_model``: tours node by node, by a network that is read.
+    The network with its weights, and the plans it makes: tours node by node.
+
+    The model has no bound on the fleet: a plan may have more tours than vehicles. It
+    needs coordinates, and treats them as points in a plane whatever the metric.
 
     Parameters
     ----------
     path
         A folder of the published weights such as ``cvrp_50``, or the file
-        ``epoch-99.pt`` in it, with ``args.json`` beside.
+        ``epoch-99.pt`` in it, with ``args.json`` beside it.
     decoding
-        ``greedy`` takes the likeliest node at each step; ``sampling`` draws it, many
-        times over, and keeps the shortest plan.
+        ``greedy`` takes the most likely node at each step; ``sampling`` draws many
+        plans at random and keeps the shortest.
     samples
-        Plans to draw of each instance.
+        Number of plans to draw per instance.
     exact_loads
-        The published code adds up loads in single precision and so turns away some
-        customers who would just fill a vehicle. By default so does this; with
-        ``exact_loads`` it counts in whole units.
+        The published code adds up loads in single precision and so rejects some
+        customers that would just fill a vehicle. By default this one does the same;
+        with ``exact_loads`` it counts in whole units.
     device
-        Where to compute. Default: a GPU, if there is one.
+        Where to compute.
 
     Attributes
     ----------
     customers
-        The number of customers the network was trained on.
+        The number of customers that the network was trained for.
 
     Raises
     ------
@@ -72,16 +74,6 @@ class AttentionModel:
         wrong.
     """
 
-    name: str = "attention_model"
-    takes_seed: bool = True
-    takes_start: bool = False
-    limits: str = (
-        "it knows of no fleet, so a plan may need more vehicles than there are; it "
-        "takes no start; it needs coordinates, and sees a plane whatever the "
-        "distances; greedy it draws nothing at random and looks at no clock, sampling "
-        f"it looks at the clock after every {_ROUND} plans"
-    )
-
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -89,30 +81,19 @@ class AttentionModel:
         decoding: Decoding = "greedy",
         samples: int = 1280,
         exact_loads: bool = False,
-        device: torch.device | str | None = None,
+        device: str = "cpu",
     ) -> None:
-        if decoding not in get_args(Decoding):
-            raise InputError(
-                f"unknown decoding {decoding!r}: choose from "
-                f"{', '.join(get_args(Decoding))}"
-            )
+        check_choice("decoding", decoding, get_args(Decoding))
         self.decoding = decoding
         self.samples = check_whole("samples", samples, least=1)
         self.exact_loads = exact_loads
-        self.device = _device(device)
+        self.device = check_device(device)
         self.network = read_network(path).to(self.device)
         self.customers = self.network.settings.customers
 
-    def solve(
-        self,
-        instance: Instance,
-        *,
-        time_limit: float,
-        seed: int = 0,
-        start: Plan | None = None,
-    ) -> Plan | None:
+    def solve(self, instance: Instance, *, seed: int = 0) -> Plan | None:
         """
-        Return a plan for however many vehicles, or None where a customer fits none.
+        Return a plan with any number of vehicles; None if a customer fits into none.
 
         Raises
         ------
@@ -126,15 +107,14 @@ class AttentionModel:
             )
         if instance.demand_units.max() > instance.capacity_units:
             return None
-        until = time.perf_counter() + time_limit
-        routes = self._plan(instance, self._generator(seed), _ROUND, until)
+        routes = self._plan(instance, self._generator(seed), _ROUND)
         return Plan.from_routes(routes[0].cpu())
 
     def solve_batch(
         self, batch: InstanceBatch, *, seed: int = 0, batch_size: int | None = None
     ) -> PlanBatch:
         """
-        Plan equal-sized instances, each for however many vehicles.
+        Plan equal-sized instances, each with any number of vehicles.
 
         Parameters
         ----------
@@ -144,8 +124,8 @@ class AttentionModel:
             Seed of the samples. On one device the same seed and ``batch_size`` give
             the same plans.
         batch_size
-            Instances at a time. Default: as many as take some 256 MiB. Samples are
-            drawn in several rounds where those of all these instances take more.
+            Instances at a time. Default: as many as need about 256 MiB. Samples are
+            drawn in several rounds if those of all these instances need more.
 
         Raises
         ------
@@ -177,9 +157,8 @@ class AttentionModel:
         instances: Instance | InstanceBatch,
         generator: torch.Generator,
         at_once: int,
-        until: float = math.inf,
     ) -> Tensor:
-        """Plan instances together, so many samples at a time: routes (B, 2 N)."""
+        """Plan instances together, ``at_once`` samples at a time: routes (B, 2 N)."""
         batch = _as_trained(instances, self.device)
         with torch.inference_mode():
             prepared = self.network.prepare(
@@ -197,39 +176,7 @@ class AttentionModel:
                 count = min(at_once, self.samples - drawn)
                 plans = make(samples=count, generator=generator)
                 best = shortest(distances, torch.cat((best, plans), dim=1))
-                if time.perf_counter() > until:
-                    break
             return best[:, 0]
-
-
-def attention_model_for(
-    customers: int,
-    folder: str | os.PathLike[str],
-    *,
-    decoding: Decoding = "greedy",
-    samples: int = 1280,
-    exact_loads: bool = False,
-    device: torch.device | str | None = None,
-) -> AttentionModel:
-    """
-    Read the network trained on the number of customers nearest to this one.
-
-    Parameters
-    ----------
-    customers
-        The number of customers.
-    folder
-        Where the published folders ``cvrp_20``, ``cvrp_50``, … lie.
-    decoding, samples, exact_loads, device
-        As for :class:`AttentionModel`.
-    """
-    return AttentionModel(
-        nearest_folder(check_whole("customers", customers, least=1), folder),
-        decoding=decoding,
-        samples=samples,
-        exact_loads=exact_loads,
-        device=device,
-    )
 
 
 def _check_demands(batch: InstanceBatch) -> None:
@@ -243,27 +190,15 @@ def _check_demands(batch: InstanceBatch) -> None:
         )
 
 
-def _device(name: torch.device | str | None) -> torch.device:
-    if name is None:
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise InputError(f"unknown device {name!r}: cpu, cuda, cuda:1, …") from None
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise InputError(f"device {name} is chosen, and torch finds no GPU")
-    return device
-
-
 def _as_trained(instances: Instance | InstanceBatch, device: torch.device) -> Batch:
-    """Collate instances, those inside the unit square where they are."""
+    """Collate instances; those inside the unit square keep their coordinates."""
     if isinstance(instances, Instance):
         instances = InstanceBatch.of([instances])
     batch = collate(instances, device)
     points = torch.from_numpy(np.array(instances.coordinates))
     points = points.view(batch.features.coordinates.shape)
     inside = ((points >= 0) & (points <= 1)).flatten(1).all(1)
-    # The network has learnt the square's middle and size: only others are scaled.
+    # The network was trained in the unit square, so only other instances are scaled.
     coordinates = torch.where(
         inside.to(device)[:, None, None],
         points.to(device, torch.float32),
@@ -273,7 +208,7 @@ def _as_trained(instances: Instance | InstanceBatch, device: torch.device) -> Ba
 
 
 def _distances(instances: Instance | InstanceBatch, device: torch.device) -> Tensor:
-    """Distances in which the shortest plan is sought, shape (B, N', N')."""
+    """Return the distances that decide which plan is the shortest: (B, N', N')."""
     if isinstance(instances, Instance):
         return torch.from_numpy(np.array(instances.distances)).to(device)[None]
     return pairwise_distances(torch.from_numpy(instances.coordinates).to(device))

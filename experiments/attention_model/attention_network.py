@@ -173,7 +173,7 @@ class _Residual(nn.Module):
 
 
 class _Attention(nn.Module):
-    """Attention of every node to every node; one matrix a head."""
+    """Attention of every node to every node, with one matrix per head."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Published weights of the Attention Model: found, read safely, and checked."""
+"""The published weights of the Attention Model: find, read and check them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["nearest_folder", "read_network"]
 
-# What this network is; another is refused by its name before its weights are read.
+# What the arguments of this network say; others are refused before reading weights.
 _KIND = {"problem": "cvrp", "model": "attention", "normalization": "batch"}
-# Batches are counted in training only, and old files do not hold the number.
+# This counter is for training only, and old files do not have it.
 _COUNTER = "num_batches_tracked"
 
 
 def nearest_folder(customers: int, folder: str | os.PathLike[str]) -> Path:
-    """Of the folders ``cvrp_20``, ``cvrp_50``, … in a folder, the nearest in size."""
+    """Return the folder nearest in size among ``cvrp_20``, ``cvrp_50``, …"""
     found = {}
     for path in Path(folder).glob("cvrp_*"):
         if (size := re.fullmatch(r"cvrp_(\d+)", path.name)) and path.is_dir():
@@ -47,7 +47,7 @@ def read_network(path: str | os.PathLike[str]) -> AttentionNetwork:
     Parameters
     ----------
     path
-        A file ``epoch-….pt``, or the folder of one; of several the last epoch's.
+        A file ``epoch-….pt``, or its folder, of which the last epoch is read.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def read_network(path: str | os.PathLike[str]) -> AttentionNetwork:
     file = _find(Path(path))
     settings = _settings(file.with_name("args.json"))
     weights = _weights(file)
-    # Without memory until the shapes are known to be right, nor random numbers drawn.
+    # On the meta device: no memory is used until the shapes are known to be right.
     with torch.device("meta"):
         network = AttentionNetwork(settings)
     wanted = {k: v for k, v in network.state_dict().items() if _COUNTER not in k}

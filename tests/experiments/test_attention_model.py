@@ -20,12 +20,12 @@ from experiments.attention_model import attention_model  # noqa: E402
 from experiments.attention_model.attention_decoding import decode  # noqa: E402
 from experiments.attention_model.attention_model import (  # noqa: E402
     AttentionModel,
-    attention_model_for,
 )
 from experiments.attention_model.attention_network import (  # noqa: E402
     AttentionNetwork,
     Settings,
 )
+from experiments.attention_model.attention_weights import nearest_folder  # noqa: E402
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,7 +85,7 @@ def test_published_weights_give_their_figures(
 ) -> None:
     """Greedily, the first 100 test instances come out as in a run over 1,000."""
     batch = generate.test_set(n).take(slice(100))
-    plans = attention_model_for(n, published, device="cpu").solve_batch(batch)
+    plans = AttentionModel(nearest_folder(n, published)).solve_batch(batch)
     # A near tie that another processor rounds the other way moves a mean this little.
     assert plans.lengths(batch).mean() == pytest.approx(length, abs=0.004)
     assert plans.vehicles().mean() == pytest.approx(vehicles, abs=0.011)
@@ -122,9 +122,9 @@ def test_any_instance_with_coordinates(
     model = AttentionModel(folder, decoding=decoding, samples=20)
     if not small.has_coordinates:
         with pytest.raises(InputError, match="no coordinates, which the Attention"):
-            model.solve(small, time_limit=1)
+            model.solve(small)
         return
-    plan = model.solve(small, time_limit=1)
+    plan = model.solve(small)
     assert plan is not None
     assert all(" tours for " in fault for fault in plan.check(small))
 
@@ -138,7 +138,7 @@ def test_amounts_too_fine_for_single_precision(folder: Path) -> None:
         capacity=1,
         vehicles=2,
     )
-    plan = AttentionModel(folder).solve(instance, time_limit=1)
+    plan = AttentionModel(folder).solve(instance)
     assert plan is not None
     assert plan.check(instance) == []
 
@@ -158,7 +158,7 @@ def test_loads_as_published_or_exact(
     model = AttentionModel(
         folder, decoding="sampling", samples=200, exact_loads=exact_loads
     )
-    plan = model.solve(instance, time_limit=60)
+    plan = model.solve(instance)
     assert plan is not None
     assert plan.vehicles == vehicles
 
@@ -169,7 +169,7 @@ def test_same_seed_same_samples(folder: Path, batch: ff.InstanceBatch) -> None:
     first, again, other = (model.solve_batch(batch, seed=s).routes for s in (4, 4, 5))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
-    one = [model.solve(batch[0], time_limit=60, seed=s) for s in (4, 4)]
+    one = [model.solve(batch[0], seed=s) for s in (4, 4)]
     assert one[0] == one[1]
 
 
@@ -205,7 +205,7 @@ def test_the_shortest_by_the_instances_own_distances(
         vehicles=3,
     )
     model = AttentionModel(folder, decoding="sampling", samples=1000)
-    plan, best = model.solve(instance, time_limit=60), optimal_plan(instance)
+    plan, best = model.solve(instance), optimal_plan(instance)
     assert plan is not None
     assert best is not None
     assert plan.length(instance) == best.length(instance)
@@ -220,7 +220,7 @@ def test_parts_do_not_change_greedy_plans(
     assert np.array_equal(
         model.solve_batch(batch, batch_size=2).routes, together.routes
     )
-    alone = [model.solve(instance, time_limit=1) for instance in batch]
+    alone = [model.solve(instance) for instance in batch]
     assert alone == list(together)
 
 
@@ -246,24 +246,6 @@ def test_samples_in_rounds_encode_once(
     plans = model.solve_batch(batch, batch_size=9)
     assert (len(prepared), rounds) == (1, [4, 4, 2])
     assert plans.feasible(batch.with_vehicles(12)).all()
-
-
-def test_the_clock_ends_the_samples(
-    folder: Path, batch: ff.InstanceBatch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Once the time is over no further round of samples is drawn."""
-    rounds = []
-
-    def counted(*given: Any, **others: Any) -> Any:
-        rounds.append(others["samples"])
-        return decode(*given, **others)
-
-    monkeypatch.setattr(attention_model, "decode", counted)
-    model = AttentionModel(folder, decoding="sampling", samples=300)
-    assert model.solve(batch[0], time_limit=1e-9) is not None
-    assert rounds == [128]
-    assert model.solve(batch[0], time_limit=1000) is not None
-    assert rounds == [128, 128, 128, 44]
 
 
 def test_coordinates_as_in_training(folder: Path, batch: ff.InstanceBatch) -> None:
@@ -320,7 +302,7 @@ def test_overloaded_customer(folder: Path, batch: ff.InstanceBatch) -> None:
         vehicles=9,
     )
     model = AttentionModel(folder)
-    assert model.solve(large[3], time_limit=1) is None
+    assert model.solve(large[3]) is None
     with pytest.raises(InputError, match="customer 7 of instance 3 demands 16 of"):
         model.solve_batch(large)
 
@@ -330,19 +312,12 @@ def test_no_instances(folder: Path, batch: ff.InstanceBatch) -> None:
     assert len(AttentionModel(folder).solve_batch(batch.take(slice(0)))) == 0
 
 
-def test_limits(folder: Path, square: ff.Instance) -> None:
-    """It says that the fleet is not bounded, and takes no start."""
-    model = AttentionModel(folder)
-    assert "more vehicles than there are" in model.limits
-    assert not model.takes_start
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"decoding": "beam"}, "unknown decoding 'beam': choose from greedy, sampling"),
         ({"samples": 0}, "samples is 0, not a whole number of at least 1"),
-        ({"device": "gpu"}, "unknown device 'gpu'"),
+        ({"device": "gpu"}, "device is 'gpu', not cpu, cuda"),
     ],
 )
 def test_wrong_arguments(folder: Path, arguments: Any, message: str) -> None:
@@ -366,9 +341,9 @@ def test_nearest_size(tmp_path: Path) -> None:
     (tmp_path / "cvrp_best").mkdir()
     wanted = {1: 20, 34: 20, 35: 50, 74: 50, 80: 100, 1000: 100}
     for customers, size in wanted.items():
-        assert attention_model_for(customers, tmp_path).customers == size
+        assert nearest_folder(customers, tmp_path) == tmp_path / f"cvrp_{size}"
     with pytest.raises(InputError, match="holds no folders cvrp_20, cvrp_50, …"):
-        attention_model_for(20, tmp_path / "cvrp_20")
+        nearest_folder(20, tmp_path / "cvrp_20")
 
 
 def test_last_epoch_or_the_file_named(tmp_path: Path, batch: ff.InstanceBatch) -> None:
@@ -491,7 +466,9 @@ def test_missing_files(tmp_path: Path) -> None:
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_no_gpu(folder: Path) -> None:
     """A GPU that is chosen and not there is an error."""
-    with pytest.raises(InputError, match="device cuda is chosen, and torch finds no"):
+    with pytest.raises(
+        InputError, match="device 'cuda' was asked for, and torch finds 0"
+    ):
         AttentionModel(folder, device="cuda")
 
 
