@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.workers.calls import Todo
 
-__all__ = ["connected", "run_on_ray"]
+__all__ = ["run_on_ray"]
 
 
 class _Mailbox:
@@ -59,7 +59,7 @@ def run_on_ray(
 ) -> Generator[Event]:
     """Do jobs on a Ray cluster; fixedfleet must be installed on every node."""
     ray = require("ray", "cluster", "the engine 'ray'")
-    with connected(ray, address, processes):
+    with _connected(ray, address, processes):
         for module in own_modules():  # their files are on this machine only
             ray.cloudpickle.register_pickle_by_value(module)
         mailbox = _mailbox(ray)
@@ -165,7 +165,7 @@ def _room(ray: Any) -> int:
 
 
 @contextlib.contextmanager
-def connected(ray: Any, address: str | None, processes: int | None) -> Iterator[None]:
+def _connected(ray: Any, address: str | None, processes: int | None) -> Iterator[None]:
     """Use the connection this process has; else connect, and disconnect afterwards."""
     if ray.is_initialized():
         yield

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from multiprocessing.connection import Connection
 
-__all__ = ["ONE_THREAD", "Worker", "environment"]
+__all__ = ["Worker"]
 
 # Workers share the cores, so that more threads in one would slow down the others.
-ONE_THREAD = dict.fromkeys(
+_ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS",
         "OPENBLAS_NUM_THREADS",
@@ -80,8 +80,8 @@ class Worker:
         self._process = context.Process(
             target=_serve_jobs, args=(far, packed, own_files, core), daemon=True
         )
-        changed = {**ONE_THREAD, **(variables or {})}
-        with self._starting, environment(changed), interrupts_held():
+        changed = {**_ONE_THREAD, **(variables or {})}
+        with self._starting, _environment(changed), interrupts_held():
             self._process.start()
         far.close()
         self.core = core
@@ -193,7 +193,7 @@ class Worker:
 
 
 @contextlib.contextmanager
-def environment(variables: Mapping[str, str]) -> Iterator[None]:
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
     """Set environment variables for a child process: its libraries read them early."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
