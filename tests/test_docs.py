@@ -179,6 +179,7 @@ def run_page(name: str, folder: Path) -> None:
                 run_line(line)
 
 
+@pytest.mark.slow
 def test_the_tutorial_of_dispatchers_runs(folder, capsys):
     """What a dispatcher is told to type gives the plans and verdicts that are shown."""
     pytest.importorskip("matplotlib")
@@ -193,6 +194,7 @@ def test_the_tutorial_of_dispatchers_runs(folder, capsys):
     assert ff.read_plan("better.csv").is_feasible(leipzig)
 
 
+@pytest.mark.slow
 def test_the_tutorial_of_researchers_runs(folder):
     """Generating, labelling, training and a method of one's own work as described."""
     for package in ("torch", "safetensors", "scipy"):
@@ -206,6 +208,7 @@ def test_the_tutorial_of_researchers_runs(folder):
     assert methods == {"nearest-next", "packing", "savings"}
 
 
+@pytest.mark.slow
 def test_the_snippet_of_the_readme_runs(folder, shared):
     """The Python of the README does what it says, with a file of CVRPLIB."""
     from fixedfleet.files import write_batch
@@ -237,6 +240,7 @@ def test_the_snippets_about_networks_run(page, folder):
         assert loaded.config.normalisation == "sharp"
 
 
+@pytest.mark.slow
 def test_the_snippets_of_the_api_run(folder):
     """Every Python snippet of docs/api.md runs, one after the other."""
     pytest.importorskip("matplotlib")
@@ -248,6 +252,7 @@ def test_the_snippets_of_the_api_run(folder):
     assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_the_snippets_of_the_search_run(folder):
     """Every Python snippet of docs/search.md runs, and its own search has a name."""
     from fixedfleet.search import SEARCHES
@@ -262,6 +267,7 @@ def test_the_snippets_of_the_search_run(folder):
     del SEARCHES._parts["reversed"]
 
 
+@pytest.mark.slow
 def test_the_example_of_the_api_runs(folder, capsys):
     """examples/api.py prints the verdict and a line for each of the seven vans."""
     runpy.run_path(str(folder / "examples" / "api.py"))

@@ -183,6 +183,7 @@ def test_the_extension_says_the_format(square, tmp_path, name, head):
         save_plan_picture(tmp_path / "p.bmp", square)
 
 
+@pytest.mark.slow
 def test_the_users_backend_is_left_alone(tmp_path):
     """Saving a picture neither imports pyplot nor chooses a backend."""
     code = (

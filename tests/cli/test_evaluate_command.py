@@ -26,6 +26,7 @@ def evaluate(run):
     return partial(run, "evaluate")
 
 
+@pytest.mark.slow
 def test_starts_are_compared_in_a_table(evaluate, tmp_path):
     """Two starts on a set give a table with a line each, and a file with it."""
     options = ("--set", "fresh20:3", "--count", 3, "--processes", 1)
@@ -66,6 +67,7 @@ def test_cvrplib_files_are_a_set(evaluate, shared):
     assert all(float(gap.split("±")[0]) >= 0 for gap in gaps if "–" not in gap)
 
 
+@pytest.mark.slow
 def test_a_table_shows_what_was_asked_for(evaluate):
     """Rows of other methods, limits and seeds in the file are not in the table."""
     common = ("--set", "fresh20:3", "--count", 1, "--processes", 1, "--results", "r")
@@ -76,6 +78,7 @@ def test_a_table_shows_what_was_asked_for(evaluate):
     assert len(Results("r").rows()) == 2
 
 
+@pytest.mark.slow
 def test_bad_input_is_one_line(evaluate, shared, tmp_path):
     """Unknown sets and methods, other files, missing limits: code 2 and the reason."""
     good = ("--set", "fresh20:3", "--method", "packing", "--results", "r")

@@ -228,6 +228,7 @@ def test_the_live_line_is_for_terminals(run, csv, monkeypatch):
     assert run("solve", csv, *FAST, "--quiet")[2] == ""
 
 
+@pytest.mark.slow
 def test_the_example_fills_seven_vans(run):
     """The shipped example needs its seven vans, more than nine tenths full."""
     instance = ff.read(EXAMPLE)

@@ -142,6 +142,7 @@ def test_a_file_of_an_older_version_is_continued(make_row, tmp_path):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such lock")
 @pytest.mark.slow
 def test_two_processes_do_not_append_to_one_file(make_row, tmp_path):

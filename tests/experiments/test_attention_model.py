@@ -75,6 +75,7 @@ def published(shared: Path) -> Path:
     return shared / "attention_model"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "length", "vehicles"),
     [(20, 6.3804, 4.05), (50, 11.1093, 6.95), (100, 16.6611, 10.82)],

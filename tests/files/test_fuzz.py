@@ -140,6 +140,7 @@ def test_what_is_broken_below_was_whole(kind, tmp_path):
         assert READERS[kind][0](path) is not None
 
 
+@pytest.mark.slow
 @each_reader
 @again
 @given(data=st.binary(max_size=400) | st.text(max_size=400).map(str.encode))

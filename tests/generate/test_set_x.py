@@ -28,6 +28,7 @@ def mean_gap_to_nearest(instance):
     return distances.min(axis=1).mean()
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 120),
     st.integers(0, 2**32 - 1),
@@ -135,6 +136,7 @@ def test_average_route_size(demand, route_size):
         assert route_size <= fitting <= route_size + 1
 
 
+@pytest.mark.slow
 def test_route_sizes_are_drawn_from_the_triangle():
     """By default, route sizes have the mean (3 + 6 + 25) / 3 and lie in 3 to 25."""
     batch = generate.uchoa_batch(60, 400, seed=1, demand="1-10")

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 
-@pytest.fixture
-def teachers(monkeypatch):
+@pytest.fixture(scope="session")
+def teachers():
     """The module of test teachers, importable by worker processes as well."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    return importlib.import_module("slow_teacher")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parent))
+        yield importlib.import_module("slow_teacher")

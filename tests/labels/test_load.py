@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 
 import numpy as np
 import pytest
@@ -114,17 +115,19 @@ def test_junk_never_gets_through(tmp_path_factory, data):
     assert "\n" not in str(caught.value)
 
 
+@pytest.fixture(scope="module")
+def finished(teachers, tmp_path_factory):
+    """A finished folder of labels in three shards, for all tests."""
+    path = tmp_path_factory.mktemp("finished")
+    teacher = teachers.NearestFirst()
+    label(teachers.make_batch(), path, teacher=teacher, shard_size=4, processes=1)
+    return path
+
+
 @pytest.fixture
-def folder(teachers, tmp_path):
-    """A finished folder of labels in three shards."""
-    label(
-        teachers.make_batch(),
-        tmp_path,
-        teacher=teachers.NearestFirst(),
-        shard_size=4,
-        processes=1,
-    )
-    return tmp_path
+def folder(finished, tmp_path):
+    """A copy of it, to be spoilt."""
+    return shutil.copytree(finished, tmp_path / "labels")
 
 
 def test_an_unfinished_folder_gives_what_it_has(folder):

@@ -40,6 +40,7 @@ def test_stopped_and_resumed_equals_uninterrupted(
     assert_same_state(whole, tmp_path)
 
 
+@pytest.mark.slow
 def test_killed_training_resumes_from_its_last_checkpoint(
     preset, dataset, whole, tmp_path
 ):

@@ -238,6 +238,7 @@ def test_without_cupy_the_error_names_the_extra(preset, tmp_path, capsys):
 # ------------------------------------------------------------------------- training
 
 
+@pytest.mark.slow
 def test_training_renews_its_labels_and_resumes_exactly(preset, tmp_path):
     """Stopped in its second round and resumed, a training is as if never stopped."""
     whole, part = tmp_path / "whole", tmp_path / "part"
