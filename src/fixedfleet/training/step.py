@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from fixedfleet.training.loss import LossConfig
     from fixedfleet.training.presets import MatmulPrecision, TrainConfig
 
-__all__ = ["Stepper", "autocast"]
+__all__ = ["Stepper"]
 
 _WARM_UPS = 3  # steps before a graph is captured, as torch asks for
 
 
-def autocast(
+def _autocast(
     device: torch.device, precision: MatmulPrecision
 ) -> contextlib.AbstractContextManager[Any]:
     """Return the context in which matrix products have the wanted precision."""
@@ -75,6 +75,8 @@ class Stepper:
         size = config.batch_size // world
         self.rows = torch.zeros(size, dtype=torch.long, device=self.device)
         self.codes = torch.zeros(size, dtype=torch.long, device=self.device)
+        # Counted on the device, so that a step need not wait: steps done, the first
+        # step whose loss is not finite (-1: none), and sums of the losses.
         self.step_number = torch.zeros((), dtype=torch.long, device=self.device)
         self.first_bad = torch.full_like(self.step_number, -1)
         self.sums = torch.zeros(len(LossParts._fields), device=self.device)
@@ -167,7 +169,7 @@ class Stepper:
         batch = self.dataset.batch(
             self.rows, self.codes if self.config.augment else None
         )
-        with autocast(self.device, self.config.precision):
+        with _autocast(self.device, self.config.precision):
             log_probs = self.forward(batch.features)
         parts = plan_loss(log_probs, batch, self.loss)
         parts.total.backward()  # type: ignore[no-untyped-call]
