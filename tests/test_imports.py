@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,12 @@ def test_an_outside_package_has_one_owner(path):
     for module in imported(path):
         owners = OUTSIDE.get(module.split(".")[0])
         assert owners is None or room_of(path) in owners, f"{path.name}: {module}"
+
+
+def test_no_two_files_have_the_same_name():
+    """A file is named after the one thing it owns, so its name identifies it."""
+    counts = Counter(path.stem for path in FILES if path.name != "__init__.py")
+    assert [name for name, count in counts.items() if count > 1] == []
 
 
 def test_importing_the_package_loads_nothing_heavy():
