@@ -56,10 +56,15 @@ def make_start(
     seed
         Seed of the search for those places.
     """
-    check_start(name)
     if name in ("auto", "packing"):
         return packing
-    return complete(instance, _construct(name, instance), seed=seed) or packing
+    if name == "network":
+        from fixedfleet.planning import predicted_plan
+
+        plan = predicted_plan(instance)
+    else:
+        plan = {"savings": savings, "sweep": sweep}[name](instance)
+    return complete(instance, plan, seed=seed) or packing
 
 
 def complete(instance: Instance, plan: Plan, *, seed: int = 0) -> Plan | None:
@@ -83,14 +88,6 @@ def load_start(name: str, instance: Instance) -> None:
         from fixedfleet.model import find_model, load_once
 
         load_once(find_model("auto", instance.num_customers))
-
-
-def _construct(name: StartName, instance: Instance) -> Plan:
-    if name == "network":
-        from fixedfleet.planning.network_plans import predicted_plan
-
-        return predicted_plan(instance)
-    return savings(instance) if name == "savings" else sweep(instance)
 
 
 def savings(instance: Instance) -> Plan:
