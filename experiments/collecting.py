@@ -40,33 +40,36 @@ _ROUGH = {
 
 @dataclass(frozen=True)
 class Group:
-    """Methods that run on the same instances with the same limit."""
+    """Methods that run on the same instances with the same time limits."""
 
     instance_set: InstanceSet
-    time_limit: float
+    time_limits: tuple[float, ...]
     methods: tuple[Method, ...]
 
     def __str__(self) -> str:
         names = ", ".join(method.name for method in self.methods)
+        limits = ", ".join(f"{limit:g}" for limit in self.time_limits)
         return (
             f"{self.instance_set.name}, {len(self.instance_set):,} instances, "
-            f"{self.time_limit:g} s: {names}"
+            f"{limits} s: {names}"
         )
 
     def keys(self, method: Method, seed: int) -> set[Key]:
         """Return the keys of all runs of a method."""
-        limit = self.time_limit if "time" in method.limits else None
+        limits = self.time_limits if "time" in method.limits else (None,)
         return {
             (name, method.name, method.objective, limit, None, seed)
             for name in self.instance_set.names
+            for limit in limits
         }
 
     def seconds(self, method: Method) -> float:
-        """Return a rough forecast of a method's seconds per instance."""
+        """Return a rough forecast of a method's seconds per run."""
+        mean = sum(self.time_limits) / len(self.time_limits)
         if "time" in method.limits:
-            return self.time_limit
+            return mean
         rough = _ROUGH.get(method.name.partition(":")[0], {})
-        return rough.get(customers_of(self.instance_set.name), self.time_limit)
+        return rough.get(customers_of(self.instance_set.name), mean)
 
 
 def row_files(options: Options) -> list[Results]:
@@ -118,7 +121,7 @@ def collect(table: Table, options: Options) -> dict[str, str]:
         evaluate(
             [group.instance_set],
             group.methods,
-            [group.time_limit],
+            group.time_limits,
             store,
             seeds=(options.seed,),
             processes=options.processes,
@@ -128,21 +131,19 @@ def collect(table: Table, options: Options) -> dict[str, str]:
 
 
 def group_runs(table: Table, options: Options) -> tuple[list[Group], dict[str, str]]:
-    """Group the lines that can run by set, instances and limit; say which cannot."""
+    """Group the lines that can run by set, instances and limits; say which cannot."""
     able, reasons = _able(table.lines, options)
-    groups: dict[tuple[str, int, float], dict[str, Method]] = defaultdict(dict)
+    groups: dict[tuple[str, int, tuple[float, ...]], dict[str, Method]]
+    groups = defaultdict(dict)
     for name in table.sets:
         for line in table.lines_of(name):
             spec = line.spec(options)
-            if spec not in able:
-                continue
-            for limit in table.limits_of(line, name, options):
-                groups[name, line.count(name, options), limit][spec] = able[spec]
-                if not able[spec].limits:
-                    break  # it is run once, whatever the limits of the others
+            if spec in able:
+                limits = tuple(table.limits_of(line, name, options))
+                groups[name, line.count(name, options), limits][spec] = able[spec]
     return [
-        Group(load_set(name, count, options), limit, tuple(methods.values()))
-        for (name, count, limit), methods in groups.items()
+        Group(load_set(name, count, options), limits, tuple(methods.values()))
+        for (name, count, limits), methods in groups.items()
     ], reasons
 
 

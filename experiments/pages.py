@@ -265,7 +265,8 @@ def _limits_part(_table: Table, cells: Sequence[Cell]) -> str:
         by_limit = {_summary(cell).time_limit: cell for cell in of_line}
         shown = [by_limit.get(limit, by_limit.get(None)) for limit in limits]
         body.append([label, *(_timed_gap(cell) for cell in shown)])
-        if any(cell.against for cell in of_line):
+        peer = of_line[0].line is not None and of_line[0].line.kind == "peer"
+        if not peer and any(cell.against for cell in of_line):
             above = [show_mean(cell.against if cell else None, 3) for cell in shown]
             body.append([f"{label}, above the control", *above])
     return markdown_table(["method", *(f"{1e3 * x:g} ms" for x in limits)], body)

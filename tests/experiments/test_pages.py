@@ -244,12 +244,13 @@ def test_lines_that_often_run_late_are_named(render, row):
 def test_time_limits_are_columns(render, row):
     """Where a table has several limits, a line shows its gap at each of them."""
     start = Line(label="savings", method="savings", kind="control")
+    ours = Line(label="ours", method="hgs")
     table = Table(
         name="anytime",
         title="Some",
         layout="limits",
         sets=("vrp20",),
-        lines=(LINE, CONTROL, start),
+        lines=(ours, CONTROL, start),
         limits=(0.01, 0.03),
     )
     rows = []
@@ -259,8 +260,8 @@ def test_time_limits_are_columns(render, row):
             rows.append(row(place, "packing+auto", time_limit=limit, length=4.0))
         rows.append(row(place, "savings", time_limit=None, length=9.0))
     lines = lines_of(render(rows, table, 2))
-    assert set(lines["someone"]) == {"method", "10 ms", "30 ms"}
-    above = lines["someone, above the control"]
+    assert set(lines["**ours**"]) == {"method", "10 ms", "30 ms"}
+    above = lines["**ours**, above the control"]
     assert above["10 ms"].startswith("100.000")
     assert above["30 ms"].startswith("50.000")
     assert lines["savings"]["10 ms"] == lines["savings"]["30 ms"]
