@@ -58,7 +58,7 @@ def test_rows_without_a_label_are_left_out(tmp_path):
         ),
         (
             {"routes": np.zeros((3, 4), dtype=int)},
-            r"a\.npz: .*shape \(2,\), not \(3,?\)",
+            r"a\.npz: .*\b3\b.*",
         ),
         ({"labelled": np.array([False, False])}, "holds no label"),
     ],

@@ -127,6 +127,14 @@ def test_nothing_to_train_on_is_an_error(preset, tmp_path):
         train(preset, out=tmp_path / "run", display=None)
 
 
+@pytest.mark.parametrize("device", ["cuda:99", "tpu"])
+def test_a_device_that_is_not_there_is_refused(preset, dataset, tmp_path, device):
+    """A device that torch does not find is named before a folder is made."""
+    with pytest.raises(ff.InputError, match=f"device '{device}' was|is '{device}', n"):
+        train(preset, dataset, out=tmp_path / "run", device=device, display=None)
+    assert not (tmp_path / "run").exists()
+
+
 def test_too_large_a_batch_is_refused_before(preset, dataset, tmp_path, monkeypatch):
     """A batch that memory cannot hold is an error before a folder is made."""
     monkeypatch.setattr(devices, "required_bytes", lambda *_: 2**60)

@@ -1,9 +1,9 @@
-"""Devices: whether one exists, and whether a prediction fits into its memory."""
+"""Devices: whether one exists, what fits into its memory, and how precise it is."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import torch
 
@@ -12,7 +12,24 @@ from fixedfleet.errors import InputError
 if TYPE_CHECKING:
     from fixedfleet.model.config import ModelConfig
 
-__all__ = ["check_device", "check_memory", "required_bytes"]
+__all__ = [
+    "Precision",
+    "check_device",
+    "check_memory",
+    "matmul_precision",
+    "required_bytes",
+]
+
+Precision = Literal["bf16", "tf32", "fp32"]
+
+
+def matmul_precision(device: torch.device, precision: Precision) -> torch.autocast:
+    """
+    Return the context in which matrix products are in bfloat16, if that is wanted.
+
+    ``tf32`` and ``fp32`` leave them to ``torch.set_float32_matmul_precision``.
+    """
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
 
 
 def check_device(device: str) -> torch.device:

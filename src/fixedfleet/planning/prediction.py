@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, get_args
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from torch import Tensor
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.instance import Instance, InstanceBatch
 from fixedfleet.model import Batch, collate, symmetry
-from fixedfleet.model.devices import check_memory
+from fixedfleet.model.devices import Precision, check_memory, matmul_precision
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,7 +133,7 @@ def predict(
     network: Network,
     instances: Instance | InstanceBatch,
     *,
-    precision: Literal["bf16", "tf32", "fp32"] | None = None,
+    precision: Precision | None = None,
 ) -> Prediction:
     """
     Predict the plans of instances.
@@ -165,7 +165,7 @@ def predict_views(
     instances: InstanceBatch,
     symmetries: int,
     *,
-    precision: Literal["bf16", "tf32", "fp32"] | None = None,
+    precision: Precision | None = None,
 ) -> Iterator[Prediction]:
     """
     Yield predictions of the same instances under several symmetries of the square.
@@ -184,13 +184,12 @@ def predict_views(
     check_memory(network.config, size, nodes, batch.features.vehicles.shape[1], device)
     if precision is None:
         precision = "bf16" if device.type == "cuda" else "fp32"
-    check_choice("precision", precision, ("bf16", "tf32", "fp32"))
+    check_choice("precision", precision, get_args(Precision))
     for code in range(symmetries):
         codes = torch.full((size,), code, device=device)
         turned = symmetry(batch.features.coordinates, codes)
         seen = batch._replace(features=batch.features._replace(coordinates=turned))
-        low = torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
-        with torch.inference_mode(), low:
+        with torch.inference_mode(), matmul_precision(device, precision):
             log_probs = network(seen.features)
         yield _make(network, log_probs, seen)
 

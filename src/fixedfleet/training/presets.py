@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fixedfleet.errors import InputError, above, at_least, check_settings
 from fixedfleet.model.config import ModelConfig
+from fixedfleet.model.devices import Precision  # noqa: TC001  # checked at run time
 from fixedfleet.training.loss import LossConfig
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "MatmulPrecision",
     "Preset",
     "Schedule",
     "TrainConfig",
@@ -25,7 +25,6 @@ __all__ = [
 ]
 
 Schedule = Literal["constant", "cosine"]
-MatmulPrecision = Literal["bf16", "tf32", "fp32"]
 
 _PRESETS = Path(__file__).parent / "presets.toml"
 
@@ -90,7 +89,7 @@ class TrainConfig:
     clip: Annotated[float, at_least(0)] = 0.0
     ema: Annotated[float, at_least(0)] = 0.0
     augment: bool = False
-    precision: MatmulPrecision = "bf16"
+    precision: Precision = "bf16"
     compile: bool = True
     graph: bool = True
     validation: Annotated[int, at_least(1)] = 1000

@@ -8,7 +8,7 @@ from typing import Self
 import torch
 from torch import distributed
 
-from fixedfleet.errors import InputError
+from fixedfleet.model.devices import check_device
 
 __all__ = ["Ranks"]
 
@@ -28,12 +28,10 @@ class Ranks:
         self.rank = int(os.environ.get("RANK", "0"))
         local = int(os.environ.get("LOCAL_RANK", "0"))
         if device is None:
-            device = f"cuda:{local}" if torch.cuda.is_available() else "cpu"
-        self.device = torch.device(device)
-        if self.device.type == "cuda" and self.device.index is None:
-            self.device = torch.device("cuda", local)
-        if self.device.type == "cuda" and not torch.cuda.is_available():
-            raise InputError(f"device {device} is asked for, but torch finds no GPU")
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        if str(device) == "cuda":
+            device = f"cuda:{local}"
+        self.device = check_device(str(device))
         self.own_group = False
 
     def __enter__(self) -> Self:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, distributed
 
+from fixedfleet.model.devices import matmul_precision
 from fixedfleet.training.loss import LossParts, plan_loss
 
 if TYPE_CHECKING:
@@ -16,20 +17,11 @@ if TYPE_CHECKING:
     from fixedfleet.model.network import Network
     from fixedfleet.training.dataset import Dataset
     from fixedfleet.training.loss import LossConfig
-    from fixedfleet.training.presets import MatmulPrecision, TrainConfig
+    from fixedfleet.training.presets import TrainConfig
 
 __all__ = ["Stepper"]
 
 _WARM_UPS = 3  # steps before a graph is captured, as torch asks for
-
-
-def _autocast(
-    device: torch.device, precision: MatmulPrecision
-) -> contextlib.AbstractContextManager[Any]:
-    """Return the context in which matrix products have the wanted precision."""
-    if precision == "bf16":
-        return torch.autocast(device.type, dtype=torch.bfloat16)
-    return contextlib.nullcontext()
 
 
 class Stepper:
@@ -169,7 +161,7 @@ class Stepper:
         batch = self.dataset.batch(
             self.rows, self.codes if self.config.augment else None
         )
-        with _autocast(self.device, self.config.precision):
+        with matmul_precision(self.device, self.config.precision):
             log_probs = self.forward(batch.features)
         parts = plan_loss(log_probs, batch, self.loss)
         parts.total.backward()  # type: ignore[no-untyped-call]

@@ -16,10 +16,10 @@ from fixedfleet.training.loss import LossParts, plan_loss
 
 if TYPE_CHECKING:
     from fixedfleet.instance import InstanceBatch
+    from fixedfleet.model.devices import Precision
     from fixedfleet.model.network import Network
     from fixedfleet.training.dataset import Dataset
     from fixedfleet.training.loss import LossConfig
-    from fixedfleet.training.presets import MatmulPrecision
 
 __all__ = ["Validation", "validate"]
 
@@ -77,7 +77,7 @@ def validate(
     network: Network,
     dataset: Dataset,
     loss: LossConfig,
-    precision: MatmulPrecision = "bf16",
+    precision: Precision = "bf16",
 ) -> Validation:
     """
     Predict the plans of labelled instances, and compare them with the labels.
