@@ -34,7 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "docs")
     folder = parser.parse_args().folder
-    expect.set_options(timeout=60_000)
+    expect.set_options(timeout=180_000)  # the first worker may have to compile
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
         command = [sys.executable, "-m", "fixedfleet", "serve", "--port", "0"]
