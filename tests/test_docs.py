@@ -20,7 +20,13 @@ from fixedfleet.cli import build_parser, main
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
     path
-    for folder in (ROOT, ROOT / "docs", ROOT / "examples")
+    for folder in (
+        ROOT,
+        ROOT / "docs",
+        ROOT / "examples",
+        ROOT / "experiments",
+        ROOT / "results" / "notes",
+    )
     for path in folder.glob("*.md")
 )
 CARDS = sorted((ROOT / "src" / "fixedfleet" / "model" / "shipped").glob("*.md"))

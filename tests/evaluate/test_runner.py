@@ -462,9 +462,12 @@ def test_a_method_in_a_file_runs_in_worker_processes(fakes, tmp_path):
     file.write_text(
         "from dataclasses import dataclass\n"
         "from fixedfleet.evaluate.pipeline import Packing\n"
+        "made = []\n"
         "@dataclass(frozen=True)\n"
         "class Mine(Packing):\n"
-        "    pass\n"
+        "    def __post_init__(self):\n"
+        "        made.append(self)\n"
+        "        assert len(made) == 1  # a worker makes it once\n"
     )
     path = tmp_path / "rows"
     evaluate([fakes.make_set(2)], [f"{file}:Mine"], [], path, processes=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import sys
 import time
@@ -122,7 +123,8 @@ def work(
     patience: Patience,
 ) -> list[Row] | Skipped:
     """Run a trial in a worker process, after a warm-up if it is the first of a kind."""
-    method = get_method(methods[trial.method])
+    given = methods[trial.method]
+    method = _build(given) if isinstance(given, str) else given
     kind = trial.name, trial.objective, trial.instances[0].num_customers
     if kind not in _warm:
         _warm_up(method, trial)
@@ -131,6 +133,12 @@ def work(
             torch.set_num_threads(1)
     call.send("warm", seconds=patience.with_trial(trial))
     return _run(method, trial)
+
+
+@functools.cache
+def _build(spec: str) -> Method:
+    """Build a method once per process, so that it keeps what it has loaded."""
+    return get_method(spec)
 
 
 def _warm_up(method: Method, trial: Trial) -> None:
