@@ -1,4 +1,4 @@
-"""The page for everybody: by keyboard, on a phone, in the dark, on paper."""
+"""The page by keyboard, on a phone, in the dark scheme and on paper."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True}
 
 
 def tab_to(reader, selector: str) -> None:
-    """Press Tab until an element has the focus, which must show."""
+    """Press Tab until an element has the focus, and check that the focus is visible."""
     for _ in range(80):
         reader.page.keyboard.press("Tab")
         if reader.page.locator(f"{selector}:focus").count():
@@ -63,7 +63,7 @@ def test_all_can_be_done_by_keyboard(reader):
 
 
 def test_the_outcome_is_announced(planned):
-    """A screen reader is told the outcome, and finds words in place of the map."""
+    """A screen reader is told the outcome, and what the map shows."""
     announced = planned.see("#announcer")
     announced.to_have_text(re.compile(r"Finished: 7 tours, [\d.]+\skm"))
     caption = planned.page.get_attribute("#canvas", "aria-label")
@@ -87,7 +87,7 @@ def test_a_phone_shows_everything_in_one_column(open_page):
 
 
 def test_a_tap_shows_a_customer(open_page, finished):
-    """On a touch screen a tap does what hovering does, and singles no tour out."""
+    """On a touch screen a tap shows a customer, and does not select a tour."""
     reader = open_page(finished, **PHONE)
     reader.page.locator("#canvas").tap(position=reader.spot_of(1))
     reader.see("#tip strong").to_have_text("Buchhandlung Grimmaische Straße 12")
@@ -118,7 +118,7 @@ def test_the_dark_scheme_reaches_the_map(open_page, finished):
 
 
 def test_markup_in_names_is_shown_as_text(reader):
-    """Names with markup appear letter by letter wherever names appear."""
+    """Markup in a name is shown as text everywhere."""
     reader.paste(NAMES)
     reader.set_fleet(1, 10)
     reader.plan()
@@ -133,8 +133,8 @@ def test_markup_in_names_is_shown_as_text(reader):
     assert reader.page.evaluate("window.shot") is None
 
 
-def test_print_gives_one_sheet_a_driver(planned):
-    """The printed plan has a page for each tour, with its stops in order and sums."""
+def test_print_gives_one_sheet_per_driver(planned):
+    """The printed plan has one page per tour, with its stops in order and sums."""
     document = planned.page.pdf()
     assert len(re.findall(rb"/Type\s*/Page\b", document)) == 7
     planned.see(".sheet").to_have_count(0)  # on screen they are gone again

@@ -1,4 +1,4 @@
-"""A fleet that is too small, one vehicle more or less, and what is typed wrongly."""
+"""Fleets that are too small, one vehicle more or less, wrong input, and the token."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_fleet_too_small_is_proven_so(reader):
-    """Before any search, the page says why the fleet cannot do it."""
+    """Before any search, the page says why the fleet does not suffice."""
     reader.take_example("bakery_round")
     reader.see("#form-verdict").to_contain_text("3 vehicles are not enough.")
     reader.see("#form-verdict").to_contain_text("The smallest fleet that suffices: 4.")
 
 
-def test_the_best_plan_for_a_small_fleet_names_who_is_left_out(reader):
-    """A plan with too few vehicles shows those it cannot serve."""
+def test_the_plan_for_a_small_fleet_names_unserved_customers(reader):
+    """A plan with too few vehicles names the unserved customers."""
     reader.take_example("bakery_round")
     reader.plan()
     reader.see("#left-out-title").to_have_text(re.compile(r"\d customers? left out"))
@@ -27,7 +27,7 @@ def test_the_best_plan_for_a_small_fleet_names_who_is_left_out(reader):
 
 
 def test_the_smallest_fleet_is_one_click_away(reader):
-    """The fleet that the verdict offers is planned at once, and leaves nobody out."""
+    """One click plans with the fleet that the verdict offers, for all customers."""
     reader.take_example("bakery_round")
     reader.page.fill("#time_limit", "1")
     reader.page.click("#form-verdict .accept")
@@ -38,8 +38,8 @@ def test_the_smallest_fleet_is_one_click_away(reader):
     reader.see("#form-verdict").to_contain_text("4 vehicles suffice.")
 
 
-def test_a_customer_beyond_a_vehicle_cannot_be_helped_by_more(reader):
-    """Where no number of vehicles suffices, none is offered and none compared."""
+def test_no_fleet_suffices_for_a_customer_larger_than_a_vehicle(reader):
+    """If no number of vehicles suffices, none is offered or compared."""
     reader.paste("name,x,y,demand\nDepot,0,0,\nMill,3,4,50\nShop,6,8,5")
     reader.set_fleet(2, 40)
     verdict = reader.see("#form-verdict")
@@ -52,7 +52,7 @@ def test_a_customer_beyond_a_vehicle_cannot_be_helped_by_more(reader):
 
 
 def test_the_verdict_follows_the_fleet_as_it_is_typed(reader):
-    """Another number of vehicles is weighed without planning."""
+    """The verdict changes with the number of vehicles, without planning."""
     reader.take_example()
     reader.see("#form-verdict").to_contain_text("7 vehicles suffice.")
     reader.page.fill("#vehicles", "6")
@@ -63,7 +63,7 @@ def test_the_verdict_follows_the_fleet_as_it_is_typed(reader):
 
 
 def test_the_slider_shows_one_vehicle_more_or_less(reader):
-    """After a plan, its neighbours are planned and shown by the slider's keys."""
+    """After a plan, those with other fleets are made, and the slider shows them."""
     reader.take_example()
     reader.page.fill("#vehicle_cost", "5")
     reader.plan()
@@ -93,8 +93,8 @@ def test_the_slider_shows_one_vehicle_more_or_less(reader):
         ("vehicles", "", "Vehicles must be given"),
     ],
 )
-def test_the_servers_sentence_stands_beside_its_field(reader, field, typed, sentence):
-    """What is wrong with a field is said beside it, and the field has the focus."""
+def test_an_error_is_shown_beside_its_field(reader, field, typed, sentence):
+    """An error is shown beside its field, and the field has the focus."""
     # A table that leaves the fleet to the form.
     reader.paste("name,x,y,demand\nDepot,0,0,\nMill,3,4,5")
     reader.set_fleet(1, 10)
@@ -106,7 +106,7 @@ def test_the_servers_sentence_stands_beside_its_field(reader, field, typed, sent
 
 
 def test_a_wrong_table_is_explained_where_it_was_given(reader):
-    """What is wrong with the customers is said beside them."""
+    """An error in the table is shown beside the table."""
     reader.page.click(".paste summary")
     reader.page.fill("#table", "name,x,y,demand\nDepot,0,0,\nMill,3,four,5")
     reader.page.click("#use-table")
@@ -117,14 +117,14 @@ def test_a_wrong_table_is_explained_where_it_was_given(reader):
 
 
 def test_a_file_that_is_no_text_is_refused(reader):
-    """A binary file is refused with what to do instead."""
+    """A binary file is refused, and the message says what to do."""
     file = {"name": "book.xlsx", "mimeType": "text/csv", "buffer": b"PK\x03\x04\xff"}
     reader.page.set_input_files("#file", file)
     reader.see("#source-error").to_contain_text("CSV UTF-8")
 
 
-def test_a_server_that_is_gone_is_said_to_be(reader):
-    """Without a server the page says so."""
+def test_a_server_that_cannot_be_reached_is_reported(reader):
+    """If the server cannot be reached, the page says so."""
     reader.take_example()
     reader.page.route("**/plans", lambda route: route.abort())
     reader.page.click("#plan")

@@ -11,14 +11,14 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def page(chromium, address):
-    """One page for all: these tests leave it as it was."""
+    """One page for all tests of this file; they do not change it."""
     page = chromium.new_page()
     page.goto(address)
     return page
 
 
 def places(page, points, geographic=True):
-    """Where the page puts points (x, y), the depot first."""
+    """Return where the page draws points (x, y), the depot first."""
     stops = [{"x": x, "y": y} for x, y in points]
     return page.evaluate(
         """async (instance) => {
@@ -30,7 +30,7 @@ def places(page, points, geographic=True):
 
 
 def test_degrees_become_kilometres(page):
-    """Distances on the map agree with those on the globe to half a per cent."""
+    """Distances on the map differ from those on the globe by at most 0.5 %."""
     leipzig, halle = (12.3731, 51.3397), (11.9688, 51.4828)
     a, b = places(page, [leipzig, halle])
     (lon1, lat1), (lon2, lat2) = (map(math.radians, p) for p in (leipzig, halle))
@@ -43,7 +43,7 @@ def test_degrees_become_kilometres(page):
 
 
 def test_the_date_line_does_not_tear_the_map(page):
-    """Neighbours on both sides of the date line stay neighbours."""
+    """Points on both sides of the date line are close on the map."""
     a, b = places(page, [(179.9, -17), (-179.9, -17)])
     assert math.hypot(a["x"] - b["x"], a["y"] - b["y"]) < 25
 
@@ -86,7 +86,7 @@ def test_coordinates_become_places(page, metric, point, x, y):
     ],
 )
 def test_tours_keep_their_colours(page, before, tours, slots):
-    """A tour has the slot of the one before that shares most customers with it."""
+    """A tour has the slot of the earlier tour that shares most customers with it."""
     found = page.evaluate(
         """async ([before, tours]) => {
           const {keepSlots} = await import("/static/slots.js");
@@ -112,7 +112,7 @@ def test_tours_keep_their_colours(page, before, tours, slots):
     ],
 )
 def test_numbers_are_written_for_people(page, call, text):
-    """Numbers have the digits that matter and no more."""
+    """Numbers have as many digits as matter."""
     name, arguments = call.split("(", 1)
     module = 'await import("/static/numbers.js")'
     assert page.evaluate(f"async () => ({module}).{name}({arguments}") == text

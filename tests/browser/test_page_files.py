@@ -1,4 +1,4 @@
-"""The page's files as text: nothing from elsewhere, nothing inline."""
+"""The files of the page: nothing from other servers, nothing inline."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def test_nothing_is_fetched_from_elsewhere(name):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.endswith(".js")])
 def test_no_script_makes_markup_of_text(name):
-    """Text becomes text: no way by which a name could become markup or code is used."""
+    """No script uses a function that turns text into markup or code."""
     text = (PAGE / name).read_text(encoding="utf-8")
     ways = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function"
     assert re.findall(ways, text) == []
 
 
 def test_the_page_has_no_inline_script_or_style():
-    """The start page keeps to a policy without inline script and style."""
+    """The start page has no inline script or style."""
     text = (PAGE / "index.html").read_text(encoding="utf-8")
     assert re.findall(r"\sstyle=|\son\w+=|<style|javascript:", text) == []
     assert re.findall(r"<script(?![^>]*\ssrc=)", text) == []
@@ -36,13 +36,13 @@ def test_the_page_has_no_inline_script_or_style():
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.endswith(".js")])
 def test_every_import_is_a_file_of_the_page(name):
-    """Modules import each other by names that are there."""
+    """Modules import only files that exist."""
     text = (PAGE / name).read_text(encoding="utf-8")
     assert set(re.findall(r'from "\./([^"]+)"', text)) <= set(NAMES)
 
 
-def test_every_element_asked_for_by_its_id_is_there():
-    """Whatever the scripts look up by id stands in the start page."""
+def test_every_id_exists():
+    """Every id that a script looks up exists in the start page."""
     there = set(re.findall(r'\sid="([^"]+)"', (PAGE / "index.html").read_text("utf-8")))
     scripts = [(PAGE / name).read_text("utf-8") for name in NAMES if ".js" in name]
     asked = {id for text in scripts for id in re.findall(r'byId\("([^"]+)"\)', text)}

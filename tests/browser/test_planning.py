@@ -1,4 +1,4 @@
-"""From customers to a plan, as a reader goes about it."""
+"""From customers to a plan, as a user does it."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def number(text: str) -> float:
 
 
 def test_the_page_opens_with_examples_and_nothing_to_plan(reader):
-    """At first there are ways to give customers, and no plan can be asked for."""
+    """At first customers can be given, and no plan can be asked for."""
     reader.see(".example").to_have_count(2)
     reader.see("#plan").to_be_disabled()
     reader.see("#summary").to_be_hidden()
 
 
 def test_a_file_of_customers_appears_at_once(reader, two_hundred):
-    """A chosen file is drawn, and its missing fleet asked for, before any planning."""
+    """A chosen file is drawn at once, and its missing fleet is asked for."""
     file = {"name": "shops.csv", "mimeType": "text/csv", "buffer": two_hundred.encode()}
     reader.page.set_input_files("#file", file)
     reader.see("#loaded-count").to_have_text("200 customers")
@@ -77,7 +77,7 @@ def test_a_file_is_taken_where_it_is_dropped(reader):
     reader.see("#capacity").to_have_value("2")
 
 
-def test_the_plan_improves_before_the_readers_eyes(reader, two_hundred):
+def test_the_plan_improves_on_the_page(reader, two_hundred):
     """Tours are shown while the search runs, and their cost falls."""
     reader.paste(two_hundred)
     reader.set_fleet(12, 100)
@@ -93,7 +93,7 @@ def test_the_plan_improves_before_the_readers_eyes(reader, two_hundred):
 
 
 def test_a_finished_plan_says_all_about_its_tours(reader):
-    """Each tour shows its stops, load and length; together they are the plan."""
+    """Each tour shows its stops, load and length, which add up to the plan."""
     reader.take_example()
     reader.plan()
     reader.see("#cost-of").to_have_text("7 of 7 vehicles")
@@ -115,15 +115,15 @@ def test_a_finished_plan_says_all_about_its_tours(reader):
 
 
 def test_a_customer_is_shown_under_the_pointer(planned):
-    """Hovering tells a customer's name, demand and place in its tour."""
+    """Hovering shows a customer's name, demand and place in its tour."""
     planned.page.hover("#canvas", position=planned.spot_of(1))
     planned.see("#tip strong").to_have_text("Buchhandlung Grimmaische Straße 12")
     planned.see("#tip").to_contain_text("Demand 192.7")
     planned.see("#tip").to_contain_text(re.compile(r"Stop \d+ of \d+ in tour \d"))
 
 
-def test_a_tour_is_singled_out_by_click(planned):
-    """A click on a tour, in the list or on the map, opens it alone; Escape closes."""
+def test_a_click_selects_a_tour(planned):
+    """A click on a tour, in the list or on the map, selects it; Escape clears it."""
     names = planned.page.locator(".tour.selected .stop-name")
     sought = "Buchhandlung Grimmaische Straße 12"
     planned.page.click("#canvas", position=planned.spot_of(1))
@@ -138,7 +138,7 @@ def test_a_tour_is_singled_out_by_click(planned):
 
 
 def test_stop_keeps_the_best_plan_so_far(reader, two_hundred):
-    """A search that is stopped leaves the tours it had found."""
+    """A search that is stopped keeps the tours it has found."""
     reader.paste(two_hundred)
     reader.set_fleet(12, 100)
     reader.begin(120)
@@ -163,8 +163,8 @@ def test_a_reload_shows_the_same_plan(reader, open_page):
     other.plan()
 
 
-def test_a_reload_during_the_search_goes_on_with_it(reader, two_hundred):
-    """A page that is reloaded while its plan is in the making follows it again."""
+def test_a_reload_during_the_search_follows_it(reader, two_hundred):
+    """A page that is reloaded while its plan is running follows it again."""
     reader.paste(two_hundred)
     reader.set_fleet(12, 100)
     reader.begin(120)
@@ -174,8 +174,8 @@ def test_a_reload_during_the_search_goes_on_with_it(reader, two_hundred):
     reader.see("#status").to_contain_text("Stopped")
 
 
-def test_a_broken_connection_is_made_again(reader):
-    """A stream of events that breaks costs nothing but a moment."""
+def test_a_broken_connection_is_opened_again(reader):
+    """A broken stream of events is opened again."""
     broken = []
 
     def breaking(route):
@@ -192,8 +192,8 @@ def test_a_broken_connection_is_made_again(reader):
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "sol", "png"])
-def test_the_plan_can_be_taken_along(planned, format):
-    """The plan is saved as a table, JSON, VRPLIB's solution and a picture."""
+def test_the_plan_can_be_saved(planned, format):
+    """The plan can be saved as a table, JSON, a VRPLIB solution and a picture."""
     button = "#picture" if format == "png" else f"[data-download={format}]"
     with planned.page.expect_download() as download:
         planned.page.click(button)
@@ -212,7 +212,7 @@ def test_the_plan_can_be_taken_along(planned, format):
 
 
 def test_vehicles_cost_what_is_typed(reader):
-    """With a cost for each vehicle, the figure is way and vehicles together."""
+    """With a cost per vehicle, the figure is the sum of length and vehicles."""
     reader.take_example()
     reader.page.fill("#vehicle_cost", "10")
     reader.plan()
@@ -221,7 +221,7 @@ def test_vehicles_cost_what_is_typed(reader):
 
 
 def test_customers_without_coordinates_are_listed(reader):
-    """An instance that is a matrix alone is planned, and its tours are listed."""
+    """An instance of distances only is planned, and its tours are listed."""
     reader.paste(MATRIX)
     reader.see("#no-map-title").to_have_text("Nothing to draw")
     reader.plan()
@@ -231,7 +231,7 @@ def test_customers_without_coordinates_are_listed(reader):
 
 
 def test_a_thousand_customers_are_planned(reader, thousand):
-    """A thousand customers are drawn; stops are listed when they are asked for."""
+    """A thousand customers are drawn; stops are listed when a tour is opened."""
     reader.paste(thousand)
     reader.set_fleet(30, 200)
     reader.plan(2)

@@ -19,7 +19,7 @@ MATRIX = {
 
 @pytest.fixture(scope="module")
 def page(chromium, address):
-    """One page for all: these tests leave it as it was."""
+    """One page for all tests of this file; they do not change it."""
     page = chromium.new_page()
     page.goto(address)
     page.wait_for_selector("html.ready")
@@ -91,7 +91,7 @@ def test_a_refused_request_is_not_repeated_after_the_end(page):
 
 
 def test_a_plan_of_another_tab_can_be_planned_again(open_page, address):
-    """A plan of distances only, opened in a fresh tab, can be planned with more."""
+    """A plan of another tab can be planned with more vehicles, even without a map."""
     body = {"instance": MATRIX, "time_limit": 0.2, "wait": 30}
     request = Request(
         f"{address}plans",
