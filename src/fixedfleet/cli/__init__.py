@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -23,7 +24,6 @@ from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.version import own_version
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
 __all__ = ["build_parser", "main"]
@@ -86,6 +86,16 @@ def _run(argv: list[str]) -> int:
     return code
 
 
+class _Version(argparse.Action):
+    """Print the version and end; argparse's own action looks it up in every run."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, *_values: object, **_options: object
+    ) -> None:
+        print(f"fixedfleet {own_version()}")
+        parser.exit()
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     parser = Parser(
@@ -95,9 +105,7 @@ def build_parser() -> argparse.ArgumentParser:
         "codes: 0 success, 2 bad input, 3 fleet proven too small, 4 nothing found "
         "within the time limit, 130 interrupted.",
     )
-    parser.add_argument(
-        "--version", action="version", version=f"fixedfleet {own_version()}"
-    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", required=True, parser_class=Parser
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import MissingPackageError, require
@@ -45,6 +44,8 @@ def _solvers(_arguments: Arguments) -> int:
 
 
 def _version(name: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     if name not in _PACKAGES:
         return "available"
     try:
