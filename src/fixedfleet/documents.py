@@ -20,6 +20,8 @@ dataclasses. FastAPI takes them as response models and shows the descriptions of
 fields. A :class:`fixedfleet.solve.Result` makes its document itself.
 """
 
+# Making these dataclasses takes some milliseconds, so modules that `import fixedfleet`
+# loads import this one where they need it.
 # Pydantic evaluates these annotations, so their types are imported at run time, and
 # `about` returns a dataclass field.
 # ruff: noqa: TC001, RUF009
@@ -30,10 +32,11 @@ import dataclasses
 import json
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from fixedfleet.distances import Metric, Rounding
 from fixedfleet.fleet.verdict import Status
+from fixedfleet.plan import Objective
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -45,7 +48,6 @@ if TYPE_CHECKING:
 __all__ = [
     "FleetDocument",
     "InstanceDocument",
-    "Objective",
     "PartialDocument",
     "PlanDocument",
     "ResultDocument",
@@ -62,8 +64,6 @@ __all__ = [
     "finite",
     "to_json",
 ]
-
-Objective = Literal["length", "cost-v"]
 
 
 def about(description: str, **options: Any) -> Any:

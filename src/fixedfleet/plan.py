@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import Instance, InstanceBatch, Row, Rows
 
-__all__ = ["Plan", "PlanBatch", "pad_routes"]
+__all__ = ["Objective", "Plan", "PlanBatch", "pad_routes"]
+
+Objective = Literal["length", "cost-v"]  # what is minimised; see `Plan.cost_v`
 
 
 @dataclass(frozen=True)

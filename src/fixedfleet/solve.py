@@ -7,18 +7,9 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
-from fixedfleet.documents import (
-    Objective,
-    ResultDocument,
-    StageDocument,
-    describe_partial,
-    describe_tours,
-    describe_verdict,
-    finite,
-)
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.plan import Plan
+from fixedfleet.plan import Objective, Plan
 from fixedfleet.progress import SearchRows
 from fixedfleet.search import SEARCHES, Stop, better, check_vehicle_cost, improve
 from fixedfleet.search.construct import StartName, check_start, load_start, make_start
@@ -27,6 +18,7 @@ from fixedfleet.search.partial import partial_plan
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from fixedfleet.documents import ResultDocument
     from fixedfleet.fleet import FleetVerdict
     from fixedfleet.instance import Instance
     from fixedfleet.search import SearchMethod, SearchResult
@@ -269,6 +261,15 @@ class Result:
         notes
             Remarks on how the instance was read.
         """
+        from fixedfleet.documents import (
+            ResultDocument,
+            StageDocument,
+            describe_partial,
+            describe_tours,
+            describe_verdict,
+            finite,
+        )
+
         plan, partial, instance = self.plan, self.partial, self.instance
         asked = instance.with_vehicles(self.verdict.vehicles)
         return ResultDocument(

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from fixedfleet.documents import Objective
 from fixedfleet.errors import InputError, check_choice, check_whole
 from fixedfleet.fleet import assess_batch
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.interrupts import interrupt_noted
-from fixedfleet.plan import PlanBatch
+from fixedfleet.plan import Objective, PlanBatch
 from fixedfleet.progress import ProgressPrinter
 from fixedfleet.search import Stop, check_vehicle_cost, improve
 from fixedfleet.search.construct import complete, make_start

@@ -72,7 +72,7 @@ def test_the_caller_wins(load):
         ({"names": ["a", "\ud800"]}, "names[1] is '\\ud800', with half a character"),
         ({"metric": "manhattan"}, "unknown metric 'manhattan'"),
         ({"metric": "geo", "matrix": [[0] * 3] * 3}, "'metric' is 'geo', but"),
-        ({"fleet": 3}, "unknown key 'fleet', not one of name, vehicles"),
+        ({"fleet": 3}, "unknown key 'fleet', not one of depot, customers"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_its_place(load, changes, said):

@@ -7,12 +7,6 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from fixedfleet.documents import (
-    InstanceDocument,
-    describe_instance,
-    describe_plan,
-    to_json,
-)
 from fixedfleet.errors import InputError, check_number, check_whole
 from fixedfleet.files.text import shorten
 from fixedfleet.instance import Instance
@@ -32,7 +26,6 @@ __all__ = [
 _LARGEST = sys.float_info.max
 _ARRAYS = ("depot", "customers", "demands", "matrix")
 _TEXTS = ("name", "metric", "rounding", "depot_name")
-_KEYS = [field.name for field in dataclasses.fields(InstanceDocument)]
 
 
 def parse_instance(text: str, context: ReadContext) -> Instance:
@@ -54,10 +47,11 @@ def build_instance(data: Any, context: ReadContext) -> Instance:
     if context.depot is not None:
         raise InputError("JSON says itself where the depot is: leave depot= out")
     values = {key: value for key, value in _object(data).items() if value is not None}
+    known = [field.name for field in dataclasses.fields(Instance)]
     for key in values:
-        if key not in _KEYS:
+        if key not in known:
             raise InputError(
-                f"unknown key {shorten(key)}, not one of {', '.join(_KEYS)}"
+                f"unknown key {shorten(key)}, not one of {', '.join(known)}"
             )
     for key in _ARRAYS:
         size = len(values[key]) if isinstance(values.get(key), list) else 0
@@ -121,12 +115,16 @@ def _check_numbers(value: Any, what: str) -> None:
 
 def format_instance(instance: Instance) -> str:
     """Write an instance; JSON holds all of it."""
+    from fixedfleet.documents import describe_instance, to_json
+
     fields = vars(describe_instance(instance)).items()
     return to_json({name: value for name, value in fields if value is not None})
 
 
 def format_plan(plan: Plan, instance: Instance) -> str:
     """Write a plan with names, loads, lengths and its faults, if any."""
+    from fixedfleet.documents import describe_plan, to_json
+
     return to_json(describe_plan(plan, instance))
 
 

@@ -18,11 +18,11 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WithJsonSchema
 from fixedfleet.distances import Rounding
 from fixedfleet.documents import (
     InstanceDocument,
-    Objective,
     ResultDocument,
     VerdictDocument,
     about,
 )
+from fixedfleet.plan import Objective
 
 __all__ = [
     "ErrorDocument",
