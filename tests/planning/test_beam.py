@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 
 import fixedfleet as ff
-from fixedfleet.planning import Beam, Greedy, decode
+from fixedfleet.planning import decode
+from fixedfleet.planning.beam import beam_tours
+from fixedfleet.planning.greedy import greedy_tours
 
 from .conftest import log_of, make_prediction
 
@@ -16,14 +17,15 @@ def test_a_wider_beam_sees_past_a_tempting_first_step():
     edges = {(0, 0, 1): 0.6, (0, 0, 2): 0.4, (0, 1, 2): 0.1, (0, 2, 1): 0.9}
     edges |= {(0, 2, 0): 0.1, (0, 1, 0): 0.05}
     prediction = make_prediction(log_of(edges, 2, 1), [0, 1, 1], 2)
-    assert decode(prediction, Beam(width=1)).plans()[0] == ff.Plan([[1, 2]])
-    assert decode(prediction, Beam(width=4)).plans()[0] == ff.Plan([[2, 1]])
+    assert decode(prediction, "beam1").plans()[0] == ff.Plan([[1, 2]])
+    assert decode(prediction, "beam4").plans()[0] == ff.Plan([[2, 1]])
 
 
 def test_a_beam_of_one_is_greedy(noisy):
     """With one partial plan kept, beam search is greedy decoding."""
     prediction = noisy(20, 3, 12, 25)
-    assert torch.equal(Beam(width=1)(prediction).routes, Greedy()(prediction).routes)
+    routes = beam_tours(prediction, width=1).routes
+    assert torch.equal(routes, greedy_tours(prediction).routes)
 
 
 def test_of_complete_plans_the_shortest_is_taken():
@@ -35,9 +37,3 @@ def test_of_complete_plans_the_shortest_is_taken():
     prediction = make_prediction(log_probs, [0, 1, 1, 1], 3, points)
     plan = decode(prediction, "beam20").plans()[0]
     assert plan.canonical() == ff.Plan([[1, 2, 3]])
-
-
-def test_the_width_must_be_positive():
-    """A beam of no width is refused."""
-    with pytest.raises(ff.InputError, match="width"):
-        Beam(width=0)

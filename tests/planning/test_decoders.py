@@ -8,17 +8,15 @@ import torch
 import fixedfleet as ff
 from fixedfleet.planning import (
     DECODERS,
-    Beam,
     Decoded,
-    Greedy,
-    Membership,
     RepairOptions,
     beam,
     decode,
     exchange,
-    get_decoder,
     ordering,
 )
+from fixedfleet.planning.beam import beam_tours
+from fixedfleet.planning.greedy import greedy_tours
 
 from .conftest import make_prediction, one_hot_prediction
 
@@ -26,7 +24,7 @@ from .conftest import make_prediction, one_hot_prediction
 def test_the_default_is_membership_with_room(noisy):
     """Without a choice, customers are assigned to vehicles, and room is made."""
     prediction = noisy(10, 3, 12, 25)
-    chosen = decode(prediction, Membership(), RepairOptions("room"))
+    chosen = decode(prediction, "membership", RepairOptions("room"))
     assert torch.equal(decode(prediction).routes, chosen.routes)
 
 
@@ -34,7 +32,7 @@ def test_a_repair_serves_more_customers(noisy):
     """A repair leaves fewer customers out; without one, plans are the decoder's."""
     prediction = noisy(10, 3, 12, 25)
     bare = decode(prediction, "greedy", "none")
-    assert torch.equal(bare.routes, Greedy()(prediction).routes)
+    assert torch.equal(bare.routes, greedy_tours(prediction).routes)
     repaired = decode(prediction, "greedy", "paper")
     assert repaired.unserved.sum() < bare.unserved.sum()
 
@@ -73,13 +71,13 @@ def test_plans_are_compact():
     assert decoded.plans().routes.tolist() == [[2, 0, 3, 1, 0]]
 
 
-def test_decoders_have_names():
-    """A number after "beam" is its width; an object is a decoder itself."""
-    assert get_decoder("greedy") == Greedy()
-    assert get_decoder("membership") == Membership()
-    assert get_decoder("beam") == Beam(20)
-    assert get_decoder("beam200") == Beam(200)
-    assert get_decoder(Beam(7)) == Beam(7)
+def test_a_number_after_beam_is_its_width(noisy):
+    """The names "beam" and "beam20" mean the same; another width, other plans."""
+    prediction = noisy(10, 3, 12, 25)
+    usual = decode(prediction, "beam", "none").routes
+    assert torch.equal(decode(prediction, "beam20", "none").routes, usual)
+    assert torch.equal(beam_tours(prediction, width=20).routes, usual)
+    assert not torch.equal(decode(prediction, "beam2", "none").routes, usual)
 
 
 def nobody(prediction):
@@ -94,8 +92,8 @@ def test_a_decoder_of_ones_own(noisy, tmp_path):
     DECODERS.register("test-nobody")(nobody)
     file = tmp_path / "own.py"
     file.write_text(
-        "from fixedfleet.planning import Greedy\n"
-        "def first(prediction):\n    return Greedy()(prediction)\n"
+        "from fixedfleet.planning.greedy import greedy_tours\n"
+        "def first(prediction):\n    return greedy_tours(prediction)\n"
     )
     for decoder in (nobody, "test-nobody"):
         decoded = decode(prediction, decoder, "none")
@@ -109,7 +107,7 @@ def test_a_decoder_that_overloads_is_refused(noisy):
     """Plans above the capacity are an error, not a result."""
     prediction = noisy(3, 3, 12, 5)
     with pytest.raises(ff.InputError, match="exceeds the capacity"):
-        decode(prediction, lambda prediction: all_in_one(prediction))
+        decode(prediction, all_in_one)
 
 
 def all_in_one(prediction):

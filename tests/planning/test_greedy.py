@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 import fixedfleet as ff
-from fixedfleet.planning import Greedy, pseudo_greedy
+from fixedfleet.planning.greedy import greedy_tours, pseudo_greedy
 
 from .conftest import log_of, make_prediction, one_hot_prediction
 
@@ -26,7 +26,7 @@ EDGES = {
 
 def greedy(log_probs, capacity):
     """The strictly greedy plans."""
-    return Greedy()(make_prediction(log_probs, DEMANDS, capacity))
+    return greedy_tours(make_prediction(log_probs, DEMANDS, capacity))
 
 
 def test_pseudo_greedy_follows_the_likeliest_edges():

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-import fixedfleet as ff
-from fixedfleet.planning import Membership, decode
+from fixedfleet.planning import decode
 from fixedfleet.planning.membership import membership_scores
 
 from .conftest import log_of, make_prediction
@@ -42,10 +39,3 @@ def test_edges_into_a_customer_count_if_row_sums_say_nothing():
     scores = membership_scores(prediction)[0]
     assert scores[1, 1] > scores[1, 0]
     assert scores[2, 0] > scores[2, 1]
-
-
-@pytest.mark.parametrize("wrong", [{"tour": "x"}, {"exchanges": -1}])
-def test_wrong_options_are_named(wrong):
-    """An unknown choice or a negative number is an error that names it."""
-    with pytest.raises(ff.InputError, match=next(iter(wrong))):
-        Membership(**wrong)

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import fixedfleet as ff
-from fixedfleet.planning import Membership, decode
-from fixedfleet.planning.ordering import by_distance
+from fixedfleet.planning import decode
+from fixedfleet.planning.ordering import order_by_distance
 
-from .conftest import log_of, make_prediction
+from .conftest import make_prediction
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
@@ -33,7 +33,7 @@ def test_tours_are_ordered_well(symmetric):
             distances=torch.from_numpy(matrix)[None],
         )
         vehicle = torch.tensor([[1] + [0] * 7])
-        plan = by_distance(prediction, vehicle).plans()[0]
+        plan = order_by_distance(prediction, vehicle).plans()[0]
         orders = itertools.permutations(range(1, 8))
         best = min(ff.Plan([order]).length(instance) for order in orders)
         ratios.append(plan.length(instance) / best)
@@ -46,12 +46,3 @@ def test_crossing_tours_are_untangled():
     points = [[[0, 0], [1, 1], [1, 0], [0, 1.0]]]
     prediction = make_prediction(torch.zeros((1, 1, 4, 4)), [0, 1, 1, 1], 3, points)
     assert decode(prediction).plans()[0].canonical() == ff.Plan([[2, 1, 3]])
-
-
-def test_tours_may_follow_the_prediction():
-    """With ``tour="prediction"`` the order is the likeliest one, not the shortest."""
-    points = [[[0, 0], [1, 1], [1, 0], [0, 1.0]]]
-    edges = {(0, 0, 2): 0.9, (0, 2, 3): 0.9, (0, 3, 1): 0.9}
-    prediction = make_prediction(log_of(edges, 3, 1), [0, 1, 1, 1], 3, points)
-    decoded = decode(prediction, Membership(tour="prediction"))
-    assert decoded.plans()[0] == ff.Plan([[2, 3, 1]])

@@ -118,7 +118,6 @@ def test_wrong_plans_and_choices_are_named():
     for wrong in (
         {"method": "magic"},
         {"order": "magic"},
-        {"exchanges": -1},
         {"method": "none", "guarantee": True},
     ):
         with pytest.raises(ff.InputError, match=next(iter(wrong))):

@@ -5,24 +5,17 @@ from fixedfleet.errors import require
 
 require("torch", "network", "decoding a prediction")
 
-from fixedfleet.planning.beam import Beam
 from fixedfleet.planning.decoded import Decoded
-from fixedfleet.planning.decoders import DECODERS, PlanDecoder, decode, get_decoder
-from fixedfleet.planning.greedy import Greedy, pseudo_greedy
-from fixedfleet.planning.membership import Membership
+from fixedfleet.planning.decoders import DECODERS, decode, get_decoder
+from fixedfleet.planning.greedy import pseudo_greedy
 from fixedfleet.planning.network_plans import predicted_plan, predicted_plans
 from fixedfleet.planning.prediction import Prediction, predict, predict_views
-from fixedfleet.planning.repair import RepairMethod, RepairOptions
+from fixedfleet.planning.repair import RepairOptions
 
 __all__ = [
     "DECODERS",
-    "Beam",
     "Decoded",
-    "Greedy",
-    "Membership",
-    "PlanDecoder",
     "Prediction",
-    "RepairMethod",
     "RepairOptions",
     "decode",
     "get_decoder",

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from fixedfleet.errors import at_least, check_settings
 from fixedfleet.planning.decoded import Decoded
 from fixedfleet.planning.greedy import ALWAYS, NEVER
 
 if TYPE_CHECKING:
     from fixedfleet.planning.prediction import Prediction
 
-__all__ = ["Beam"]
+__all__ = ["beam_tours"]
 
 _UNLIKELY = -1e4  # log-probability of a way back that the prediction does not allow
 _CHUNK = 2**28  # numbers held at a time, to limit the memory
 
 
-@dataclass(frozen=True)
-class Beam:
+def beam_tours(prediction: Prediction, width: int = 20) -> Decoded:
     """
     Build plans edge by edge and keep the likeliest partial plans at each step.
 
@@ -33,24 +30,18 @@ class Beam:
 
     Parameters
     ----------
+    prediction
+        The prediction and its instances.
     width
         The number of partial plans that are kept (the paper compares 20 and 200).
     """
-
-    width: Annotated[int, at_least(1)] = 20
-
-    def __post_init__(self) -> None:
-        check_settings(self, "beam ")
-
-    def __call__(self, prediction: Prediction) -> Decoded:
-        """Return the tours, and the customers that they leave out."""
-        chunk = max(1, _CHUNK // (4 * prediction.size * self.width))
-        walks = [
-            _search(prediction[begin : begin + chunk], self.width)
-            for begin in range(0, len(prediction), chunk)
-        ]
-        fleet, customers = prediction.fleet, prediction.customers
-        return Decoded.from_walk(torch.cat(walks), fleet, customers)
+    chunk = max(1, _CHUNK // (4 * prediction.size * width))
+    walks = [
+        _search(prediction[begin : begin + chunk], width)
+        for begin in range(0, len(prediction), chunk)
+    ]
+    fleet, customers = prediction.fleet, prediction.customers
+    return Decoded.from_walk(torch.cat(walks), fleet, customers)
 
 
 class _Plans(NamedTuple):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 
-from fixedfleet.planning.beam import Beam
+from fixedfleet.errors import check_whole
+from fixedfleet.planning.beam import beam_tours
 from fixedfleet.planning.decoded import Decoded
 from fixedfleet.planning.repair import RepairOptions, repair_plans
 from fixedfleet.registry import Registry
@@ -20,22 +22,22 @@ __all__ = ["DECODERS", "PlanDecoder", "decode", "get_decoder"]
 
 class PlanDecoder(Protocol):
     """
-    Turns a prediction into tours that serve no customer twice.
+    A function that turns a prediction into tours.
 
-    Tours must not exceed the capacity. They may leave customers out. A function will
-    do, and so will a class: it is made without arguments, and its objects are called.
+    The tours must not exceed the capacity and must not serve a customer twice. They may
+    leave customers out.
     """
 
     def __call__(self, prediction: Prediction, /) -> Decoded:
         """Return the tours, and the customers that they leave out."""
 
 
-DECODERS: Registry[Any] = Registry(
+DECODERS: Registry[PlanDecoder] = Registry(
     "decoder",
     {
-        "greedy": "fixedfleet.planning.greedy:Greedy",
-        "membership": "fixedfleet.planning.membership:Membership",
-        "beam": "fixedfleet.planning.beam:Beam",
+        "greedy": "fixedfleet.planning.greedy:greedy_tours",
+        "membership": "fixedfleet.planning.membership:membership_tours",
+        "beam": "fixedfleet.planning.beam:beam_tours",
     },
 )
 
@@ -58,9 +60,8 @@ def get_decoder(decoder: str | PlanDecoder) -> PlanDecoder:
     if isinstance(decoder, str) and decoder.startswith("beam"):
         width = decoder.removeprefix("beam")
         if width.isascii() and width.isdigit():
-            return Beam(int(width))
-    found = DECODERS.get(decoder)
-    return cast("PlanDecoder", found() if isinstance(found, type) else found)
+            return partial(beam_tours, width=check_whole("beam width", int(width), 1))
+    return DECODERS.get(decoder)
 
 
 @torch.no_grad()
@@ -92,9 +93,9 @@ def decode(
         If a number of the prediction is wrong, or there is no such decoder or repair.
     """
     options = repair if isinstance(repair, RepairOptions) else RepairOptions(repair)
-    plan = get_decoder(decoder)
+    make_tours = get_decoder(decoder)
     prediction.check_values()
     if len(prediction) == 0:
         empty = prediction.demands.new_zeros((0, prediction.fleet, prediction.size - 1))
         return Decoded.from_routes(empty, prediction.customers)
-    return repair_plans(prediction, plan(prediction), options)
+    return repair_plans(prediction, make_tours(prediction), options)

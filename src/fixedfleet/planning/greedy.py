@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,7 +13,14 @@ from fixedfleet.planning.decoded import Decoded
 if TYPE_CHECKING:
     from fixedfleet.planning.prediction import Prediction
 
-__all__ = ["ALWAYS", "NEVER", "Greedy", "follow", "pseudo_greedy", "unlimited_room"]
+__all__ = [
+    "ALWAYS",
+    "NEVER",
+    "follow",
+    "greedy_tours",
+    "pseudo_greedy",
+    "unlimited_room",
+]
 
 # The room that a location needs. No vehicle has room for a customer that was served,
 # not even one of unlimited room. Every vehicle has room for the way back to the depot.
@@ -23,28 +29,24 @@ ALWAYS = -2
 _UNLIMITED = 2**62
 
 
-@dataclass(frozen=True)
-class Greedy:
+def greedy_tours(prediction: Prediction) -> Decoded:
     """
     Follow the likeliest edges to customers that still fit into the vehicle.
 
     Each vehicle begins with its likeliest free customer and continues with the
     likeliest free location. Its tour ends when that is the depot.
     """
-
-    def __call__(self, prediction: Prediction) -> Decoded:
-        """Return the tours, and the customers that they leave out."""
-        return follow(
-            prediction.log_probs,
-            prediction.demands,
-            prediction.customers,
-            prediction.room,
-        )
+    return follow(
+        prediction.log_probs,
+        prediction.demands,
+        prediction.customers,
+        prediction.room,
+    )
 
 
 def pseudo_greedy(prediction: Prediction) -> Decoded:
     """
-    Return tours as :class:`Greedy` does, but ignore the capacity (Algorithm 2).
+    Return tours as :func:`greedy_tours` does, but ignore the capacity (Algorithm 2).
 
     The tours may exceed the capacity, and they may leave customers out.
     """

@@ -2,59 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from fixedfleet.errors import at_least, check_settings
 from fixedfleet.planning.exchange import exchange
-from fixedfleet.planning.ordering import by_distance, by_prediction
+from fixedfleet.planning.ordering import order_by_distance
 
 if TYPE_CHECKING:
     from fixedfleet.planning.decoded import Decoded
     from fixedfleet.planning.prediction import Prediction
 
-__all__ = ["Membership", "assign_vehicles", "membership_scores"]
+__all__ = ["membership_scores", "membership_tours"]
 
 # A sum of floats depends on the order of its terms, and so on padding. Whole numbers
 # of these small shares do not, and equal predictions stay exactly equal.
 _SHARES = 2.0**40
 _LOG_SHARES = 2.0**20
 _LEAST = -(2**60)
+_EXCHANGES = 100  # the largest number per instance
 
 
-@dataclass(frozen=True)
-class Membership:
+def membership_tours(prediction: Prediction) -> Decoded:
     """
     Assign customers to vehicles by Σ_j Ŷ_kij within the capacity, then order tours.
 
     The customer that loses most if its best vehicle fills up is assigned first. Then
-    customers are exchanged between vehicles.
-
-    Parameters
-    ----------
-    exchanges
-        The largest number of exchanges per instance: first to find room for unassigned
-        customers, then for a likelier assignment.
-    tour
-        How the customers of a vehicle are ordered. ``distance``: by farthest insertion
-        and 2-opt. ``prediction``: along the likeliest edges.
+    customers are exchanged between vehicles, first to find room for unassigned
+    customers, then for a likelier assignment. Tours are ordered by distance alone.
     """
-
-    exchanges: Annotated[int, at_least(0)] = 100
-    tour: Literal["distance", "prediction"] = "distance"
-
-    def __post_init__(self) -> None:
-        check_settings(self, "membership ")
-
-    def __call__(self, prediction: Prediction) -> Decoded:
-        """Return the tours, and the customers that they leave out."""
-        vehicle = assign_vehicles(prediction, self.exchanges)
-        if self.tour == "distance":
-            return by_distance(prediction, vehicle)
-        return by_prediction(prediction, vehicle)
+    value = membership_scores(prediction)
+    vehicle = _assign_by_regret(prediction, value)
+    vehicle = exchange(prediction, vehicle, value, steps=_EXCHANGES, polish=True)
+    return order_by_distance(prediction, vehicle)
 
 
 def membership_scores(prediction: Prediction) -> Tensor:
@@ -78,9 +59,9 @@ def membership_scores(prediction: Prediction) -> Tensor:
     return (log * _LOG_SHARES).round().long()
 
 
-def assign_vehicles(prediction: Prediction, exchanges: int) -> Tensor:
+def _assign_by_regret(prediction: Prediction, value: Tensor) -> Tensor:
     """
-    Assign customers to vehicles that have room for them, likely ones first.
+    Assign the customer with the largest regret, again and again, until none fits.
 
     Returns
     -------
@@ -88,13 +69,6 @@ def assign_vehicles(prediction: Prediction, exchanges: int) -> Tensor:
         The vehicle of each customer, shape (B, N'); M for unassigned customers, for the
         depot and for padding.
     """
-    value = membership_scores(prediction)
-    vehicle = _assign_by_regret(prediction, value)
-    return exchange(prediction, vehicle, value, steps=exchanges, polish=True)
-
-
-def _assign_by_regret(prediction: Prediction, value: Tensor) -> Tensor:
-    """Assign the customer with the largest regret, until none fits."""
     _, size, fleet = value.shape
     everyone = prediction.everyone
     # Of customers with equal regret, the one with the largest demand comes first.

@@ -13,46 +13,22 @@ from fixedfleet.planning.decoded import Decoded
 if TYPE_CHECKING:
     from fixedfleet.planning.prediction import Prediction
 
-__all__ = ["by_distance", "by_prediction"]
+__all__ = ["order_by_distance"]
 
 _CHUNK = 2**24  # entries of small distance matrices held at a time
 _GAIN = 1e-9  # a smaller gain, as a share of the largest distance, is a rounding error
 
 
-def by_prediction(prediction: Prediction, vehicle: Tensor) -> Decoded:
+def order_by_distance(prediction: Prediction, vehicle: Tensor) -> Decoded:
     """
-    Follow the likeliest edges within each vehicle.
+    Order the customers of each vehicle by farthest insertion and 2-opt.
 
     Parameters
     ----------
     prediction
-        The prediction and its instances.
+        The instances.
     vehicle
         The vehicle of each customer, shape (B, N'), M if it is unassigned.
-    """
-    fleet = prediction.fleet
-    everyone = prediction.everyone[:, None]
-    number = torch.arange(fleet, device=vehicle.device)
-    waits = vehicle[:, None] == number[:, None]  # (B, M, N')
-    longest = int(waits.sum(2).max())
-    # An edge of probability 0 must still lead to a customer that has to be served.
-    floor = torch.finfo(prediction.log_probs.dtype).min
-    here = torch.zeros_like(waits[..., 0], dtype=torch.int64)
-    routes = here.new_zeros((len(prediction), fleet, prediction.size - 1))
-    for step in range(longest):
-        scores = prediction.log_probs[everyone, number, here]
-        scores = scores.clamp(min=floor).masked_fill(~waits, -torch.inf)
-        here = scores.argmax(2)  # 0 if all are served
-        routes[..., step] = here
-        waits.scatter_(2, here[..., None], False)
-    return Decoded.from_routes(routes, prediction.customers)
-
-
-def by_distance(prediction: Prediction, vehicle: Tensor) -> Decoded:
-    """
-    Order the customers of each vehicle by farthest insertion and 2-opt.
-
-    The parameters are those of :func:`by_prediction`.
     """
     rows, fleet = len(prediction), prediction.fleet
     number = torch.arange(fleet, device=vehicle.device)

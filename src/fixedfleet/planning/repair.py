@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor
 
-from fixedfleet.errors import InputError, at_least, check_settings
+from fixedfleet.errors import InputError, check_settings
 from fixedfleet.planning.exchange import exchange
 from fixedfleet.planning.membership import membership_scores
 from fixedfleet.planning.tours import Tours
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["RepairMethod", "RepairOptions", "repair_plans"]
 
 RepairMethod = Literal["none", "paper", "room"]
+
+_EXCHANGES = 200  # the largest number per instance, for ``room``
 
 
 @dataclass(frozen=True)
@@ -44,14 +46,11 @@ class RepairOptions:
     order
         ``demand``: customers with the largest demand first, so that fewer are left
         over. ``given``: by number, as in Algorithm 1.
-    exchanges
-        The largest number of exchanges of ``room`` per instance.
     """
 
     method: RepairMethod = "room"
     guarantee: bool = False
     order: Literal["demand", "given"] = "demand"
-    exchanges: Annotated[int, at_least(0)] = 200
 
     def __post_init__(self) -> None:
         check_settings(self, "repair ")
@@ -167,8 +166,7 @@ def _make_room(tours: Tours, options: RepairOptions) -> None:
     beyond.scatter_(1, tours.routes[:, fleet:].flatten(1), True)
     few = replace(prediction, customers=prediction.customers & ~beyond)[stuck]
     value = membership_scores(few)
-    steps = options.exchanges
-    after[stuck] = exchange(few, before[stuck], value, steps=steps, polish=False)
+    after[stuck] = exchange(few, before[stuck], value, steps=_EXCHANGES, polish=False)
     moved = before != after
     tours.remove(moved & (before < fleet))
     queue = _queue(prediction, moved & (after < fleet), options)
