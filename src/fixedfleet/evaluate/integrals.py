@@ -19,7 +19,7 @@ _WORST = 1.1
 
 def primal_integral(trace: Trace, reference: float, limit: float) -> float:
     """
-    Average percentage above the reference over the time, as DIMACS (2021) defines it.
+    Return the mean percentage above the reference over time, as DIMACS (2021) does.
 
     With v(0) = 1.1 · R at t(0) = 0, and v(i) at t(i), i = 1 … n, the improvements
     below v(0) within the limit T,
@@ -27,8 +27,8 @@ def primal_integral(trace: Trace, reference: float, limit: float) -> float:
         PI = 100 · ((Σ_{i=1..n} v(i−1) · (t(i) − t(i−1)) + v(n) · (T − t(n))) / (T·R)
              − 1).
 
-    10 is the worst, for a method that finds nothing better than v(0); 0 stands for
-    the reference from the first moment on.
+    It is 10 for a method that finds nothing better than v(0), the worst value, and 0
+    for a method that has the reference from the beginning.
 
     Parameters
     ----------
@@ -59,28 +59,28 @@ def primal_integral(trace: Trace, reference: float, limit: float) -> float:
 
 def wrap(trace: Trace, base: Trace, reference: float, limit: float) -> float:
     """
-    Weighted Relative Average Performance: a method against a base method over time.
+    Return the Weighted Relative Average Performance against a base method over time.
 
     With c(t) and b(t) the best costs of the method and of the base at the time t, and
     R the reference, the relative performance is
 
         RPI(t) = (min(c(t), b(t)) − R) / (b(t) − R),
 
-    1 before the method's first plan and where the base is no longer above R; before
-    its first plan, b(t) is that plan's cost. Then
+    or 1 before the method's first plan and while the base is not above R. Before the
+    base's first plan, b(t) is that plan's cost. Then
 
         WRAP = 1/T · ∫₀ᵀ RPI(t) dt,
 
-    from 0 (the reference at once) to 1 (never better than the base). The authors'
-    program looks at b at the improvements of the method only; here the integral is
-    taken over the improvements of both.
+    from 0 (the reference from the beginning) to 1 (never better than the base). The
+    authors' program evaluates b only at the improvements of the method; here the
+    integral also has a step at each improvement of the base.
 
     Parameters
     ----------
     trace
         The method's improvements as (seconds, cost).
     base
-        The base method's.
+        The base method's improvements.
     reference
         Cost of the reference plan, R.
     limit
@@ -110,11 +110,11 @@ def wrap(trace: Trace, base: Trace, reference: float, limit: float) -> float:
 
 def curve(rows: Sequence[Row], limit: float) -> Trace:
     """
-    Improvements of a method on one instance with one seed, up to a limit.
+    Return a method's improvements on one instance with one seed, up to a limit.
 
-    What the run with this limit reported itself; for a method that reports nothing,
-    the ends of its runs with this limit and the shorter ones. Plans beyond the fleet
-    do not count.
+    They are what the run with this limit reported. For a method that reports nothing,
+    they are the ends of its runs with this limit and with shorter ones. Plans beyond
+    the fleet do not count.
 
     Parameters
     ----------
@@ -136,10 +136,10 @@ def curve(rows: Sequence[Row], limit: float) -> Trace:
 
 def tells(rows: Sequence[Row], limit: float) -> bool:
     """
-    Whether runs on one instance with one seed tell of the time before their end.
+    Return whether the runs on one instance show how the cost fell over time.
 
-    They do if the run with this limit reported improvements, or if there is a shorter
-    one beside it. The end of a single run says nothing of when its plan was found.
+    They do if the run with this limit reported improvements, or if there is a run with
+    a shorter limit. The end of a single run does not say when its plan was found.
     """
     timed = [row for row in rows if row.time_limit is not None]
     own = [row for row in timed if row.time_limit == limit]

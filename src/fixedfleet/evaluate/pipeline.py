@@ -252,14 +252,9 @@ class Pipeline:
 class _Construction:
     """What the starts of :mod:`fixedfleet.search.construct` have in common."""
 
-    name: ClassVar[str]
+    in_solve: ClassVar[str]  # fixedfleet.solve makes the same start by this name
     batch: ClassVar[int] = 1
     on_gpu: ClassVar[bool] = False
-
-    @property
-    def in_solve(self) -> str:
-        """Its name: :func:`fixedfleet.solve` makes the same start."""
-        return self.name
 
     def check(self) -> None:
         """Do nothing: no package is needed."""
@@ -276,7 +271,7 @@ class Packing(_Construction):
         Whether the packing may use more vehicles than the fleet has.
     """
 
-    name: ClassVar[str] = "packing"
+    in_solve: ClassVar[str] = "packing"
     guarantee: bool = False
 
     def plans(self, instances: Sequence[Instance], _seed: int) -> list[Plan | None]:
@@ -289,7 +284,7 @@ class Packing(_Construction):
 class Savings(_Construction):
     """Plans by the savings heuristic of Clarke and Wright."""
 
-    name: ClassVar[str] = "savings"
+    in_solve: ClassVar[str] = "savings"
 
     def plans(self, instances: Sequence[Instance], _seed: int) -> list[Plan | None]:
         """Return a plan per instance."""
@@ -302,7 +297,7 @@ class Savings(_Construction):
 class Sweep(_Construction):
     """Plans by the angle of the customers around the depot."""
 
-    name: ClassVar[str] = "sweep"
+    in_solve: ClassVar[str] = "sweep"
 
     def plans(self, instances: Sequence[Instance], _seed: int) -> list[Plan | None]:
         """Return a plan per instance."""
