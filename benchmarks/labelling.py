@@ -33,7 +33,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     batch = uniform(args.customers, args.count, seed=7)
     teacher = get_teacher("ruin_recreate", iterations=args.iterations)
-    measure(batch.take(slice(0, 2)), teacher, 1)  # compiles, for all later processes
+    measure(batch[:2], teacher, 1)  # compiles, for all later processes
     rates = {processes: measure(batch, teacher, processes) for processes in (1, 2)}
     for processes, rate in rates.items():
         print(f"{processes} process{'es' * (processes > 1)}: {rate:.1f} instances/s")

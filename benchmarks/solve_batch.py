@@ -78,7 +78,7 @@ def main(argv: list[str] | None = None) -> int:
     add("--seed", type=int, default=0)
     arguments = parser.parse_args(argv)
     for n in arguments.n:
-        batch = generate.test_set(n, reject=False).take(slice(0, arguments.count))
+        batch = generate.test_set(n, reject=False)[: arguments.count]
         print(f"\n### VRP{n}: {len(batch):,} instances")
         print(f"\n{arguments.device}, Python {platform.python_version()}\n")
         print("| " + " | ".join(COLUMNS) + " |")

@@ -185,7 +185,7 @@ def test_a_batch_gives_its_instances(square):
     )
     assert batch[0] == square
     assert [instance.vehicles for instance in batch] == [2, 3, 4]
-    assert batch.take(np.array([2]))[0].vehicles == 4
+    assert batch[np.array([2])][0].vehicles == 4
     assert batch.with_vehicles(7)[1].vehicles == 7
     with pytest.raises(IndexError):
         batch[3]

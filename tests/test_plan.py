@@ -157,7 +157,7 @@ def test_a_batch_of_any_instances_is_measured_as_they_are():
         plans = ff.PlanBatch.from_plans([plan] * 4)
         feasible = [plan.is_feasible(instance) for instance in instances]
         assert plans.feasible(batch).tolist() == feasible
-        assert plans.loads(batch[3:].take([0] * 4))[0].tolist() == plan.load_units(
+        assert plans.loads(batch[3:][[0] * 4])[0].tolist() == plan.load_units(
             instances[3]
         )
         if plan.is_feasible(instances[0]):

@@ -60,7 +60,7 @@ def test_every_plan_is_feasible_and_every_fault_reported(batch):
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_plans_on_any_number_of_cores(batch):
     """With a number of iterations, processes make no difference, seeds do."""
-    some = batch.take(slice(0, 12))
+    some = batch[:12]
     one, two = (
         ff.solve_batch(some, iterations=200, seed=3, processes=k) for k in (1, 2)
     )
@@ -74,7 +74,7 @@ def test_the_same_seed_gives_the_same_plans_on_any_number_of_cores(batch):
 )
 def test_starts_are_stages_of_their_own(batch, start):
     """Without a search, a start is shorter than the packing and within the fleet."""
-    some = batch.take(slice(0, 8))
+    some = batch[:8]
     result = ff.solve_batch(some, start=start, search="none", processes=1)
     assert [stage.name for stage in result.stages] == ["fleet", start, "check"]
     assert result.stages[1].gain > 0
@@ -88,7 +88,7 @@ def test_whom_the_network_leaves_out_is_put_back(batch, monkeypatch):
         np.zeros((len(instances), 1), dtype=int)
     )
     monkeypatch.setattr(predicted, "predicted_plans", nobody)
-    some = batch.take(slice(0, 5))
+    some = batch[:5]
     result = ff.solve_batch(some, start="network", search="none")
     np.testing.assert_array_equal(result.feasible, result.statuses == "feasible")
     work = importlib.import_module("fixedfleet.solve_batch")

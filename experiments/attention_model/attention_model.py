@@ -144,7 +144,7 @@ class AttentionModel:
         routes = np.zeros((len(batch), 2 * batch.num_customers), dtype=np.int64)
         for first in range(0, len(batch), batch_size):
             rows = slice(first, first + batch_size)
-            found = self._plan(batch.take(rows), generator, at_once)
+            found = self._plan(batch[rows], generator, at_once)
             routes[rows] = found.cpu().numpy()
         return PlanBatch(routes)
 

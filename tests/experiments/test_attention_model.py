@@ -85,7 +85,7 @@ def test_published_weights_give_their_figures(
     published: Path, n: int, length: float, vehicles: float
 ) -> None:
     """Greedily, the first 100 test instances come out as in a run over 1,000."""
-    batch = generate.test_set(n).take(slice(100))
+    batch = generate.test_set(n)[:100]
     plans = AttentionModel(nearest_folder(n, published)).solve_batch(batch)
     # A near tie that another processor rounds the other way moves a mean this little.
     assert plans.lengths(batch).mean() == pytest.approx(length, abs=0.004)
@@ -95,7 +95,7 @@ def test_published_weights_give_their_figures(
 @pytest.mark.slow
 def test_sampling_the_published_weights_shortens_plans(published: Path) -> None:
     """The best of 1,280 samples is shorter than the greedy plan, on average."""
-    batch = generate.test_set(20).take(slice(20))
+    batch = generate.test_set(20)[:20]
     greedy = AttentionModel(published / "cvrp_20").solve_batch(batch)
     sampled = AttentionModel(published / "cvrp_20", decoding="sampling")
     plans = sampled.solve_batch(batch, seed=1)
@@ -310,7 +310,7 @@ def test_overloaded_customer(folder: Path, batch: ff.InstanceBatch) -> None:
 
 def test_no_instances(folder: Path, batch: ff.InstanceBatch) -> None:
     """No instances have no plans."""
-    assert len(AttentionModel(folder).solve_batch(batch.take(slice(0)))) == 0
+    assert len(AttentionModel(folder).solve_batch(batch[:0])) == 0
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_batch_draws_every_attribute():
         < 55
     )
     assert batch == generate.uchoa_batch(40, 60, seed=3)
-    assert batch.take(slice(0, 10)) == generate.uchoa_batch(40, 10, seed=3)
+    assert batch[:10] == generate.uchoa_batch(40, 10, seed=3)
     assert all(assess_fleet(row).status == "feasible" for row in batch)
 
 

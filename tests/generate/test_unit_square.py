@@ -37,7 +37,7 @@ def test_the_public_test_set_bit_for_bit(n, demands, remaining):
     assert len(kept) == remaining
     capacity, vehicles = generate.FLEETS[n]
     within = whole.demands.sum(axis=1) <= vehicles * capacity
-    assert kept == whole.take(within)
+    assert kept == whole[within]
     assert (kept.capacity == capacity).all() and (kept.vehicles == vehicles).all()
 
 
@@ -93,7 +93,7 @@ def test_reference_plans_have_their_published_means(shared, name):
     with np.load(shared / "reference" / f"{name}.npz") as file:
         index, routes = file["index"], file["routes"]
     n = int(name.partition("vrp")[2].partition("_")[0])
-    batch = generate.test_set(n, reject=False).take(index)
+    batch = generate.test_set(n, reject=False)[index]
     plans = ff.PlanBatch(routes)
     assert plans.feasible(batch).all()
     least = -(-batch.demands.sum(axis=1) // batch.capacity)

@@ -41,7 +41,7 @@ def test_published_labels_load(shared, size):
     batch, plans, labelled = load_labels(path)  # checks every label
     assert labelled.sum() == {20: 149_710, 50: 119_997, 100: 120_000}[size]
     first = np.flatnonzero(labelled)[:1000]
-    head = batch.take(first)
+    head = batch[first]
     some = ff.PlanBatch(plans.routes[first])
     assert some.feasible(head).all()
     published = {20: 6.0892, 50: 10.3302, 100: 15.6193}

@@ -148,7 +148,7 @@ def test_empty_batch(echo, square):
     """No instances give no plans."""
     nothing = ff.PlanBatch(np.zeros((0, 6), dtype=np.int64))
     assert len(improve([], nothing, iterations=1)) == 0
-    empty = stack([square]).take(np.array([], dtype=np.int64))
+    empty = stack([square])[:0]
     assert len(improve(empty, nothing, iterations=1)) == 0
     assert not echo
 

@@ -163,7 +163,7 @@ def _draw(
         if kind == "tight":
             stem, batch = f"tight{size}", batch.with_vehicles(batch.minimum_vehicles)
     rows = rows[:count]
-    return batch.take(rows), [f"{stem}/{row}" for row in rows]
+    return batch[rows], [f"{stem}/{row}" for row in rows]
 
 
 def _named_set(
@@ -214,7 +214,7 @@ def _reference(
         if name in place and bool(found.feasible[row])
     ]
     rows = np.array([place[wanted[row]] for row in chosen], dtype=np.int64)
-    plans, instances = PlanBatch(found.routes[chosen]), batch.take(rows)
+    plans, instances = PlanBatch(found.routes[chosen]), batch[rows]
     bad = np.flatnonzero(~plans.feasible(instances))
     if len(bad):
         raise InputError(f"{path}: the plan for {names[rows[bad[0]]]} is infeasible")

@@ -127,7 +127,7 @@ class Dataset:
         """Return the rows from ``start`` to ``stop`` as views of these tensors."""
         instances = self.instances
         if instances is not None:
-            instances = instances.take(slice(start, stop))
+            instances = instances[start:stop]
         tensors: dict[str, Any] = {
             name: tensor[start:stop] for name, tensor in self.tensors().items()
         }
@@ -230,7 +230,7 @@ def _labelled_rows(
     rows = np.flatnonzero(labelled)
     if not len(rows):
         raise InputError(f"{path} holds no label")
-    return batch.take(rows), PlanBatch(plans.routes[rows])
+    return batch[rows], PlanBatch(plans.routes[rows])
 
 
 def _to_device(

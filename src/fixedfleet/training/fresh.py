@@ -181,7 +181,7 @@ class FreshLabels:
                 f"vehicles or a capacity above {self.capacity}"
             )
         plans = PlanBatch(routes[found].astype(np.int64))
-        return make_dataset(batch.take(found), plans, self.ranks.device)
+        return make_dataset(batch[found], plans, self.ranks.device)
 
     def _describe(self, labels: Dataset | None) -> str:
         """Name everything that the labels depend on, except the training's seed."""

@@ -103,7 +103,7 @@ def validate(
     sums, parts = torch.zeros(len(LossParts._fields), device=dataset.device), []
     for start in range(0, len(dataset), _BATCH_SIZE):
         rows = dataset.rows(start, start + _BATCH_SIZE)
-        instances = dataset.instances.take(slice(start, start + _BATCH_SIZE))
+        instances = dataset.instances[start : start + _BATCH_SIZE]
         prediction = predict(network, instances, precision=precision)
         sums += len(rows) * _losses(prediction, rows, loss)
         labels = PlanBatch(rows.routes.cpu().numpy())
