@@ -20,8 +20,8 @@ dataclasses. FastAPI takes them as response models and shows the descriptions of
 fields. A :class:`fixedfleet.solve.Result` makes its document itself.
 """
 
-# Making these dataclasses takes some milliseconds, so modules that `import fixedfleet`
-# loads import this one where they need it.
+# Making these dataclasses takes some milliseconds, so the command line and the modules
+# that `import fixedfleet` loads import this one in the functions that need it.
 # Pydantic evaluates these annotations, so their types are imported at run time, and
 # `about` returns a dataclass field.
 # ruff: noqa: TC001, RUF009

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from fixedfleet.cli.console import IMPOSSIBLE, NOT_FOUND, printable
 from fixedfleet.cli.options import add_instance, add_options, read_instance
-from fixedfleet.documents import describe_fleet, to_json
 from fixedfleet.errors import InputError
 from fixedfleet.fleet import assess_fleet
 
@@ -35,6 +34,8 @@ def _fleet(arguments: Arguments) -> int:
     verdict = assess_fleet(instance, time_limit=arguments.time_limit)
     check_demands(arguments.file, verdict)
     if arguments.json:
+        from fixedfleet.documents import describe_fleet, to_json
+
         print(to_json(describe_fleet(instance, verdict, notes)), end="")
     else:
         lines = map(printable, str(verdict).splitlines())

@@ -15,7 +15,6 @@ from fixedfleet.cli.options import (
     read_instance,
 )
 from fixedfleet.cli.report import report_result
-from fixedfleet.documents import to_json
 from fixedfleet.errors import InputError
 from fixedfleet.files import read_plan, write_plan
 from fixedfleet.fleet import assess_fleet
@@ -86,6 +85,8 @@ def _solve(arguments: Arguments) -> int:
     if result.plan is not None and arguments.plot:
         save_plan_picture(arguments.plot, result.instance, result.plan)
     if arguments.json:
+        from fixedfleet.documents import to_json
+
         print(to_json(result.document(notes)), end="")
     elif not arguments.quiet:
         print(report_result(result, instance, notes))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +93,8 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 def parse_setting(text: str) -> tuple[str, Any]:
     """Read ``model.layers=4``: a dotted name and a TOML value, or a bare word."""
+    import tomllib  # only here, as the parser of every command loads this file
+
     name, equals, value = text.partition("=")
     if not equals:
         raise InputError(f"setting {text!r} is not of the form model.layers=4")
