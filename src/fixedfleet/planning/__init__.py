@@ -5,12 +5,12 @@ from fixedfleet.errors import require
 
 require("torch", "network", "decoding a prediction")
 
-from fixedfleet.planning.decoded import Decoded
 from fixedfleet.planning.decoders import DECODERS, decode, get_decoder
 from fixedfleet.planning.greedy import pseudo_greedy
 from fixedfleet.planning.network_plans import predicted_plan, predicted_plans
 from fixedfleet.planning.prediction import Prediction, predict, predict_views
 from fixedfleet.planning.repair import RepairOptions
+from fixedfleet.planning.tours import Decoded
 
 __all__ = [
     "DECODERS",

@@ -9,8 +9,8 @@ import torch
 
 from fixedfleet.errors import check_whole
 from fixedfleet.planning.beam import beam_tours
-from fixedfleet.planning.decoded import Decoded
 from fixedfleet.planning.repair import RepairOptions, repair_plans
+from fixedfleet.planning.tours import Decoded
 from fixedfleet.registry import Registry
 
 if TYPE_CHECKING:

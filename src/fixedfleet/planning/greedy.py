@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from fixedfleet.planning.decoded import Decoded
+from fixedfleet.planning.tours import Decoded
 
 if TYPE_CHECKING:
     from fixedfleet.planning.prediction import Prediction

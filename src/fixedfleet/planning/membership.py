@@ -11,8 +11,8 @@ from fixedfleet.planning.exchange import exchange
 from fixedfleet.planning.ordering import order_by_distance
 
 if TYPE_CHECKING:
-    from fixedfleet.planning.decoded import Decoded
     from fixedfleet.planning.prediction import Prediction
+    from fixedfleet.planning.tours import Decoded
 
 __all__ = ["membership_scores", "membership_tours"]
 

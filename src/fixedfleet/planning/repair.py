@@ -11,15 +11,14 @@ from torch import Tensor
 from fixedfleet.errors import InputError, check_settings
 from fixedfleet.planning.exchange import exchange
 from fixedfleet.planning.membership import membership_scores
-from fixedfleet.planning.tours import Tours
+from fixedfleet.planning.tours import ChangingTours, Decoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fixedfleet.planning.decoded import Decoded
     from fixedfleet.planning.prediction import Prediction
 
-    _Choice = Callable[[Tours, Tensor, Tensor], tuple[Tensor, Tensor]]
+    _Choice = Callable[[ChangingTours, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 __all__ = ["RepairMethod", "RepairOptions", "repair_plans"]
 
@@ -79,7 +78,7 @@ def repair_plans(
         return decoded
     queue = _queue(prediction, decoded.unserved, options)
     extra = _most_extra(prediction, decoded.unserved) if options.guarantee else 0
-    tours = Tours(prediction, decoded, extra)
+    tours = ChangingTours(prediction, decoded, extra)
     if options.method == "paper":
         _insert_all(tours, queue, _roomiest, opening=options.guarantee)
         return tours.decoded()
@@ -125,7 +124,9 @@ def _most_extra(prediction: Prediction, waiting: Tensor) -> int:
     return int(bound.max())
 
 
-def _insert_all(tours: Tours, queue: Tensor, choose: _Choice, *, opening: bool) -> None:
+def _insert_all(
+    tours: ChangingTours, queue: Tensor, choose: _Choice, *, opening: bool
+) -> None:
     """Insert customers one after another, where ``choose`` says, if they fit."""
     prediction = tours.prediction
     for customer in queue.unbind(1):
@@ -139,13 +140,17 @@ def _insert_all(tours: Tours, queue: Tensor, choose: _Choice, *, opening: bool) 
         tours.insert(customer, vehicle, place, waits & fits)
 
 
-def _roomiest(tours: Tours, customer: Tensor, demand: Tensor) -> tuple[Tensor, Tensor]:
+def _roomiest(
+    tours: ChangingTours, customer: Tensor, demand: Tensor
+) -> tuple[Tensor, Tensor]:
     """Return the tour with the most room, and the place after the predecessor."""
     vehicle = tours.left.argmax(1)
     return vehicle, tours.predicted_place(customer, vehicle)
 
 
-def _cheapest(tours: Tours, customer: Tensor, demand: Tensor) -> tuple[Tensor, Tensor]:
+def _cheapest(
+    tours: ChangingTours, customer: Tensor, demand: Tensor
+) -> tuple[Tensor, Tensor]:
     """Return tour and place of the least detour among the tours with room."""
     detours = tours.detours(customer)  # (B, K, N + 1)
     full = tours.left < demand[:, None]
@@ -153,7 +158,7 @@ def _cheapest(tours: Tours, customer: Tensor, demand: Tensor) -> tuple[Tensor, T
     return best // detours.shape[2], best % detours.shape[2]
 
 
-def _make_room(tours: Tours, options: RepairOptions) -> None:
+def _make_room(tours: ChangingTours, options: RepairOptions) -> None:
     """Exchange customers until those left out have room, then insert them."""
     prediction, fleet = tours.prediction, tours.prediction.fleet
     stuck = tours.decoded().unserved.any(1).nonzero()[:, 0]
@@ -176,7 +181,7 @@ def _make_room(tours: Tours, options: RepairOptions) -> None:
         tours.insert(customer, vehicle, place, customer > 0)
 
 
-def _vehicle_of(tours: Tours) -> Tensor:
+def _vehicle_of(tours: ChangingTours) -> Tensor:
     """Return the vehicle of each customer, (B, N'); M for a customer without one."""
     fleet = tours.prediction.fleet
     routes = tours.routes[:, :fleet]
