@@ -73,12 +73,12 @@ def _search(prediction: Prediction, width: int) -> Tensor:
         -plans.score,
     )
     best = _first_least(*(key.view(-1, width) for key in keys))
-    return _trace_back(steps, prediction.everyone * width + best)
+    return _trace_back(steps, prediction.rows * width + best)
 
 
 def _first_plans(prediction: Prediction, width: int) -> _Plans:
     """Return an empty plan per instance, and width − 1 that do not exist."""
-    owner = prediction.everyone.repeat_interleave(width)
+    owner = prediction.rows.repeat_interleave(width)
     room = pad(prediction.room, (0, 1), value=-1)[owner]
     need = torch.where(prediction.customers, prediction.demands, NEVER)[owner]
     need[:, 0] = ALWAYS
@@ -105,7 +105,7 @@ def _likeliest(
     # A stable sort resolves ties alike in every batch; topk promises no order.
     kept = total.sort(dim=1, descending=True, stable=True)
     choice = kept.indices[:, :width]  # (B, width)
-    parent = prediction.everyone[:, None] * width + choice // size
+    parent = prediction.rows[:, None] * width + choice // size
     score = kept.values[:, :width].flatten()
     return score, parent.flatten(), (choice % size).flatten()
 

@@ -27,19 +27,20 @@ def exchange(
     polish: bool,
 ) -> Tensor:
     """
-    Improve an assignment of customers to vehicles by exchanging two customers.
+    Improve an assignment of customers to vehicles by exchanging two at a time.
 
-    Unassigned customers count as one more vehicle, which has room for all of them. Each
-    vehicle also holds an empty stop, an item without demand; exchanged for it, a
-    customer moves alone. The best exchange is made, again and again. It is the one that
-    assigns the most unassigned demand. If none assigns any, it is
+    Unassigned customers form one more vehicle, which has room for all of them. Each
+    vehicle also holds an empty stop without demand. A customer that is exchanged for an
+    empty stop moves alone. Each step makes the best exchange:
 
-    - while customers are unassigned, the one that concentrates the free room most in
-      few vehicles (by the sum of its squares); or, if none does and the free room would
-      be enough in total, a random one;
-    - otherwise, with ``polish``, the one that increases the value most.
+    1. the one that assigns the most unassigned demand;
+    2. if none assigns any and customers are unassigned, the one that concentrates the
+       free room most in few vehicles (by the sum of its squares); if none does and the
+       free room would be enough in total, a random one;
+    3. if all customers are assigned, with ``polish``, the one that increases the value
+       most.
 
-    The assignment that leaves the least demand unassigned is kept.
+    The assignment that leaves the least demand unassigned is returned.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def exchange(
     result = vehicle.clone()
     for begin in range(0, len(prediction), chunk):
         some = slice(begin, begin + chunk)
-        rows = prediction.everyone[some]
+        rows = prediction.rows[some]
         items = _first_items(prediction[some], vehicle[some], value[some])
         for number in range(steps):
             items, changed = _step(items, number, polish)
@@ -75,7 +76,7 @@ def exchange(
             missing = (items.demands * items.unassigned).sum(1)
             # After a random exchange, only an assignment of more demand is an
             # improvement, until all customers are assigned.
-            same = (missing == items.least) & (~items.kicked | (missing == 0))
+            same = (missing == items.least) & (~items.randomised | (missing == 0))
             best = (missing < items.least) | same
             items = items._replace(least=torch.minimum(missing, items.least))
             result[rows[best]] = items.vehicle[best, :size]
@@ -97,7 +98,7 @@ class _Items(NamedTuple):
     vehicle: Tensor  # the vehicle of each item, (B, I)
     left: Tensor  # the room left in each vehicle, (B, M + 1)
     least: Tensor  # the least demand that was unassigned so far, (B,)
-    kicked: Tensor  # whether a random exchange was made, (B,)
+    randomised: Tensor  # whether a random exchange was made, (B,)
 
     @property
     def fleet(self) -> int:
@@ -118,6 +119,7 @@ class _Items(NamedTuple):
 
 
 def _first_items(prediction: Prediction, vehicle: Tensor, value: Tensor) -> _Items:
+    """Return the items of an assignment (B, N') before the first exchange."""
     fleet, room = prediction.fleet, prediction.room
     stops = torch.arange(fleet, device=room.device).expand(len(prediction), -1)
     demands = pad(prediction.demands, (0, fleet))
@@ -135,7 +137,7 @@ def _first_items(prediction: Prediction, vehicle: Tensor, value: Tensor) -> _Ite
         vehicle=where,
         left=left,
         least=(demands * ((where == fleet) & real)).sum(1),
-        kicked=torch.zeros_like(enough),
+        randomised=torch.zeros_like(enough),
     )
 
 
@@ -143,32 +145,28 @@ def _step(items: _Items, number: int, polish: bool) -> tuple[_Items, Tensor]:
     """Make an exchange per row; return the items, and in which rows one was made."""
     possible, served = _possible(items)
     most = served.flatten(1).amax(1)  # (B,)
-    out = items.unassigned.any(1)
+    incomplete = items.unassigned.any(1)
     candidates = possible & (served == most[:, None, None])
     gains = _value_gains(items).masked_fill(~candidates, _LEAST).flatten(1)
     gain, pair = gains.max(1)
-    better = (most > 0) | ((gain > 0) & ~out & polish)
-    gathering = out & (most == 0)
-    if gathering.any():
-        gathered = _gathered(items).masked_fill(~candidates, -torch.inf)
-        grown, other = gathered.flatten(1).max(1)
-        kick = gathering & (grown <= 0) & (grown > -torch.inf) & items.enough
-        chance = _chance(items, number).masked_fill(gathered == -torch.inf, _LEAST)
-        other = torch.where(kick, chance.flatten(1).argmax(1), other)
-        pair = torch.where(gathering, other, pair)
-        better = better | (gathering & (grown > 0)) | kick
-        items = items._replace(kicked=items.kicked | kick)
+    better = (most > 0) | ((gain > 0) & ~incomplete & polish)
+    stuck = incomplete & (most == 0)
+    if stuck.any():
+        gains = _room_gains(items).masked_fill(~candidates, -torch.inf)
+        gain, other = gains.flatten(1).max(1)
+        draw = stuck & (gain <= 0) & (gain > -torch.inf) & items.enough
+        lots = _random_numbers(items, number).masked_fill(gains == -torch.inf, _LEAST)
+        other = torch.where(draw, lots.flatten(1).argmax(1), other)
+        pair = torch.where(stuck, other, pair)
+        better = better | (stuck & (gain > 0)) | draw
+        items = items._replace(randomised=items.randomised | draw)
     return _swap(items, pair, better), better
 
 
 def _possible(items: _Items) -> tuple[Tensor, Tensor]:
     """Which pairs (B, I, I) may be exchanged, and how much demand this assigns."""
-    vehicle, demands, real, stops = (
-        items.vehicle,
-        items.demands,
-        items.real,
-        items.stops,
-    )
+    vehicle, demands = items.vehicle, items.demands
+    real, stops = items.real, items.stops
     room = items.left.gather(1, vehicle)  # (B, I)
     more = demands[:, :, None] - demands[:, None]
     apart = vehicle[:, :, None] != vehicle[:, None]
@@ -188,23 +186,25 @@ def _value_gains(items: _Items) -> Tensor:
     return there + there.transpose(1, 2) - here[:, :, None] - here[:, None]
 
 
-def _gathered(items: _Items) -> Tensor:
-    """By how much each exchange increases the sum of squares of the room."""
+def _room_gains(items: _Items) -> Tensor:
+    """By how much each exchange increases the sum of the squares of the free room."""
     inside = items.vehicle < items.fleet
     room = items.left.gather(1, items.vehicle) * inside
     more = items.demands[:, :, None] - items.demands[:, None]
     shift = room[:, :, None] - room[:, None] + more
-    # The factors are exact, so the sign is. Their product may exceed an int64.
+    # The factors are exact, so the sign of their product is exact, too. As whole
+    # numbers, the product could exceed the range of int64.
     scale = items.capacity.double()[:, None, None]
-    grown = (more.double() / scale) * (shift.double() / scale)
-    return grown.masked_fill(~(inside[:, :, None] & inside[:, None]), -torch.inf)
+    gains = (more.double() / scale) * (shift.double() / scale)
+    return gains.masked_fill(~(inside[:, :, None] & inside[:, None]), -torch.inf)
 
 
-def _chance(items: _Items, number: int) -> Tensor:
+def _random_numbers(items: _Items, number: int) -> Tensor:
     """Random numbers for all pairs of items, shape (1, I, I), new in each step."""
     count = items.demands.shape[1]
     place = torch.arange(count, device=items.demands.device)
-    # Customers have numbers from 0 up, stops from −1 down: padding changes neither.
+    # Customers are counted from 0 upwards and empty stops from −1 downwards, so that
+    # padding changes no item's numbers.
     name = torch.where(items.stops, count - items.fleet - 1 - place, place)
     return _mix(_mix(name + (number << 32))[:, None] + name)[None]
 

@@ -83,9 +83,9 @@ def follow(
     room
         What each vehicle may carry, shape (B, M); −1 for one that must not be used.
     """
-    rows, fleet, size, _ = log_probs.shape
+    batch, fleet, size, _ = log_probs.shape
     edges = log_probs.reshape(-1, size)  # (B · M · N', N')
-    base = torch.arange(rows, device=log_probs.device) * (fleet * size)
+    base = torch.arange(batch, device=log_probs.device) * (fleet * size)
     room = pad(room, (0, 1), value=-1)
     need = torch.where(customers, demands, NEVER)
     need[:, 0] = ALWAYS

@@ -70,7 +70,7 @@ def _assign_by_regret(prediction: Prediction, value: Tensor) -> Tensor:
         depot and for padding.
     """
     _, size, fleet = value.shape
-    everyone = prediction.everyone
+    rows = prediction.rows
     # Of customers with equal regret, the one with the largest demand comes first.
     order = (-prediction.demands).sort(dim=1, stable=True).indices
     demands = prediction.demands.gather(1, order)
@@ -85,9 +85,9 @@ def _assign_by_regret(prediction: Prediction, value: Tensor) -> Tensor:
         second = open_value.scatter(2, choice[:, :, None], _LEAST).amax(2)
         regret = (best - second).masked_fill(best == _LEAST, -1)
         chosen = regret.argmax(1)
-        target = choice[everyone, chosen]
-        fits = best[everyone, chosen] > _LEAST
-        vehicle[everyone, chosen] = torch.where(fits, target, vehicle[everyone, chosen])
-        waits[everyone, chosen] &= ~fits
-        left[everyone, target] -= demands[everyone, chosen] * fits
+        target = choice[rows, chosen]
+        fits = best[rows, chosen] > _LEAST
+        vehicle[rows, chosen] = torch.where(fits, target, vehicle[rows, chosen])
+        waits[rows, chosen] &= ~fits
+        left[rows, target] -= demands[rows, chosen] * fits
     return torch.full_like(vehicle, fleet).scatter(1, order, vehicle)

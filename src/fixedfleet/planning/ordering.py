@@ -30,18 +30,18 @@ def order_by_distance(prediction: Prediction, vehicle: Tensor) -> Decoded:
     vehicle
         The vehicle of each customer, shape (B, N'), M if it is unassigned.
     """
-    rows, fleet = len(prediction), prediction.fleet
+    batch, fleet = len(prediction), prediction.fleet
     number = torch.arange(fleet, device=vehicle.device)
     member = vehicle[:, None] == number[:, None]  # (B, M, N')
     longest = int(member.sum(2).max())
     # Members first, by number; the depot for the rest.
     first = (~member).byte().sort(dim=2, stable=True).indices[..., :longest]
-    members = (first * member.gather(2, first)).view(rows * fleet, longest)
-    owner = prediction.everyone.repeat_interleave(fleet)
+    members = (first * member.gather(2, first)).view(batch * fleet, longest)
+    owner = prediction.rows.repeat_interleave(fleet)
     chunk = max(1, _CHUNK // (longest + 2) ** 2)
     parts = zip(torch.split(owner, chunk), torch.split(members, chunk), strict=True)
     routes = torch.cat([_order(prediction.distances, *part) for part in parts])
-    routes = routes.view(rows, fleet, longest)
+    routes = routes.view(batch, fleet, longest)
     routes = pad(routes, (0, prediction.size - 1 - longest))
     return Decoded.from_routes(routes, prediction.customers)
 
@@ -58,7 +58,7 @@ def _order(distances: Tensor, owner: Tensor, members: Tensor) -> Tensor:
 def _farthest_insertion(local: Tensor, counts: Tensor) -> Tensor:
     """Return tours of stops (T, L), zeros to the end; distances (T, L + 1, L + 1)."""
     tours, stops, _ = local.shape
-    everyone = torch.arange(tours, device=local.device)
+    rows = torch.arange(tours, device=local.device)
     position = torch.arange(stops, device=local.device)
     outside = (position > 0) & (position <= counts[:, None])  # (T, L + 1)
     nearest = local[:, 0]  # the distance from the tour so far
@@ -66,15 +66,15 @@ def _farthest_insertion(local: Tensor, counts: Tensor) -> Tensor:
     for placed in range(stops - 1):
         stop = nearest.masked_fill(~outside, -1.0).argmax(1)  # 0 where all are placed
         after = tour.roll(-1, 1)  # the last entry is always free, so it is the depot
-        into = local[everyone[:, None], tour, stop[:, None]]
-        out = local[everyone[:, None], stop[:, None], after]
-        detour = into + out - local[everyone[:, None], tour, after]
+        into = local[rows[:, None], tour, stop[:, None]]
+        out = local[rows[:, None], stop[:, None], after]
+        detour = into + out - local[rows[:, None], tour, after]
         place = detour[:, : placed + 1].argmin(1, keepdim=True) + 1  # (T, 1)
         moved = torch.where(position > place, tour.roll(1, 1), tour)
         moved = torch.where(position == place, stop[:, None], moved)
         tour = torch.where(stop[:, None] > 0, moved, tour)
         outside.scatter_(1, stop[:, None], False)
-        nearest = torch.minimum(nearest, local[everyone, stop])
+        nearest = torch.minimum(nearest, local[rows, stop])
     return tour[:, 1:]
 
 
@@ -103,15 +103,15 @@ def _best_reversal(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return what the best reversal saves, its first and its last position, (T,)."""
     longest = tour.shape[1]
-    everyone = torch.arange(len(tour), device=tour.device)[:, None]
+    rows = torch.arange(len(tour), device=tour.device)[:, None]
     path = pad(tour, (1, 1))  # from the depot and back: (T, L + 2)
     before, after = path[:, :-2], path[:, 2:]
-    forth = local[everyone, path[:, :-1], path[:, 1:]]  # (T, L + 1)
-    back = local[everyone, path[:, 1:], path[:, :-1]]
+    forth = local[rows, path[:, :-1], path[:, 1:]]  # (T, L + 1)
+    back = local[rows, path[:, 1:], path[:, :-1]]
     # The edges inside a segment are reversed, too: asymmetric distances change.
     extra = (back - forth).cumsum(1)  # (T, L + 1)
     inner = extra[:, None, :-1] - extra[:, :-1, None]  # (T, first, last)
-    grid = everyone[:, :, None]
+    grid = rows[:, :, None]
     new = local[grid, before[:, :, None], tour[:, None]]
     new = new + local[grid, tour[:, :, None], after[:, None]]
     old = forth[:, :-1, None] + forth[:, None, 1:]

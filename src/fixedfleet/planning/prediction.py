@@ -114,7 +114,7 @@ class Prediction:
         return self.vehicles.shape[1]
 
     @property
-    def everyone(self) -> Tensor:
+    def rows(self) -> Tensor:
         """The row numbers, shape (B,), to index tensors of the batch with."""
         return torch.arange(len(self), device=self.demands.device)
 
@@ -125,7 +125,7 @@ class Prediction:
 
     def between(self, start: Tensor, end: Tensor) -> Tensor:
         """Return the distances from ``start`` to ``end``, both of shape (B, …)."""
-        rows = self.everyone.view(-1, *[1] * (max(start.ndim, end.ndim) - 1))
+        rows = self.rows.view(-1, *[1] * (max(start.ndim, end.ndim) - 1))
         return self.distances[rows, start, end]
 
 

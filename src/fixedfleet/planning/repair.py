@@ -91,11 +91,11 @@ def repair_plans(
 
 
 def _check(prediction: Prediction, decoded: Decoded) -> None:
-    rows, tours, longest = decoded.routes.shape
+    batch, tours, longest = decoded.routes.shape
     count, fleet, stops = len(prediction), prediction.fleet, prediction.size - 1
-    if (rows, longest) != (count, stops) or tours < fleet:
+    if (batch, longest) != (count, stops) or tours < fleet:
         raise InputError(
-            f"routes has shape {(rows, tours, longest)}, not ({count}, {fleet} or "
+            f"routes has shape {(batch, tours, longest)}, not ({count}, {fleet} or "
             f"more, {stops})"
         )
     if (decoded.loads(prediction.demands) > prediction.capacity[:, None]).any():
@@ -130,13 +130,13 @@ def _insert_all(
     """Insert customers one after another, where ``choose`` says, if they fit."""
     prediction = tours.prediction
     for customer in queue.unbind(1):
-        demand = prediction.demands[tours.everyone, customer]
+        demand = prediction.demands[tours.rows, customer]
         waits = customer > 0
         if opening:
             full = tours.left.amax(1) < demand
             tours.open(waits & full & (demand <= prediction.capacity))
         vehicle, place = choose(tours, customer, demand)
-        fits = tours.left[tours.everyone, vehicle] >= demand
+        fits = tours.left[tours.rows, vehicle] >= demand
         tours.insert(customer, vehicle, place, waits & fits)
 
 
@@ -177,7 +177,7 @@ def _make_room(tours: ChangingTours, options: RepairOptions) -> None:
     queue = _queue(prediction, moved & (after < fleet), options)
     for customer in queue.unbind(1):
         vehicle = after.gather(1, customer[:, None])[:, 0].clamp(max=fleet - 1)
-        place = tours.detours(customer)[tours.everyone, vehicle].argmin(1)
+        place = tours.detours(customer)[tours.rows, vehicle].argmin(1)
         tours.insert(customer, vehicle, place, customer > 0)
 
 

@@ -56,7 +56,7 @@ class Decoded:
         customers
             Which locations are customers, shape (B, N').
         """
-        rows, steps = walk.shape
+        batch, steps = walk.shape
         longest = customers.shape[1] - 1
         home = walk == 0
         vehicle = home.cumsum(1) - home.long()  # (B, N + M)
@@ -64,9 +64,9 @@ class Decoded:
         begin = torch.where(home, clock + 1, 0).cummax(1).values
         place = vehicle * longest + clock - begin
         nowhere = fleet * longest
-        routes = walk.new_zeros((rows, nowhere + 1))
+        routes = walk.new_zeros((batch, nowhere + 1))
         routes.scatter_(1, place.masked_fill(home, nowhere), walk)
-        routes = routes[:, :nowhere].view(rows, fleet, longest)
+        routes = routes[:, :nowhere].view(batch, fleet, longest)
         return cls.from_routes(routes, customers)
 
     def loads(self, demands: Tensor) -> Tensor:
@@ -106,7 +106,7 @@ class ChangingTours:
 
     def __init__(self, prediction: Prediction, decoded: Decoded, extra: int) -> None:
         self.prediction = prediction
-        self.everyone = prediction.everyone
+        self.rows = prediction.rows
         self.base = decoded.routes.shape[1]
         self.routes = pad(decoded.routes, (0, 0, 0, extra)).clone()
         self.counts = (self.routes > 0).sum(2)
@@ -123,28 +123,28 @@ class ChangingTours:
         most = self.base + int(self.opened.max())
         return Decoded.from_routes(self.routes[:, :most], self.prediction.customers)
 
-    def open(self, rows: Tensor) -> None:
-        """Add an empty tour beyond the fleet in the rows of a mask, shape (B,)."""
+    def open(self, where: Tensor) -> None:
+        """Add an empty tour beyond the fleet in the rows ``where``, a mask (B,)."""
         number = (self.base + self.opened)[:, None].clamp(max=self.left.shape[1] - 1)
         fresh = torch.where(
-            rows, self.prediction.capacity, self.left.gather(1, number)[:, 0]
+            where, self.prediction.capacity, self.left.gather(1, number)[:, 0]
         )
         self.left.scatter_(1, number, fresh[:, None])
-        self.opened += rows
+        self.opened += where
 
     def insert(
         self, customer: Tensor, vehicle: Tensor, place: Tensor, where: Tensor
     ) -> None:
-        """Insert customers into tours at places, all (B,), in the rows ``where``."""
-        row = self.routes[self.everyone, vehicle]  # (B, N)
+        """Insert customers into tours at places, in the rows ``where``; all (B,)."""
+        row = self.routes[self.rows, vehicle]  # (B, N)
         position = torch.arange(row.shape[1], device=row.device)
         before, at = position < place[:, None], position == place[:, None]
         moved = pad(row[:, :-1], (1, 0))
         moved = torch.where(at, customer[:, None], torch.where(before, row, moved))
-        self.routes[self.everyone, vehicle] = torch.where(where[:, None], moved, row)
-        self.counts[self.everyone, vehicle] += where
-        demand = self.prediction.demands[self.everyone, customer]
-        self.left[self.everyone, vehicle] -= demand * where
+        self.routes[self.rows, vehicle] = torch.where(where[:, None], moved, row)
+        self.counts[self.rows, vehicle] += where
+        demand = self.prediction.demands[self.rows, customer]
+        self.left[self.rows, vehicle] -= demand * where
 
     def remove(self, leaving: Tensor) -> None:
         """Remove the customers of a mask, shape (B, N'), from their tours."""
@@ -162,16 +162,16 @@ class ChangingTours:
         """Return the place after the likeliest predecessor in a tour, shape (B,)."""
         log_probs, fleet = self.prediction.log_probs, self.prediction.fleet
         known = vehicle.clamp(max=fleet - 1)
-        into = log_probs[self.everyone, known, :, customer]  # (B, N')
+        into = log_probs[self.rows, known, :, customer]  # (B, N')
         if self.routes.shape[1] > fleet:
             # Tours beyond the fleet have no prediction: edges of any vehicle count.
-            any_into = log_probs[self.everyone, :, :, customer]  # (B, M, N')
+            any_into = log_probs[self.rows, :, :, customer]  # (B, M, N')
             absent = ~self.prediction.vehicles[..., None]
             any_into = any_into.masked_fill(absent, -torch.inf).amax(1)
             into = torch.where((vehicle >= fleet)[:, None], any_into, into)
-        before = pad(self.routes[self.everyone, vehicle], (1, 0))  # (B, N + 1)
+        before = pad(self.routes[self.rows, vehicle], (1, 0))  # (B, N + 1)
         position = torch.arange(before.shape[1], device=before.device)
-        exists = position <= self.counts[self.everyone, vehicle][:, None]
+        exists = position <= self.counts[self.rows, vehicle][:, None]
         return into.gather(1, before).masked_fill(~exists, -torch.inf).argmax(1)
 
     def detours(self, customer: Tensor) -> Tensor:
