@@ -23,6 +23,7 @@ __all__ = [
     "parse_plan",
 ]
 
+_KEYS = [field.name for field in dataclasses.fields(Instance)]
 _LARGEST = sys.float_info.max
 _ARRAYS = ("depot", "customers", "demands", "matrix")
 _TEXTS = ("name", "metric", "rounding", "depot_name")
@@ -47,11 +48,10 @@ def build_instance(data: Any, context: ReadContext) -> Instance:
     if context.depot is not None:
         raise InputError("JSON says itself where the depot is: leave depot= out")
     values = {key: value for key, value in _object(data).items() if value is not None}
-    known = [field.name for field in dataclasses.fields(Instance)]
     for key in values:
-        if key not in known:
+        if key not in _KEYS:
             raise InputError(
-                f"unknown key {shorten(key)}, not one of {', '.join(known)}"
+                f"unknown key {shorten(key)}, not one of {', '.join(_KEYS)}"
             )
     for key in _ARRAYS:
         size = len(values[key]) if isinstance(values.get(key), list) else 0
