@@ -68,12 +68,6 @@ def test_a_plan_for_another_instance_has_no_length(square):
             measure(ff.Plan([[1, 9]]), square)
 
 
-def test_routes_of_a_batch_are_a_table():
-    """Rows of different lengths are refused in one line."""
-    with pytest.raises(ff.InputError, match="rows of different lengths"):
-        ff.PlanBatch([[1, 2], [3]])
-
-
 def test_canonical_form_ignores_order_and_direction():
     """The same tours in another order or direction are the same plan."""
     assert (
@@ -179,9 +173,10 @@ def test_plans_come_from_tours_or_from_the_vehicle_of_each_customer():
 
 
 def test_parts_of_a_batch_are_put_together():
-    """Plans can be taken by rows, put back at rows, and chosen row by row."""
+    """Plans are stacked, taken by rows, and put back at rows or by a mask."""
     plans = [ff.Plan([[1], [2]]), ff.Plan([[2, 1]]), ff.Plan([[3, 2, 1, 4]])]
     batch = ff.PlanBatch.from_plans(plans)
+    assert list(batch) == plans
     assert list(batch[1:]) == plans[1:]
     assert list(batch[np.array([2, 0])]) == [plans[2], plans[0]]
     parts = [(np.array([2, 0]), batch[:2].routes), (1, batch[1:2].routes)]
@@ -191,18 +186,20 @@ def test_parts_of_a_batch_are_put_together():
     ]
     empty = ff.PlanBatch.from_plans([ff.Plan([])] * 3)
     assert list(empty.replace([1], batch[2:])) == [ff.Plan([]), plans[2], ff.Plan([])]
-    chosen = np.array([True, False, True])
-    assert list(batch.where(chosen, empty)) == [plans[0], ff.Plan([]), plans[2]]
+    mask = np.array([False, True, False])
+    assert list(batch.replace(mask, empty[mask])) == [plans[0], ff.Plan([]), plans[2]]
 
 
-def test_plans_stack_into_a_batch():
-    """Plans of different lengths become one array and come back."""
-    plans = [ff.Plan([[1], [2]]), ff.Plan([[2, 1]]), ff.Plan([])]
-    assert list(ff.PlanBatch.from_plans(plans)) == plans
-
-
-@pytest.mark.parametrize("routes", [[1, 2], [[0.5]], [[-1]]])
-def test_bad_routes_are_refused(routes):
+@pytest.mark.parametrize(
+    ("routes", "message"),
+    [
+        ([1, 2], "routes must be"),
+        ([[0.5]], "routes must be"),
+        ([[-1]], "negative"),
+        ([[1, 2], [3]], "rows of different lengths"),
+    ],
+)
+def test_bad_routes_are_refused(routes, message):
     """Routes are a table of whole numbers, none negative."""
-    with pytest.raises(ff.InputError, match="routes"):
+    with pytest.raises(ff.InputError, match=message):
         ff.PlanBatch(routes)

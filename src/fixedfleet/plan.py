@@ -117,7 +117,7 @@ class Plan:
         return [c for c in range(1, instance.num_customers + 1) if c not in served]
 
     def require_known(self, instance: Instance) -> None:
-        """Raise InputError if the plan has a customer that the instance has not."""
+        """Raise InputError if the plan serves a customer that does not exist."""
         highest = max(map(max, self.tours), default=0)
         if highest > instance.num_customers:
             raise InputError(
@@ -250,10 +250,6 @@ class PlanBatch:
         """Return these plans with others in the given rows."""
         parts = [(slice(None), self.routes), (rows, plans.routes)]
         return PlanBatch.gather(len(self), parts)
-
-    def where(self, chosen: NDArray[np.bool_], others: PlanBatch) -> PlanBatch:
-        """Return these plans where chosen, shape (B,), and the others elsewhere."""
-        return self.replace(~chosen, others[~chosen])
 
     def __len__(self) -> int:
         return len(self.routes)

@@ -314,7 +314,8 @@ def _on_gpu(
     expensive = (charged > 0) & (charged >= EXPENSIVE * packings.lengths(batch))
     if expensive.any():
         fewest = packings.vehicles()
-        plans = packings.where(expensive & (plans.vehicles() > fewest), plans)
+        rows = expensive & (plans.vehicles() > fewest)
+        plans = plans.replace(rows, packings[rows])
         batch = batch.with_vehicles(np.where(expensive, fewest, batch.vehicles))
     plans = improve_batch(batch, plans, stop=stop, seed=seed, vehicle_cost=charged)
     return plans, stop.interrupted

@@ -202,8 +202,8 @@ class _Call:
             row = int(bad[0])
             fault = new[row].check(self.batch[row])[0]
             raise RuntimeError(f"the GPU returned an infeasible plan {row}: {fault}")
-        new_costs = new.costs_v(self.batch, self.vehicle_cost)
-        return new.where(new_costs < old_costs, old)
+        better = new.costs_v(self.batch, self.vehicle_cost) < old_costs
+        return old.replace(better, new[better])
 
 
 def _rounds(call: _Call, plans: PlanBatch, stop: Stop) -> Iterator[PlanBatch]:
