@@ -69,8 +69,7 @@ class FleetVerdict:
         """Whether the smallest fleet that suffices is known."""
         return self.lower_bound == self.upper_bound
 
-    def summary(self) -> str:
-        """Return the verdict in two sentences for people."""
+    def __str__(self) -> str:
         if self.upper_bound is None:
             smallest = "no fleet suffices"
         elif self.smallest_is_proven:
@@ -83,9 +82,6 @@ class FleetVerdict:
                 f"{in_vehicles(self.upper_bound)}, undecided within the limit"
             )
         return f"{in_vehicles(self.vehicles)}: {self.status}, {self.reason}\n{smallest}"
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 @dataclass(frozen=True, eq=False)
