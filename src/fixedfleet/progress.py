@@ -1,44 +1,44 @@
-"""Progress: the one printer of lines that say how far something is.
+"""Progress of a run, and the one printer of it.
 
-:class:`ProgressPrinter` prints a line now and then: on a terminal one line that is
-rewritten in place, else rows. A run that counts something passes it a
-:class:`Progress`; anything else passes lines of text to ``show``, as
-:class:`SearchRows` does.
+:class:`ProgressPrinter` prints a line from time to time. On a terminal, it rewrites one
+line in place; elsewhere, it prints rows. A run that counts its work passes it a
+:class:`Progress`. Anything else passes text to ``show``, as :class:`SearchRows` does.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fixedfleet.plan import Plan
 
-__all__ = ["Progress", "ProgressCallback", "ProgressPrinter", "SearchRows"]
+__all__ = ["Progress", "ProgressPrinter", "SearchRows"]
 
-_CLEAR = "\r\x1b[K"  # back to the begin of the line, and clear the rest of it
+_CLEAR = "\r\x1b[K"  # return to the beginning of the line and clear it
 
 
 @dataclass(frozen=True)
 class Progress:
     """
-    How far a run is that counts something.
+    The progress of a run that counts its work.
 
     Attributes
     ----------
     done
-        What is done, with what an earlier run has left.
+        The number done so far, by this run and by earlier ones.
     total
-        What there is to do in all.
+        The number to do in all.
     found
-        What an earlier run has left.
+        The number that earlier runs had done.
     seconds
         Wall time since this run began.
     unit
-        What is counted.
+        What is counted, for the printed line.
     """
 
     done: int
@@ -49,13 +49,13 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Units per second in this run; 0 before the first is done."""
+        """The number done per second in this run; 0 before the first is done."""
         new = self.done - self.found
         return new / self.seconds if new > 0 and self.seconds > 0 else 0.0
 
     @property
     def time_left(self) -> float | None:
-        """Seconds to the end at this rate; None while there is no rate yet."""
+        """Seconds to the end at this rate; None if the rate is still 0."""
         if self.done >= self.total:
             return 0.0
         return (self.total - self.done) / self.rate if self.rate else None
@@ -69,22 +69,19 @@ class Progress:
         )
 
 
-ProgressCallback = Callable[[Progress], None]
-
-
 class ProgressPrinter:
     """
-    Print lines of progress, and not too many of them.
+    Print lines of progress, at most one per interval.
 
     Parameters
     ----------
     stream
         Where to print. Default: standard error.
     interval
-        Seconds between two lines, at least. Default: 0.5 in place; 10 for rows, so that
-        they do not fill a log file.
+        The least number of seconds between two lines. Default: 0.5 in place; 10 for
+        rows, so that they do not fill a log file.
     in_place
-        Whether one line is rewritten. Default: on a terminal.
+        Whether to rewrite one line instead of printing rows. Default: on a terminal.
     """
 
     def __init__(
@@ -100,11 +97,11 @@ class ProgressPrinter:
             (0.5 if self.in_place else 10.0) if interval is None else interval
         )
         self._last: float | None = None
-        self._waiting: str | None = None
+        self._kept: str | None = None
         self._finished = False
 
     def __call__(self, progress: Progress) -> None:
-        """Show progress; the line of a finished run is always printed, and once."""
+        """Show progress. The line of a finished run is always printed, but once."""
         if self._finished:
             return
         self.show(str(progress))
@@ -113,27 +110,27 @@ class ProgressPrinter:
             self.end()
 
     def show(self, text: str) -> None:
-        """Print a line, or keep it until the interval is over or a newer one comes."""
-        self._waiting = text
+        """Print a line if the interval is over; else keep it for later."""
+        self._kept = text
         now = time.monotonic()
         if self._last is None or now - self._last >= self.interval:
             self._last = now
             self._print()
 
     def end(self) -> None:
-        """Print the line that waits, and leave the line that was rewritten."""
+        """Print the line that is kept, if any, and end the rewritten line."""
         self._print()
         if self.in_place and self._last is not None:
             self._write("\n")
 
     def clear(self) -> None:
-        """Remove the line that was rewritten."""
+        """Remove the rewritten line from the terminal."""
         if self.in_place:
             self._write(_CLEAR)
 
     def _print(self) -> None:
-        if self._waiting is not None:
-            text, self._waiting = self._waiting, None
+        if self._kept is not None:
+            text, self._kept = self._kept, None
             self._write(f"{_CLEAR}{text}" if self.in_place else f"{text}\n")
 
     def _write(self, text: str) -> None:
@@ -150,7 +147,7 @@ class SearchRows:
     stream
         Where to print.
     forward
-        Called too with each better plan, as (seconds, cost, plan).
+        Also called with each better plan, as (seconds, cost, plan).
     """
 
     def __init__(
@@ -162,7 +159,7 @@ class SearchRows:
         self._forward = forward
 
     def head(self, text: str) -> None:
-        """Print some lines, then the names of the columns."""
+        """Print a text, then the names of the columns."""
         names = f"{'seconds':>9}  {'best cost':>14}  {'vehicles':>8}"
         print(text, names, sep="\n", file=self._printer.stream, flush=True)
 
@@ -173,7 +170,7 @@ class SearchRows:
             self._forward(seconds, cost, plan)
 
     def end(self, text: str) -> None:
-        """Print the last row, if it still waits, then some lines."""
+        """Print the last row if it is still kept, then a text."""
         self._printer.end()
         print(text, file=self._printer.stream, flush=True)
 

@@ -21,12 +21,12 @@ from fixedfleet.labels.shard import (
     ShardLabels,
     label_shard,
 )
-from fixedfleet.progress import Progress, ProgressCallback
+from fixedfleet.progress import Progress
 from fixedfleet.workers import Answer, Engine, Lost, available_cores, run_jobs
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from fixedfleet.instance import InstanceBatch
     from fixedfleet.labels.teacher import Teacher
@@ -64,8 +64,6 @@ class LabelSummary:
         Instances that this run gave to the teacher.
     seconds
         Wall time of this run.
-    teacher_seconds
-        Time that the teacher spent on all instances, summed over processes and runs.
     """
 
     folder: Path
@@ -75,7 +73,6 @@ class LabelSummary:
     infeasible: int
     new: int
     seconds: float
-    teacher_seconds: float
 
     def __str__(self) -> str:
         parts = [f"{self.labelled:,} of {self.count:,} instances labelled"]
@@ -96,7 +93,7 @@ def label(
     engine: Engine = "processes",
     ray_address: str | None = None,
     seed: int = 0,
-    progress: ProgressCallback | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> LabelSummary:
     """
     Label instances into a folder of shards, or resume a run that was ended.
@@ -174,11 +171,13 @@ class _Tally:
     """Writes shards as they are finished, and counts rows."""
 
     def __init__(
-        self, folder: LabelFolder, begin: float, progress: ProgressCallback | None
+        self,
+        folder: LabelFolder,
+        begin: float,
+        progress: Callable[[Progress], None] | None,
     ) -> None:
         self.folder, self.begin, self.progress = folder, begin, progress
         self.counts = np.zeros(3, dtype=np.int64)  # rows of each status
-        self.teacher_seconds = 0.0
         self.running: dict[int, int] = {}  # rows done of each shard that is running
         for shard in folder.finished():
             self._count(shard, folder.read_shard(shard))
@@ -206,7 +205,6 @@ class _Tally:
     def _count(self, shard: int, labels: ShardLabels) -> None:
         self.running.pop(shard, None)
         self.counts += np.bincount(labels.status, minlength=3)
-        self.teacher_seconds += float(labels.seconds.sum())
 
     def _report(self) -> None:
         if self.progress is not None:
@@ -224,7 +222,6 @@ class _Tally:
             infeasible=int(self.counts[INFEASIBLE]),
             new=self.done - self.found,
             seconds=time.monotonic() - self.begin,
-            teacher_seconds=self.teacher_seconds,
         )
 
 
