@@ -10,7 +10,6 @@ from fixedfleet.model.features import Batch, Features, collate, symmetry
 from fixedfleet.model.network import Network
 from fixedfleet.model.normalise import NORMALISATIONS, Normalisation
 from fixedfleet.model.weights import (
-    StoredModel,
     find_model,
     list_models,
     load_model,
@@ -26,7 +25,6 @@ __all__ = [
     "ModelConfig",
     "Network",
     "Normalisation",
-    "StoredModel",
     "collate",
     "find_model",
     "list_models",

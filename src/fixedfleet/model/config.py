@@ -11,10 +11,7 @@ from fixedfleet.model.normalise import NORMALISATIONS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ModelConfig", "Numbering", "Pooling"]
-
-Pooling = Literal["max", "attention"]
-Numbering = Literal["linear", "sweep"]
+__all__ = ["ModelConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +42,8 @@ class ModelConfig:
     softassign_iterations
         The number of iterations of ``softassign``.
     numbering
-        What distinguishes the vehicles. ``linear``: the number k/M, as in the paper.
-        ``sweep``: also the centre of their share of a sweep around the depot.
+        What distinguishes the vehicles. ``linear``: their number, as k/M. ``sweep``:
+        also the centre of their share of a sweep around the depot.
     polar
         Whether customers also have distance and direction from the depot as features.
     edge_features
@@ -68,12 +65,12 @@ class ModelConfig:
     width: Annotated[int, at_least(1)] = 256
     hidden: Annotated[int, at_least(1)] = 1024
     layers: Annotated[int, at_least(0)] = 8
-    pooling: Pooling = "max"
+    pooling: Literal["max", "attention"] = "max"
     heads: Annotated[int, at_least(1)] = 8
     shared: bool = True
     normalisation: str = "vehicle"
     softassign_iterations: Annotated[int, at_least(1)] = 10
-    numbering: Numbering = "linear"
+    numbering: Literal["linear", "sweep"] = "linear"
     polar: bool = False
     edge_features: bool = False
     edge_heads: Annotated[int, at_least(0)] = 0

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from fixedfleet.instance import Instance, InstanceBatch
 
 __all__ = [
-    "SYMMETRIES",
     "Batch",
     "Features",
     "centrality",
@@ -27,9 +26,6 @@ __all__ = [
     "sweep_anchors",
     "symmetry",
 ]
-
-SYMMETRIES = 8
-"""The number of symmetries of the square: two mirrorings, and exchanged axes."""
 
 
 class Features(NamedTuple):
@@ -154,7 +150,8 @@ def symmetry(coordinates: Tensor, code: Tensor) -> Tensor:
     coordinates
         Coordinates inside the unit square, shape (B, N', 2).
     code
-        The number of the symmetry, from 0 (identity) to 7, shape (B,).
+        The number of the symmetry, from 0 (identity) to 7, shape (B,). Its three bits
+        mirror x, mirror y and exchange the axes.
     """
     bits = code[:, None, None]
     x, y = coordinates[..., :1], coordinates[..., 1:]

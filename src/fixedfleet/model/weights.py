@@ -6,6 +6,7 @@ import functools
 import json
 import math
 import os
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +21,7 @@ from fixedfleet.model.network import Network
 from fixedfleet.model.normalise import NORMALISATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = [
     "FORMAT",
@@ -160,11 +161,10 @@ def _check_weights(
             )
 
 
-def list_models(folder: str | os.PathLike[str] | None = None) -> list[StoredModel]:
-    """Return the shipped networks, or those of another folder, sorted by name."""
-    where = SHIPPED if folder is None else Path(folder)
+def list_models() -> list[StoredModel]:
+    """Return the shipped networks, sorted by name."""
     models = []
-    for path in sorted(where.glob("*.safetensors")):
+    for path in sorted(SHIPPED.glob("*.safetensors")):
         config, card = _describe(path, read_metadata(path))
         models.append(StoredModel(path.stem, path, config, card))
     return models
@@ -250,23 +250,29 @@ def write_tensors(
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     """Return the text in a safetensors file, without its tensors."""
-    safetensors = require("safetensors", "network", "loading a network")
-    try:
-        with safetensors.safe_open(os.fspath(path), framework="pt") as file:
-            return dict(file.metadata() or {})
-    except FileNotFoundError:
-        raise InputError(f"no file {os.fspath(path)}") from None
-    except safetensors.SafetensorError as error:
-        raise InputError(
-            f"{os.fspath(path)} is corrupt or not a safetensors file: {error}"
-        ) from None
+    with _opened(path) as file:
+        return dict(file.metadata() or {})
 
 
 def read_tensors(
     path: str | os.PathLike[str],
 ) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Return the tensors and the text in a safetensors file."""
-    metadata = read_metadata(path)
+    with _opened(path) as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        return tensors, dict(file.metadata() or {})
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """Open a safetensors file; raise InputError if there is none or it is corrupt."""
     safetensors = require("safetensors", "network", "loading a network")
-    with safetensors.safe_open(os.fspath(path), framework="pt") as file:
-        return {key: file.get_tensor(key) for key in file.keys()}, metadata  # noqa: SIM118
+    try:
+        with safetensors.safe_open(os.fspath(path), framework="pt") as file:
+            yield file
+    except FileNotFoundError:
+        raise InputError(f"no file {os.fspath(path)}") from None
+    except safetensors.SafetensorError as error:
+        raise InputError(
+            f"{os.fspath(path)} is corrupt or not a safetensors file: {error}"
+        ) from None
