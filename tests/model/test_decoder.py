@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from fixedfleet.model import decoder
-from fixedfleet.model.decoder import Decoder, triple_score
+from fixedfleet.model.decoder import Decoder, edge_scores
 
 
 def test_split_projections_are_the_concatenation():
@@ -38,7 +38,7 @@ def test_chunks_change_neither_values_nor_gradients(monkeypatch):
     gradients = torch.autograd.grad((wanted * slope).sum(), learned)
     for chunk in (2**22, 30):
         monkeypatch.setattr(decoder, "_CHUNK", chunk)
-        found = triple_score(*inputs)
+        found = edge_scores(*inputs)
         assert torch.allclose(found, wanted, atol=1e-5)
         for left, right in zip(
             torch.autograd.grad((found * slope).sum(), learned), gradients, strict=True
@@ -51,5 +51,5 @@ def test_no_weight_is_a_weight_of_zero():
     torch.manual_seed(1)
     a, b, c, v = (torch.randn(2, size, 3) for size in (4, 4, 2, 2))
     distances = torch.rand(2, 4, 4)
-    found = triple_score(a, b, c, v, distances, None)
-    assert torch.equal(found, triple_score(a, b, c, v, distances, torch.zeros(3)))
+    found = edge_scores(a, b, c, v, distances, None)
+    assert torch.equal(found, edge_scores(a, b, c, v, distances, torch.zeros(3)))

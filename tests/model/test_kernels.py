@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from fixedfleet.model import ModelConfig, Network
-from fixedfleet.model.decoder import triple_score
+from fixedfleet.model.decoder import edge_scores
 from fixedfleet.model.features import Features
 from fixedfleet.model.kernels import load_kernels
 from fixedfleet.model.pooling import Priming, _others_max, leave_one_out_max
@@ -108,7 +108,7 @@ def test_scores_of_edges(kernels, shape, precision, weighted):
     distances = _steps(size, n, n).abs()
     weight = _steps(width).requires_grad_() if weighted else None
     found = kernels.edge_scores(*ends, distances, weight)
-    wanted = triple_score(*ends, distances, weight)
+    wanted = edge_scores(*ends, distances, weight)
     _close(found, wanted)
     learned = [*ends, weight] if weighted else ends
     _gradients_agree(found, wanted, learned)

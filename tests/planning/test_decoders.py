@@ -113,7 +113,7 @@ def test_a_decoder_that_overloads_is_refused(noisy):
 def all_in_one(prediction):
     """All customers in the first tour."""
     routes = torch.zeros_like(prediction.log_probs[:, :, 0, 1:], dtype=torch.int64)
-    routes[:, 0] = torch.arange(1, prediction.size)
+    routes[:, 0] = torch.arange(1, prediction.locations)
     return Decoded.from_routes(routes, prediction.customers)
 
 

@@ -24,7 +24,7 @@ def tours_of(tours, customers, vehicles):
 
 def repair(tours, prediction, method="paper", **options):
     """Repair tours of one instance."""
-    before = tours_of(tours, prediction.size - 1, prediction.fleet)
+    before = tours_of(tours, prediction.locations - 1, prediction.fleet)
     return repair_plans(prediction, before, RepairOptions(method, **options))
 
 

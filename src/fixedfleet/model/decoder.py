@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-__all__ = ["Decoder", "triple_score"]
+__all__ = ["Decoder", "edge_scores"]
 
 # Numbers that the largest temporary tensor holds outside the kernels.
 _CHUNK = 2**22
@@ -67,7 +67,7 @@ def _score_in_blocks(
     return torch.cat(parts)
 
 
-def triple_score(
+def edge_scores(
     a: Tensor,
     b: Tensor,
     c: Tensor,
@@ -148,7 +148,7 @@ class Decoder(nn.Module):
         if edge_features:
             self.distance = nn.Parameter(torch.zeros(inner))
             self.demand = nn.Parameter(torch.zeros(inner))
-        self.edge_score = EdgeScore(width, edge_heads) if edge_heads else None
+        self.edge_score = SharedEdgeScore(width, edge_heads) if edge_heads else None
         self.member_node = nn.Linear(width, width) if membership else None
         self.member_vehicle = nn.Linear(width, width) if membership else None
         self.fused = False
@@ -175,7 +175,7 @@ class Decoder(nn.Module):
             # A sum of demands splits as W_o does: each end contributes its own.
             a = a + (demands[..., None] * self.demand).to(a.dtype)
             b = b + (demands[..., None] * self.demand).to(b.dtype)
-        scores: Tensor = triple_score(a, b, c, v, distances, weight, fused=self.fused)
+        scores: Tensor = edge_scores(a, b, c, v, distances, weight, fused=self.fused)
         scores = scores / math.sqrt(a.shape[2])
         if self.edge_score is not None:
             scores = scores + self.edge_score(nodes, distances)[:, None]
@@ -187,7 +187,7 @@ class Decoder(nn.Module):
         return scores
 
 
-class EdgeScore(nn.Module):
+class SharedEdgeScore(nn.Module):
     """
     A score of each edge, from its ends and its length, the same for all vehicles.
 

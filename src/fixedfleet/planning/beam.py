@@ -35,7 +35,7 @@ def beam_tours(prediction: Prediction, width: int = 20) -> Decoded:
     width
         The number of partial plans that are kept (the paper compares 20 and 200).
     """
-    chunk = max(1, _CHUNK // (4 * prediction.size * width))
+    chunk = max(1, _CHUNK // (4 * prediction.locations * width))
     walks = [
         _search(prediction[begin : begin + chunk], width)
         for begin in range(0, len(prediction), chunk)
@@ -61,7 +61,7 @@ def _search(prediction: Prediction, width: int) -> Tensor:
     """Return the walk of the best plan of each instance, shape (B, N + M)."""
     plans = _first_plans(prediction, width)
     steps = []
-    for _ in range(prediction.size - 1 + prediction.fleet):
+    for _ in range(prediction.locations - 1 + prediction.fleet):
         score, parent, target = _likeliest(prediction, plans, width)
         plans = _extend(prediction, plans, score, parent, target)
         steps.append((parent, target))
@@ -72,7 +72,7 @@ def _search(prediction: Prediction, width: int) -> Tensor:
         plans.length,
         -plans.score,
     )
-    best = _first_least(*(key.view(-1, width) for key in keys))
+    best = _lexicographic_argmin(*(key.view(-1, width) for key in keys))
     return _trace_back(steps, prediction.rows * width + best)
 
 
@@ -93,7 +93,7 @@ def _likeliest(
     prediction: Prediction, plans: _Plans, width: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return score, previous plan and next location of the likeliest plans, (W,)."""
-    size = prediction.size
+    size = prediction.locations
     current = plans.vehicle.clamp(max=prediction.fleet - 1)
     edges = prediction.log_probs[plans.owner, current, plans.here].double()  # (W, N')
     edges[:, 0].clamp_(min=_UNLIKELY)
@@ -130,8 +130,8 @@ def _extend(
     )
 
 
-def _first_least(*keys: Tensor) -> Tensor:
-    """Return the column of the least entry by the first key (B, S), then the next."""
+def _lexicographic_argmin(*keys: Tensor) -> Tensor:
+    """Return the column of the least first key, (B,); ties by the next key (B, S)."""
     tied = torch.ones_like(keys[0], dtype=torch.bool)
     for key in keys:
         most = torch.inf if key.is_floating_point() else torch.iinfo(key.dtype).max

@@ -96,6 +96,8 @@ def decode(
     make_tours = get_decoder(decoder)
     prediction.check_values()
     if len(prediction) == 0:
-        empty = prediction.demands.new_zeros((0, prediction.fleet, prediction.size - 1))
+        empty = prediction.demands.new_zeros(
+            (0, prediction.fleet, prediction.locations - 1)
+        )
         return Decoded.from_routes(empty, prediction.customers)
     return repair_plans(prediction, make_tours(prediction), options)

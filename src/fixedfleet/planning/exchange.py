@@ -60,7 +60,7 @@ def exchange(
     Tensor
         The vehicle of each customer, shape (B, N').
     """
-    size = prediction.size
+    size = prediction.locations
     chunk = max(1, _CHUNK // (size + prediction.fleet) ** 2)
     result = vehicle.clone()
     for begin in range(0, len(prediction), chunk):

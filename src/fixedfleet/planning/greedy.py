@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALWAYS",
     "NEVER",
-    "follow",
+    "follow_edges",
     "greedy_tours",
     "pseudo_greedy",
     "unlimited_room",
@@ -36,7 +36,7 @@ def greedy_tours(prediction: Prediction) -> Decoded:
     Each vehicle begins with its likeliest free customer and continues with the
     likeliest free location. Its tour ends when that is the depot.
     """
-    return follow(
+    return follow_edges(
         prediction.log_probs,
         prediction.demands,
         prediction.customers,
@@ -50,7 +50,7 @@ def pseudo_greedy(prediction: Prediction) -> Decoded:
 
     The tours may exceed the capacity, and they may leave customers out.
     """
-    return follow(
+    return follow_edges(
         prediction.log_probs,
         prediction.demands,
         prediction.customers,
@@ -63,7 +63,7 @@ def unlimited_room(vehicles: Tensor) -> Tensor:
     return torch.where(vehicles, _UNLIMITED, -1)
 
 
-def follow(
+def follow_edges(
     log_probs: Tensor, demands: Tensor, customers: Tensor, room: Tensor
 ) -> Decoded:
     """

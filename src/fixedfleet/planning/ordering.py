@@ -42,7 +42,7 @@ def order_by_distance(prediction: Prediction, vehicle: Tensor) -> Decoded:
     parts = zip(torch.split(owner, chunk), torch.split(members, chunk), strict=True)
     routes = torch.cat([_order(prediction.distances, *part) for part in parts])
     routes = routes.view(batch, fleet, longest)
-    routes = pad(routes, (0, prediction.size - 1 - longest))
+    routes = pad(routes, (0, prediction.locations - 1 - longest))
     return Decoded.from_routes(routes, prediction.customers)
 
 

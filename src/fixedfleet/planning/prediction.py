@@ -104,7 +104,7 @@ class Prediction:
         )
 
     @property
-    def size(self) -> int:
+    def locations(self) -> int:
         """The number of locations with depot and padding, N'."""
         return self.demands.shape[1]
 

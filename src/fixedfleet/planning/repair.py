@@ -92,7 +92,7 @@ def repair_plans(
 
 def _check(prediction: Prediction, decoded: Decoded) -> None:
     batch, tours, longest = decoded.routes.shape
-    count, fleet, stops = len(prediction), prediction.fleet, prediction.size - 1
+    count, fleet, stops = len(prediction), prediction.fleet, prediction.locations - 1
     if (batch, longest) != (count, stops) or tours < fleet:
         raise InputError(
             f"routes has shape {(batch, tours, longest)}, not ({count}, {fleet} or "

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fixedfleet.errors import require
-from fixedfleet.planning.greedy import follow, unlimited_room
+from fixedfleet.planning.greedy import follow_edges, unlimited_room
 
 __all__ = ["greedy_loads"]
 
@@ -44,7 +44,7 @@ def greedy_loads(
     if log_probs.is_cuda:
         return _walk_on_gpu(log_probs, units, customers, vehicles)
     room = unlimited_room(vehicles)
-    return follow(log_probs, units, customers, room).loads(units)
+    return follow_edges(log_probs, units, customers, room).loads(units)
 
 
 def _walk_on_gpu(
