@@ -41,7 +41,7 @@ def machine_name(gpu: bool = False) -> str:
 def made_with(method: Method, customers: int) -> Mapping[str, str]:
     """Return what a method's row records of its making; see :attr:`Row.made`."""
     file = _network_of(method, customers)
-    found = {"fixedfleet": own_version()}
+    found = {"fixedfleet": _version()}
     if file is None:
         return found
     return found | {"network": digest(file), "network_file": file.name}
@@ -55,7 +55,19 @@ def current(rows: Iterable[Row], methods: Sequence[Method]) -> list[Row]:
     compared with, or if it belongs to none of the methods.
     """
     by_name = {method.name: method for method in methods}
-    return [row for row in rows if not _replaced(row, by_name.get(row.method))]
+
+    @functools.cache
+    def present(name: str, customers: int) -> str | None:
+        file = _network_of(by_name[name], customers)
+        return None if file is None else digest(file)
+
+    def kept(row: Row) -> bool:
+        then = row.made.get("network")
+        if then is None or row.method not in by_name:
+            return True
+        return present(row.method, row.customers) in (None, then)
+
+    return [row for row in rows if kept(row)]
 
 
 def digest(path: Path) -> str:
@@ -68,12 +80,9 @@ def _digest(path: Path, _changed: int) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:_DIGITS]
 
 
-def _replaced(row: Row, method: Method | None) -> bool:
-    then = row.made.get("network")
-    if then is None or method is None:
-        return False
-    file = _network_of(method, row.customers)
-    return file is not None and digest(file) != then
+@functools.cache
+def _version() -> str:
+    return own_version()  # reads files
 
 
 def _network_of(method: Method, customers: int) -> Path | None:

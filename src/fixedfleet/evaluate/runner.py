@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import math
 import time
@@ -19,7 +20,7 @@ from fixedfleet.workers import Answer, Engine, Lost, Message, run_jobs
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fixedfleet.evaluate.methods import Method
     from fixedfleet.evaluate.rows import Key, Row
@@ -292,6 +293,10 @@ def _trials(
     """Yield all trials of a set: whole batches first, then instance by instance."""
     kinds = list(zip(methods, limits, strict=True))
 
+    @functools.cache
+    def made(place: int, customers: int) -> Mapping[str, str]:
+        return made_with(methods[place], customers)
+
     def trial(place: int, part: Sequence[Instance], limit: Limits) -> Trial:
         return Trial(
             method=place,
@@ -303,7 +308,7 @@ def _trials(
             iterations=limit[1],
             seed=seed,
             objective=methods[place].objective,
-            made=made_with(methods[place], part[0].num_customers),
+            made=made(place, part[0].num_customers),
         )
 
     for place, (method, wanted) in enumerate(kinds):
