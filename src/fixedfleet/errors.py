@@ -41,6 +41,7 @@ __all__ = [
     "check_settings",
     "check_whole",
     "check_whole_array",
+    "known_settings",
     "require",
 ]
 
@@ -200,6 +201,24 @@ def check_settings(settings: Any, prefix: str = "") -> None:
     """
     for name, hint in _hints(settings.__class__).items():
         _check_hint(prefix + name, getattr(settings, name), hint)
+
+
+def known_settings(kind: Any, what: str, values: Any) -> dict[str, Any]:
+    """
+    Return settings read from a file, to make a dataclass of this kind from.
+
+    Raise InputError if they are not a dictionary, or if the dataclass has no field of a
+    name. Messages call them "``what`` settings".
+    """
+    if not isinstance(values, dict):
+        raise InputError(f"{what} is {values!r}, not a table of settings")
+    names = {field.name for field in dataclasses.fields(kind)}
+    if unknown := sorted(set(values) - names):
+        raise InputError(
+            f"unknown {what} setting {unknown[0]!r}: choose from "
+            f"{', '.join(sorted(names))}"
+        )
+    return values
 
 
 @cache

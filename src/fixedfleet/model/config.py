@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from fixedfleet.errors import InputError, at_least, check_settings
 from fixedfleet.model.normalise import NORMALISATIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["ModelConfig"]
 
@@ -89,14 +86,3 @@ class ModelConfig:
                 )
         if self.pooling == "attention" and not self.shared:
             raise InputError("model.shared is false, which needs pooling 'max'")
-
-    @classmethod
-    def from_dict(cls, settings: Mapping[str, Any]) -> ModelConfig:
-        """Return the settings of the given names; an unknown name is an error."""
-        known = {field.name for field in fields(cls)}
-        if unknown := sorted(set(settings) - known):
-            raise InputError(
-                f"unknown model setting {unknown[0]!r}: choose from "
-                f"{', '.join(sorted(known))}"
-            )
-        return cls(**settings)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
-from fixedfleet.errors import InputError, require
+from fixedfleet.errors import InputError, known_settings, require
 from fixedfleet.files.atomic import replacing
 from fixedfleet.model.config import ModelConfig
 from fixedfleet.model.network import Network
@@ -230,8 +230,8 @@ def _describe(
         )
     try:
         settings = json.loads(metadata["config"])
-        card = json.loads(metadata.get("card", "{}"))
-        return ModelConfig.from_dict(settings), dict(card)
+        config = ModelConfig(**known_settings(ModelConfig, "model", settings))
+        return config, dict(json.loads(metadata.get("card", "{}")))
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}: its settings are not readable: {error}") from None
 

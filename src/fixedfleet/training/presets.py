@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fixedfleet.errors import InputError, above, at_least, check_settings
+from fixedfleet.errors import (
+    InputError,
+    above,
+    at_least,
+    check_settings,
+    known_settings,
+)
 from fixedfleet.model.config import ModelConfig
 from fixedfleet.model.devices import Precision  # noqa: TC001  # checked at run time
 from fixedfleet.training.loss import LossConfig
@@ -138,7 +144,7 @@ class Preset:
                 f"based_on, customers, {', '.join(_TABLES)}"
             )
         parts: dict[str, Any] = {
-            table: kind(**_known(kind, table, tables.get(table, {})))
+            table: kind(**known_settings(kind, table, tables.get(table, {})))
             for table, kind in _TABLES.items()
         }
         return cls(name=name, customers=tables.get("customers", 0), **parts)
@@ -161,7 +167,9 @@ class Preset:
                 )
             changes[table][name] = value
         parts: dict[str, Any] = {
-            table: replace(getattr(self, table), **_known(kind, table, changes[table]))
+            table: replace(
+                getattr(self, table), **known_settings(kind, table, changes[table])
+            )
             for table, kind in _TABLES.items()
         }
         return replace(self, **parts)
@@ -225,16 +233,3 @@ def _merge(base: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
         both = isinstance(value, dict) and isinstance(base.get(key), dict)
         merged[key] = base[key] | value if both else value
     return merged
-
-
-def _known(kind: Any, table: str, values: Any) -> dict[str, Any]:
-    """Return the settings of a table; an unknown name is an error."""
-    names = {field.name for field in fields(kind)}
-    if not isinstance(values, dict):
-        raise InputError(f"{table} is {values!r}, not a table of settings")
-    if unknown := sorted(set(values) - names):
-        raise InputError(
-            f"unknown {table} setting {unknown[0]!r}: there are "
-            f"{', '.join(sorted(names))}"
-        )
-    return values
