@@ -175,6 +175,7 @@ def _table(name: str, raw: dict[str, Any], options: Options) -> Table:
         line = _line(entry)
         lines.append(replace(line, share=raw.get("share", line.share)))
     reference = {key: _line(entry) for key, entry in raw.get("reference", {}).items()}
+    # The table's share is not for the line that its gaps refer to.
     own = {line.label: line for line in reference.values()}
     return Table(
         name=name,
