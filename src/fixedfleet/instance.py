@@ -32,11 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Instance", "InstanceBatch"]
 
-_MOST = 2**53  # a float represents every whole number below this exactly
-# Sums of amounts stay below this, far enough from the end of int64 to add to them.
-_MOST_UNITS = 2**62
-# Amounts finer than this share of the capacity are rounded away, so that sums of
-# amounts stay whole numbers that fit an int64: see `Instance.demand_units`.
+# A float represents every whole number below this exactly.
+_EXACT_BELOW = 2**53
+# Loads, in units, stay below this, so that an int64 has room to add to them.
+_UNITS_BELOW = 2**62
+# The unit of amounts is no finer than this share of the capacity, so that loads fit
+# into an int64; see `Instance.demand_units`.
 _FINEST_SHARE = Decimal("1e-12")
 # The sum of larger coordinates or distances could be infinite.
 _FARTHEST = 1e300
@@ -123,7 +124,7 @@ class Instance:
         check_choice("metric", self.metric, get_args(Metric))
         check_choice("rounding", self.rounding, get_args(Rounding))
         self._check_locations()
-        _ = self.demand_units  # raises if the amounts cannot be summed exactly
+        _ = self._units  # raises if the demands cannot be summed exactly
         if self.names is not None:
             _set(self, "names", tuple(str(name) for name in self.names))
             if len(self.names) != self.num_customers:
@@ -142,8 +143,8 @@ class Instance:
         if self.depot is not None:
             depot = check_array("depot", self.depot, (2,))
             customers = check_array("customers", self.customers, (n, 2))
-            _set(self, "depot", _frozen(depot))
-            _set(self, "customers", _frozen(customers))
+            _set(self, "depot", _read_only(depot))
+            _set(self, "customers", _read_only(customers))
             _check_coordinates(self.coordinates, self.metric)
         if self.matrix is not None:
             _set(self, "matrix", _check_matrix(self.matrix, n))
@@ -198,8 +199,7 @@ class Instance:
         everything = np.arange(self.num_customers + 1)
         distances = self.between(everything[:, None], everything[None, :])
         np.fill_diagonal(distances, 0.0)
-        distances.setflags(write=False)
-        return distances
+        return _read_only(distances)
 
     def between(self, start: Locations, end: Locations) -> NDArray[np.float64]:
         """Return the distances from locations to other locations, elementwise."""
@@ -218,9 +218,10 @@ class Instance:
         """
         Demands as whole numbers of one unit, shape (N + 1,); the depot's is 0.
 
-        Loads are summed and compared in these units, so 0.1 + 0.2 fits into 0.3. The
-        unit is the power of ten in which every amount is whole, but never finer than
-        the capacity's twelfth digit.
+        Loads are summed and compared in these units, so that demands of 0.1 and 0.2 fit
+        into a capacity of 0.3. The unit is 1 for whole numbers, otherwise the power of
+        ten in which every amount is whole, but not finer than the capacity's twelfth
+        digit.
         """
         return self._units[0]
 
@@ -230,7 +231,7 @@ class Instance:
         return self._units[1]
 
     def amount(self, units: int) -> int | float:
-        """Turn a number of units back into an amount as the user gave it."""
+        """Return the amount, as the user would write it, of a number of units."""
         exact = Decimal(int(units)) * self._units[2]
         return int(exact) if exact == exact.to_integral_value() else float(exact)
 
@@ -332,7 +333,7 @@ class InstanceBatch:
             demands=demands[:, 1:],
             # A capacity that exceeds all sums of demands may also exceed an int64.
             capacity=np.array(
-                [min(one.capacity_units, _MOST_UNITS) for one in given], dtype=np.int64
+                [min(one.capacity_units, _UNITS_BELOW) for one in given], dtype=np.int64
             ),
             vehicles=np.array([one.vehicles for one in given], dtype=np.int64),
             sizes=sizes,
@@ -343,7 +344,7 @@ class InstanceBatch:
         if self.originals is None:
             self._check_arrays()
         for field in fields(self)[:-1]:
-            getattr(self, field.name).setflags(write=False)
+            _read_only(getattr(self, field.name))
 
     def _check_arrays(self) -> None:
         """Replace all fields by checked copies."""
@@ -351,7 +352,7 @@ class InstanceBatch:
         count = len(self.depots)
         customers = check_array("customers", self.customers, (count, "N", 2))
         _set(self, "customers", customers)
-        n = customers.shape[1]
+        n = self.num_customers
         if n < 1:
             raise InputError("customers has N = 0: give at least one customer")
         for name in ("depots", "customers"):
@@ -425,9 +426,7 @@ class InstanceBatch:
         }
         taken = object.__new__(InstanceBatch)  # its rows have been checked already
         for name, array in arrays.items():
-            array = np.ascontiguousarray(array)
-            array.setflags(write=False)
-            _set(taken, name, array)
+            _set(taken, name, _read_only(np.ascontiguousarray(array)))
         _set(taken, "originals", None)
         return taken
 
@@ -476,10 +475,10 @@ class InstanceBatch:
 
     def require_plain(self, what: str) -> None:
         """
-        Raise InputError unless the arrays alone, without ``originals``, are enough.
+        Raise InputError unless the arrays describe the instances completely.
 
-        They are enough if all instances have N customers, unrounded Euclidean distances
-        and whole-number demands. ``what`` names who needs that, for the message.
+        They do if all instances have N customers, unrounded Euclidean distances and
+        whole-number demands. ``what`` says for the message what needs such instances.
         """
         if (self.sizes != self.num_customers).any():
             raise InputError(f"{what} needs instances with equally many customers")
@@ -511,7 +510,7 @@ def _set(instance: object, name: str, value: object) -> None:
 
 
 def _equal(left: Any, right: Any) -> bool:
-    """Whether all fields of two dataclasses are equal."""
+    """Return whether all fields of two dataclasses are equal."""
     return all(
         _same(getattr(left, field.name), getattr(right, field.name))
         for field in fields(left)
@@ -524,9 +523,8 @@ def _same(left: object, right: object) -> bool:
     return type(left) is type(right) and bool(left == right)
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy that cannot be written to."""
-    array = array.copy()
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Make an array read-only and return it."""
     array.setflags(write=False)
     return array
 
@@ -541,7 +539,7 @@ def _per_instance(what: str, values: ArrayLike, count: int) -> NDArray[np.int64]
 
 def _check_vehicles(vehicles: Any) -> int:
     number = check_whole("vehicles", vehicles, least=1)
-    if number >= _MOST:
+    if number >= _EXACT_BELOW:
         raise InputError(f"vehicles is {vehicles!r}, not a whole number below 2^53")
     return number
 
@@ -557,9 +555,9 @@ def _check_demands(demands: ArrayLike) -> NDArray[Any]:
             f"customer {bad[0] + 1} has demand {array[bad[0]]:g}, not a number of at "
             "least 0"
         )
-    if np.array_equal(array, np.floor(array)) and array.max() < _MOST:
+    if np.array_equal(array, np.floor(array)) and array.max() < _EXACT_BELOW:
         array = array.astype(np.int64)
-    return _frozen(array)
+    return _read_only(array)
 
 
 def _check_coordinates(points: NDArray[np.float64], metric: Metric) -> None:
@@ -593,7 +591,7 @@ def _check_matrix(matrix: ArrayLike, n: int) -> NDArray[np.float64]:
             f"matrix[{i}, {j}] is {array[i, j]:g}, not a distance of at least 0"
             f"{_WITHIN}"
         )
-    return _frozen(array)
+    return _read_only(array)
 
 
 def _too_far(array: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -604,21 +602,25 @@ def _too_far(array: NDArray[np.float64]) -> NDArray[np.bool_]:
 def _to_units(
     demands: NDArray[Any], capacity: float
 ) -> tuple[NDArray[np.int64], int, Decimal]:
-    """Scale amounts to whole numbers: demands with the depot's, capacity, unit."""
+    """
+    Return demands and capacity as whole numbers of one unit, and the unit.
+
+    The demands have shape (N + 1,), with a 0 for the depot.
+    """
     whole = demands.dtype.kind == "i" and isinstance(capacity, int)
-    if whole and float(demands.sum(dtype=float)) < _MOST_UNITS:
+    if whole and float(demands.sum(dtype=float)) < _UNITS_BELOW:
         units = np.append(0, demands).astype(np.int64)
-        return _frozen(units), int(capacity), Decimal(1)
+        return _read_only(units), int(capacity), Decimal(1)
     exact = [Decimal(repr(float(q))) for q in demands]
     bound = Decimal(repr(float(capacity)))
     finest = (bound * _FINEST_SHARE).adjusted()
     exponents = [int(q.normalize().as_tuple().exponent) for q in (*exact, bound)]
     unit = Decimal(1).scaleb(max(min(*exponents, 0), finest))  # 1, 0.1, 0.01, …
     scaled = [0, *(int((q / unit).to_integral_value()) for q in exact)]
-    if sum(scaled) >= _MOST_UNITS:
+    if sum(scaled) >= _UNITS_BELOW:
         raise InputError(
             f"the largest demand, {max(exact)}, and the capacity, {bound}, are too far "
             "apart to be summed exactly"
         )
     units = np.array(scaled, dtype=np.int64)
-    return _frozen(units), int((bound / unit).to_integral_value()), unit
+    return _read_only(units), int((bound / unit).to_integral_value()), unit
