@@ -168,7 +168,9 @@ def test_sizes_come_from_the_presets_or_must_be_given():
     """Known sizes have a capacity and a fleet, others need both."""
     data = make_data(Fresh(count=8, teacher=PackingTeacher()), customers=20)
     assert (data.fresh.capacity, data.train.vehicles) == (30, 4)
-    with pytest.raises(ff.InputError, match="no capacity and fleet are known for 6"):
+    with pytest.raises(
+        ff.InputError, match="no capacity and fleet are known for n = 6:"
+    ):
         make_data(recipe(vehicles=None))
 
 

@@ -13,7 +13,7 @@ from fixedfleet.generate.set_x import (
     uchoa,
     uchoa_batch,
 )
-from fixedfleet.generate.unit_square import FLEETS, Fleet, test_set, uniform
+from fixedfleet.generate.unit_square import FLEETS, default_fleet, test_set, uniform
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.registry import Registry
 
@@ -29,7 +29,7 @@ __all__ = [
     "Demand",
     "DepotPosition",
     "Distribution",
-    "Fleet",
+    "default_fleet",
     "draw",
     "test_set",
     "uchoa",

@@ -36,7 +36,6 @@ Demand = Literal["unitary", "1-10", "5-10", "1-100", "50-100", "quadrant", "many
 _GRID = 1000  # coordinates are whole numbers from 0 to this
 _MOST_CUSTOMERS = 100_000  # a tenth of the grid; with more, free places are rare
 _DECAY = 40.0  # of the density around a centre of customers, in units of the grid
-_SMALL, _LARGE = (1, 10), (50, 100)  # the two ranges of "many-small"
 
 
 def uchoa(
@@ -221,17 +220,17 @@ def _demands(
         return np.ones(n, dtype=np.int64)
     if kind == "quadrant":
         right, upper = (customers >= _GRID / 2).T
-        return _between(rs, (1, 50), n) + np.where(right == upper, 50, 0)
+        return _between(rs, 1, 50, n) + np.where(right == upper, 50, 0)
     if kind == "many-small":
         small = round(rs.uniform(0.7, 0.95) * n)
-        parts = _between(rs, _SMALL, small), _between(rs, _LARGE, n - small)
+        parts = _between(rs, 1, 10, small), _between(rs, 50, 100, n - small)
         return rs.permutation(np.concatenate(parts))
     low, high = map(int, kind.split("-"))
-    return _between(rs, (low, high), n)
+    return _between(rs, low, high, n)
 
 
-def _between(rs: RandomState, bounds: tuple[int, int], n: int) -> NDArray[np.int64]:
-    return rs.randint(bounds[0], bounds[1] + 1, size=n, dtype=np.int64)
+def _between(rs: RandomState, low: int, high: int, n: int) -> NDArray[np.int64]:
+    return rs.randint(low, high + 1, size=n, dtype=np.int64)
 
 
 def _smallest_fleet(instance: Instance) -> int:

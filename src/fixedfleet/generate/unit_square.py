@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,17 +18,28 @@ from fixedfleet.instance import InstanceBatch
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FLEETS", "Fleet", "test_set", "uniform"]
+__all__ = ["FLEETS", "default_fleet", "test_set", "uniform"]
+
+# The capacity and the number of vehicles for a number of customers.
+FLEETS = {20: (30, 4), 50: (40, 7), 100: (50, 11)}
 
 
-class Fleet(NamedTuple):
-    """Capacity and number of vehicles for a number of customers."""
-
-    capacity: int
-    vehicles: int
-
-
-FLEETS = {20: Fleet(30, 4), 50: Fleet(40, 7), 100: Fleet(50, 11)}
+def default_fleet(
+    n: int, capacity: int | None, vehicles: int | None
+) -> tuple[int, int]:
+    """Return capacity and vehicles; None stands for the default of n customers."""
+    if capacity is not None and vehicles is not None:
+        return capacity, vehicles
+    if n not in FLEETS:
+        raise InputError(
+            f"no capacity and fleet are known for n = {n}: give capacity and vehicles, "
+            f"or take n = {', '.join(map(str, FLEETS))}"
+        )
+    default_capacity, default_vehicles = FLEETS[n]
+    return (
+        default_capacity if capacity is None else capacity,
+        default_vehicles if vehicles is None else vehicles,
+    )
 
 
 def uniform(
@@ -67,17 +78,18 @@ def uniform(
         first ``count`` of them with Σq ≤ MQ are returned.
     """
     n, count = check_whole("n", n, least=1), check_whole("count", count, least=0)
-    fleet = _fleet(n, capacity, vehicles)
+    capacity, vehicles = default_fleet(n, capacity, vehicles)
     if not reject:
-        return _draw_uniform(n, count, seed, fleet)
+        return _draw_uniform(n, count, seed, capacity, vehicles)
     check_number("oversample", oversample, at_least(1))
-    drawn = _draw_uniform(n, int(count * oversample) + 64, seed, fleet)
+    size = int(count * oversample) + 64
+    drawn = _draw_uniform(n, size, seed, capacity, vehicles)
     rows = np.flatnonzero(_within_fleet(drawn))[:count]
     if len(rows) < count:
         raise InputError(
             f"in only {len(rows)} of {len(drawn)} instances the demands fit into "
-            f"{fleet.vehicles} vehicles of capacity {fleet.capacity}; {count} such "
-            "instances are wanted: raise oversample or vehicles"
+            f"{vehicles} vehicles of capacity {capacity}; {count} such instances are "
+            "wanted: raise oversample or vehicles"
         )
     return drawn[rows]
 
@@ -95,31 +107,20 @@ def test_set(n: int, *, reject: bool = True) -> InstanceBatch:
         instances remain.
     """
     n = check_whole("n", n, least=1)
-    drawn = _draw_uniform(n, 10_000, 1234, _fleet(n, None, None))
+    drawn = _draw_uniform(n, 10_000, 1234, *default_fleet(n, None, None))
     return drawn[_within_fleet(drawn)] if reject else drawn
 
 
-def _fleet(n: int, capacity: int | None, vehicles: int | None) -> Fleet:
-    if n not in FLEETS and (capacity is None or vehicles is None):
-        raise InputError(
-            f"no capacity and fleet are known for n = {n}: give capacity and vehicles, "
-            f"or take n = {', '.join(map(str, FLEETS))}"
-        )
-    known = FLEETS.get(n, Fleet(1, 1))
-    return Fleet(
-        known.capacity if capacity is None else capacity,
-        known.vehicles if vehicles is None else vehicles,
-    )
-
-
-def _draw_uniform(n: int, size: int, seed: int, fleet: Fleet) -> InstanceBatch:
+def _draw_uniform(
+    n: int, size: int, seed: int, capacity: int, vehicles: int
+) -> InstanceBatch:
     rs = np.random.RandomState(check_seed(seed))
     return InstanceBatch(  # the public test sets need the three draws in this order
         depots=rs.uniform(size=(size, 2)),
         customers=rs.uniform(size=(size, n, 2)),
         demands=rs.randint(1, 10, size=(size, n), dtype=np.int64),
-        capacity=fleet.capacity,
-        vehicles=fleet.vehicles,
+        capacity=capacity,
+        vehicles=vehicles,
     )
 
 

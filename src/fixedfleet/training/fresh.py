@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 
 from fixedfleet.errors import InputError, at_least, check_choice, check_settings
-from fixedfleet.generate import FLEETS, uniform
+from fixedfleet.generate import default_fleet, uniform
 from fixedfleet.labels.teacher import Teacher, get_teacher
 from fixedfleet.plan import PlanBatch
 from fixedfleet.training.dataset import make_dataset
@@ -209,15 +209,7 @@ def _sizes(fresh: Fresh, customers: int, labels: Dataset | None) -> tuple[int, i
                     f"{value}: leave it out"
                 )
         return own["capacity"], own["vehicles"]
-    known = FLEETS.get(customers)
-    if known is not None:
-        return fresh.capacity or known.capacity, fresh.vehicles or known.vehicles
-    if fresh.capacity is None or fresh.vehicles is None:
-        raise InputError(
-            f"no capacity and fleet are known for {customers} customers: give both "
-            "for the fresh labels"
-        )
-    return fresh.capacity, fresh.vehicles
+    return default_fleet(customers, fresh.capacity, fresh.vehicles)
 
 
 def _mean_length(rows: Dataset) -> float:
