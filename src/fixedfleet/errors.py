@@ -147,7 +147,7 @@ def check_array(
     """
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in "biufO":  # texts and dates would convert, too
+        if array.dtype.kind not in "biufO":  # astype would also convert text and dates
             raise TypeError
         array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -239,7 +239,7 @@ def _check_hint(name: str, value: Any, hint: Any) -> None:
     elif get_origin(hint) is Literal:
         check_choice(name, value, get_args(hint))
     elif hint is int:
-        if isinstance(value, float):  # the field would keep it, and 2.0 cannot index
+        if isinstance(value, float):  # 2.0 would stay a float, which is no index
             raise InputError(f"{name} is {value!r}, not a whole number{bounds}")
         _whole(name, value, bounds)
     elif hint is float:

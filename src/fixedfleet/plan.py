@@ -1,4 +1,4 @@
-"""Plans, and the only code that computes their length, Cost_v, loads and faults."""
+"""Plans: the only code that computes lengths, Cost_v, loads and feasibility."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ class Plan:
         return self.length(instance) + vehicle_cost * self.vehicles
 
     def load_units(self, instance: Instance) -> list[int]:
-        """Return the load of each tour in the instance's whole units."""
+        """Return the load of each tour in units, see :attr:`Instance.demand_units`."""
         self.require_known(instance)
         units = instance.demand_units
         return [int(units[list(tour)].sum()) for tour in self.tours]
 
     def loads(self, instance: Instance) -> list[int | float]:
-        """Return the load of each tour in the unit that the instance was given in."""
+        """Return the load of each tour as an amount, like the demands."""
         return [instance.amount(units) for units in self.load_units(instance)]
 
     def unserved(self, instance: Instance) -> list[int]:
@@ -192,7 +192,7 @@ class PlanBatch:
 
     @classmethod
     def from_tours(cls, tours: NDArray[np.integer[Any]]) -> PlanBatch:
-        """Return plans given as tours with zeros behind each, shape (B, M, L)."""
+        """Return plans from tours, shape (B, M, L), each padded with zeros."""
         closed = np.pad(tours, ((0, 0), (0, 0), (0, 1)))
         flat = closed.reshape(len(tours), closed.shape[1] * closed.shape[2])
         before = np.pad(flat[:, :-1], ((0, 0), (1, 0)))
@@ -247,7 +247,7 @@ class PlanBatch:
         return cls(together)
 
     def replace(self, rows: Rows, plans: PlanBatch) -> PlanBatch:
-        """Return these plans with others in the given rows."""
+        """Return these plans, with other plans in the given rows."""
         parts = [(slice(None), self.routes), (rows, plans.routes)]
         return PlanBatch.gather(len(self), parts)
 

@@ -22,10 +22,10 @@ def martello_toth(sizes: Sequence[int], capacity: int) -> int:
     """
     Return Martello and Toth's lower bound L2, the largest over all thresholds.
 
-    Take a threshold a ≤ Q/2. Each demand above Q/2 needs its own vehicle. One above
-    Q − a leaves no room for a demand of a or more. So the demands from a to Q/2 must
-    go into the room beside the demands from Q/2 to Q − a, or into further vehicles.
-    With a = 0 the bound is at least ⌈Σq/Q⌉.
+    Take a threshold a ≤ Q/2. No two demands above Q/2 share a vehicle, and a demand
+    above Q − a leaves no room for a demand of a or more. So the demands from a to Q/2
+    must fit beside the demands from Q/2 to Q − a, or into further vehicles. With a = 0,
+    the bound is at least ⌈Σq/Q⌉.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def pack_exactly(
     sizes: Sequence[int], capacity: int, vehicles: int, seconds: float
 ) -> Packing | Answer:
     """
-    Pack the demands into the given number of vehicles, or prove that none exists.
+    Pack the demands into this number of vehicles, or prove that it is impossible.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def _arcs(counts: dict[int, int], capacity: int) -> list[tuple[int, int]] | None
                     break
                 arcs.append((load, load + size))
                 load += size
-                if load in loads:  # from here, that start adds the same arcs
+                if load in loads:  # the arcs from it are added from its own start
                     break
                 reached.add(load)
             if len(arcs) > _MOST_VARIABLES:
@@ -112,9 +112,10 @@ def _pack_by_arc_flow(
     """
     Solve the arc-flow model (Valério de Carvalho): vehicles are paths of loads.
 
-    The model does not distinguish equal demands or equal vehicles, so no packing is
-    searched twice, and its relaxation is far tighter than that of a model with one
-    variable per demand and vehicle. Unused room is an arc to the next larger load.
+    The model does not distinguish equal demands or equal vehicles, so the solver does
+    not search through packings that differ only in numbering. Its relaxation is far
+    tighter than that of a model with one variable per demand and vehicle. Unused room
+    is an arc to the next larger load.
     """
     model = load().CpModel()
     nodes = sorted({0} | {head for _, head in arcs})
@@ -170,9 +171,9 @@ def _pack_by_counts(
     """
     Solve a model that counts the demands of each size in each vehicle.
 
-    It is for amounts so fine that hardly two sums of demands are equal. Numbers too
-    large for an int64 are rounded down. That is a relaxation: "impossible" still holds,
-    and a packing is checked.
+    It is for amounts so fine that nearly all sums of demands differ, which would give
+    the arc-flow model too many arcs. Numbers too large for an int64 are rounded down.
+    That is a relaxation: "impossible" still holds, and a packing is checked.
     """
     cp = load()
     model = cp.CpModel()

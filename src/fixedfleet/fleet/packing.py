@@ -22,8 +22,8 @@ __all__ = ["Packing", "best_fit", "best_fit_batch", "fill"]
 # The demands that each vehicle carries.
 Packing = list[list[int]]
 
-# `fill` takes one step per vehicle and demand, each on an integer with one bit per unit
-# of capacity. More machine words of work than this would take more than a second.
+# `fill` takes one step per vehicle and demand, on an integer with one bit per unit of
+# capacity. With more work than this, it would take more than a second.
 _MOST_WORK = 5_000_000
 
 
@@ -60,7 +60,7 @@ def best_fit_batch(batch: InstanceBatch) -> tuple[PlanBatch, NDArray[np.bool_]]:
     -------
     tuple
         Plans, and whether each serves every customer within capacity and fleet, shape
-        (B,). The other plans mean nothing.
+        (B,). Do not use the other plans.
     """
     count, n = batch.demands.shape
     fleet = np.minimum(batch.vehicles, batch.sizes)  # more tours would stay empty
@@ -95,15 +95,15 @@ def fill(
     capacity
         The largest load of a vehicle.
     rng
-        If given, each vehicle takes a random one of its fullest loads, so that
-        demands of all sizes are left for the last vehicles. This is best where many
-        demands share a vehicle. Otherwise, each vehicle takes the largest demand left
-        and fills up with large ones, which is best where few demands share a vehicle.
+        If given, each vehicle takes one of its fullest loads at random, so that demands
+        of all sizes are left for the last vehicles. This is best if many demands share
+        a vehicle. If None, each vehicle takes the largest demand left and fills up with
+        large ones. This is best if few demands share a vehicle.
 
     Returns
     -------
     Packing or None
-        None if there are so many demands or units that this would take too long.
+        None if there are too many demands or units to do this within a second.
     """
     vehicles = sum(sizes) // capacity + 1
     if len(sizes) * vehicles * (1 + capacity // 4096) > _MOST_WORK:

@@ -1,4 +1,4 @@
-"""Bounds on the smallest fleet that suffices, from below and from above."""
+"""Lower and upper bounds on the smallest fleet that suffices."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _RANDOM_PACKINGS = 3
 
 
 def in_vehicles(count: int) -> str:
-    """Write a number of vehicles."""
+    """Return a number of vehicles in words: "1 vehicle", "2 vehicles"."""
     return "1 vehicle" if count == 1 else f"{count} vehicles"
 
 
 class SmallestFleet:
     """
-    What is known about the smallest fleet for an instance.
+    Bounds on the smallest fleet that can carry the demands of an instance.
 
-    Lower bounds come with a proof, the upper bound with a packing. The constructor
-    applies the quick bounds and packings, :meth:`search` the exact search.
+    Each lower bound has a proof, and the upper bound has a packing. The constructor
+    tries the quick bounds and packings; :meth:`search` runs the exact search.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ class SmallestFleet:
 
     def search(self, vehicles: int, time_limit: float) -> None:
         """
-        Search exactly: first for the given fleet, then for the smallest one.
+        Run the exact search: first for the given fleet, then for the smallest one.
 
-        The search ends after so many seconds, or when it cannot decide about a fleet.
+        It ends after ``time_limit`` seconds, or at the first fleet it cannot decide.
         """
         left = self._decide(vehicles, time_limit)
         while self.open:
@@ -88,7 +88,7 @@ class SmallestFleet:
                 return
 
     def proof_against(self, vehicles: int) -> str:
-        """Return the simplest proof that so many vehicles do not suffice."""
+        """Return the simplest proof that this number of vehicles does not suffice."""
         amount = self.instance.amount
         capacity = self.instance.capacity_units
         total = self.unit * sum(self.sizes)
@@ -106,7 +106,7 @@ class SmallestFleet:
         return next(proof for bound, proof in self.proofs if bound > vehicles)
 
     def plan(self) -> Plan:
-        """Return the best packing as a plan; tour 1 serves the demands of zero."""
+        """Return the best packing as a plan; tour 1 also serves demands of zero."""
         customers = defaultdict(list)
         for customer, units in enumerate(self.instance.demand_units.tolist()[1:], 1):
             customers[units].append(customer)
@@ -118,7 +118,7 @@ class SmallestFleet:
         return Plan([[*first, *customers[0]], *others])
 
     def _decide(self, vehicles: int, seconds: float) -> float:
-        """Prove or pack one fleet within so many seconds; return the seconds left."""
+        """Decide about one fleet by the exact search; return the seconds left."""
         if not self.lower <= vehicles < self.upper or seconds <= 0:
             return seconds
         exact_packing.load()  # the time limit does not include the import
@@ -138,12 +138,13 @@ class SmallestFleet:
         return seconds - (time.perf_counter() - begin)
 
     def _bound(self, name: str) -> None:
-        """Raise the lower bound by Martello and Toth's bound of the rest."""
+        """Raise the lower bound to that of Martello and Toth, if that is higher."""
         bound = len(self.fixed) + martello_toth(self.rest, self.capacity)
         if bound > self.lower:
             self.lower = bound
             self.proofs.append((bound, f"{name} is {in_vehicles(bound)}"))
 
     def _keep(self, packing: Packing | None) -> None:
+        """Keep a packing that needs fewer vehicles than the best one so far."""
         if packing is not None and len(packing) < self.upper:
             self.packing = packing
