@@ -66,6 +66,13 @@ def start_a_program(job, call):
     program.wait()
 
 
+def start_a_program_and_die(job, call):
+    """Start a program that runs for ever, send its process id, and die."""
+    program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    call.send(program.pid)
+    os._exit(3)
+
+
 def take_its_time(job, call):
     """Ask for 0.001 seconds from now on, then hang."""
     call.send("ready", seconds=0.001)
@@ -219,6 +226,13 @@ def test_leaving_early_kills_workers_and_their_programs():
         program = next(events).value
         assert not is_gone(program)
     wait_until_gone(program)
+
+
+def test_a_dead_worker_leaves_no_program_running():
+    """What a worker has started is killed when the worker itself dies."""
+    message, lost = run_jobs(start_a_program_and_die, [1], processes=1)
+    assert lost.reason == "the worker process ended with code 3"
+    wait_until_gone(message.value)
 
 
 def test_one_job_is_hurried(worker):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Worker"]
 
-# Workers share the cores, so that more threads in one would slow down the others.
+# Workers share the cores, so more threads in one worker would slow down the others.
 _ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS",
@@ -86,7 +86,7 @@ class Worker:
         far.close()
         self.core = core
         self.busy = False
-        self._ready = False
+        self._ready = self._gone = False
         self._job: Any = None
         self._begun = 0.0
         self._deadline = inf
@@ -143,17 +143,18 @@ class Worker:
 
     def kill(self) -> None:
         """End the process, and the programs it has started, at once."""
-        if self._process.pid is not None and self._process.is_alive():
-            _kill_group(self._process.pid)
+        if not self._gone:
+            _kill_group(self.pid)
             self._process.kill()
-        self._process.join()
+            self._process.join()
+            self._gone = True  # its number may belong to another process from now on
         self._pipe.close()
 
     def _read(self) -> Event | None:
         try:
             kind, value, seconds = self._pipe.recv()
         except (EOFError, OSError):
-            self._process.join()
+            self.kill()  # also the programs that a dead process has left running
             how = f"the worker process ended {_ending(self._process.exitcode)}"
             if not self._ready:
                 raise InputError(
@@ -223,7 +224,7 @@ def _ending(code: int | None) -> str:
     return f"with code {code}"
 
 
-# ------------------------------------------------------------- processes, worker's side
+# ----------------------------------------------------------- inside the worker process
 
 _END_SOON = b""  # instead of a job
 
