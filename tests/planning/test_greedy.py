@@ -60,12 +60,6 @@ def test_a_prediction_of_nothing_serves_nobody():
     assert decoded.unserved.tolist() == [[False, True, True, True]]
 
 
-def test_the_direction_of_a_tour_is_kept():
-    """A tour predicted backwards is decoded backwards."""
-    decoded = greedy(one_hot_prediction([[3, 1, 2]], 3, 2), 9)
-    assert decoded.plans()[0] == ff.Plan([[3, 1, 2]])
-
-
 def test_half_precision_decodes():
     """Predictions in bfloat16 decode as those in float32 do."""
     decoded = greedy(one_hot_prediction([[3, 1], [2]], 3, 2).bfloat16(), 9)

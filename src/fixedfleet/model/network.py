@@ -102,6 +102,7 @@ class Network(nn.Module):
         return self
 
     def _measure(self, features: Features) -> _Geometry:
+        """Return distances, centrality and the places of the vehicles."""
         distances = pairwise_distances(features.coordinates)
         pairs = features.nodes[:, :, None] & features.nodes[:, None, :]
         count = features.nodes.sum(1) * (features.nodes.sum(1) - 1)

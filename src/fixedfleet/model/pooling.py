@@ -125,7 +125,7 @@ def _others_max(messages: Tensor, real: Tensor) -> Tensor:
 
 class Pairs(NamedTuple):
     """
-    The instances, as max pooling needs them.
+    What max pooling needs to know about the instances.
 
     Attributes
     ----------

@@ -22,8 +22,8 @@ __all__ = [
     "unlimited_room",
 ]
 
-# The room that a location needs. No vehicle has room for a customer that was served,
-# not even one of unlimited room. Every vehicle has room for the way back to the depot.
+# The room that a location needs. A customer that was served needs more than any vehicle
+# has. The depot needs less than any has; a vehicle that does not exist has −1.
 NEVER = torch.iinfo(torch.int64).max
 ALWAYS = -2
 _UNLIMITED = 2**62

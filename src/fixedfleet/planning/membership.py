@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["membership_scores", "membership_tours"]
 
-# A sum of floats depends on the order of its terms, and so on padding. Whole numbers
-# of these small shares do not, and equal predictions stay exactly equal.
-_SHARES = 2.0**40
-_LOG_SHARES = 2.0**20
-_LEAST = -(2**60)
+# A sum of floats depends on the order of its terms, and so on padding. Sums of whole
+# numbers do not, so probabilities and their logarithms are counted in small units.
+_UNITS_PER_ONE = 2.0**40
+_LOG_UNITS_PER_ONE = 2.0**20
+_LEAST = -(2**60)  # stands for the value of a vehicle without room
 _EXCHANGES = 100  # the largest number per instance
 
 
@@ -42,21 +42,21 @@ def membership_scores(prediction: Prediction) -> Tensor:
     """
     Return how likely vehicle k serves customer i, as a logarithm, shape (B, N', M).
 
-    The logarithms are whole multiples of 2⁻²⁰, given as whole numbers.
+    The logarithms are whole numbers of units of 2⁻²⁰.
     """
     totals = []
     padding = ~prediction.customers
     padding[:, 0] = False
     for vehicle in range(prediction.fleet):  # one at a time, to limit the memory
         part = prediction.log_probs[:, vehicle].double()  # (B, N', N')
-        shares = (part.clamp_(max=0.0).exp_() * _SHARES).round_().long()
+        shares = (part.clamp_(max=0.0).exp_() * _UNITS_PER_ONE).round_().long()
         shares = shares.masked_fill_(padding[:, None], 0)
         total = shares.sum(2)
         if prediction.row_sum == "constant":
             total = total + shares.masked_fill_(padding[:, :, None], 0).sum(1)
         totals.append(total)
     log = torch.stack(totals, 2).clamp(min=1).double().log()
-    return (log * _LOG_SHARES).round().long()
+    return (log * _LOG_UNITS_PER_ONE).round().long()
 
 
 def _assign_by_regret(prediction: Prediction, value: Tensor) -> Tensor:

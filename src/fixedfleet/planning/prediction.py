@@ -191,10 +191,11 @@ def predict_views(
         seen = batch._replace(features=batch.features._replace(coordinates=turned))
         with torch.inference_mode(), matmul_precision(device, precision):
             log_probs = network(seen.features)
-        yield _make(network, log_probs, seen)
+        yield _make_prediction(network, log_probs, seen)
 
 
-def _make(network: Network, log_probs: Tensor, batch: Batch) -> Prediction:
+def _make_prediction(network: Network, log_probs: Tensor, batch: Batch) -> Prediction:
+    """Return the prediction with all that decoders need of the instances."""
     customers = batch.features.nodes.clone()
     customers[:, 0] = False
     points = batch.features.coordinates.double()
