@@ -16,7 +16,7 @@ import pytest
 from fixedfleet import InputError
 from fixedfleet.interrupts import interrupt_noted
 from fixedfleet.registry import load_reference
-from fixedfleet.workers import Answer, Lost, Message, Worker, on_ray, run_jobs
+from fixedfleet.workers import Done, Lost, Message, Worker, on_ray, run_jobs
 
 pytestmark = pytest.mark.slow
 
@@ -159,16 +159,16 @@ def test_messages_come_before_the_answer_and_workers_are_pinned():
     core = sorted(os.sched_getaffinity(0))[:1]
     assert events == [
         Message(1, ("x", 1)),
-        Answer(1, core),
+        Done(1, core),
         Message(2, ("x", 2)),
-        Answer(2, core),
+        Done(2, core),
     ]
 
 
 def test_a_death_is_told_and_the_others_go_on():
     """A worker that dies costs its job only, and the event says how it ended."""
     events = list(run_jobs(die, [0, 3, 0], processes=1))
-    assert [type(event) for event in events] == [Answer, Lost, Answer]
+    assert [type(event) for event in events] == [Done, Lost, Done]
     assert events[1].reason == "the worker process ended with code 3"
     assert not events[1].again
 
@@ -179,7 +179,7 @@ def test_a_lost_job_is_tried_again(tmp_path):
     lost, answer = run_jobs(die_once, [job], processes=1, attempts=2)
     assert lost.again
     assert lost.reason == "the worker process ended by signal 9"
-    assert answer == Answer(job, "second time")
+    assert answer == Done(job, "second time")
 
 
 def test_attempts_are_limited():
@@ -201,7 +201,7 @@ def test_ctrl_c_ends_after_the_job_at_hand():
     """In this process, the job that runs is told, and no other begins."""
     with interrupt_noted() as pressed:
         events = list(run_jobs(press_ctrl_c, range(5), engine="here", ending=pressed))
-    assert events == [Answer(0, (0, True))]
+    assert events == [Done(0, (0, True))]
 
 
 def test_ctrl_c_keeps_what_running_jobs_have():
@@ -210,7 +210,7 @@ def test_ctrl_c_keeps_what_running_jobs_have():
     with interrupt_noted() as pressed:
         running = 0
         for event in run_jobs(wait_for_the_end, range(99), processes=2, ending=pressed):
-            if isinstance(event, Answer):
+            if isinstance(event, Done):
                 answers.append(event.value)
             else:
                 running += 1
@@ -243,7 +243,7 @@ def test_one_job_is_hurried(worker):
         assert one.receive() == Message(job, "running")
         assert one.receive(timeout=0) is None
         one.hurry()
-        assert one.receive() == Answer(job, f"{job} ended")
+        assert one.receive() == Done(job, f"{job} ended")
         one.hurry()  # too late for this job, and not meant for the next
 
 
@@ -263,7 +263,7 @@ def test_a_worker_that_dies_idle_says_so(worker):
     """Death without a job is an event too; a job given later is lost."""
     one = worker(double)
     one.give(1)
-    assert one.receive() == Answer(1, (2, "1"))
+    assert one.receive() == Done(1, (2, "1"))
     os.kill(one.pid, signal.SIGKILL)
     lost = one.receive()
     assert (lost.job, lost.reason) == (None, "the worker process ended by signal 9")
@@ -435,7 +435,7 @@ def test_work_from_a_file_of_ones_own_is_done(cluster, tmp_path, engine):
     path.write_text("def work(job, call): return job + 1\n")
     work = load_reference(f"{path}:work", "work")
     events = list(run_jobs(work, [1], engine=engine, processes=1))
-    assert events == [Answer(1, 2)]
+    assert events == [Done(1, 2)]
 
 
 def test_a_cluster_carries_messages_and_deadlines(cluster):

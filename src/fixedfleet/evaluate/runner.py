@@ -16,7 +16,7 @@ from fixedfleet.evaluate.origin import current, machine_name, made_with
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.trials import Patience, Skipped, Trial, failed, work
 from fixedfleet.progress import Progress
-from fixedfleet.workers import Answer, Engine, Lost, Message, run_jobs
+from fixedfleet.workers import Done, Engine, Lost, Message, run_jobs
 
 if TYPE_CHECKING:
     import os
@@ -389,11 +389,11 @@ class _Tally:
             match event:
                 case Message(trial, _):
                     warm.add(trial)
-                case Answer(trial, Skipped(reason)):
+                case Done(trial, Skipped(reason)):
                     if not self.skipped:
                         _log.warning("skipped, and others like it: %s", reason)
                     self.skipped.update(set(trial.keys()) - self.known)
-                case Answer(_, rows):
+                case Done(_, rows):
                     self._write(rows)
                 case Lost(trial, reason, seconds):
                     why = reason if trial in warm else f"in the warm-up: {reason}"

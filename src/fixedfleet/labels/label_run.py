@@ -22,7 +22,7 @@ from fixedfleet.labels.shard import (
     label_shard,
 )
 from fixedfleet.progress import Progress
-from fixedfleet.workers import Answer, Engine, Lost, available_cores, run_jobs
+from fixedfleet.workers import Done, Engine, Lost, available_cores, run_jobs
 
 if TYPE_CHECKING:
     import os
@@ -192,7 +192,7 @@ class _Tally:
     def follow(self, events: Iterator[Event]) -> None:
         for event in events:
             shard = event.job.index
-            if isinstance(event, Answer):
+            if isinstance(event, Done):
                 self.folder.write_shard(shard, event.value)
                 self._count(shard, event.value)
             elif isinstance(event, Lost):

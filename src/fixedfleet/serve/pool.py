@@ -13,7 +13,7 @@ from fixedfleet.errors import InputError
 from fixedfleet.serve.jobs import Outcome
 from fixedfleet.serve.planner import Order
 from fixedfleet.serve.schema import ImprovedDocument
-from fixedfleet.workers import Answer, Lost, Message, Worker
+from fixedfleet.workers import Done, Lost, Message, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,7 +118,7 @@ class PlannerPool:
         try:
             await self._queue.begin(job)
             last = await self._follow(worker, job)
-            alive = isinstance(last, Answer)
+            alive = isinstance(last, Done)
             outcome = await self._in_thread(_outcome, job, last)
         except InputError as error:
             outcome = Outcome("failed", error=str(error))
@@ -130,7 +130,7 @@ class PlannerPool:
         # After a mistake of the server, the worker may still be making the plan.
         return alive and not worker.busy
 
-    async def _follow(self, worker: Worker, job: PlanJob) -> Answer | Lost:
+    async def _follow(self, worker: Worker, job: PlanJob) -> Done | Lost:
         """Give a job to a worker, note its reports, and return how it ended."""
         longest = _SLACK * job.request.time_limit + _GRACE_SECONDS
         order = Order(job.instance, job.request, job.notes)
@@ -177,7 +177,7 @@ def _note(job: PlanJob, report: object) -> None:
     job.changed()
 
 
-def _outcome(job: PlanJob, last: Answer | Lost) -> Outcome:
+def _outcome(job: PlanJob, last: Done | Lost) -> Outcome:
     """Return the outcome of a job by the last event of its worker."""
     if isinstance(last, Lost):
         best = job.best_so_far()

@@ -18,7 +18,7 @@ Batch work (labels, ``solve_batch``, ``evaluate``) goes through :func:`run_jobs`
         for event in events:
             match event:
                 case Message(job, value): ...  # what the job sent
-                case Answer(job, value): ...   # what work() returned
+                case Done(job, value): ...   # what work() returned
                 case Lost(job, reason): ...    # the worker died or took too long
 
 An exception that a job raises is raised by the iterator. ``closing`` ends the workers
@@ -27,7 +27,7 @@ at once when the loop is left early. To let Ctrl-C end a run gently, pass
 out, running jobs see ``call.ending()``, and their answers still arrive.
 
 A service that lives long owns :class:`Worker` objects itself: ``give`` a job, then
-``receive`` events until an :class:`Answer` or a :class:`Lost`, each from a thread
+``receive`` events until an :class:`Done` or a :class:`Lost`, each from a thread
 (``asyncio.to_thread``); ``hurry`` asks the running job to end and may be called from
 another thread meanwhile. A warm-up is simply the first job. After a :class:`Lost` the
 worker is gone: make another one.
@@ -43,8 +43,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fixedfleet.workers.calls import (
     STEP_SECONDS,
-    Answer,
     Call,
+    Done,
     Event,
     Lost,
     Message,
@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
 __all__ = [
-    "Answer",
     "Call",
+    "Done",
     "Engine",
     "Event",
     "Lost",
@@ -154,7 +154,7 @@ def _run_here(
         answer = work(job, call, *shared)
         while sent:
             yield Message(job, sent.pop(0))
-        yield Answer(job, answer)
+        yield Done(job, answer)
 
 
 def _run_in_processes(

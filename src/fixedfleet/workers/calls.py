@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["STEP_SECONDS", "Answer", "Call", "Event", "Lost", "Message", "Todo"]
+__all__ = ["STEP_SECONDS", "Call", "Done", "Event", "Lost", "Message", "Todo"]
 
 # Longest wait for an event, after which deadlines and Ctrl-C are looked at again.
 STEP_SECONDS = 0.25
@@ -24,7 +24,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Done:
     """A job has returned a value."""
 
     job: Any
@@ -55,7 +55,7 @@ class Lost:
     again: bool = False
 
 
-Event = Message | Answer | Lost
+Event = Message | Done | Lost
 
 
 @dataclass(frozen=True)

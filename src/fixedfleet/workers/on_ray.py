@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import InputError, require
 from fixedfleet.registry import own_modules
-from fixedfleet.workers.calls import STEP_SECONDS, Answer, Call, Event, Lost, Message
+from fixedfleet.workers.calls import STEP_SECONDS, Call, Done, Event, Lost, Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -146,9 +146,9 @@ def _read_mail(
             yield Message(one.job, value)
 
 
-def _take_answer(ray: Any, reference: Any, one: _Pending, todo: Todo) -> Answer | Lost:
+def _take_answer(ray: Any, reference: Any, one: _Pending, todo: Todo) -> Done | Lost:
     try:
-        return Answer(one.job, ray.get(reference))
+        return Done(one.job, ray.get(reference))
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, Exception):
             raise error.cause from None

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from fixedfleet.errors import InputError
 from fixedfleet.interrupts import interrupts_held
 from fixedfleet.registry import load_files, own_modules
-from fixedfleet.workers.calls import STEP_SECONDS, Answer, Call, Event, Lost, Message
+from fixedfleet.workers.calls import STEP_SECONDS, Call, Done, Event, Lost, Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -172,7 +172,7 @@ class Worker:
             if seconds is not None:
                 self._allow(seconds)
             return Message(self._job, value)
-        answer = Answer(self._job, value)
+        answer = Done(self._job, value)
         self.busy, self._job, self._deadline = False, None, inf
         if kind == "error":
             raise value
