@@ -148,7 +148,7 @@ def label(
             path, batch, Manifest.of(batch, teacher, seed, size)
         )
         shards.remove_leftovers()
-        tally = _Tally(shards, begin, progress)
+        writer = _ShardWriter(shards, begin, progress)
         if processes is None and teacher.on_gpu and engine == "processes":
             processes = 1
         events = run_jobs(
@@ -161,13 +161,13 @@ def label(
             attempts=_ATTEMPTS,
             gpus_for=lambda _shard: 1 if teacher.on_gpu else 0,
         )
-        if tally.done < len(batch):
+        if writer.done < len(batch):
             with contextlib.closing(events):  # Ctrl-C ends the workers at once
-                tally.follow(events)
-        return tally.summary()
+                writer.follow(events)
+        return writer.summary()
 
 
-class _Tally:
+class _ShardWriter:
     """Writes shards as they are finished, and counts rows."""
 
     def __init__(

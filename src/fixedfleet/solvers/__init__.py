@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from fixedfleet.solvers.protocol import SOLVERS, Outcome, Solver, get, run
+from fixedfleet.solvers.protocol import SOLVERS, CheckedPlan, Solver, get, run
 
-__all__ = ["SOLVERS", "Outcome", "Solver", "get", "run"]
+__all__ = ["SOLVERS", "CheckedPlan", "Solver", "get", "run"]

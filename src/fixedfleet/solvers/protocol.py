@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SOLVERS",
-    "Outcome",
+    "CheckedPlan",
     "Solver",
     "get",
     "lkh_search",
@@ -92,9 +92,9 @@ def get(name: str) -> Solver:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckedPlan:
     """
-    A solver's answer, and what a check found.
+    The plan of a solver, and what a check of it found.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ def run(
     stop: Stop,
     seed: int = 0,
     start: Plan | None = None,
-) -> Outcome:
+) -> CheckedPlan:
     """
     Run a solver and check the plan that it returns.
 
@@ -148,7 +148,7 @@ def run(
     begin = stop.elapsed()
     plan = solver.solve(instance, stop=stop, seed=seed, start=start)
     faults = () if plan is None else tuple(plan.check(instance))
-    return Outcome(plan=plan, faults=faults, seconds=stop.elapsed() - begin)
+    return CheckedPlan(plan=plan, faults=faults, seconds=stop.elapsed() - begin)
 
 
 def _searching(name: str) -> SearchMethod:
