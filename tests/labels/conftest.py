@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from fixedfleet.labels import label
+
 
 @pytest.fixture(scope="session")
 def teachers():
@@ -14,3 +16,12 @@ def teachers():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(Path(__file__).parent))
         yield importlib.import_module("slow_teacher")
+
+
+@pytest.fixture(scope="session")
+def finished(teachers, tmp_path_factory):
+    """A finished folder of labels in three shards, which no test may change."""
+    path = tmp_path_factory.mktemp("finished")
+    teacher = teachers.NearestFirst()
+    label(teachers.make_batch(), path, teacher=teacher, shard_size=4, processes=1)
+    return path

@@ -88,22 +88,6 @@ class WholeShards(NearestFirst):
         return NearestFirst().label_many(batch, seeds)
 
 
-@dataclass(frozen=True)
-class Threads:
-    """Says by the order of its tour how many threads its process may start."""
-
-    name = "threads"
-    on_gpu = False
-
-    def settings(self):
-        return {}
-
-    def label_many(self, batch, seeds):
-        first = int(os.environ.get("OMP_NUM_THREADS", batch.num_customers))
-        rest = [c for c in range(1, batch.num_customers + 1) if c != first]
-        return np.array([[first, *rest, 0]]), np.array([True])
-
-
 def make_batch(count=12, n=5, seed=3) -> ff.InstanceBatch:
     """Instances whose customers all fit, each row's first demand its number."""
     rng = np.random.default_rng(seed)

@@ -202,12 +202,6 @@ def test_a_teacher_on_a_gpu_gets_whole_shards(teachers, tmp_path):
     assert summary.labelled == 12
 
 
-def test_workers_keep_to_one_thread(teachers, tmp_path):
-    """Numeric libraries in a worker are told to use one thread."""
-    label(teachers.make_batch(2), tmp_path, teacher=teachers.Threads(), processes=1)
-    assert all(plan.tours[0][0] == 1 for plan in load_labels(tmp_path)[1])
-
-
 def test_progress_counts_every_row(teachers, tmp_path):
     """Progress begins with what was found, counts every row and ends at the total."""
     seen = []
@@ -224,28 +218,20 @@ def test_progress_counts_every_row(teachers, tmp_path):
     [
         ({"batch": {"seed": 4}}, "other instances"),
         ({"batch": {"count": 11}}, "instances: 12 in the folder, 11 asked for"),
-        ({"teacher": {"taste": 0.5}}, r'settings of .*"taste": 0.0} in the folder'),
+        ({"teacher": "WholeShards"}, 'teacher: "nearest_first" in the folder'),
+        ({"settings": {"taste": 0.5}}, r'settings of .*"taste": 0.0} in the folder'),
         ({"seed": 1}, "seed: 0 in the folder, 1 asked for"),
         ({"shard_size": 3}, "shard size: 4 in the folder, 3 asked for"),
     ],
 )
-def test_a_folder_of_other_labels_is_refused(teachers, tmp_path, changes, difference):
+def test_a_folder_of_other_labels_is_refused(teachers, finished, changes, difference):
     """Labels of other data, teacher or settings never mix, and the message says why."""
-    first = {"teacher": teachers.NearestFirst(), "shard_size": 4, "processes": 1}
-    label(teachers.make_batch(), tmp_path, **first)
-    batch = teachers.make_batch(**changes.pop("batch", {}))
-    if "teacher" in changes:
-        changes["teacher"] = teachers.NearestFirst(**changes["teacher"])
+    batch = teachers.make_batch(**changes.get("batch", {}))
+    teacher = getattr(teachers, changes.get("teacher", "NearestFirst"))
+    settings = changes.get("settings", {})
+    run = {name: changes[name] for name in ("seed", "shard_size") if name in changes}
     with pytest.raises(ff.InputError, match=difference):
-        label(batch, tmp_path, **(first | changes))
-
-
-def test_another_teacher_is_refused(teachers, tmp_path):
-    """Labels of two teachers never mix."""
-    batch = teachers.make_batch()
-    label(batch, tmp_path, teacher=teachers.NearestFirst(), processes=1, shard_size=12)
-    with pytest.raises(ff.InputError, match=r'teacher: "nearest_first" in the folder'):
-        label(batch, tmp_path, teacher=teachers.Threads(), shard_size=12)
+        label(batch, finished, teacher=teacher(**settings), **run)
 
 
 def test_foreign_files_are_refused(teachers, tmp_path):
@@ -266,24 +252,6 @@ def test_a_folder_left_in_the_first_moment_is_taken_up(teachers, tmp_path):
         label(batch, tmp_path, teacher=teacher)
     write_batch(tmp_path / "instances.npz", batch)
     assert label(batch, tmp_path, teacher=teacher, processes=1).labelled == 2
-
-
-def test_an_unguarded_script_is_told_so(tmp_path):
-    """A script whose code runs again in each worker learns how to write it."""
-    script = tmp_path / "script.py"
-    script.write_text(
-        f"import sys; sys.path.insert(0, {str(SCRIPT.parent)!r})\n"
-        "import slow_teacher as t\n"
-        "t.label(t.make_batch(), sys.argv[1], teacher=t.NearestFirst(), processes=1)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, script, tmp_path / "labels"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 1
-    assert "must keep its code under: if __name__ == '__main__'" in done.stderr
 
 
 @pytest.mark.parametrize(

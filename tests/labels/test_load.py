@@ -115,18 +115,9 @@ def test_junk_never_gets_through(tmp_path_factory, data):
     assert "\n" not in str(caught.value)
 
 
-@pytest.fixture(scope="module")
-def finished(teachers, tmp_path_factory):
-    """A finished folder of labels in three shards, for all tests."""
-    path = tmp_path_factory.mktemp("finished")
-    teacher = teachers.NearestFirst()
-    label(teachers.make_batch(), path, teacher=teacher, shard_size=4, processes=1)
-    return path
-
-
 @pytest.fixture
 def folder(finished, tmp_path):
-    """A copy of it, to be spoilt."""
+    """A copy of a finished folder, to be spoilt."""
     return shutil.copytree(finished, tmp_path / "labels")
 
 
