@@ -1,7 +1,7 @@
 """Ctrl-C: note it, put it off until a block has ended, or keep it from child processes.
 
-Python handles the signal in the main thread only. In any other thread these blocks
-change nothing.
+Python handles Ctrl-C in the main thread only, so noting it or putting it off has no
+effect in any other thread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["interrupt_noted", "interrupts_deferred", "interrupts_held"]
+__all__ = ["interrupt_noted", "interrupts_blocked", "interrupts_deferred"]
 
 
 @contextlib.contextmanager
@@ -42,8 +42,8 @@ def interrupts_deferred() -> Iterator[None]:
     """
     Put Ctrl-C off until the block has ended.
 
-    A compiler that is loading code swallows the exception, or ends a program that would
-    have handled it.
+    Use it where KeyboardInterrupt would be lost or would end the whole program, as it
+    does while a compiler loads code.
     """
     pressed = False
 
@@ -58,12 +58,12 @@ def interrupts_deferred() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def interrupts_held() -> Iterator[None]:
+def interrupts_blocked() -> Iterator[None]:
     """
     Child processes started inside this block do not receive Ctrl-C.
 
     A terminal sends the signal to all processes. Children inherit the blocked signal,
-    and leave it to their parent to end them.
+    so that only their parent decides when they end.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -79,7 +79,7 @@ def interrupts_held() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _handler(press: Callable[[int, Any], None]) -> Iterator[Any]:
-    """Have Ctrl-C call a function; yields the handler that was set before."""
+    """Let Ctrl-C call a function; yield the handler that was set before."""
     before = signal.getsignal(signal.SIGINT)
     main = threading.current_thread() is threading.main_thread()
     if not main or before is None:  # None: set outside Python, so it cannot be restored

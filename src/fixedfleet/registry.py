@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
-__all__ = ["Registry", "load_files", "load_reference", "own_modules"]
+__all__ = ["Registry", "load_files", "load_reference", "user_modules"]
 
 Part = TypeVar("Part")
 
-_OWN = "fixedfleet_own_"  # begins the names of modules that are loaded from files
+_PREFIX = "fixedfleet_user_"  # of the names of modules that are loaded from files
 
 
 class Registry(Generic[Part]):
@@ -31,9 +31,8 @@ class Registry(Generic[Part]):
     kind
         What the parts are, for messages: "search", "decoder".
     built_in
-        The parts of this package: a name and where its object is defined, as
-        "fixedfleet.search.auto:auto_search". A module is imported when its name is
-        first asked for.
+        The parts of this package by name. Each is a reference to its object, such as
+        "fixedfleet.search.auto:auto_search", which is imported at its first use.
     """
 
     def __init__(self, kind: str, built_in: Mapping[str, str]) -> None:
@@ -56,7 +55,7 @@ class Registry(Generic[Part]):
 
     def get(self, name: str | Part) -> Part:
         """
-        Return the part of a name, or the part itself where one is given.
+        Return the part with a name; return anything but a name as it is.
 
         The name may also be a reference, "my_parts.py:Name" or "package.module:Name".
         """
@@ -96,10 +95,10 @@ def load_reference(reference: str, kind: str) -> Any:
         raise InputError(f"{kind} {reference!r}: {place} has no {name!r}") from None
 
 
-def own_modules() -> list[ModuleType]:
+def user_modules() -> list[ModuleType]:
     """Return the modules that this process has loaded from "module.py:Name"."""
     loaded = list(sys.modules.items())
-    return [module for name, module in loaded if name.startswith(_OWN)]
+    return [module for name, module in loaded if name.startswith(_PREFIX)]
 
 
 def load_files(paths: Iterable[str]) -> None:
@@ -122,7 +121,7 @@ def _load_file(place: str, kind: str) -> ModuleType:
     path = Path(place).resolve()
     if not path.is_file():
         raise InputError(f"unknown {kind}: there is no file {place!r}")
-    name = f"{_OWN}{path.stem}_{crc32(str(path).encode()):08x}"
+    name = f"{_PREFIX}{path.stem}_{crc32(str(path).encode()):08x}"
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:

@@ -10,7 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import InputError, require
-from fixedfleet.registry import own_modules
+from fixedfleet.registry import user_modules
 from fixedfleet.workers.calls import STEP_SECONDS, Call, Done, Event, Lost, Message
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def run_on_ray(
     """Do jobs on a Ray cluster; fixedfleet must be installed on every node."""
     ray = require("ray", "cluster", "the engine 'ray'")
     with _connected(ray, address, processes):
-        for module in own_modules():  # their files are on this machine only
+        for module in user_modules():  # their files are on this machine only
             ray.cloudpickle.register_pickle_by_value(module)
         mailbox = _mailbox(ray)
         remote, packed = ray.remote(_do_on_ray), ray.put(task)

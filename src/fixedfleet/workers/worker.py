@@ -15,8 +15,8 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import InputError
-from fixedfleet.interrupts import interrupts_held
-from fixedfleet.registry import load_files, own_modules
+from fixedfleet.interrupts import interrupts_blocked
+from fixedfleet.registry import load_files, user_modules
 from fixedfleet.workers.calls import STEP_SECONDS, Call, Done, Event, Lost, Message
 
 if TYPE_CHECKING:
@@ -76,12 +76,12 @@ class Worker:
         packed = pickle.dumps((work, shared))
         context = multiprocessing.get_context("spawn")
         self._pipe, far = context.Pipe()
-        own_files = [str(module.__file__) for module in own_modules()]
+        user_files = [str(module.__file__) for module in user_modules()]
         self._process = context.Process(
-            target=_serve_jobs, args=(far, packed, own_files, core), daemon=True
+            target=_serve_jobs, args=(far, packed, user_files, core), daemon=True
         )
         changed = {**_ONE_THREAD, **(variables or {})}
-        with self._starting, _environment(changed), interrupts_held():
+        with self._starting, _environment(changed), interrupts_blocked():
             self._process.start()
         far.close()
         self.core = core
@@ -230,7 +230,7 @@ _END_SOON = b""  # instead of a job
 
 
 def _serve_jobs(
-    pipe: Connection, packed: bytes, own_files: list[str], core: int | None
+    pipe: Connection, packed: bytes, user_files: list[str], core: int | None
 ) -> None:
     """Do jobs until the parent closes the pipe or is gone."""
     if core is not None:
@@ -244,7 +244,7 @@ def _serve_jobs(
     listening.start()
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         try:
-            load_files(own_files)
+            load_files(user_files)
             work, shared = pickle.loads(packed)
         except Exception as error:
             reason = f"a worker process cannot load its work: {error!r}"
