@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import torch
 
-from fixedfleet.model import decoder
+from fixedfleet.model import ModelConfig, decoder
 from fixedfleet.model.decoder import Decoder, edge_scores
 
 
 def test_split_projections_are_the_concatenation():
     """Three projections give ReLU(W_o [E_i; E_j; V_k] + b_o) · V_k / √d."""
     torch.manual_seed(0)
-    layer = Decoder(6, 6, edge_features=False, edge_heads=0, membership=False)
+    layer = Decoder(ModelConfig(width=6, heads=1))
     nodes, vehicles = torch.randn(2, 4, 6), torch.randn(2, 3, 6)
     found = layer(nodes, vehicles, torch.rand(2, 4, 4), torch.rand(2, 4))
     whole = torch.cat((layer.start.weight, layer.end.weight, layer.vehicle.weight), 1)

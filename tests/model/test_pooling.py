@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from fixedfleet.model import pooling
+from fixedfleet.model import ModelConfig, pooling
 from fixedfleet.model.pooling import (
+    PAIR_WIDTH,
     AttentionLayer,
     MaxPoolingLayer,
     Pairs,
@@ -60,7 +61,7 @@ def test_nobody_to_listen_to_gives_zeros(parts):
 def test_own_element_never_reaches_its_max_context():
     """Changing an element changes no context of its own, but others' do."""
     torch.manual_seed(0)
-    layer = MaxPoolingLayer(4, 8, shared=True)
+    layer = MaxPoolingLayer(ModelConfig(width=4, hidden=8, heads=1))
     nodes, vehicles = torch.randn(1, 5, 4), torch.randn(1, 3, 4)
     pairs = Pairs(
         torch.rand(1, 5, 5),
@@ -85,8 +86,8 @@ def test_own_element_never_reaches_its_max_context():
 def test_own_element_never_reaches_its_attention_context():
     """Attention is blind for the own element's value and key, too."""
     torch.manual_seed(0)
-    layer = AttentionLayer(8, 16, 2, 3)
-    tokens, pairs = torch.randn(1, 6, 8), torch.randn(1, 6, 6, 3)
+    layer = AttentionLayer(ModelConfig(width=8, hidden=16, heads=2))
+    tokens, pairs = torch.randn(1, 6, 8), torch.randn(1, 6, 6, PAIR_WIDTH)
     mask = torch.where(torch.eye(6, dtype=torch.bool), -1e4, 0.0)[None, None]
     group = torch.tensor([0, 1, 1, 1, 2, 2])
     _, t, d = tokens.shape

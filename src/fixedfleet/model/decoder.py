@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
+
+if TYPE_CHECKING:
+    from fixedfleet.model.config import ModelConfig
 
 __all__ = ["Decoder", "edge_scores"]
 
@@ -114,43 +117,24 @@ class Decoder(nn.Module):
     W_o is split into three projections, of start, end and vehicle. Their sum is only
     formed inside the ReLU, so no tensor of M·N'²·d numbers is kept.
 
-    Parameters
-    ----------
-    width
-        Channels of an embedding, d.
-    inner
-        Channels of the edge–vehicle representation. If it differs from d, the vehicle
-        outside the ReLU is projected to it.
-    edge_features
-        Whether distances and sums of demands enter beside the embeddings.
-    edge_heads
-        Heads of a score of the edge that is the same for all vehicles; 0 for no such
-        score.
-    membership
-        Whether a score of vehicle and customer is added to the customer's edges.
+    The settings ``edge_features``, ``edge_heads`` and ``membership`` add terms.
     """
 
-    def __init__(
-        self,
-        width: int,
-        inner: int,
-        *,
-        edge_features: bool,
-        edge_heads: int,
-        membership: bool,
-    ) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
+        width, inner = config.width, config.decoder_width or config.width
         self.start = nn.Linear(width, inner)  # carries the bias b_o of all three
         self.end = nn.Linear(width, inner, bias=False)
         self.vehicle = nn.Linear(width, inner, bias=False)
+        # If the widths differ, the vehicle outside the ReLU is projected, too.
         self.value = nn.Identity() if inner == width else nn.Linear(width, inner)
-        self.edge_features = edge_features
-        if edge_features:
+        self.edge_features = config.edge_features
+        if config.edge_features:
             self.distance = nn.Parameter(torch.zeros(inner))
             self.demand = nn.Parameter(torch.zeros(inner))
-        self.edge_score = SharedEdgeScore(width, edge_heads) if edge_heads else None
-        self.member_node = nn.Linear(width, width) if membership else None
-        self.member_vehicle = nn.Linear(width, width) if membership else None
+        self.edge_score = SharedEdgeScore(config) if config.edge_heads else None
+        self.member_node = nn.Linear(width, width) if config.membership else None
+        self.member_vehicle = nn.Linear(width, width) if config.membership else None
         self.fused = False
 
     def forward(
@@ -191,17 +175,13 @@ class SharedEdgeScore(nn.Module):
     """
     A score of each edge, from its ends and its length, the same for all vehicles.
 
-    Parameters
-    ----------
-    width
-        Channels of an embedding, d.
-    heads
-        The number of dot products of the two ends that are mixed with the length.
+    Dot products of the two ends, ``edge_heads`` of them, are mixed with the length.
     """
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.heads = heads
+        width = config.width
+        self.heads = heads = config.edge_heads
         self.start = nn.Linear(width, width)
         self.end = nn.Linear(width, width)
         self.mix = nn.Sequential(

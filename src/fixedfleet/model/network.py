@@ -17,11 +17,15 @@ from fixedfleet.model.features import (
 )
 from fixedfleet.model.kernels import load_kernels
 from fixedfleet.model.normalise import make_normalisation, normalise
-from fixedfleet.model.pooling import AttentionLayer, MaxPoolingLayer, Pairs
+from fixedfleet.model.pooling import (
+    PAIR_WIDTH,
+    AttentionLayer,
+    MaxPoolingLayer,
+    Pairs,
+)
 
 __all__ = ["Network"]
 
-_PAIR_WIDTH = 32
 _MASKED = -1e4  # far below any score, and within the range of bfloat16 and float16
 
 
@@ -55,25 +59,17 @@ class Network(nn.Module):
         self.pairs: nn.Module
         if config.pooling == "max":
             self.layers = nn.ModuleList(
-                MaxPoolingLayer(d, config.hidden, shared=config.shared)
-                for _ in range(config.layers)
+                MaxPoolingLayer(config) for _ in range(config.layers)
             )
             self.norm: nn.Module = nn.Identity()
             self.pairs = nn.Identity()
         else:
             self.layers = nn.ModuleList(
-                AttentionLayer(d, config.hidden, config.heads, _PAIR_WIDTH)
-                for _ in range(config.layers)
+                AttentionLayer(config) for _ in range(config.layers)
             )
             self.norm = nn.LayerNorm(d)
-            self.pairs = nn.Sequential(nn.Linear(5, _PAIR_WIDTH), nn.GELU())
-        self.decoder = Decoder(
-            d,
-            config.decoder_width or d,
-            edge_features=config.edge_features,
-            edge_heads=config.edge_heads,
-            membership=config.membership,
-        )
+            self.pairs = nn.Sequential(nn.Linear(5, PAIR_WIDTH), nn.GELU())
+        self.decoder = Decoder(config)
         self.normalisation = make_normalisation(config)
 
     def forward(self, features: Features) -> Tensor:
@@ -172,7 +168,7 @@ class Network(nn.Module):
         tokens = torch.cat((nodes, vehicles), dim=1)  # (B, T, d), T = N' + M
         with torch.autocast(tokens.device.type, enabled=False):
             measured = _pair_features(features, geometry)
-        pairs = self.pairs(measured)  # (B, T, T, P)
+        pairs = self.pairs(measured)  # (B, T, T, PAIR_WIDTH)
         mask = _attention_mask(features)
         place = torch.arange(tokens.shape[1], device=tokens.device)
         # Compared, not assigned: `group[0] = 0` would copy a number from the host,

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-__all__ = ["AttentionLayer", "MaxPoolingLayer", "Pairs", "Priming", "leave_one_out_max"]
+if TYPE_CHECKING:
+    from fixedfleet.model.config import ModelConfig
+
+__all__ = [
+    "PAIR_WIDTH",
+    "AttentionLayer",
+    "MaxPoolingLayer",
+    "Pairs",
+    "Priming",
+    "leave_one_out_max",
+]
+
+PAIR_WIDTH = 32
+"""Channels of the features of a pair, from which attention computes its bias."""
 
 # Numbers that the largest temporary tensor holds outside the kernels.
 _CHUNK = 2**24
@@ -145,24 +158,18 @@ class MaxPoolingLayer(nn.Module):
     """
     The paper's layer: max pooling over the three groups, then the function f_g.
 
-    Parameters
-    ----------
-    width
-        Channels of an embedding, d.
-    hidden
-        Hidden width of f_g.
-    shared
-        Whether depot, customers and vehicles share one f, or have one each.
+    Depot, customers and vehicles share one f, or have one each.
     """
 
-    def __init__(self, width: int, hidden: int, *, shared: bool) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
+        width, hidden = config.width, config.hidden
         self.priming = Priming(width)
         self.feed = nn.ModuleList(
             nn.Sequential(
                 nn.Linear(4 * width, hidden), nn.ReLU(), nn.Linear(hidden, width)
             )
-            for _ in range(1 if shared else 3)
+            for _ in range(1 if config.shared else 3)
         )
         self.norm = nn.LayerNorm(width)
         self.fused = False
@@ -251,25 +258,15 @@ class AttentionLayer(nn.Module):
 
     The priming becomes a bias on the scores of each head. An element does not attend to
     itself; its own embedding enters through the residual only.
-
-    Parameters
-    ----------
-    width
-        Channels of an embedding, d.
-    hidden
-        Hidden width of the feed-forward step.
-    heads
-        The number of attention heads.
-    pair_width
-        Channels of the pair features from which the bias is computed.
     """
 
-    def __init__(self, width: int, hidden: int, heads: int, pair_width: int) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.heads = heads
+        width, hidden = config.width, config.hidden
+        self.heads = heads = config.heads
         self.norm_attention = nn.LayerNorm(width)
         self.project = nn.Linear(width, 3 * width)
-        self.bias = nn.Linear(pair_width, heads, bias=False)  # softmax drops a constant
+        self.bias = nn.Linear(PAIR_WIDTH, heads, bias=False)  # softmax drops a constant
         self.groups = nn.Parameter(torch.zeros(heads, 3, 3))
         self.out = nn.Linear(width, width)
         self.norm_feed = nn.LayerNorm(width)
@@ -288,7 +285,7 @@ class AttentionLayer(nn.Module):
         tokens
             Embeddings of depot, customers and vehicles, shape (B, T, d).
         pairs
-            Features of the pairs, shape (B, T, T, P).
+            Features of the pairs, shape (B, T, T, PAIR_WIDTH).
         mask
             0 where i attends to j and a large negative number elsewhere, shape
             (B, 1, T, T).
