@@ -76,7 +76,7 @@ def _read_folder(path: Path) -> Labels:
 
 def _read_file(path: Path) -> Labels:
     file = files.read_labels(path)
-    # A file that promises more customers than its rows can hold draws no instances.
+    # Checked first, because a wrong n could draw instances larger than the memory.
     if file.routes.shape[1] < file.n:
         raise InputError(
             f"{path}: routes has shape {file.routes.shape}, too short a row for "

@@ -93,7 +93,7 @@ class ShardLabels:
 
 def label_shard(shard: Shard, call: Call, teacher: Teacher) -> ShardLabels:
     """
-    Label the instances of one shard; ``call`` is told the number that is done.
+    Label the instances of one shard, and send the number done after each step.
 
     Raises
     ------

@@ -7,7 +7,7 @@ a job must be importable. It is called as ``work(job, call, *shared)``:
     Any value that can be pickled.
 ``call``
     A :class:`Call`. ``call.send(value)`` reports something while the job runs;
-    ``call.send(value, seconds=9)`` also gives the job 9 seconds from now on.
+    ``call.send(value, seconds=9)`` also sets a new time limit, 9 seconds from now.
     ``call.ending()`` says whether the job should end soon with what it has.
 ``shared``
     Arguments that all jobs share. Each worker receives them once.
@@ -18,7 +18,7 @@ Batch work (labels, ``solve_batch``, ``evaluate``) goes through :func:`run_jobs`
         for event in events:
             match event:
                 case Message(job, value): ...  # what the job sent
-                case Done(job, value): ...   # what work() returned
+                case Done(job, value): ...     # what work() returned
                 case Lost(job, reason): ...    # the worker died or took too long
 
 An exception that a job raises is raised by the iterator. ``closing`` ends the workers
@@ -26,14 +26,14 @@ at once when the loop is left early. To let Ctrl-C end a run gently, pass
 ``ending=pressed`` from ``with interrupt_noted() as pressed``: no further job is handed
 out, running jobs see ``call.ending()``, and their answers still arrive.
 
-A service that lives long owns :class:`Worker` objects itself: ``give`` a job, then
-``receive`` events until an :class:`Done` or a :class:`Lost`, each from a thread
-(``asyncio.to_thread``); ``hurry`` asks the running job to end and may be called from
-another thread meanwhile. A warm-up is simply the first job. After a :class:`Lost` the
-worker is gone: make another one.
+A service that runs for a long time owns :class:`Worker` objects itself. It calls
+``give`` with a job, then ``receive`` until a :class:`Done` or a :class:`Lost` comes,
+each in a thread (``asyncio.to_thread``). Meanwhile, another thread may call ``hurry``
+to ask the running job to end. A warm-up is simply the first job. After a
+:class:`Lost`, the worker process is gone: make another worker.
 
-Workers never receive Ctrl-C from the terminal. They end when their parent ends, however
-it ends, together with the programs that they have started.
+Workers never receive Ctrl-C from the terminal. They end when their parent ends, even if
+it is killed, together with the programs that they have started.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def run_jobs(
     ray_address: str | None = None,
     pinned: bool = False,
     attempts: int = 1,
-    seconds_for: Callable[[Any], float | None] | None = None,
-    gpus_for: Callable[[Any], int] | None = None,
+    seconds_for: Callable[[Any], float | None] = lambda _job: None,
+    gpus_for: Callable[[Any], int] = lambda _job: 0,
     ending: Callable[[], bool] = lambda: False,
 ) -> Generator[Event]:
     """
@@ -100,27 +100,28 @@ def run_jobs(
     work, shared
         The function that does a job, and the arguments that all jobs share.
     jobs
-        The jobs. The next one is taken when a worker is free for it.
+        The jobs. The next one is taken when a worker is free.
     engine
-        ``processes`` on this machine, ``ray`` on a cluster, or ``here`` for this very
-        process, one job after the other.
+        ``processes`` on this machine, ``ray`` on a cluster, or ``here`` for one job
+        after the other in this process.
     processes
-        Jobs at a time. Default: one per core, or what the cluster has room for.
+        The most jobs at a time. Default: one per core, or what the cluster has room
+        for.
     ray_address
         Address of the Ray cluster: ``auto``, ``host:port``, ``ray://host:port``, or
         ``local`` to start one here. Not needed if this process is connected already.
     pinned
         Keep each process on a core of its own, if there are enough cores.
     attempts
-        How often a job is given to a worker, if workers are lost over it.
+        The most workers that a job is given to, one after the other if each is lost.
     seconds_for
-        Returns how long a job may take, or None. It counts from the moment the job is
-        given to a process, start of the process included, or begins on the cluster.
+        Returns the time limit of a job in seconds, or None. On this machine, the time
+        includes the start of a new process. On a cluster, it begins with the job.
     gpus_for
         Returns how many GPUs of the cluster a job needs.
     ending
-        Asked regularly; once it returns True no job is handed out any more. Running
-        jobs are told, those on a cluster cancelled.
+        Called regularly. Once it returns True, no job is handed out any more. Running
+        jobs are asked to end; those on a cluster are cancelled.
 
     Raises
     ------
@@ -128,11 +129,9 @@ def run_jobs(
         If processes cannot start, or there is no cluster at the address.
     """
     todo = Todo(iter(jobs), attempts)
-    seconds_for = seconds_for or (lambda _job: None)
     if engine == "here":
         return _run_here(work, todo, shared, ending)
     if engine == "ray":
-        gpus_for = gpus_for or (lambda _job: 0)
         task = work, shared
         return run_on_ray(
             task, todo, ray_address, processes, seconds_for, gpus_for, ending
@@ -201,7 +200,7 @@ def _run_in_processes(
 
 
 def _cores(processes: int, pinned: bool) -> list[int | None]:
-    """Return the core of each process: None if they are free to move."""
+    """Return the core of each process; None if the process is not pinned."""
     if pinned and hasattr(os, "sched_getaffinity"):
         usable = sorted(os.sched_getaffinity(0))
         if len(usable) >= processes:

@@ -1,4 +1,4 @@
-"""What passes between a job and whoever runs it: calls and events."""
+"""What passes between a running job and its parent: calls and events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STEP_SECONDS", "Call", "Done", "Event", "Lost", "Message", "Todo"]
 
-# Longest wait for an event, after which deadlines and Ctrl-C are looked at again.
+# Longest wait for an event; then time limits and Ctrl-C are checked again.
 STEP_SECONDS = 0.25
 
 
@@ -34,17 +34,16 @@ class Done:
 @dataclass(frozen=True)
 class Lost:
     """
-    The worker of a job died, or was killed because its time was over.
+    The worker of a job died, or was killed because the job's time was over.
 
     Attributes
     ----------
     job
         The job; None if the worker had none.
     reason
-        What happened, as the end of a sentence about the job: "the worker process ended
-        by signal 9" or "stopped after 12.0 s".
+        What happened: "the worker process ended by signal 9", "stopped after 12.0 s".
     seconds
-        Time since the job was given, or since it last set its own time.
+        Time since the job was given, or since it last set its own time limit.
     again
         Whether the job will be given to another worker.
     """
@@ -61,12 +60,12 @@ Event = Message | Done | Lost
 @dataclass(frozen=True)
 class Call:
     """
-    What a job can say and ask while it runs; see the module's description.
+    The connection of a running job to its parent.
 
     Attributes
     ----------
     tell
-        Takes a value and the seconds the job has from now on, or None.
+        Takes a value, and the new time limit in seconds or None.
     ending
         Returns whether the job should end soon with what it has.
     """
@@ -75,7 +74,7 @@ class Call:
     ending: Callable[[], bool]
 
     def send(self, value: Any, *, seconds: float | None = None) -> None:
-        """Send a value to the parent; ``seconds`` replaces the job's time limit."""
+        """Send a value to the parent; ``seconds`` from now is the new time limit."""
         self.tell(value, seconds)
 
 
