@@ -128,6 +128,7 @@ def test_help_names_the_command_and_every_preset(capsys):
     assert all(name in shown for name in list_presets())
 
 
+@pytest.mark.slow
 def test_help_does_not_load_torch():
     """The command line can be parsed and explained without PyTorch."""
     code = (

@@ -109,6 +109,7 @@ def test_a_table_is_collected_and_rendered(name, calls, folders, request):
         assert {row["source"] for row in numbers} == {"measured", "published"}
 
 
+@pytest.mark.slow
 def test_rows_there_are_not_run_again(calls, folders):
     """A second call finds everything in the store, and so does another table."""
     make_table("fixed-costs", instances=3, **folders)
@@ -278,6 +279,7 @@ def test_lengths_of_uchoa_are_in_the_papers_unit(calls, folders):
     assert "| 0.0060 |" in page  # the first instance alone: 6 of 1,000
 
 
+@pytest.mark.slow
 def test_fleet_sizes_are_counted(calls, folders):
     """Shares of a method's fleet sizes add up, and the floor is among them."""
     paths = make_table("fleet-sizes", instances=20, **folders)

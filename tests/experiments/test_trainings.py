@@ -257,6 +257,7 @@ def test_losses_are_trained_evaluated_and_drawn(trained, made_up, tmp_path, labe
     assert all(path.stat().st_size > 5000 for path in paths[2:])
 
 
+@pytest.mark.slow
 def test_what_is_not_trained_is_said(made_up, tmp_path):
     """One training of six is enough for a table, which names the others."""
     work = tmp_path / "work"

@@ -209,6 +209,7 @@ def test_a_wrong_time_limit_is_named(square, time_limit):
         assess_fleet(square, time_limit=time_limit)
 
 
+@pytest.mark.slow
 def test_the_exact_solver_is_not_imported_without_need():
     """A verdict that bounds and quick packings settle does not load OR-Tools."""
     code = (

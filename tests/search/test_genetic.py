@@ -121,6 +121,7 @@ def test_seeds_differ(make_instance) -> None:
     assert len(plans) == 2
 
 
+@pytest.mark.slow
 def test_never_worse_than_the_best_start(make_instance) -> None:
     """Started from several plans, the answer is at least as short as each of them."""
     instance = make_instance(n=60, vehicles=6, capacity=40)

@@ -118,6 +118,7 @@ def test_an_instance_may_be_a_matrix(client):
     assert instance["customers"] is None and instance["depot"] is None
 
 
+@pytest.mark.slow
 def test_an_earlier_plan_gives_its_customers(client, order):
     """A request may name a plan instead of an instance, with another fleet."""
     matrix = [[0, 2, 1], [3, 0, 1], [1, 1, 0]]

@@ -28,6 +28,7 @@ def _resume(preset, dataset, folder, display=None):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [5, 7])
 def test_stopped_and_resumed_equals_uninterrupted(
     preset, dataset, whole, tmp_path, steps
@@ -127,6 +128,7 @@ def test_checkpoints_that_do_not_match_are_refused(preset, dataset, tmp_path):
         resume()
 
 
+@pytest.mark.slow
 def test_a_checkpoint_without_the_newer_settings_is_resumed(
     preset, dataset, whole, tmp_path
 ):

@@ -37,6 +37,7 @@ def test_training_lowers_the_loss(preset, dataset, tmp_path):
     assert load_model(tmp_path / "model.safetensors").config == preset.model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalisation", ["vehicle", "softassign"])
 def test_paper_network_learns_too(preset, dataset, tmp_path, normalisation):
     """Max pooling with hard loads lowers the loss as well."""
