@@ -19,6 +19,7 @@ ROOMS = (
     "instance",
     "plan",
     "progress",
+    "wording",
     "fleet",
     "documents",
     "files",

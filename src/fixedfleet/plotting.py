@@ -9,6 +9,7 @@ import numpy as np
 
 from fixedfleet.errors import InputError, require
 from fixedfleet.files.atomic import replacing
+from fixedfleet.wording import count, decimals, length_unit
 
 if TYPE_CHECKING:
     import os
@@ -58,9 +59,9 @@ def plot_instance(instance: Instance, ax: Axes | None = None) -> Axes:
     everybody = np.arange(1, instance.num_customers + 1)
     _draw_customers(ax, instance, points, everybody, _COLOURS[0], "o")
     total = instance.amount(int(instance.demand_units.sum()))
-    fleet = f"{_count(instance.vehicles, 'vehicle')} of {instance.capacity}"
+    fleet = f"{count(instance.vehicles, 'vehicle')} of {instance.capacity}"
     ax.set_title(
-        f"{_title(instance)}{_count(instance.num_customers, 'customer')}\n"
+        f"{_title(instance)}{count(instance.num_customers, 'customer')}\n"
         f"demand {total}, {fleet}"
     )
     _draw_depot(ax, instance, points)
@@ -101,9 +102,9 @@ def plot_plan(plan: Plan, instance: Instance, ax: Axes | None = None) -> Axes:
         ax.scatter(x, y, marker="x", s=60, color="black", zorder=5, label=label)
     ax.set_title(
         f"{_title(instance)}{plan.vehicles} of "
-        f"{_count(instance.vehicles, 'vehicle')}\n"
-        f"{_count(instance.num_customers, 'customer')}, length "
-        f"{_format_length(plan.length(instance), 5)}{_unit(instance)}"
+        f"{count(instance.vehicles, 'vehicle')}\n"
+        f"{count(instance.num_customers, 'customer')}, length "
+        f"{_format_length(plan.length(instance), 5, instance)}"
     )
     more = plan.vehicles - _MOST_IN_LEGEND
     _draw_legend(ax, f"… and {more} more tours" if more > 0 else None)
@@ -314,8 +315,8 @@ def _tour_labels(plan: Plan, instance: Instance) -> list[str]:
     columns = zip(plan, plan.loads(instance), plan.tour_lengths(instance), strict=True)
     return [
         f"tour {number}: {load} of {instance.capacity}, "
-        f"{_count(len(tour), 'stop')}, "
-        f"{_format_length(length, 3)}{_unit(instance)}"
+        f"{count(len(tour), 'stop')}, "
+        f"{_format_length(length, 3, instance)}"
         for number, (tour, load, length) in enumerate(columns, 1)
     ]
 
@@ -331,14 +332,9 @@ def _draw_legend(ax: Axes, title: str | None = None) -> None:
     )
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _format_length(value: float, digits: int) -> str:
+def _format_length(length: float, digits: int, instance: Instance) -> str:
     """Write a length with at least this many digits, and without an exponent."""
-    before = int(np.floor(np.log10(value))) + 1 if value > 0 else digits
-    return f"{value:.{min(6, max(0, digits - before))}f}"
+    return f"{length:.{decimals(length, digits)}f}{length_unit(instance)}"
 
 
 def _title(instance: Instance) -> str:
@@ -348,7 +344,3 @@ def _title(instance: Instance) -> str:
 def _plain(text: str) -> str:
     """Return a name on one line, its dollar signs escaped: they begin formulas."""
     return " ".join(text.split()).replace("$", r"\$")
-
-
-def _unit(instance: Instance) -> str:
-    return " km" if instance.geographic else ""

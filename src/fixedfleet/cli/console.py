@@ -10,7 +10,6 @@ __all__ = [
     "IMPOSSIBLE",
     "INTERRUPTED",
     "NOT_FOUND",
-    "count",
     "printable",
     "say_error",
 ]
@@ -32,8 +31,3 @@ def say_error(message: str, code: int) -> int:
 def printable(text: str) -> str:
     """Replace the characters of a file's text that would control the terminal."""
     return "".join(char if char.isprintable() else "\ufffd" for char in text)
-
-
-def count(number: int, what: str) -> str:
-    """Write a number of things: "1 vehicle", "2 vehicles"."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

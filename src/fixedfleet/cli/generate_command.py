@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from fixedfleet import generate
-from fixedfleet.cli.console import count
 from fixedfleet.cli.options import add_options, check_target
 from fixedfleet.errors import InputError
 from fixedfleet.files import write_batch, write_instance
+from fixedfleet.wording import count
 
 if TYPE_CHECKING:
     from fixedfleet.cli.options import Arguments, Commands

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from fixedfleet.cli.console import count, printable
+from fixedfleet.cli.console import printable
+from fixedfleet.wording import count, decimals, length_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["report_result"]
 
 _WIDTH = 88
+_DIGITS = 6  # of lengths
 
 
 def report_result(result: Result, asked: Instance, notes: Sequence[str]) -> str:
@@ -70,7 +71,7 @@ def _tours(plan: Plan, instance: Instance) -> list[str]:
 
 def _tour_table(plan: Plan, instance: Instance) -> str:
     lengths, units = plan.tour_lengths(instance), plan.load_units(instance)
-    decimals = _decimals(plan.length(instance))
+    places = decimals(plan.length(instance), _DIGITS)
     tours = [
         (str(number), len(tour), load, instance.capacity_units, length)
         for number, (tour, load, length) in enumerate(
@@ -85,14 +86,14 @@ def _tour_table(plan: Plan, instance: Instance) -> str:
             str(size),
             str(instance.amount(load)),
             f"{load / room:.1%}",
-            f"{length:.{decimals}f}",
+            f"{length:.{places}f}",
         )
         for label, size, load, room, length in (
             *tours,
             ("all", stops, sum(units), fleet, plan.length(instance)),
         )
     ]
-    header = ("tour", "stops", "load", "utilisation", f"length{_unit(instance)}")
+    header = ("tour", "stops", "load", "utilisation", f"length{length_unit(instance)}")
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     return "\n".join(
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
@@ -101,13 +102,13 @@ def _tour_table(plan: Plan, instance: Instance) -> str:
 
 
 def _total(result: Result, plan: Plan) -> str:
-    instance, decimals = result.instance, _decimals(result.length)
+    instance, places = result.instance, decimals(result.length, _DIGITS)
     said = (
         f"total: {plan.vehicles} of {count(instance.vehicles, 'vehicle')}, length "
-        f"{result.length:.{decimals}f}{_unit(instance)}"
+        f"{result.length:.{places}f}{length_unit(instance)}"
     )
     if result.vehicle_cost:
-        said += f", Cost_v {result.cost_v:.{decimals}f} at {result.vehicle_cost:g} each"
+        said += f", Cost_v {result.cost_v:.{places}f} at {result.vehicle_cost:g} each"
     return said
 
 
@@ -137,14 +138,3 @@ def _unserved(result: Result, asked: Instance) -> list[str]:
 
 def _wrap(text: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, subsequent_indent="    ")
-
-
-def _unit(instance: Instance) -> str:
-    return " km" if instance.geographic else ""
-
-
-def _decimals(length: float) -> int:
-    """Return the digits after the point that give a length six digits in all."""
-    if not 0 < length < math.inf:
-        return 0
-    return min(6, max(0, 5 - math.floor(math.log10(length))))

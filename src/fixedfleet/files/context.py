@@ -7,6 +7,7 @@ from typing import get_args
 
 from fixedfleet.distances import Rounding
 from fixedfleet.errors import InputError, check_choice
+from fixedfleet.wording import count
 
 __all__ = ["ReadContext"]
 
@@ -79,18 +80,17 @@ class ReadContext:
         """
         if self.vehicles is not None:
             self.notes.append(
-                f"fleet of {_vehicles(self.vehicles)} given by the caller"
+                f"fleet of {count(self.vehicles, 'vehicle')} given by the caller"
             )
             return self.vehicles
         if found is None:
             return self._missing(
                 "vehicles", f"how many vehicles there are: give vehicles=, or {remedy}"
             )
+        said = f"fleet of {count(found, 'vehicle')} taken from {source}"
         if found < 1:
-            raise InputError(
-                f"fleet of {_vehicles(found)} taken from {source}, not at least 1"
-            )
-        self.notes.append(f"fleet of {_vehicles(found)} taken from {source}")
+            raise InputError(f"{said}, not at least 1")
+        self.notes.append(said)
         return found
 
     def choose_capacity(self, found: float | None, source: str, remedy: str) -> float:
@@ -130,7 +130,3 @@ class ReadContext:
             raise InputError(f"the file does not say {explanation}")
         self.missing.append(name)
         return 1
-
-
-def _vehicles(count: int) -> str:
-    return f"{count} vehicle" if count == 1 else f"{count} vehicles"

@@ -12,19 +12,15 @@ from fixedfleet.fleet import exact_packing
 from fixedfleet.fleet.bounds import martello_toth, reduce, volume
 from fixedfleet.fleet.packing import best_fit, fill
 from fixedfleet.plan import Plan
+from fixedfleet.wording import count
 
 if TYPE_CHECKING:
     from fixedfleet.fleet.packing import Packing
     from fixedfleet.instance import Instance
 
-__all__ = ["SmallestFleet", "in_vehicles"]
+__all__ = ["SmallestFleet"]
 
 _RANDOM_PACKINGS = 3
-
-
-def in_vehicles(count: int) -> str:
-    """Return a number of vehicles in words: "1 vehicle", "2 vehicles"."""
-    return "1 vehicle" if count == 1 else f"{count} vehicles"
 
 
 class SmallestFleet:
@@ -129,8 +125,8 @@ class SmallestFleet:
         if answer == "impossible":
             self.lower = vehicles + 1
             proof = (
-                f"every way to pack the demands into {in_vehicles(vehicles)} was ruled "
-                "out"
+                f"every way to pack the demands into {count(vehicles, 'vehicle')} was "
+                "ruled out"
             )
             self.proofs.append((self.lower, proof))
         elif answer != "undecided":
@@ -142,7 +138,7 @@ class SmallestFleet:
         bound = len(self.fixed) + martello_toth(self.rest, self.capacity)
         if bound > self.lower:
             self.lower = bound
-            self.proofs.append((bound, f"{name} is {in_vehicles(bound)}"))
+            self.proofs.append((bound, f"{name} is {count(bound, 'vehicle')}"))
 
     def _keep(self, packing: Packing | None) -> None:
         """Keep a packing that needs fewer vehicles than the best one so far."""

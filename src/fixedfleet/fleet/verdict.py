@@ -9,8 +9,9 @@ import numpy as np
 
 from fixedfleet.errors import InputError
 from fixedfleet.fleet.packing import best_fit_batch
-from fixedfleet.fleet.smallest import SmallestFleet, in_vehicles
+from fixedfleet.fleet.smallest import SmallestFleet
 from fixedfleet.plan import Plan, PlanBatch
+from fixedfleet.wording import count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,15 +74,15 @@ class FleetVerdict:
         if self.upper_bound is None:
             smallest = "no fleet suffices"
         elif self.smallest_is_proven:
-            smallest = (
-                f"the smallest fleet that suffices: {in_vehicles(self.lower_bound)}"
-            )
+            fewest = count(self.lower_bound, "vehicle")
+            smallest = f"the smallest fleet that suffices: {fewest}"
         else:
             smallest = (
                 f"the smallest fleet that suffices: {self.lower_bound} to "
-                f"{in_vehicles(self.upper_bound)}, undecided within the limit"
+                f"{count(self.upper_bound, 'vehicle')}, undecided within the limit"
             )
-        return f"{in_vehicles(self.vehicles)}: {self.status}, {self.reason}\n{smallest}"
+        fleet = count(self.vehicles, "vehicle")
+        return f"{fleet}: {self.status}, {self.reason}\n{smallest}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +133,8 @@ def assess_fleet(instance: Instance, *, time_limit: float = 1.0) -> FleetVerdict
     status: Status
     if vehicles >= fleet.upper:
         status = "feasible"
-        reason = (
-            f"the demands fit into {in_vehicles(fleet.upper)}, as the packing shows"
-        )
+        packed = count(fleet.upper, "vehicle")
+        reason = f"the demands fit into {packed}, as the packing shows"
     elif vehicles < fleet.lower:
         status = "impossible"
         reason = fleet.proof_against(vehicles)
@@ -142,7 +142,7 @@ def assess_fleet(instance: Instance, *, time_limit: float = 1.0) -> FleetVerdict
         status = "undecided"
         reason = (
             f"within the limit of {time_limit:g} s, neither a packing into "
-            f"{in_vehicles(vehicles)} nor a proof that none exists was found"
+            f"{count(vehicles, 'vehicle')} nor a proof that none exists was found"
         )
     plan = fleet.plan()
     packing = plan if status == "feasible" else None

@@ -1,0 +1,28 @@
+"""How numbers are written for people, in messages, reports and pictures."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fixedfleet.instance import Instance
+
+__all__ = ["count", "decimals", "length_unit"]
+
+
+def count(number: int, what: str) -> str:
+    """Write a number of things: "1 vehicle", "2 vehicles"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def decimals(length: float, digits: int) -> int:
+    """Return how many decimals, at most six, give a length this many digits in all."""
+    if not 0 < length < math.inf:
+        return 0
+    return min(6, max(0, digits - 1 - math.floor(math.log10(length))))
+
+
+def length_unit(instance: Instance) -> str:
+    """Return what follows a length: " km", or nothing if the unit is unknown."""
+    return " km" if instance.geographic else ""

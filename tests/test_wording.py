@@ -1,0 +1,24 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from fixedfleet.wording import count, decimals
+
+
+def test_one_thing_and_several():
+    """One thing is singular, any other number is plural, thousands have a comma."""
+    said = [count(number, "vehicle") for number in (0, 1, 2, 1900)]
+    assert said == ["0 vehicles", "1 vehicle", "2 vehicles", "1,900 vehicles"]
+
+
+@pytest.mark.parametrize(
+    ("length", "places"),
+    [(172.794, 3), (27591, 1), (1234567, 0), (1e-9, 6), (0, 0), (math.inf, 0)],
+)
+def test_a_length_has_six_digits_in_all(length, places):
+    """A length has as many decimals as its digits before the point leave."""
+    assert decimals(length, 6) == places
