@@ -39,7 +39,7 @@ def test_every_fault_is_named():
     plan = ff.Plan([[1, 2, 3], [4, 17, 17, 6], list(range(7, 17)), [18]])
     assert plan.check(instance) == [
         "customer 17 served twice",
-        "customer 18 does not exist, there are 17",
+        "customer 18 does not exist: there are 17",
         "customer 5 missing",
         "4 tours for 2 vehicles",
     ]
@@ -64,7 +64,7 @@ def test_a_tour_holds_customers_only(customer):
 def test_a_plan_for_another_instance_has_no_length(square):
     """Length and loads name a customer of the plan that does not exist."""
     for measure in (ff.Plan.length, ff.Plan.tour_lengths, ff.Plan.loads):
-        with pytest.raises(ff.InputError, match="serves customer 9, there are 4"):
+        with pytest.raises(ff.InputError, match="customer 9, but the instance has 4 "):
             measure(ff.Plan([[1, 9]]), square)
 
 

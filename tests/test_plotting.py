@@ -121,7 +121,7 @@ def test_customers_left_out_are_crossed(square, ax):
 
 def test_a_plan_of_another_instance_is_refused(square, ax):
     """A plan with a customer the instance has not is named as such."""
-    with pytest.raises(ff.InputError, match="customer 9, there are 4"):
+    with pytest.raises(ff.InputError, match="customer 9, but the instance has 4 "):
         plot_plan(ff.Plan([[9]]), square, ax)
 
 

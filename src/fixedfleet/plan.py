@@ -121,8 +121,8 @@ class Plan:
         highest = max(map(max, self.tours), default=0)
         if highest > instance.num_customers:
             raise InputError(
-                f"the plan serves customer {highest}, there are "
-                f"{instance.num_customers}"
+                f"the plan serves customer {highest}, but the instance has "
+                f"{instance.num_customers} customers"
             )
 
     def check(self, instance: Instance) -> list[str]:
@@ -136,7 +136,7 @@ class Plan:
         counts = Counter(customer for tour in self.tours for customer in tour)
         for customer, count in sorted(counts.items()):
             if customer > n:
-                faults.append(f"customer {customer} does not exist, there are {n}")
+                faults.append(f"customer {customer} does not exist: there are {n}")
             elif count > 1:
                 faults.append(f"customer {customer} served {_times(count)}")
         faults.extend(f"customer {c} missing" for c in self.unserved(instance))

@@ -146,7 +146,7 @@ def test_writers_refuse_a_wrong_extension(square, tmp_path):
 
 def test_a_plan_for_another_instance(square, tmp_path):
     """A plan that serves a customer the instance has not is not written."""
-    with pytest.raises(InputError, match="serves customer 9, there are 4"):
+    with pytest.raises(InputError, match="customer 9, but the instance has 4 "):
         write_plan(Plan([[1, 9]]), square, tmp_path / "x.sol")
     assert list(tmp_path.iterdir()) == []
 
