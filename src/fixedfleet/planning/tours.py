@@ -94,6 +94,10 @@ class ChangingTours:
 
     Attributes
     ----------
+    rows
+        The row numbers, shape (B,).
+    base
+        The number of tours per instance before any is added.
     routes
         Shape (B, K, N), as in :class:`Decoded`.
     counts
