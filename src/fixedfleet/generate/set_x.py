@@ -85,12 +85,11 @@ def uchoa(
     problem", European Journal of Operational Research 257 (2017).
     """
     n, seed = check_whole("n", n, least=1), check_seed(seed)
-    if vehicles is not None:
-        vehicles = check_whole("vehicles", vehicles, least=1)
     rs = np.random.RandomState(seed)
     row = _draw_uchoa(rs, n, depot, customers, demand, route_size)
-    drawn = Instance(**row._asdict(), vehicles=vehicles or 1, rounding=rounding)
-    fleet = _smallest_fleet(drawn) if vehicles is None else vehicles
+    given = 1 if vehicles is None else vehicles
+    drawn = Instance(**row._asdict(), vehicles=given, rounding=rounding)
+    fleet = _smallest_fleet(drawn) if vehicles is None else drawn.vehicles
     return replace(drawn, vehicles=fleet, name=f"uchoa-n{n + 1}-k{fleet}-seed{seed}")
 
 
