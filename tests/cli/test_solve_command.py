@@ -199,8 +199,10 @@ def test_ctrl_c_before_the_search(run, csv, monkeypatch):
     """Ctrl-C while the search cannot hear it still leaves the packing or the start."""
     planning = importlib.import_module("fixedfleet.cli.solve_command")
 
-    def interrupt(*args, **kwargs):
-        raise KeyboardInterrupt
+    def interrupt(*args, **options):
+        if options["search"] != "none":
+            raise KeyboardInterrupt
+        return ff.solve(*args, **options)
 
     monkeypatch.setattr(planning, "solve", interrupt)
     code, out, _ = run("solve", csv, *FAST, "--output", "p.sol")

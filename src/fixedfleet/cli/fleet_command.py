@@ -11,7 +11,7 @@ from fixedfleet.fleet import assess_fleet
 
 if TYPE_CHECKING:
     from fixedfleet.cli.options import Arguments, Commands
-    from fixedfleet.fleet import FleetVerdict
+    from fixedfleet.instance import Instance
 
 __all__ = ["add_command", "check_demands"]
 
@@ -31,8 +31,8 @@ def add_command(commands: Commands) -> None:
 
 def _fleet(arguments: Arguments) -> int:
     instance, notes = read_instance(arguments)
+    check_demands(arguments.file, instance)
     verdict = assess_fleet(instance, time_limit=arguments.time_limit)
-    check_demands(arguments.file, verdict)
     if arguments.json:
         from fixedfleet.documents import describe_fleet, to_json
 
@@ -43,7 +43,8 @@ def _fleet(arguments: Arguments) -> int:
     return _EXITS[verdict.status]
 
 
-def check_demands(file: str, verdict: FleetVerdict) -> None:
+def check_demands(file: str, instance: Instance) -> None:
     """Raise InputError if a customer's demand exceeds the capacity of a vehicle."""
-    if verdict.upper_bound is None:
+    if instance.demand_units.max() > instance.capacity_units:
+        verdict = assess_fleet(instance, time_limit=0)
         raise InputError(f"{file}: {verdict.reason}; no fleet suffices")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 from fixedfleet.cli.console import IMPOSSIBLE, INTERRUPTED, NOT_FOUND
@@ -17,13 +18,11 @@ from fixedfleet.cli.options import (
 from fixedfleet.cli.report import report_result
 from fixedfleet.errors import InputError
 from fixedfleet.files import read_plan, write_plan
-from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Plan
 from fixedfleet.plotting import PICTURES, check_drawable, save_plan_picture
 from fixedfleet.progress import ProgressPrinter
 from fixedfleet.search import SEARCHES
 from fixedfleet.search.construct import StartName
-from fixedfleet.search.partial import serve_most
 from fixedfleet.solve import Objective, Result, solve
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["add_command"]
 
 _PLANS = (".json", ".sol", ".csv")
+_MOMENT = 0.01  # seconds, for a result without a search
 
 
 def add_command(commands: Commands) -> None:
@@ -97,8 +97,7 @@ def _solve(arguments: Arguments) -> int:
 
 def _check(arguments: Arguments, instance: Instance) -> None:
     """Raise InputError for wrong options before the search, not after it."""
-    if instance.demand_units.max() > instance.capacity_units:
-        check_demands(arguments.file, assess_fleet(instance, time_limit=0))
+    check_demands(arguments.file, instance)
     if arguments.objective == "cost-v" and arguments.vehicle_cost is None:
         raise InputError("--objective cost-v needs --vehicle-cost, a number from 0")
     if arguments.output:
@@ -164,35 +163,29 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
             stop=line.tick,
         )
     except KeyboardInterrupt:  # outside the search, which returns its best plan
-        plan = line.plan
-        if plan is None and isinstance(start, Plan) and start.is_feasible(instance):
-            plan = start
-        return _interrupted(arguments, instance, plan)
+        known = start if isinstance(start, Plan) else None
+        return _without_search(arguments, instance, line.plan or known)
     finally:
         if printer is not None:
             printer.clear()
 
 
-def _interrupted(arguments: Arguments, instance: Instance, plan: Plan | None) -> Result:
-    """Return the result of an interrupted search: this plan, or a packing at once."""
-    verdict = assess_fleet(instance, time_limit=0)
-    plan = plan or verdict.packing
-    if plan is None and arguments.guarantee:
-        plan = verdict.smallest_packing
-    within = plan is not None and plan.vehicles <= instance.vehicles
-    partial = None if within else serve_most(instance)
-    if plan is not None and not within:
-        instance = instance.with_vehicles(plan.vehicles)
-    return Result(
-        instance=instance,
-        plan=plan,
-        verdict=verdict,
-        stages=(),
+def _without_search(
+    arguments: Arguments, instance: Instance, known: Plan | None
+) -> Result:
+    """Return a known plan, or else a packing, as the result of an interrupted run."""
+    if known is not None and not known.is_feasible(instance):
+        known = None
+    result = solve(
+        instance,
+        _MOMENT,
+        start=known or "packing",
+        search="none",
         objective=arguments.objective,
         vehicle_cost=arguments.vehicle_cost or 0.0,
-        interrupted=True,
-        partial=partial,
+        guarantee=arguments.guarantee,
     )
+    return replace(result, interrupted=True)
 
 
 def _exit_code(result: Result, asked: Instance) -> int:
