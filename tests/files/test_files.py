@@ -198,14 +198,6 @@ def test_a_quoted_cell_of_several_lines_is_one_customer():
     assert parse(table(40, '"two\nlines"'), context).names[0] == "two\nlines"
 
 
-def test_a_file_may_be_limited_too(square, tmp_path):
-    """The limit holds for files as for text."""
-    write_instance(square, tmp_path / "x.json")
-    assert read(tmp_path / "x.json", max_customers=4) == square
-    with pytest.raises(InputError, match=r"x\.json: more than 3 customers"):
-        read(tmp_path / "x.json", max_customers=3)
-
-
 def test_what_nobody_has_given_is_reported():
     """On request, a missing fleet or capacity is reported instead of refused."""
     context = ReadContext(allow_missing=True)

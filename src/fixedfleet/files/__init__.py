@@ -91,7 +91,6 @@ def read(
     rounding: Rounding | None = None,
     depot: str | int | None = None,
     format: Format | None = None,
-    max_customers: int | None = None,
     notes: list[str] | None = None,
 ) -> Instance:
     """
@@ -114,8 +113,6 @@ def read(
         node in VRPLIB (default: its DEPOT_SECTION).
     format
         ``vrplib``, ``csv`` or ``json``. Default: by extension (.vrp, .csv, .json).
-    max_customers
-        Refuse an instance with more customers. Default: no limit.
     notes
         A list that receives remarks on how the file was read: where the fleet comes
         from, how distances are rounded. They are also logged to the logger
@@ -128,10 +125,9 @@ def read(
     OSError
         If the file does not exist or cannot be read.
     """
-    with _placed(path):
-        _require_file(path)
+    with _reading(path):
         chosen = _choose(path, _FORMATS, "an instance") if format is None else format
-        context = ReadContext(vehicles, capacity, rounding, depot, max_customers)
+        context = ReadContext(vehicles, capacity, rounding, depot)
         # Old VRPLIB files have comments in Latin-1. In CSV, a wrong guess of the
         # encoding would garble names.
         instance = parse(read_text(path, latin=chosen == "vrplib"), context, chosen)
@@ -181,7 +177,7 @@ def write_instance(instance: Instance, path: PathLike) -> None:
     InputError
         If the format cannot hold the whole instance.
     """
-    with _placed(path):
+    with _naming(path):
         chosen = _choose(path, _FORMATS, "an instance")
         atomic.write_text(path, _INSTANCES[chosen][1](instance))
 
@@ -202,8 +198,7 @@ def read_batch(
     capacity
         The capacity of the vehicles of every instance. Default: the file's.
     """
-    with _placed(path):
-        _require_file(path)
+    with _reading(path):
         return _choose(path, _BATCHES, "a batch")[0](path, vehicles, capacity)
 
 
@@ -213,14 +208,13 @@ def write_batch(path: PathLike, batch: InstanceBatch) -> None:
 
     A pickle cannot hold the fleet: give it again when reading the file.
     """
-    with _placed(path):
+    with _naming(path):
         _choose(path, _BATCHES, "a batch")[1](path, batch)
 
 
 def read_plan(path: PathLike) -> Plan:
     """Read a plan from a .sol, .json or .csv file."""
-    with _placed(path):
-        _require_file(path)
+    with _reading(path):
         return _choose(path, _PLANS, "a plan")[0](read_text(path))
 
 
@@ -233,9 +227,9 @@ def write_plan(plan: Plan, instance: Instance, path: PathLike) -> None:
     InputError
         If the plan serves a customer that the instance does not have.
     """
-    with _placed(path):
-        text = format_plan(plan, instance, _choose_extension(path, _PLANS, "a plan"))
-        atomic.write_text(path, text)
+    with _naming(path):
+        _choose(path, _PLANS, "a plan")
+        atomic.write_text(path, format_plan(plan, instance, Path(path).suffix.lower()))
 
 
 def format_plan(plan: Plan, instance: Instance, extension: str) -> str:
@@ -246,27 +240,24 @@ def format_plan(plan: Plan, instance: Instance, extension: str) -> str:
 
 def read_solution_cost(path: PathLike) -> float | None:
     """Return the cost that a .sol file states, unchecked; None if it states none."""
-    with _placed(path):
-        _require_file(path)
+    with _reading(path):
         return sol_files.parse_cost(read_text(path))
 
 
 def read_labels(path: PathLike) -> LabelFile:
     """Read a file of labels (npz): plans for instances that a seed brings back."""
-    with _placed(path):
-        _require_file(path)
+    with _reading(path):
         return npz_files.read_labels(path)
 
 
 def read_reference(path: PathLike) -> ReferenceFile:
     """Read a file of reference plans (npz) for rows of a test set."""
-    with _placed(path):
-        _require_file(path)
+    with _reading(path):
         return npz_files.read_reference(path)
 
 
 @contextmanager
-def _placed(path: PathLike) -> Iterator[None]:
+def _naming(path: PathLike) -> Iterator[None]:
     """Put the path before the message of an InputError."""
     try:
         yield
@@ -274,23 +265,22 @@ def _placed(path: PathLike) -> Iterator[None]:
         raise InputError(f"{os.fspath(path)}: {error}") from None
 
 
+@contextmanager
+def _reading(path: PathLike) -> Iterator[None]:
+    """Refuse what is not a file, before any other error, and name it in errors."""
+    with _naming(path):
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise InputError("a folder, not a file")
+        if not stat.S_ISREG(mode):  # reading a device may never end
+            raise InputError("not a regular file")
+        yield
+
+
 def _choose(path: PathLike, known: Mapping[str, T], what: str) -> T:
     """Return the entry for the extension of a path."""
-    return known[_choose_extension(path, known, what)]
-
-
-def _choose_extension(path: PathLike, known: Mapping[str, object], what: str) -> str:
     extension = Path(path).suffix.lower()
     if extension not in known:
         said = f"extension {extension!r}" if extension else "no extension"
         raise InputError(f"{said}, but {what} is a file {', '.join(known)}")
-    return extension
-
-
-def _require_file(path: PathLike) -> None:
-    """Raise an error for a missing file or a folder, before any other error."""
-    mode = os.stat(path).st_mode
-    if stat.S_ISDIR(mode):
-        raise InputError("a folder, not a file")
-    if not stat.S_ISREG(mode):  # reading a device may never end
-        raise InputError("not a regular file")
+    return known[extension]
