@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
-from fixedfleet.errors import InputError, check_number, check_whole
+from fixedfleet.distances import Rounding
+from fixedfleet.errors import InputError, check_choice, check_number, check_whole
 from fixedfleet.files.text import shorten
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from fixedfleet.files.context import ReadContext
 
 __all__ = [
-    "build_instance",
     "format_instance",
     "format_plan",
     "parse_instance",
@@ -30,24 +30,11 @@ _TEXTS = ("name", "metric", "rounding", "depot_name")
 
 
 def parse_instance(text: str, context: ReadContext) -> Instance:
-    """Read an instance from JSON text."""
-    return build_instance(_load(text), context)
-
-
-def build_instance(data: Any, context: ReadContext) -> Instance:
-    """
-    Build an instance from the object that a JSON text states.
-
-    Parameters
-    ----------
-    data
-        The object. A key with the value null counts as left out.
-    context
-        The caller's options.
-    """
+    """Read an instance. A key with the value null counts as left out."""
     if context.depot is not None:
         raise InputError("JSON says itself where the depot is: leave depot= out")
-    values = {key: value for key, value in _object(data).items() if value is not None}
+    data = _object(_load(text))
+    values = {key: value for key, value in data.items() if value is not None}
     for key in values:
         if key not in _KEYS:
             raise InputError(
@@ -57,28 +44,18 @@ def build_instance(data: Any, context: ReadContext) -> Instance:
         size = len(values[key]) if isinstance(values.get(key), list) else 0
         context.check_size(size - (key == "matrix"))
     _check_values(values)
-    if "demands" not in values:
-        raise InputError("no key 'demands'")
     values["vehicles"] = context.choose_vehicles(
         values.get("vehicles"), "the key 'vehicles'", "add the key 'vehicles'"
     )
     values["capacity"] = context.choose_capacity(
         values.get("capacity"), "capacity", "add the key 'capacity'"
     )
-    instance = Instance(**values)
-    if "metric" in values and values["metric"] != instance.metric:
-        raise InputError(
-            f"'metric' is {shorten(values['metric'])}, but a 'matrix' makes it "
-            "explicit: leave one of them out"
-        )
-    rounding = context.choose_rounding(instance.rounding)
-    if rounding != instance.rounding:
-        instance = Instance(**values | {"rounding": rounding})
-    return instance
+    values["rounding"] = context.choose_rounding(values.get("rounding", "none"))
+    return Instance(**values)
 
 
 def _check_values(values: dict[str, Any]) -> None:
-    """Raise InputError with the place of a value of the wrong type."""
+    """Raise InputError with the place of a wrong value; Instance checks the rest."""
     for key in _TEXTS:
         _check_text(values.get(key, ""), key)
     names = values.get("names", [])
@@ -90,6 +67,15 @@ def _check_values(values: dict[str, Any]) -> None:
         check_number("capacity", values["capacity"])
     if "vehicles" in values:
         check_whole("vehicles", values["vehicles"])
+    check_choice("rounding", values.get("rounding", "none"), get_args(Rounding))
+    metric = values.get("metric", "explicit")
+    if "matrix" in values and metric != "explicit":
+        raise InputError(
+            f"'metric' is {shorten(metric)}, but a 'matrix' makes it explicit: leave "
+            "one of them out"
+        )
+    if "demands" not in values:
+        raise InputError("no key 'demands'")
 
 
 def _check_text(value: Any, what: str) -> None:
