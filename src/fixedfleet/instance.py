@@ -395,7 +395,7 @@ class InstanceBatch:
         try:
             row = operator.index(rows)  # type: ignore[arg-type]
         except TypeError:
-            return self._take(rows)  # type: ignore[arg-type]
+            return self.take(rows)  # type: ignore[arg-type]
         if not -len(self) <= row < len(self):
             raise IndexError(f"instance {row} of {len(self)}")
         if self.originals is not None:
@@ -409,7 +409,8 @@ class InstanceBatch:
             vehicles=int(self.vehicles[row]),
         )
 
-    def _take(self, rows: Rows) -> InstanceBatch:
+    def take(self, rows: Rows) -> InstanceBatch:
+        """Return a batch of the given rows, like ``batch[rows]``."""
         if self.originals is not None:
             return InstanceBatch.of(
                 self.originals[row] for row in np.arange(len(self))[rows]

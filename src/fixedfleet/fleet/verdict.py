@@ -70,7 +70,8 @@ class FleetVerdict:
         """Whether the smallest fleet that suffices is known."""
         return self.lower_bound == self.upper_bound
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
+        """Return the verdict in two sentences for people."""
         if self.upper_bound is None:
             smallest = "no fleet suffices"
         elif self.smallest_is_proven:
@@ -83,6 +84,9 @@ class FleetVerdict:
             )
         fleet = count(self.vehicles, "vehicle")
         return f"{fleet}: {self.status}, {self.reason}\n{smallest}"
+
+    def __str__(self) -> str:
+        return self.summary()
 
 
 @dataclass(frozen=True, eq=False)
