@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fixedfleet.cli.console import INTERRUPTED, printable, say_error
-from fixedfleet.cli.options import add_options, check_target
+from fixedfleet.cli.options import add_options, check_writable
 from fixedfleet.errors import InputError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _evaluate(arguments: Arguments) -> int:
     from fixedfleet.progress import ProgressPrinter
 
     if arguments.table:
-        check_target("--table", arguments.table, _TABLES)
+        check_writable("--table", arguments.table, _TABLES)
     specs = [spec for specs in arguments.method for spec in specs]
     methods = [get_method(spec) for spec in specs]
     sets = _sets(arguments)

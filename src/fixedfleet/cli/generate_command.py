@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from fixedfleet import generate
-from fixedfleet.cli.options import add_options, check_target
+from fixedfleet.cli.options import add_options, check_writable
 from fixedfleet.errors import InputError
 from fixedfleet.files import write_batch, write_instance
 from fixedfleet.wording import count
@@ -102,7 +102,7 @@ def _test_set(arguments: Arguments, given: dict[str, Any]) -> InstanceBatch:
 
 
 def _check_output(arguments: Arguments) -> None:
-    check_target("--output", arguments.output, (*_BATCHES, *_INSTANCES))
+    check_writable("--output", arguments.output, (*_BATCHES, *_INSTANCES))
     if arguments.count is not None and arguments.count < 1:
         raise InputError(f"--count is {arguments.count}, not at least 1")
     many = arguments.count not in (None, 1) or arguments.test_set

@@ -23,7 +23,7 @@ __all__ = [
     "Parser",
     "add_instance",
     "add_options",
-    "check_target",
+    "check_writable",
     "read_instance",
 ]
 
@@ -126,7 +126,7 @@ def read_instance(arguments: Arguments) -> tuple[Instance, list[str]]:
     return instance, [printable(note) for note in notes]
 
 
-def check_target(option: str, path: str, extensions: Sequence[str]) -> None:
+def check_writable(option: str, path: str, extensions: Sequence[str]) -> None:
     """
     Check that a file can be written, before time is spent on its content.
 

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fixedfleet.cli.console import printable
-from fixedfleet.cli.options import add_instance, check_target, read_instance
+from fixedfleet.cli.options import add_instance, check_writable, read_instance
 from fixedfleet.files import read_plan
 from fixedfleet.plotting import PICTURES, check_drawable, save_plan_picture
 
@@ -27,7 +27,7 @@ def add_command(commands: Commands) -> None:
 
 
 def _plot(arguments: Arguments) -> int:
-    check_target("--output", arguments.output, PICTURES)
+    check_writable("--output", arguments.output, PICTURES)
     instance, notes = read_instance(arguments)
     check_drawable(instance)
     plan = read_plan(arguments.plan) if arguments.plan else None

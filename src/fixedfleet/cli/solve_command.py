@@ -12,7 +12,7 @@ from fixedfleet.cli.fleet_command import check_demands
 from fixedfleet.cli.options import (
     add_instance,
     add_options,
-    check_target,
+    check_writable,
     read_instance,
 )
 from fixedfleet.cli.report import report_result
@@ -101,9 +101,9 @@ def _check(arguments: Arguments, instance: Instance) -> None:
     if arguments.objective == "cost-v" and arguments.vehicle_cost is None:
         raise InputError("--objective cost-v needs --vehicle-cost, a number from 0")
     if arguments.output:
-        check_target("--output", arguments.output, _PLANS)
+        check_writable("--output", arguments.output, _PLANS)
     if arguments.plot:
-        check_target("--plot", arguments.plot, PICTURES)
+        check_writable("--plot", arguments.plot, PICTURES)
         check_drawable(instance)
 
 

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from fixedfleet.distances import Rounding
 from fixedfleet.errors import InputError
-from fixedfleet.files.csv_table import Table, format_row, read_table, restore, safe
+from fixedfleet.files.csv_table import (
+    Table,
+    escape_formula,
+    format_row,
+    read_table,
+    unescape_formula,
+)
 from fixedfleet.files.text import format_number, shorten, to_number, to_whole
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
@@ -120,7 +126,7 @@ def _location(
         if demand < 0:
             raise InputError(f"line {line}: demand is {demand:g}, not at least 0")
     name = cells[table.columns["name"]] if "name" in table.columns else ""
-    return _Location(line, (values[0], values[1]), demand, restore(name))
+    return _Location(line, (values[0], values[1]), demand, unescape_formula(name))
 
 
 def _depot(locations: list[_Location], context: ReadContext) -> _Location:
@@ -227,7 +233,7 @@ def format_instance(instance: Instance) -> str:
         instance.coordinates, (0, *instance.demands), names, strict=True
     ):
         cells = [*map(format_number, point), format_number(demand)]
-        lines.append(format_row([*cells, safe(name)] if named else cells))
+        lines.append(format_row([*cells, escape_formula(name)] if named else cells))
     return "".join(lines)
 
 
@@ -242,7 +248,7 @@ def format_plan(plan: Plan, instance: Instance) -> str:
             point = instance.coordinates[customer] if axes else ()
             cells = (
                 *map(str, (number, stop, customer)),
-                safe(instance.name_of(customer)),
+                escape_formula(instance.name_of(customer)),
                 format_number(instance.demands[customer - 1]),
                 *map(format_number, point),
             )

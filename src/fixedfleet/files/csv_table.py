@@ -1,4 +1,4 @@
-"""Tables in CSV: comments, header and rows are read; cells are written safely."""
+"""Tables in CSV: reading comments, header and rows, and writing rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fixedfleet.files.text import check_storable, shorten
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["Table", "format_row", "read_table", "restore", "safe"]
+__all__ = ["Table", "escape_formula", "format_row", "read_table", "unescape_formula"]
 
 _DELIMITERS = ",;\t"
 # Spreadsheets take a cell that begins like this for a formula.
@@ -62,19 +62,21 @@ def read_table(
         Stop after one row more than this, so that the caller sees that the table is
         too long without reading all of it.
     """
-    delimiter = max(_DELIMITERS, key=lambda d: _known(text, d, names))
+    delimiter = max(_DELIMITERS, key=lambda d: _count_known(text, d, names))
     try:
         lines = _rows(text, delimiter)
-        comments, header = _head(lines)
+        comments, header = _read_header(lines)
         columns, ignored = _columns(header, names)
         full = (row for row in lines if any(cell.strip() for cell in row[1]))
         most = None if max_rows is None else max_rows + 1
         rows = [
-            (line, _fit(cells, len(header), line)) for line, cells in islice(full, most)
+            (line, _trim(cells, len(header), line))
+            for line, cells in islice(full, most)
         ]
     except csv.Error as error:
         raise InputError(f"not a CSV file: {error}") from None
-    # Spreadsheets leave empty columns behind; one without a name may hold something.
+    # Spreadsheets leave empty columns behind. A column without a name is only worth a
+    # note if it holds something.
     nameless = [i for i, cell in enumerate(header) if not cell.strip()]
     if any(cells[i].strip() for _, cells in rows for i in nameless):
         ignored.append("")
@@ -82,6 +84,7 @@ def read_table(
 
 
 def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Return the line and the cells of each row."""
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=delimiter,
@@ -91,16 +94,18 @@ def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     return ((reader.line_num, cells) for cells in reader)
 
 
-def _known(text: str, delimiter: str, names: Mapping[str, str]) -> int:
+def _count_known(text: str, delimiter: str, names: Mapping[str, str]) -> int:
     """Return how many headers are known if this is the delimiter."""
     try:
-        _, header = _head(_rows(text, delimiter))
+        _, header = _read_header(_rows(text, delimiter))
     except csv.Error:
         return 0
     return sum(cell.strip().lower() in names for cell in header)
 
 
-def _head(lines: Iterator[tuple[int, list[str]]]) -> tuple[dict[str, str], list[str]]:
+def _read_header(
+    lines: Iterator[tuple[int, list[str]]],
+) -> tuple[dict[str, str], list[str]]:
     """Consume the lines up to the header; return the comments and its cells."""
     comments: dict[str, str] = {}
     for line, cells in lines:
@@ -138,26 +143,28 @@ def _columns(
     return columns, ignored
 
 
-def _fit(cells: list[str], width: int, line: int) -> list[str]:
+def _trim(cells: list[str], width: int, line: int) -> list[str]:
+    """Return as many cells as the header has; those behind them must be empty."""
     if len(cells) < width or any(cell.strip() for cell in cells[width:]):
         raise InputError(f"line {line}: {len(cells)} cells, the header has {width}")
     return cells[:width]
 
 
-def safe(text: str) -> str:
+def escape_formula(text: str) -> str:
     """
     Put an apostrophe before a text that a spreadsheet would take for a formula.
 
-    A text that already has one gets another, so that :func:`restore` returns the
-    original text.
+    A text that already has one gets another, so that
+    :func:`unescape_formula` returns the original text.
     """
     stripped = text.lstrip("'")
     return f"'{text}" if stripped.startswith(_FORMULA) else text
 
 
-def restore(cell: str) -> str:
-    """Undo :func:`safe`."""
-    return cell[1:] if cell.startswith("'") and safe(cell[1:]) == cell else cell
+def unescape_formula(cell: str) -> str:
+    """Undo :func:`escape_formula`."""
+    escaped = cell.startswith("'") and escape_formula(cell[1:]) == cell
+    return cell[1:] if escaped else cell
 
 
 def format_row(cells: Iterable[str]) -> str:

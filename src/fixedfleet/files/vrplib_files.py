@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.distances import Metric
 
-__all__ = ["VrplibText", "format_instance", "parse_instance", "split_sections"]
+__all__ = ["VrplibFile", "format_instance", "parse_instance", "split_sections"]
 
 _SECTION = re.compile(r"([A-Z][A-Z0-9_]*)_SECTION\s*:?", re.IGNORECASE)
 _HEADER = re.compile(r"([A-Z][A-Z0-9_]*)\s*:(.*)", re.IGNORECASE)
@@ -76,7 +76,7 @@ class _Section:
 
 
 @dataclass
-class VrplibText:
+class VrplibFile:
     """The headers and sections of a file by upper-case name, with their lines."""
 
     headers: dict[str, str] = field(default_factory=dict)
@@ -102,7 +102,7 @@ class VrplibText:
         return None if value is None else to_whole(value, self.place(name))
 
 
-def split_sections(text: str, context: ReadContext | None = None) -> VrplibText:
+def split_sections(text: str, context: ReadContext | None = None) -> VrplibFile:
     """
     Split a VRPLIB file into headers and sections.
 
@@ -114,7 +114,7 @@ def split_sections(text: str, context: ReadContext | None = None) -> VrplibText:
         windows; for a row with too many or too few values; for too many customers.
     """
     context = context or ReadContext()
-    found = VrplibText()
+    file = VrplibFile()
     comments: list[str] = []
     current: str | None = None
     for number, raw in enumerate(split_lines(text), 1):
@@ -124,49 +124,49 @@ def split_sections(text: str, context: ReadContext | None = None) -> VrplibText:
         if line.upper() == "EOF":
             break
         if match := _SECTION.fullmatch(line):
-            current = _open_section(found, match[1].upper(), number)
+            current = _open_section(file, match[1].upper(), number)
         elif (match := _HEADER.fullmatch(line)) and match[1].upper() == "COMMENT":
             comments.append(match[2].strip())  # may continue on several lines
         elif match:
-            _add_header(found, match[1].upper(), match[2].strip(), number)
+            _add_header(file, match[1].upper(), match[2].strip(), number)
         elif current is not None:
-            _add_row(found, current, line, number)
+            _add_row(file, current, line, number)
             if _COLUMNS[current] is not None:
-                context.check_size(len(found.sections[current].rows) - 1)
+                context.check_size(len(file.sections[current].rows) - 1)
         else:
             raise InputError(
                 f"line {number}: {shorten(line)} is neither 'KEYWORD : value' nor the "
                 "name of a section, so this is not a VRPLIB file"
             )
     if comments:
-        found.headers["COMMENT"] = " ".join(comments)
-    return found
+        file.headers["COMMENT"] = " ".join(comments)
+    return file
 
 
-def _open_section(found: VrplibText, name: str, line: int) -> str:
-    if name in found.sections:
+def _open_section(file: VrplibFile, name: str, line: int) -> str:
+    if name in file.sections:
         raise InputError(
             f"line {line}: {name}_SECTION again, first on line "
-            f"{found.sections[name].line}"
+            f"{file.sections[name].line}"
         )
     if name not in _COLUMNS:
         raise InputError(
             f"line {line}: {name}_SECTION is not part of the capacitated problem and "
             f"would be ignored by every plan; known are {', '.join(_COLUMNS)}"
         )
-    found.sections[name] = _Section(line)
+    file.sections[name] = _Section(line)
     return name
 
 
-def _add_header(found: VrplibText, name: str, value: str, line: int) -> None:
-    if name in found.headers:
-        first = found.lines[name]
+def _add_header(file: VrplibFile, name: str, value: str, line: int) -> None:
+    if name in file.headers:
+        first = file.lines[name]
         raise InputError(f"line {line}: {name} again, first on line {first}")
-    found.headers[name] = value
-    found.lines[name] = line
+    file.headers[name] = value
+    file.lines[name] = line
 
 
-def _add_row(found: VrplibText, section: str, text: str, line: int) -> None:
+def _add_row(file: VrplibFile, section: str, text: str, line: int) -> None:
     values = text.split()
     columns = _COLUMNS[section]
     if columns is not None and len(values) != len(columns):
@@ -174,7 +174,7 @@ def _add_row(found: VrplibText, section: str, text: str, line: int) -> None:
             f"line {line}: {len(values)} values in {section}_SECTION, not "
             f"{len(columns)} ({', '.join(columns)})"
         )
-    found.sections[section].rows.append((line, values))
+    file.sections[section].rows.append((line, values))
 
 
 def parse_instance(text: str, context: ReadContext) -> Instance:
@@ -185,13 +185,13 @@ def parse_instance(text: str, context: ReadContext) -> Instance:
     order of the file. If the depot is node 1 of 1 … n, customer i is node i + 1, as
     everywhere in VRPLIB; otherwise customers are named after their nodes' numbers.
     """
-    found = split_sections(text, context)
-    _check_problem(found, context)
-    kind, metric, rounding = _distances(found, context)
-    listing = _listing(found, kind)
-    places = _by_node(found, listing)
-    nodes = _sorted_nodes(found, listing, list(places))
-    depot = _depot(found, context, nodes)
+    file = split_sections(text, context)
+    _check_problem(file, context)
+    kind, metric, rounding = _distances(file, context)
+    listing = _node_section(file, kind)
+    places = _by_node(file, listing)
+    nodes = _sorted_nodes(file, listing, list(places))
+    depot = _depot(file, context, nodes)
     order = [depot, *(node for node in nodes if node != depot)]
     standard = depot == 1 and nodes == list(range(1, len(nodes) + 1))
     points = None
@@ -200,69 +200,69 @@ def parse_instance(text: str, context: ReadContext) -> Instance:
     return Instance(
         depot=None if points is None else points[0],
         customers=None if points is None else points[1:],
-        demands=_demands(found, order),
-        matrix=_matrix(found, nodes, order) if kind == "EXPLICIT" else None,
-        capacity=_capacity(found, context),
-        vehicles=_vehicles(found, context),
+        demands=_demands(file, order),
+        matrix=_matrix(file, nodes, order) if kind == "EXPLICIT" else None,
+        capacity=_capacity(file, context),
+        vehicles=_vehicles(file, context),
         names=None if standard else [str(node) for node in order[1:]],
         depot_name="depot" if standard else str(depot),
-        name=found.headers.get("NAME", ""),
+        name=file.headers.get("NAME", ""),
         metric=metric,
         rounding=rounding,
     )
 
 
-def _check_problem(found: VrplibText, context: ReadContext) -> None:
-    problem = found.header("TYPE")
+def _check_problem(file: VrplibFile, context: ReadContext) -> None:
+    problem = file.header("TYPE")
     if problem is not None and problem.upper() not in ("CVRP", "ACVRP", "VRP"):
-        raise InputError(f"{found.place('TYPE')} is {shorten(problem)}, not CVRP")
-    limit = found.number("DISTANCE")
+        raise InputError(f"{file.place('TYPE')} is {shorten(problem)}, not CVRP")
+    limit = file.number("DISTANCE")
     if limit is not None and 0 < limit < _NO_LIMIT:
         raise InputError(
-            f"{found.place('DISTANCE')} limits tours to {limit:g}, which no plan here "
+            f"{file.place('DISTANCE')} limits tours to {limit:g}, which no plan here "
             "would respect: only capacity and fleet limit a tour"
         )
     if limit is not None:
         context.notes.append(
             f"DISTANCE {limit:g} taken for no limit on the length of tours"
         )
-    if ignored := sorted(found.headers.keys() - _HEADERS):
+    if ignored := sorted(file.headers.keys() - _HEADERS):
         context.notes.append(f"headers ignored: {', '.join(ignored)}")
 
 
-def _distances(found: VrplibText, context: ReadContext) -> tuple[str, Metric, Rounding]:
+def _distances(file: VrplibFile, context: ReadContext) -> tuple[str, Metric, Rounding]:
     """Return the edge-weight type, its metric and the rounding."""
-    kind = found.header("EDGE_WEIGHT_TYPE")
+    kind = file.header("EDGE_WEIGHT_TYPE")
     if kind is None:
-        kind = "EXPLICIT" if "EDGE_WEIGHT" in found.sections else "EUC_2D"
+        kind = "EXPLICIT" if "EDGE_WEIGHT" in file.sections else "EUC_2D"
         context.notes.append(f"no EDGE_WEIGHT_TYPE in the file, taken for {kind}")
     kind = kind.upper()
     if kind not in _TYPES:
         raise InputError(
-            f"{found.place('EDGE_WEIGHT_TYPE')} is {shorten(kind)}, not one of "
+            f"{file.place('EDGE_WEIGHT_TYPE')} is {shorten(kind)}, not one of "
             f"{', '.join(_TYPES)}"
         )
     metric, rounding = _TYPES[kind]
     why = "CVRPLIB's convention" if kind == "EUC_2D" else f"{kind} in the file"
-    if comment := _ROUNDING_IN_COMMENT.search(found.headers.get("COMMENT", "")):
+    if comment := _ROUNDING_IN_COMMENT.search(file.headers.get("COMMENT", "")):
         rounding, why = cast("Rounding", comment[1]), "the file's comment"
     return kind, metric, context.choose_rounding(rounding, why)
 
 
-def _listing(found: VrplibText, kind: str) -> str:
+def _node_section(file: VrplibFile, kind: str) -> str:
     """Return the section that lists the nodes, with their coordinates if it can."""
-    if "DEMAND" not in found.sections:
+    if "DEMAND" not in file.sections:
         raise InputError("no DEMAND_SECTION: every node needs its demand")
-    if kind != "EXPLICIT" and "NODE_COORD" not in found.sections:
+    if kind != "EXPLICIT" and "NODE_COORD" not in file.sections:
         raise InputError(f"no NODE_COORD_SECTION, which {kind} distances need")
-    if (kind == "EXPLICIT") != ("EDGE_WEIGHT" in found.sections):
+    if (kind == "EXPLICIT") != ("EDGE_WEIGHT" in file.sections):
         raise InputError(
             f"EDGE_WEIGHT_TYPE is {kind}, and there is "
             f"{'no' if kind == 'EXPLICIT' else 'an'} EDGE_WEIGHT_SECTION: the type "
             "EXPLICIT and the section go together"
         )
     names = ("NODE_COORD", "DISPLAY_DATA", "DEMAND")
-    return next(name for name in names if name in found.sections)
+    return next(name for name in names if name in file.sections)
 
 
 @dataclass(frozen=True)
@@ -273,11 +273,11 @@ class _Node:
     values: list[float]
 
 
-def _by_node(found: VrplibText, section: str) -> dict[int, _Node]:
+def _by_node(file: VrplibFile, section: str) -> dict[int, _Node]:
     """Return the rows of a section by the number of their node."""
     columns = (_COLUMNS[section] or ())[1:]
     nodes: dict[int, _Node] = {}
-    for line, (number, *texts) in found.sections[section].rows:
+    for line, (number, *texts) in file.sections[section].rows:
         node = to_whole(number, f"line {line}: the node's number")
         if node in nodes:
             raise InputError(
@@ -291,13 +291,13 @@ def _by_node(found: VrplibText, section: str) -> dict[int, _Node]:
     return nodes
 
 
-def _sorted_nodes(found: VrplibText, listing: str, nodes: list[int]) -> list[int]:
+def _sorted_nodes(file: VrplibFile, listing: str, nodes: list[int]) -> list[int]:
     """Return the numbers of the nodes: sorted if they are 1 … n, else as listed."""
-    where = f"{listing}_SECTION (line {found.sections[listing].line})"
-    dimension = found.whole("DIMENSION")
+    where = f"{listing}_SECTION (line {file.sections[listing].line})"
+    dimension = file.whole("DIMENSION")
     if dimension is not None and dimension != len(nodes):
         raise InputError(
-            f"{found.place('DIMENSION')} is {dimension}, but {where} lists "
+            f"{file.place('DIMENSION')} is {dimension}, but {where} lists "
             f"{len(nodes)} nodes"
         )
     if len(nodes) < 2:
@@ -307,13 +307,13 @@ def _sorted_nodes(found: VrplibText, listing: str, nodes: list[int]) -> list[int
     return sorted(nodes) if set(nodes) == set(range(1, len(nodes) + 1)) else nodes
 
 
-def _depot(found: VrplibText, context: ReadContext, nodes: list[int]) -> int:
+def _depot(file: VrplibFile, context: ReadContext, nodes: list[int]) -> int:
     if context.depot is not None:
         place, depots = "the depot given by the caller", [str(context.depot)]
-    elif "DEPOT" not in found.sections:
+    elif "DEPOT" not in file.sections:
         raise InputError("no DEPOT_SECTION: add one, or give depot= a node's number")
     else:
-        section = found.sections["DEPOT"]
+        section = file.sections["DEPOT"]
         place = f"DEPOT_SECTION (line {section.line})"
         depots = [value for _, values in section.rows for value in values]
         if "-1" in depots:
@@ -326,10 +326,10 @@ def _depot(found: VrplibText, context: ReadContext, nodes: list[int]) -> int:
     return int(depot)
 
 
-def _demands(found: VrplibText, order: list[int]) -> list[float]:
+def _demands(file: VrplibFile, order: list[int]) -> list[float]:
     """Return the demands of the customers; ``order`` begins with the depot."""
     depot, known = order[0], set(order)
-    rows = _by_node(found, "DEMAND")
+    rows = _by_node(file, "DEMAND")
     for node, row in rows.items():
         (demand,) = row.values
         what = f"line {row.line}: demand of node {node}"
@@ -342,18 +342,18 @@ def _demands(found: VrplibText, order: list[int]) -> list[float]:
     for node in order[1:]:
         if node not in rows:
             raise InputError(
-                f"DEMAND_SECTION (line {found.sections['DEMAND'].line}): node {node} "
+                f"DEMAND_SECTION (line {file.sections['DEMAND'].line}): node {node} "
                 "has no demand"
             )
     return [rows[node].values[0] for node in order[1:]]
 
 
 def _matrix(
-    found: VrplibText, nodes: list[int], order: list[int]
+    file: VrplibFile, nodes: list[int], order: list[int]
 ) -> NDArray[np.float64]:
     """Return the distances in this order of the nodes, from any of TSPLIB's layouts."""
-    section, size = found.sections["EDGE_WEIGHT"], len(nodes)
-    layout = (found.header("EDGE_WEIGHT_FORMAT") or "FULL_MATRIX").upper()
+    section, size = file.sections["EDGE_WEIGHT"], len(nodes)
+    layout = (file.header("EDGE_WEIGHT_FORMAT") or "FULL_MATRIX").upper()
     if layout not in _LAYOUTS:
         raise InputError(
             f"EDGE_WEIGHT_FORMAT is {shorten(layout)}, not one of {', '.join(_LAYOUTS)}"
@@ -394,17 +394,17 @@ def _lengths(section: _Section) -> Iterator[float]:
             yield length
 
 
-def _capacity(found: VrplibText, context: ReadContext) -> float:
-    capacity = found.number("CAPACITY")
-    where = "" if capacity is None else found.place("CAPACITY")
+def _capacity(file: VrplibFile, context: ReadContext) -> float:
+    capacity = file.number("CAPACITY")
+    where = "" if capacity is None else file.place("CAPACITY")
     return context.choose_capacity(capacity, where, "add the header CAPACITY")
 
 
-def _vehicles(found: VrplibText, context: ReadContext) -> int:
-    name, comment = found.headers.get("NAME", ""), found.headers.get("COMMENT", "")
-    vehicles, source = found.whole("VEHICLES"), "VEHICLES"
+def _vehicles(file: VrplibFile, context: ReadContext) -> int:
+    name, comment = file.headers.get("NAME", ""), file.headers.get("COMMENT", "")
+    vehicles, source = file.whole("VEHICLES"), "VEHICLES"
     if vehicles is not None:
-        source = f"VEHICLES (line {found.lines['VEHICLES']})"
+        source = f"VEHICLES (line {file.lines['VEHICLES']})"
     elif match := _FLEET_IN_NAME.search(name):
         vehicles, source = int(match[1]), f"the name {name}"
     elif match := _FLEET_IN_COMMENT.search(comment):
