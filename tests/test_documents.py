@@ -76,7 +76,7 @@ def test_tours_have_names_loads_and_lengths(square):
 
 def test_an_instance_has_the_fields_of_its_file(square):
     """What a JSON file says of an instance; what nobody has given yet is null."""
-    document = describe_instance(square, missing=["vehicles"])
+    document = describe_instance(square, without=["vehicles"])
     assert document.vehicles is None
     assert (document.depot, document.demands) == ([0, 0], [1, 1, 1, 1])
     assert document.customers == [[1, 1], [1, -1], [-1, -1], [-1, 1]]

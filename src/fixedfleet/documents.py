@@ -206,7 +206,7 @@ class ResultDocument:
 
 
 def describe_instance(
-    instance: Instance, *, missing: Collection[str] = ()
+    instance: Instance, *, without: Collection[str] = ()
 ) -> InstanceDocument:
     """
     Return the document of an instance.
@@ -215,13 +215,14 @@ def describe_instance(
     ----------
     instance
         The instance.
-    missing
-        Fields that nobody has given yet, for example "vehicles". They become null.
+    without
+        Fields that become null: "vehicles" if the size of the fleet is not known yet,
+        or "matrix" if the reader does not need it.
     """
     values: dict[str, Any] = {}
     for known in dataclasses.fields(InstanceDocument):
         value = getattr(instance, known.name)
-        if known.name in missing:
+        if known.name in without:
             value = None
         elif isinstance(value, tuple):
             value = list(value)

@@ -114,7 +114,7 @@ class PlanJob:
             position=self.position if outcome is None else None,
             error=None if outcome is None else outcome.error,
             request=self.request,
-            instance=describe_instance(self.instance, missing=["matrix"]),
+            instance=describe_instance(self.instance, without=["matrix"]),
             notes=self.notes,
             verdict=self.verdict if result is None else result.verdict,
             result=result,

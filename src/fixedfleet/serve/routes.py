@@ -116,7 +116,7 @@ async def read_instance(
         verdict = None
         if not read.missing:  # quick bounds only: the exact search is for the workers
             verdict = describe_verdict(assess_fleet(read.instance, time_limit=0))
-        instance = describe_instance(read.instance, missing=[*read.missing, "matrix"])
+        instance = describe_instance(read.instance, without=[*read.missing, "matrix"])
         document = schema.ReadDocument(
             instance=instance, notes=read.notes, verdict=verdict
         )

@@ -29,7 +29,7 @@ def renew(document: str, instance_text: str) -> str:
     result = None
     if old["result"] is not None:
         result = _renew_result(old, instance, notes)
-    described = describe_instance(instance, missing=["matrix"])
+    described = describe_instance(instance, without=["matrix"])
     changed = {"instance": described, "notes": notes, "result": result}
     return to_json(JobDocument(**{**old, **changed}), one_line=True)
 
