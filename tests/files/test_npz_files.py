@@ -70,9 +70,9 @@ def test_the_callers_fleet_and_capacity_win(save):
     [
         ({"vehicles": None}, "no array 'vehicles' in the file: give vehicles="),
         ({"demands": None}, "no array 'demands' in the file, only depots, customers"),
-        ({"demands": np.ones((2, 4))}, "array 'demands' has shape (2, 4), not (2, 3)"),
-        ({"depots": np.zeros((2, 3))}, "array 'depots' has shape (2, 3), not (2, 2)"),
-        ({"depots": np.zeros(2)}, "array 'depots' has shape (2,), not (2, 2)"),
+        ({"demands": np.ones((2, 4))}, "x.npz: demands has shape (2, 4), not (2, 3)"),
+        ({"depots": np.zeros((2, 3))}, "x.npz: depots has shape (2, 3), not (B, 2)"),
+        ({"depots": np.zeros(2)}, "x.npz: depots has shape (2,), not (B, 2)"),
         ({"depots": np.full((2, 2), np.nan)}, "depots[0] is not finite"),
         ({"demands": np.full((2, 3), -1)}, "demands[0, 0] is -1, not a whole number"),
         ({"demands": np.full((2, 3), 0.5)}, "demands[0, 0] is 0.5, not a whole number"),
@@ -82,8 +82,8 @@ def test_the_callers_fleet_and_capacity_win(save):
             {"capacity": np.array(0)},
             "capacity[0] is 0, not a whole number of at",
         ),
-        ({"capacity": np.ones(5)}, "array 'capacity' has shape (5,), not (2)"),
-        ({"vehicles": np.array("x")}, "array 'vehicles' holds <U1, not numbers"),
+        ({"capacity": np.ones(5)}, "x.npz: capacity has shape (5,), not (2,)"),
+        ({"vehicles": np.array("x")}, "x.npz: vehicles: not numbers in the shape of"),
         ({"extra": np.array([{}])}, "array 'extra' cannot be read: Object arrays"),
     ],
 )

@@ -31,7 +31,6 @@ _KINDS = {
     "u": "whole numbers from 0",
     "iu": "whole numbers",
     "f": "decimal numbers",
-    "fiu": "numbers",
 }
 
 
@@ -47,7 +46,7 @@ class Archive:
     Attributes
     ----------
     arrays
-        The arrays by name, as the file has them. :meth:`array` checks one.
+        The arrays by name, as the file has them.
 
     Raises
     ------
@@ -68,9 +67,17 @@ class Archive:
             what = f"array {name!r} cannot be read" if name else "not an npz file"
             raise InputError(f"{what}: {lines[0][:200]}") from None
 
+    def find(self, name: str) -> NDArray[Any]:
+        """Return an array of the file, unchecked."""
+        if name not in self.arrays:
+            raise InputError(
+                f"no array {name!r} in the file, only {', '.join(self.arrays)}"
+            )
+        return self.arrays[name]
+
     def array(self, name: str, kinds: str, *shape: int | None) -> NDArray[Any]:
         """
-        Return an array of the file.
+        Return an array of the file; raise InputError for another kind or shape.
 
         Parameters
         ----------
@@ -78,15 +85,11 @@ class Archive:
             Name of the array.
         kinds
             The kinds of numbers allowed, as letters of ``dtype.kind``: "b", "u",
-            "iu", "f" or "fiu".
+            "iu" or "f".
         shape
             The shape that it must have; None for any length.
         """
-        if name not in self.arrays:
-            raise InputError(
-                f"no array {name!r} in the file, only {', '.join(self.arrays)}"
-            )
-        array = self.arrays[name]
+        array = self.find(name)
         if array.dtype.kind not in kinds:
             raise InputError(f"array {name!r} holds {array.dtype}, not {_KINDS[kinds]}")
         pairs = zip(shape, array.shape, strict=False)
@@ -167,28 +170,15 @@ def read_batch(
 ) -> InstanceBatch:
     """Read a batch; the caller's fleet and capacity win over the file's."""
     archive = Archive(path)
-    customers = archive.array("customers", "fiu", None, None, 2)
-    size, n, _ = customers.shape
-    return InstanceBatch(
-        depots=archive.array("depots", "fiu", size, 2),
-        customers=customers,
-        demands=archive.array("demands", "fiu", size, n),
-        capacity=_per_instance(archive, "capacity", size, capacity),
-        vehicles=_per_instance(archive, "vehicles", size, vehicles),
-    )
-
-
-def _per_instance(
-    archive: Archive, name: str, size: int, given: int | None
-) -> NDArray[Any] | int:
-    """Return one number for all instances or one per instance."""
-    if given is not None:
-        return given
-    if name not in archive.arrays:
-        raise InputError(f"no array {name!r} in the file: give {name}=")
-    one_for_all = archive.arrays[name].shape in ((), (1,))
-    shape = archive.arrays[name].shape if one_for_all else (size,)
-    return archive.array(name, "fiu", *shape)
+    # InstanceBatch checks what the arrays hold, and their shapes.
+    arrays: dict[str, Any] = {
+        name: archive.find(name) for name in ("depots", "customers", "demands")
+    }
+    for name, given in (("capacity", capacity), ("vehicles", vehicles)):
+        if given is None and name not in archive.arrays:
+            raise InputError(f"no array {name!r} in the file: give {name}=")
+        arrays[name] = archive.arrays[name] if given is None else given
+    return InstanceBatch(**arrays)
 
 
 def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:
