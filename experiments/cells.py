@@ -11,7 +11,6 @@ from experiments.collecting import load_set, row_files
 from experiments.definitions import customers_of
 from experiments.published import published
 from fixedfleet import generate
-from fixedfleet.errors import InputError
 from fixedfleet.evaluate.methods import get_method
 from fixedfleet.evaluate.metrics import paired, summarise
 from fixedfleet.evaluate.origin import current
@@ -79,11 +78,10 @@ class Store:
 
     def __init__(self, results: Results, options: Options) -> None:
         self.by_method: dict[tuple[str, str], list[Row]] = defaultdict(list)
-        rows = results.rows()
-        for row in rows:
+        for row in results.rows():
             if row.seed == options.seed and row.iterations is None:
                 self.by_method[row.method, row.objective].append(row)
-        self.machine = results.machine or (rows[0].machine if rows else "")
+        self.machine = results.machine
 
 
 def read_stores(options: Options) -> list[Store]:
@@ -132,10 +130,7 @@ def _rows(
     best_store = stores[0]
     for store in stores:
         for spec in line.specs:
-            try:
-                method = get_method(spec)
-            except InputError:  # a spec that this version does not know
-                continue
+            method = get_method(spec)
             rows = store.by_method.get((method.name, method.objective), [])
             own = [
                 row

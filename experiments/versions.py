@@ -66,14 +66,14 @@ def recorded(options: Options, rows: Iterable[Row]) -> list[str]:
     """
     Return the versions that rows were made with, each combination once.
 
-    A row records only the version of fixedfleet: combinations without it are left
-    out. If a row does not record it, all combinations are returned.
+    A row records only the version of fixedfleet, so all combinations with this
+    version are returned.
     """
     told = {row.made.get("fixedfleet") for row in rows}
     found = []
     for path in sorted(options.work.glob("versions*.jsonl")):
         for line in read_json_lines(path):
             versions = line.get("versions", {})
-            if None in told or versions.get("fixedfleet", "unknown") in told:
+            if versions.get("fixedfleet", "unknown") in told:
                 found.append(", ".join(f"{k} {v}" for k, v in versions.items()))
     return list(dict.fromkeys(found))

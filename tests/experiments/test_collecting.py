@@ -19,6 +19,7 @@ from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.evaluate.methods import get_method
 from fixedfleet.evaluate.pipeline import NetworkStart, Pipeline
 from fixedfleet.evaluate.rows import Results
+from fixedfleet.version import own_version
 
 TABLES = load_tables(Options())
 WITHOUT_TRAINING = [name for name, table in TABLES.items() if not table.trains]
@@ -53,10 +54,11 @@ def calls(monkeypatch, make_row):
             floor=floor,
             within=floor <= instance.vehicles,
             machine="a made-up processor",
+            made={"fixedfleet": own_version()},
         )
 
     def evaluate(sets, methods, time_limits, results, *, seeds, **_options):
-        known = results.keys()
+        known = {row.key for row in results.rows()}
         asked.append((sets[0].name, len(sets[0]), time_limits[0], len(methods)))
         with results:
             for method, limit, place in itertools.product(

@@ -131,20 +131,9 @@ class Row:
         try:
             found = json.loads(line)
             found["trace"] = tuple((time, cost) for time, cost in found["trace"])
-            return cls(**_upgrade(found))
+            return cls(**found)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"not a row of results: {error}") from None
-
-
-def _upgrade(found: dict[str, Any]) -> dict[str, Any]:
-    """Move the objective, which older files have in the method's name, to its field."""
-    head, _, tail = found["method"].partition(":")
-    options = tail.split(",") if tail else []
-    if "objective=cost-v" not in options:
-        return found
-    options.remove("objective=cost-v")
-    name = f"{head}:{','.join(options)}" if options else head
-    return found | {"method": name, "objective": "cost-v"}
 
 
 class Results:
@@ -165,29 +154,32 @@ class Results:
     Raises
     ------
     InputError
-        If the file holds something else, or results of another version.
+        If the file holds something else, or results of another version of the format.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._file: IO[bytes] | None = None
-        self._rows: list[Row] = []  # what was read so far: lines are only ever added
-        self._end = self._line = 0  # where that ends, in bytes and in lines
-        self.machine = ""  # as the header names it; files of older versions name none
+        self.machine = ""  # as the header names it; empty until there is a file
         if self.path.exists():
             with self.path.open("rb") as file:
                 self._read_header(file.readline())
 
     def rows(self) -> list[Row]:
         """Read all rows, in the order they were written."""
-        if self.path.exists():
-            with self.path.open("rb") as file:
-                self._read_on(file)
-        return list(self._rows)
-
-    def keys(self) -> set[Key]:
-        """Read the keys of all rows."""
-        return {row.key for row in self.rows()}
+        rows: list[Row] = []
+        if not self.path.exists():
+            return rows
+        with self.path.open("rb") as file:
+            self._read_header(file.readline())
+            for number, line in enumerate(file, 2):
+                if not line.endswith(b"\n"):
+                    break  # being written, or torn by a kill
+                try:
+                    rows.append(Row.from_json(line))
+                except InputError as error:
+                    raise InputError(f"{self.path}: line {number}: {error}") from None
+        return rows
 
     def open(self) -> None:
         """
@@ -222,27 +214,6 @@ class Results:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _read_on(self, file: IO[bytes]) -> None:
-        """Read the lines that were added since the last time."""
-        if file.seek(0, os.SEEK_END) < self._end:  # another file by this name
-            self._rows, self._end, self._line = [], 0, 0
-        file.seek(self._end)
-        for line in file:
-            if not line.endswith(b"\n"):
-                return  # being written, or torn by a kill
-            if self._line == 0:
-                self._read_header(line)
-            else:
-                self._rows.append(self._parse(line))
-            self._end += len(line)
-            self._line += 1
-
-    def _parse(self, line: bytes) -> Row:
-        try:
-            return Row.from_json(line)
-        except InputError as error:
-            raise InputError(f"{self.path}: line {self._line + 1}: {error}") from None
 
     def _open(self) -> IO[bytes]:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -296,7 +267,12 @@ class Results:
                 f"{self.path} holds results of version {header.get('version')!r}; "
                 f"this version reads {VERSION}: choose another file"
             )
-        self.machine = str(header.get("machine", ""))
+        if not isinstance(header.get("machine"), str):
+            raise InputError(
+                f"{self.path} was written by an older version of fixedfleet, which did "
+                "not record the machine: choose another file"
+            )
+        self.machine = header["machine"]
 
 
 def _cut_torn_line(file: IO[bytes]) -> None:
