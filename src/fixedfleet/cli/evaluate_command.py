@@ -53,12 +53,16 @@ def add_command(commands: Commands) -> None:
         "--time-limit",
         nargs="+",
         default=[],
-        help="per instance; every method runs once with each limit",
+        help="seconds per instance; every method runs once with each limit",
     )
     add_options(parser, "--iterations")
     add("--count", type=int, default=1000, help="instances per set (default: 1000)")
     add("--reference", metavar="FOLDER", help="reference plans of the test sets")
-    add_options(parser, "--vehicle-cost", help="default: the set's")
+    add_options(
+        parser,
+        "--vehicle-cost",
+        help="fixed cost of each vehicle used (default: the set's)",
+    )
     add("--seeds", nargs="+", type=int, default=[0], metavar="SEED", help="default: 0")
     add_options(parser, "--processes", "--engine", "--ray-address", "--quiet")
     add(
@@ -66,16 +70,16 @@ def add_command(commands: Commands) -> None:
         type=float,
         default=30.0,
         metavar="SECONDS",
-        help="stop a run after twice its time limit and this (default: 30)",
+        help="stop a run this long after twice its time limit (default: 30)",
     )
     add(
         "--longest",
         type=float,
         default=600.0,
         metavar="SECONDS",
-        help="the same without a time limit, and for a warm-up (default: 600)",
+        help="stop a warm-up, or a run without a time limit, after this (default: 600)",
     )
-    add("--minutes", type=float, help="begin no run after this time")
+    add("--minutes", type=float, help="begin no run after this many minutes")
     add("--base", metavar="SPEC", help="method that WRAP is relative to")
     add("--table", metavar="FILE", help="write the table: .md or .csv")
     parser.set_defaults(run=_evaluate)

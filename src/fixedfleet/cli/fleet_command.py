@@ -23,7 +23,9 @@ def add_command(commands: Commands) -> None:
     parser = commands.add_parser("fleet", help="say whether the fleet suffices")
     add_instance(parser)
     add_options(
-        parser, "--time-limit", help="of the exact search, if it is needed (default: 1)"
+        parser,
+        "--time-limit",
+        help="seconds for the exact search, if it is needed (default: 1)",
     )
     add_options(parser, "--json")
     parser.set_defaults(run=_fleet)

@@ -46,7 +46,9 @@ def add_command(commands: Commands) -> None:
     )
     add_options(parser, "--vehicles", help="number of vehicles")
     uniform = parser.add_argument_group("uniform: in the unit square, demands 1 to 9")
-    uniform.add_argument("--capacity", type=int, metavar="Q")
+    uniform.add_argument(
+        "--capacity", type=int, metavar="Q", help="what one vehicle carries"
+    )
     uniform.add_argument(
         "--no-reject",
         dest="reject",
@@ -66,7 +68,12 @@ def add_command(commands: Commands) -> None:
         ("--demand", generate.Demand),
     ):
         uchoa.add_argument(option, choices=get_args(kind), help="default: random")
-    uchoa.add_argument("--route-size", type=float, metavar="R", help="default: random")
+    uchoa.add_argument(
+        "--route-size",
+        type=float,
+        metavar="R",
+        help="mean number of customers per tour (default: random)",
+    )
     parser.set_defaults(run=_generate)
 
 

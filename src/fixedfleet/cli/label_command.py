@@ -30,11 +30,13 @@ def add_command(commands: Commands) -> None:
         help="hgs, pyvrp, ortools or vroom (--time-limit), ruin_recreate (either "
         "limit), gpu (--iterations), or your own as module.py:Name",
     )
-    add("--output", required=True, metavar="FOLDER", help="folder of the shards")
-    add_options(parser, "--time-limit", default=None, help="per instance")
-    add_options(parser, "--iterations", help="per instance")
+    add("--output", required=True, metavar="FOLDER", help="folder of the label files")
+    add_options(parser, "--time-limit", default=None, help="seconds per instance")
+    add_options(parser, "--iterations", help="iterations per instance")
     add("--shard-size", type=int, metavar="ROWS", help="instances per shard")
-    add_options(parser, "--seed", help="of the teacher and of --uniform (default: 0)")
+    add_options(
+        parser, "--seed", help="seed of the teacher and of --uniform (default: 0)"
+    )
     add_options(parser, "--processes", "--engine", "--ray-address", "--quiet")
     parser.set_defaults(run=_label)
 

@@ -60,13 +60,19 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "C",
         "help": "fixed cost of each vehicle used",
     },
-    "--iterations": {"type": int, "help": "instead of a time limit"},
+    "--iterations": {
+        "type": int,
+        "help": "number of iterations, instead of a time limit",
+    },
     "--seed": {
         "type": int,
         "default": 0,
         "help": "seed of the random numbers (default: 0)",
     },
-    "--processes": {"type": int, "help": "default: one per core"},
+    "--processes": {
+        "type": int,
+        "help": "number of worker processes (default: one per core)",
+    },
     "--engine": {
         "choices": ("processes", "ray"),
         "default": "processes",
@@ -74,7 +80,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     },
     "--ray-address": {
         "metavar": "ADDRESS",
-        "help": "of the cluster: auto, local, host:port, ray://…",
+        "help": "address of the cluster: auto, local, host:port, ray://…",
     },
     "--json": {"action": "store_true", "help": "print one JSON document"},
     "--quiet": {"action": "store_true", "help": "print no progress"},

@@ -70,34 +70,26 @@ def _tours(plan: Plan, instance: Instance) -> list[str]:
 
 
 def _tour_table(plan: Plan, instance: Instance) -> str:
-    lengths, units = plan.tour_lengths(instance), plan.load_units(instance)
-    places = decimals(plan.length(instance), _DIGITS)
-    tours = [
-        (str(number), len(tour), load, instance.capacity_units, length)
-        for number, (tour, load, length) in enumerate(
-            zip(plan, units, lengths, strict=True), 1
-        )
-    ]
-    fleet = instance.vehicles * instance.capacity_units
-    stops = sum(map(len, plan))
-    rows = [
-        (
-            label,
-            str(size),
-            str(instance.amount(load)),
-            f"{load / room:.1%}",
-            f"{length:.{places}f}",
-        )
-        for label, size, load, room, length in (
-            *tours,
-            ("all", stops, sum(units), fleet, plan.length(instance)),
-        )
-    ]
-    header = ("tour", "stops", "load", "utilisation", f"length{length_unit(instance)}")
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    loads, lengths = plan.load_units(instance), plan.tour_lengths(instance)
+    total = plan.length(instance)
+    places = decimals(total, _DIGITS)
+
+    def row(label: str, stops: int, load: int, room: int, length: float) -> list[str]:
+        amount, share = instance.amount(load), f"{load / room:.1%}"
+        return [label, str(stops), str(amount), share, f"{length:.{places}f}"]
+
+    room = instance.capacity_units
+    unit = length_unit(instance)
+    rows = [["tour", "stops", "load", "utilisation", f"length{unit}"]]
+    tours = zip(plan, loads, lengths, strict=True)
+    for number, (tour, load, length) in enumerate(tours, 1):
+        rows.append(row(str(number), len(tour), load, room, length))
+    stops, fleet = sum(map(len, plan)), instance.vehicles * room
+    rows.append(row("all", stops, sum(loads), fleet, total))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in (header, *rows)
+        "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+        for cells in rows
     )
 
 

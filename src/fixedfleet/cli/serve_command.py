@@ -45,7 +45,7 @@ def add_command(commands: Commands) -> None:
         action="store_true",
         help="let every program of this machine in; not for other hosts",
     )
-    add("--data", type=Path, metavar="FOLDER", help="where plans are kept")
+    add("--data", type=Path, metavar="FOLDER", help="folder where plans are kept")
     add("--workers", type=int, metavar="K", help="processes (default: one per core)")
     add("--max-customers", type=int, metavar="N", help="per instance (default: 2000)")
     add("--max-seconds", type=float, metavar="S", help="per plan (default: 300)")

@@ -131,7 +131,7 @@ class _LiveLine:
         self.tick()
 
     def tick(self) -> bool:
-        """Show the time. The search asks this function whether to stop: never."""
+        """Show the time, whenever the search asks whether to stop. It should not."""
         if self.printer is not None:
             said = "no plan yet"
             if self.plan is not None:

@@ -27,11 +27,16 @@ def add_command(commands: Commands) -> None:
         "preset",
         help="paper20, paper50, paper100, best20, best50, best100, or FILE.toml:NAME",
     )
-    add("--out", required=True, metavar="FOLDER", help="where the network goes")
+    add(
+        "--out",
+        required=True,
+        metavar="FOLDER",
+        help="folder for the network and its checkpoints",
+    )
     _add_data(parser)
     budget = parser.add_mutually_exclusive_group()
-    budget.add_argument("--minutes", type=float, help="budget in minutes of steps")
-    budget.add_argument("--epochs", type=int, help="budget in epochs")
+    budget.add_argument("--minutes", type=float, help="minutes of training steps")
+    budget.add_argument("--epochs", type=int, help="number of epochs")
     add("--steps", type=int, help="stop after this many steps in total")
     start = parser.add_mutually_exclusive_group()
     start.add_argument(
@@ -87,8 +92,12 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         choices=("gpu", "ruin_recreate"),
         help="where that search runs: on the GPU (default) or on one core",
     )
-    data.add_argument("--fresh-capacity", type=int, metavar="Q")
-    data.add_argument("--fresh-vehicles", type=int, metavar="M")
+    data.add_argument(
+        "--fresh-capacity", type=int, metavar="Q", help="capacity of fresh instances"
+    )
+    data.add_argument(
+        "--fresh-vehicles", type=int, metavar="M", help="fleet of fresh instances"
+    )
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
