@@ -42,7 +42,7 @@ def test_the_next_server_finds_finished_plans(store, tmp_path):
     store.finish("a", "done", 12.5, "document")
     store.close()
     again = PlanStore(tmp_path / "new" / "folder", keep=3)
-    assert again.document("a") == ("done", "document")
+    assert again.plan("a") == ("done", "document")
     assert again.instance("a") == "instance"
     assert again.newest(5)[0].cost == 12.5
     assert again.take_over() == []

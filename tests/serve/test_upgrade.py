@@ -84,7 +84,7 @@ def opened(folder, text):
         )
     database.close()
     store = PlanStore(folder, keep=9)
-    status, found = store.document("a")
+    status, found = store.plan("a")
     store.close()
     assert status == "done"
     return found

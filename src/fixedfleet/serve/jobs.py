@@ -24,6 +24,7 @@ from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Plan
 from fixedfleet.serve.refusals import ApiError
 from fixedfleet.serve.schema import JobDocument, PlanListing, RequestDocument
+from fixedfleet.serve.store import StoredPlan
 from fixedfleet.solve import Result
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class PlanJob:
     hurry
         Asks the worker to end the search soon, while there is a worker.
     final
-        The document as JSON, once the job has ended and is stored.
+        The plan as it is stored, once the job has ended.
     """
 
     id: str
@@ -94,8 +95,7 @@ class PlanJob:
     begun: float | None = None
     cancelled: bool = False
     hurry: Callable[[], None] | None = None
-    outcome: Outcome | None = None
-    final: str | None = None
+    final: StoredPlan | None = None
     _listeners: set[asyncio.Event] = field(default_factory=set)
 
     @property
@@ -340,7 +340,7 @@ class PlanQueue:
             self._live.pop(job.id, None)
         self._running.discard(job)
         self._forget(job)
-        job.outcome, job.final = outcome, document
+        job.final = StoredPlan(outcome.status, document)
         job.changed()
 
     def _forget(self, job: PlanJob) -> None:

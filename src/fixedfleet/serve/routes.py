@@ -9,8 +9,8 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -31,6 +31,7 @@ from fixedfleet.serve.refusals import ApiError, declare
 from fixedfleet.serve.security import client_of
 from fixedfleet.serve.settings import Settings
 from fixedfleet.serve.shipped import examples
+from fixedfleet.serve.store import StoredPlan
 from fixedfleet.version import own_version
 
 __all__ = ["Service", "open_routes", "routes"]
@@ -165,7 +166,7 @@ async def make_plan(
         wait = asked.time_limit + _WAIT_BEYOND
     await _wait_for(queue, job, min(wait, MAX_WAIT))
     if job.final is not None:
-        return _json(job.final)
+        return _json(job.final.document)
     return _json(job.document(), 202, {"location": f"/plans/{job.id}"})
 
 
@@ -189,7 +190,7 @@ async def list_plans(
 ) -> list[schema.PlanListing]:
     """List plans, newest first; the header Link leads to the next page."""
     store = service.queue.store
-    if before is not None and await run_in_threadpool(store.document, before) is None:
+    if before is not None and await run_in_threadpool(store.plan, before) is None:
         raise ApiError(404, f"there is no plan {before[:40]!r}", where="before")
     found = await run_in_threadpool(store.newest, limit + 1, before)
     if len(found) > limit:
@@ -203,15 +204,18 @@ async def list_plans(
 )
 async def get_plan(service: Serving, id: str) -> Response:
     """Return a plan: its state, and its result when it is finished."""
+    found = await _find(service, id)
+    if isinstance(found, StoredPlan):
+        return _json(found.document)
+    return _json(found.document())
+
+
+async def _find(service: Service, id: str) -> PlanJob | StoredPlan:
+    """Return the job of a plan that has not ended, or the plan as it is stored."""
     job = service.queue.get(id)
     if job is not None:
-        return _json(job.final or job.document())
-    return _json((await _stored(service, id))[1])
-
-
-async def _stored(service: Service, id: str) -> tuple[str, str]:
-    """Return the status and the document of a plan in the store."""
-    stored = await run_in_threadpool(service.queue.store.document, id)
+        return job.final or job
+    stored = await run_in_threadpool(service.queue.store.plan, id)
     if stored is None:
         raise ApiError(404, f"there is no plan {id[:40]!r}")
     return stored
@@ -227,17 +231,14 @@ async def _stored(service: Service, id: str) -> tuple[str, str]:
 )
 async def cancel_plan(service: Serving, id: str) -> Response:
     """Cancel a plan that is not finished, and keep the best plan found so far."""
-    job = service.queue.get(id)
-    ended: str | None = None
-    if job is None:
-        ended, _ = await _stored(service, id)
-    elif job.outcome is not None:
-        ended = job.outcome.status
-    if job is None or ended is not None:
-        raise ApiError(409, f"the plan has already ended: it is {ended}")
-    await service.queue.cancel(job)
-    await _wait_for(service.queue, job, _CANCEL_WAIT)
-    return _json(job.final) if job.final is not None else _json(job.document(), 202)
+    found = await _find(service, id)
+    if isinstance(found, StoredPlan):
+        raise ApiError(409, f"the plan has already ended: it is {found.status}")
+    await service.queue.cancel(found)
+    await _wait_for(service.queue, found, _CANCEL_WAIT)
+    if found.final is not None:
+        return _json(found.final.document)
+    return _json(found.document(), 202)
 
 
 # ------------------------------------------------------------------------------- events
@@ -245,15 +246,9 @@ async def cancel_plan(service: Serving, id: str) -> Response:
 
 async def _followed(
     request: Request, service: Serving, id: str
-) -> AsyncIterator[PlanJob | tuple[str, str]]:
-    """Provide a job, or the status and document of a finished plan, to be followed."""
-    with _place(service.streams, client_of(request.scope)):
-        yield service.queue.get(id) or await _stored(service, id)
-
-
-@contextmanager
-def _place(streams: Counter[str], client: str) -> Iterator[None]:
-    """Count a stream of a client while it is open, or refuse it."""
+) -> AsyncIterator[PlanJob | StoredPlan]:
+    """Provide the plan to follow; count the client's stream while it is open."""
+    streams, client = service.streams, client_of(request.scope)
     if streams[client] >= STREAMS_PER_CLIENT:
         raise ApiError(
             429,
@@ -266,7 +261,7 @@ def _place(streams: Counter[str], client: str) -> Iterator[None]:
         raise ApiError(503, sentence, retry_after=_STREAM_PAUSE)
     streams[client] += 1
     try:
-        yield
+        yield await _find(service, id)
     finally:
         streams[client] -= 1
         if streams[client] <= 0:
@@ -286,7 +281,7 @@ def _place(streams: Counter[str], client: str) -> Iterator[None]:
 )
 async def follow_plan(
     service: Serving,
-    followed: Annotated[PlanJob | tuple[str, str], Depends(_followed)],
+    followed: Annotated[PlanJob | StoredPlan, Depends(_followed)],
 ) -> AsyncIterator[ServerSentEvent]:
     """
     Follow a plan: its current state at once, then every change until it ends.
@@ -295,20 +290,20 @@ async def follow_plan(
     nothing else. No events pile up for it.
     """
     yield ServerSentEvent(retry=_RECONNECT)
-    if isinstance(followed, tuple):
-        yield _last_event(*followed)
+    if isinstance(followed, StoredPlan):
+        yield _last_event(followed)
         return
-    job: PlanJob = followed
     told: dict[str, Any] = {}
-    with job.listener() as changed:
+    with followed.listener() as changed:
         while True:
             changed.clear()
-            for name, news in _state(job).items():
+            for name, news in _news(followed).items():
                 if news is not None and news != told.get(name):
                     told[name] = news
-                    yield ServerSentEvent(event=name, raw_data=_event_data(news))
-            if job.outcome is not None and job.final is not None:
-                yield _last_event(job.outcome.status, job.final)
+                    data = to_json(news, one_line=True)
+                    yield ServerSentEvent(event=name, raw_data=data)
+            if followed.final is not None:
+                yield _last_event(followed.final)
                 return
             if service.queue.stopping:
                 yield ServerSentEvent(comment="the server is stopping")
@@ -316,20 +311,16 @@ async def follow_plan(
             await changed.wait()
 
 
-def _state(job: PlanJob) -> dict[str, Any]:
+def _news(job: PlanJob) -> dict[str, Any]:
     """Return what followers of a job are told, by the name of the event."""
-    return {"queued": job.position, "verdict": job.verdict, "improved": job.improved}
+    queued = None if job.position is None else {"position": job.position}
+    return {"queued": queued, "verdict": job.verdict, "improved": job.improved}
 
 
-def _event_data(news: Any) -> str:
-    document = {"position": news} if isinstance(news, int) else news
-    return to_json(document, one_line=True)
-
-
-def _last_event(status: str, document: str) -> ServerSentEvent:
-    if status != "failed":
-        return ServerSentEvent(event="done", raw_data=document)
-    error = {"error": json.loads(document)["error"]}
+def _last_event(plan: StoredPlan) -> ServerSentEvent:
+    if plan.status != "failed":
+        return ServerSentEvent(event="done", raw_data=plan.document)
+    error = {"error": json.loads(plan.document)["error"]}
     return ServerSentEvent(event="failed", raw_data=to_json(error, one_line=True))
 
 
@@ -353,13 +344,14 @@ def _last_event(status: str, document: str) -> ServerSentEvent:
 )
 async def download_plan(service: Serving, id: str, format: FileFormat) -> Response:
     """Download a finished plan: a table of stops, JSON, or a VRPLIB solution."""
-    status, document = await _stored(service, id)
-    if status in ("queued", "running"):
-        raise ApiError(409, f"the plan is not finished: it is {status}")
+    found = await _find(service, id)
+    if isinstance(found, PlanJob):
+        raise ApiError(409, f"the plan is not finished: it is {found.status}")
     instance = await run_in_threadpool(service.queue.store.instance, id)
     if instance is None:  # it was deleted at this moment
         raise ApiError(404, f"there is no plan {id[:40]!r}")
-    return await run_in_threadpool(_plan_file, json.loads(document), instance, format)
+    plan = json.loads(found.document)
+    return await run_in_threadpool(_plan_file, plan, instance, format)
 
 
 def _plan_file(

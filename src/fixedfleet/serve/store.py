@@ -8,7 +8,7 @@ import sqlite3
 import threading
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fixedfleet.errors import InputError
 from fixedfleet.serve.schema import PlanListing
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["PlanStore", "Unfinished"]
+__all__ = ["PlanStore", "StoredPlan", "Unfinished"]
 
 _log = logging.getLogger(__name__)
 
@@ -50,6 +50,13 @@ DELETE FROM plans WHERE number IN (
     ORDER BY number DESC LIMIT -1 OFFSET :others
 )
 """
+
+
+class StoredPlan(NamedTuple):
+    """The status of a plan, and its document as JSON."""
+
+    status: str
+    document: str
 
 
 @dataclass(frozen=True)
@@ -209,10 +216,10 @@ class PlanStore:
         )
         return [Unfinished(*row) for row in rows]
 
-    def document(self, id: str) -> tuple[str, str] | None:
-        """Return the status and the document of a plan; None if it does not exist."""
+    def plan(self, id: str) -> StoredPlan | None:
+        """Return a plan; None if it does not exist."""
         rows = self._read("SELECT status, document FROM plans WHERE id = ?", id)
-        return (rows[0][0], rows[0][1]) if rows else None
+        return StoredPlan(*rows[0]) if rows else None
 
     def instance(self, id: str) -> str | None:
         """Return the instance of a plan as JSON; None if the plan does not exist."""
