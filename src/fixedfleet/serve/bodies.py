@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from fixedfleet import files
 from fixedfleet.errors import InputError
 from fixedfleet.files.text import check_storable
+from fixedfleet.serve.planner import Order
 from fixedfleet.serve.refusals import ApiError, first_problem
 from fixedfleet.serve.schema import InstanceRequest, RequestDocument
 
@@ -23,9 +24,15 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import Instance
     from fixedfleet.serve.schema import PlanRequest, ReadingOptions, TextFormat
-    from fixedfleet.serve.settings import Settings
 
-__all__ = ["CONTENT_TYPES", "Reading", "parse_body", "read_body", "read_instance"]
+__all__ = [
+    "CONTENT_TYPES",
+    "Reading",
+    "make_order",
+    "parse_body",
+    "read_body",
+    "read_instance",
+]
 
 R = TypeVar("R", bound=InstanceRequest)
 
@@ -135,7 +142,7 @@ def _decode(body: bytes) -> str:
 @dataclass(frozen=True)
 class Reading:
     """
-    An instance as it was read.
+    An instance as it was read from a request.
 
     Attributes
     ----------
@@ -150,46 +157,6 @@ class Reading:
     instance: Instance
     notes: list[str]
     missing: list[str]
-
-    def complete(self, asked: PlanRequest, settings: Settings) -> RequestDocument:
-        """
-        Return what was asked for, with all defaults filled in.
-
-        Raises
-        ------
-        ApiError
-            With 422, if something is missing or exceeds a limit.
-        """
-        if self.missing:
-            raise ApiError(
-                422,
-                f"{' and '.join(self.missing)} must be given, in the instance or the "
-                "request",
-                missing=self.missing,
-            )
-        if asked.objective == "cost-v" and asked.vehicle_cost is None:
-            raise ApiError(
-                422,
-                "the objective cost-v needs vehicle_cost, a number of at least 0",
-                missing=["vehicle_cost"],
-            )
-        time_limit = _TIME_LIMIT if asked.time_limit is None else asked.time_limit
-        if time_limit > settings.max_seconds:
-            raise ApiError(
-                422,
-                f"the time limit is {time_limit:g} s, but this server allows at most "
-                f"{settings.max_seconds:g} s",
-                where="time_limit",
-            )
-        return RequestDocument(
-            vehicles=self.instance.vehicles,
-            capacity=self.instance.capacity,
-            objective=asked.objective or "length",
-            vehicle_cost=asked.vehicle_cost or 0.0,
-            time_limit=time_limit,
-            seed=asked.seed or 0,
-            guarantee=bool(asked.guarantee),
-        )
 
 
 def read_instance(
@@ -268,3 +235,54 @@ def _text_of(
 def _in_request_terms(sentence: str) -> str:
     """Name fields of a request where the readers name arguments of a function."""
     return re.sub(r"\b(vehicles|capacity|depot|rounding)=", r"'\1'", sentence)
+
+
+def make_order(asked: PlanRequest, read: Reading, longest: float) -> Order:
+    """
+    Return the order for a worker, with all defaults filled in.
+
+    Parameters
+    ----------
+    asked
+        The request.
+    read
+        The instance of the request.
+    longest
+        The longest time limit, in seconds.
+
+    Raises
+    ------
+    ApiError
+        With 422, if something is missing or exceeds a limit.
+    """
+    if read.missing:
+        raise ApiError(
+            422,
+            f"{' and '.join(read.missing)} must be given, in the instance or the "
+            "request",
+            missing=read.missing,
+        )
+    if asked.objective == "cost-v" and asked.vehicle_cost is None:
+        raise ApiError(
+            422,
+            "the objective cost-v needs vehicle_cost, a number of at least 0",
+            missing=["vehicle_cost"],
+        )
+    time_limit = _TIME_LIMIT if asked.time_limit is None else asked.time_limit
+    if time_limit > longest:
+        raise ApiError(
+            422,
+            f"the time limit is {time_limit:g} s, but this server allows at most "
+            f"{longest:g} s",
+            where="time_limit",
+        )
+    request = RequestDocument(
+        vehicles=read.instance.vehicles,
+        capacity=read.instance.capacity,
+        objective=asked.objective or "length",
+        vehicle_cost=asked.vehicle_cost or 0.0,
+        time_limit=time_limit,
+        seed=asked.seed or 0,
+        guarantee=bool(asked.guarantee),
+    )
+    return Order(read.instance, request, read.notes)

@@ -22,6 +22,7 @@ from fixedfleet.documents import describe_instance, to_json
 from fixedfleet.files import json_files
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Plan
+from fixedfleet.serve.planner import Order
 from fixedfleet.serve.refusals import ApiError
 from fixedfleet.serve.schema import JobDocument, PlanListing, RequestDocument
 from fixedfleet.serve.store import StoredPlan
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from fixedfleet.documents import ResultDocument, VerdictDocument
-    from fixedfleet.instance import Instance
     from fixedfleet.serve.schema import ImprovedDocument
     from fixedfleet.serve.store import PlanStore, Unfinished
 
@@ -69,8 +69,8 @@ class PlanJob:
     ----------
     id, client, created
         The plan's id, the client that asked for it, and when, in ISO 8601.
-    request, instance, notes
-        What was asked for, for which instance, and remarks on how it was read.
+    order
+        What was asked for.
 
     Attributes
     ----------
@@ -83,9 +83,7 @@ class PlanJob:
     id: str
     client: str
     created: str
-    request: RequestDocument
-    instance: Instance
-    notes: list[str]
+    order: Order
 
     status: Literal["queued", "running"] = "queued"
     position: int | None = None
@@ -106,6 +104,7 @@ class PlanJob:
     def document(self, outcome: Outcome | None = None) -> str:
         """Return the document of the job as JSON: as it is now, or with its outcome."""
         result = None if outcome is None else outcome.result
+        order = self.order
         document = JobDocument(
             id=self.id,
             status=self.status if outcome is None else outcome.status,
@@ -113,9 +112,9 @@ class PlanJob:
             seconds=round(self.seconds, 3),
             position=self.position if outcome is None else None,
             error=None if outcome is None else outcome.error,
-            request=self.request,
-            instance=describe_instance(self.instance, without=["matrix"]),
-            notes=self.notes,
+            request=order.request,
+            instance=describe_instance(order.instance, without=["matrix"]),
+            notes=order.notes,
             verdict=self.verdict if result is None else result.verdict,
             result=result,
         )
@@ -125,20 +124,20 @@ class PlanJob:
         """Return a result made of the last improvement; None if there was none."""
         if self.improved is None:
             return None
-        fleet = self.improved.vehicles_planned_for
-        instance, plan = self.instance.with_vehicles(fleet), Plan(self.improved.tours)
+        order, plan = self.order, Plan(self.improved.tours)
+        instance = order.instance.with_vehicles(self.improved.vehicles_planned_for)
         whole = plan.is_feasible(instance)
         result = Result(
             instance,
             plan if whole else None,
-            assess_fleet(self.instance, time_limit=0),
+            assess_fleet(order.instance, time_limit=0),
             stages=(),
-            objective=self.request.objective,
-            vehicle_cost=self.request.vehicle_cost,
+            objective=order.request.objective,
+            vehicle_cost=order.request.vehicle_cost,
             trace=tuple(self.trace),
             partial=None if whole else plan,
         )
-        return result.document(self.notes)
+        return result.document(order.notes)
 
     def changed(self) -> None:
         """Tell all listeners."""
@@ -221,36 +220,28 @@ class PlanQueue:
 
     def _next_free(self) -> int:
         """Return the seconds until a worker should be free, from 1 to 60."""
-        left = [job.request.time_limit - job.seconds for job in self._running]
+        left = [job.order.request.time_limit - job.seconds for job in self._running]
         return min(60, max(1, round(min(left, default=1.0))))
 
-    async def submit(
-        self,
-        client: str,
-        request: RequestDocument,
-        instance: Instance,
-        notes: list[str],
-    ) -> PlanJob:
+    async def submit(self, client: str, order: Order) -> PlanJob:
         """Accept a job: write it to the store, then add it to the queue."""
         self.require_room(client)
         job = PlanJob(
             id=secrets.token_hex(8),
             client=client,
             created=datetime.now(UTC).isoformat(timespec="milliseconds"),
-            request=request,
-            instance=instance,
-            notes=notes,
+            order=order,
         )
         listing = PlanListing(
             id=job.id,
-            name=instance.name,
+            name=order.instance.name,
             status="queued",
             created=job.created,
-            customers=instance.num_customers,
-            vehicles=instance.vehicles,
+            customers=order.instance.num_customers,
+            vehicles=order.instance.vehicles,
             cost=None,
         )
-        text = json_files.format_instance(instance)
+        text = json_files.format_instance(order.instance)
         self._of_client[client] += 1
         self._accepted += 1
         try:
@@ -400,11 +391,5 @@ def _job_again(left: Unfinished) -> PlanJob:
     document = json.loads(left.document)
     request = TypeAdapter(RequestDocument).validate_python(document["request"])
     instance = files.parse(left.instance, format="json")
-    return PlanJob(
-        id=left.id,
-        client=left.client,
-        created=document["created"],
-        request=request,
-        instance=instance,
-        notes=document.get("notes", []),
-    )
+    order = Order(instance, request, document.get("notes", []))
+    return PlanJob(id=left.id, client=left.client, created=left.created, order=order)

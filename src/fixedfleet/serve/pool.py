@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from fixedfleet.documents import ResultDocument, VerdictDocument
 from fixedfleet.errors import InputError
 from fixedfleet.serve.jobs import Outcome
-from fixedfleet.serve.planner import Order
 from fixedfleet.serve.schema import ImprovedDocument
 from fixedfleet.workers import Done, Lost, Message, Worker
 
@@ -132,9 +131,8 @@ class PlannerPool:
 
     async def _follow(self, worker: Worker, job: PlanJob) -> Done | Lost:
         """Give a job to a worker, note its reports, and return how it ended."""
-        longest = _SLACK * job.request.time_limit + _GRACE_SECONDS
-        order = Order(job.instance, job.request, job.notes)
-        await self._in_thread(worker.give, order, longest)
+        longest = _SLACK * job.order.request.time_limit + _GRACE_SECONDS
+        await self._in_thread(worker.give, job.order, longest)
         job.hurry = partial(worker.hurry, CANCEL_SECONDS)
         if job.cancelled:  # while its start was being stored
             job.hurry()

@@ -26,6 +26,7 @@ from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Plan
 from fixedfleet.serve import bodies, schema
 from fixedfleet.serve.jobs import PlanJob, PlanQueue
+from fixedfleet.serve.planner import Order
 from fixedfleet.serve.pool import PlannerPool
 from fixedfleet.serve.refusals import ApiError, declare
 from fixedfleet.serve.security import client_of
@@ -153,17 +154,18 @@ async def make_plan(
     body = await bodies.read_body(request)
     kind = request.headers.get("content-type", "")
 
-    def ordered() -> tuple[schema.RequestDocument, bodies.Reading, float | None]:
+    def ordered() -> tuple[Order, float | None]:
         asked = bodies.parse_body(schema.PlanRequest, kind, body, options)
         read = bodies.read_instance(
             asked, queue.store.instance, service.settings.max_customers
         )
-        return read.complete(asked, service.settings), read, asked.wait
+        order = bodies.make_order(asked, read, service.settings.max_seconds)
+        return order, asked.wait
 
-    asked, read, wait = await to_thread.run_sync(ordered, limiter=_readers)
-    job = await queue.submit(client, asked, read.instance, read.notes)
+    order, wait = await to_thread.run_sync(ordered, limiter=_readers)
+    job = await queue.submit(client, order)
     if wait is None:
-        wait = asked.time_limit + _WAIT_BEYOND
+        wait = order.request.time_limit + _WAIT_BEYOND
     await _wait_for(queue, job, min(wait, MAX_WAIT))
     if job.final is not None:
         return _json(job.final.document)
