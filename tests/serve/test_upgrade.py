@@ -70,19 +70,24 @@ def document(tours, unserved=(), fleet=2):
     }
 
 
-def opened(folder, text):
-    """Return a plan of a store of version 1, as it is after opening the store."""
+def version_1(folder, text, status="done"):
+    """Make a store of version 1 with one plan."""
     PlanStore(folder, keep=9).close()
     with sqlite3.connect(folder / "plans.sqlite") as database:
         database.execute("DROP INDEX finished")
         database.execute("PRAGMA user_version = 1")
-        values = ("a", "me", "three", "done", "now", 3, 2, json.dumps(INSTANCE), text)
+        values = ("a", "me", "three", status, "now", 3, 2, json.dumps(INSTANCE), text)
         database.execute(
             "INSERT INTO plans (id, client, name, status, created, customers, "
             "vehicles, instance, document) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             values,
         )
     database.close()
+
+
+def opened(folder, text):
+    """Return a plan of a store of version 1, as it is after opening the store."""
+    version_1(folder, text)
     store = PlanStore(folder, keep=9)
     status, found = store.plan("a")
     store.close()
@@ -107,6 +112,16 @@ def test_a_plan_with_unserved_customers_is_renewed(tmp_path):
     plan = TypeAdapter(JobDocument).validate_json(found)
     assert plan.result.tours is None and plan.result.unserved == [3]
     assert [tour.customers for tour in plan.result.partial.tours] == [[1, 2]]
+
+
+def test_an_unfinished_plan_keeps_its_remarks(make_client, wait_until, tmp_path):
+    """The next server makes the plan, as it was asked for."""
+    old = document([]) | {"status": "queued", "verdict": None, "result": None}
+    version_1(tmp_path, json.dumps(old), "queued")
+    with make_client(data=tmp_path) as client:
+        plan = wait_until(client, "a", "done")
+    assert plan["notes"] == ["a remark"] and plan["request"] == old["request"]
+    assert plan["created"] == "now" and plan["result"]["tours"]
 
 
 def test_a_damaged_plan_stays_as_it_is(tmp_path):

@@ -391,5 +391,5 @@ def _job_again(left: Unfinished) -> PlanJob:
     document = json.loads(left.document)
     request = TypeAdapter(RequestDocument).validate_python(document["request"])
     instance = files.parse(left.instance, format="json")
-    order = Order(instance, request, document.get("notes", []))
+    order = Order(instance, request, document["notes"])
     return PlanJob(id=left.id, client=left.client, created=left.created, order=order)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sqlite3
 import threading
@@ -12,14 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fixedfleet.errors import InputError
 from fixedfleet.serve.schema import PlanListing
+from fixedfleet.serve.upgrade import renew_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 __all__ = ["PlanStore", "StoredPlan", "Unfinished"]
-
-_log = logging.getLogger(__name__)
 
 _VERSION = 2
 _SCHEMA = """
@@ -139,7 +137,7 @@ class PlanStore:
             )
         with self._transaction() as writer:
             if version == 1:
-                _renew_documents(writer)
+                renew_documents(writer)
             else:
                 for statement in filter(str.strip, _SCHEMA.split(";")):
                     writer.execute(statement)
@@ -244,23 +242,6 @@ class PlanStore:
             # A damaged text in one row must not hide the other rows.
             reader.text_factory = lambda text: text.decode(errors="replace")
             return reader.execute(query, values).fetchall()
-
-
-def _renew_documents(writer: sqlite3.Connection) -> None:
-    """Bring the documents of finished plans to the current version."""
-    from fixedfleet.serve.upgrade import renew
-
-    finished = writer.execute(f"SELECT id FROM plans WHERE {_FINISHED}").fetchall()
-    for (id,) in finished:
-        try:
-            (texts,) = writer.execute(
-                "SELECT document, instance FROM plans WHERE id = ?", (id,)
-            )
-            document = renew(*texts)
-        except (ValueError, TypeError, KeyError, sqlite3.OperationalError):
-            _log.exception("plan %s cannot be read, and stays as it is", id)
-            continue
-        writer.execute("UPDATE plans SET document = ? WHERE id = ?", (document, id))
 
 
 def _make_private(folder: Path) -> None:

@@ -1,9 +1,14 @@
-"""Turns the documents of a store of version 1 into documents of version 2."""
+"""Turns the documents of a store of version 1 into documents of version 2.
+
+Delete this module when stores of version 1 need not be opened any more.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 import math
+import sqlite3
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +23,27 @@ if TYPE_CHECKING:
     from fixedfleet.documents import ResultDocument
     from fixedfleet.instance import Instance
 
-__all__ = ["renew"]
+__all__ = ["renew_documents"]
+
+_log = logging.getLogger(__name__)
 
 
-def renew(document: str, instance_text: str) -> str:
-    """Return the document of a plan of version 1 as a document of version 2."""
+def renew_documents(writer: sqlite3.Connection) -> None:
+    """Renew the documents of all plans, within a transaction of the caller."""
+    for (id,) in writer.execute("SELECT id FROM plans").fetchall():
+        try:
+            (texts,) = writer.execute(
+                "SELECT document, instance FROM plans WHERE id = ?", (id,)
+            )
+            document = _renew(*texts)
+        except (ValueError, TypeError, KeyError, sqlite3.OperationalError):
+            _log.exception("plan %s cannot be read, and stays as it is", id)
+            continue
+        writer.execute("UPDATE plans SET document = ? WHERE id = ?", (document, id))
+
+
+def _renew(document: str, instance_text: str) -> str:
+    """Return the document of a plan as a document of version 2."""
     old = json.loads(document)
     instance = files.parse(instance_text, format="json")
     notes = old["instance"]["notes"]
