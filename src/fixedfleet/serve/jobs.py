@@ -360,12 +360,21 @@ class PlanQueue:
     async def _give_up(self, left: Unfinished) -> None:
         """Let a plan fail whose record cannot be read."""
         _log.error("plan %s in the store cannot be read", left.id)
-        unknown: dict[str, Any] = dict.fromkeys(JobDocument.__dataclass_fields__)
-        known = {"id": left.id, "status": "failed", "created": left.created}
-        sentence = "the request for this plan could not be read from the store"
-        rest = {"seconds": 0.0, "notes": [], "error": sentence}
-        document = to_json({**unknown, **known, **rest}, one_line=True)
-        await self._write(self.store.finish, left.id, "failed", None, document)
+        document = JobDocument(
+            id=left.id,
+            status="failed",
+            created=left.created,
+            seconds=0.0,
+            position=None,
+            error="the request for this plan could not be read from the store",
+            request=None,
+            instance=None,
+            notes=[],
+            verdict=None,
+            result=None,
+        )
+        text = to_json(document, one_line=True)
+        await self._write(self.store.finish, left.id, "failed", None, text)
 
     def begin_stop(self) -> None:
         """Accept no more jobs, and release everybody who waits for one."""

@@ -80,12 +80,10 @@ class ApiError(HTTPException):
 
     def response(self) -> JSONResponse:
         """Return the answer to send."""
-        document: dict[str, Any] = {"error": " ".join(self.detail.split())}
-        if self.where is not None:
-            document["where"] = self.where
-        if self.missing:
-            document["missing"] = self.missing
-        return JSONResponse(document, self.status_code, headers=self.headers)
+        sentence = " ".join(self.detail.split())
+        document = ErrorDocument(error=sentence, where=self.where, missing=self.missing)
+        said = {name: value for name, value in vars(document).items() if value}
+        return JSONResponse(said, self.status_code, headers=self.headers)
 
 
 def declare(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -45,14 +45,6 @@ __all__ = [
 Status = Literal["queued", "running", "done", "cancelled", "failed"]
 TextFormat = Literal["auto", "csv", "vrplib", "json"]
 
-Vehicles = Annotated[int, Field(ge=1, lt=2**53)]
-Capacity = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-VehicleCost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-TimeLimit = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Wait = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Seed = Annotated[int, Field(ge=0, lt=2**53)]
-
-
 # The reader of JSON files checks an instance, so that there is one set of messages;
 # this describes it on the OpenAPI page.
 _INSTANCE = {
@@ -64,10 +56,10 @@ _INSTANCE = {
 class ReadingOptions(BaseModel):
     """What the instance does not say, or what replaces what it says."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
-    vehicles: Vehicles | None = Field(None, description="size of the fleet")
-    capacity: Capacity | None = Field(None, description="what one vehicle carries")
+    vehicles: int | None = Field(None, ge=1, lt=2**53, description="size of the fleet")
+    capacity: float | None = Field(None, gt=0, description="what one vehicle carries")
     depot: str | None = Field(
         None, description="the depot's name in a table, its node number in VRPLIB"
     )
@@ -78,17 +70,20 @@ class PlanOptions(ReadingOptions):
     """What to plan for."""
 
     objective: Objective | None = Field(None, description="default: length")
-    vehicle_cost: VehicleCost | None = Field(
-        None, description="fixed cost of each vehicle used"
+    vehicle_cost: float | None = Field(
+        None, ge=0, description="fixed cost of each vehicle used"
     )
-    time_limit: TimeLimit | None = Field(None, description="seconds; default: 2")
-    seed: Seed | None = Field(None, description="seed of the search; default: 0")
+    time_limit: float | None = Field(None, gt=0, description="seconds; default: 2")
+    seed: int | None = Field(
+        None, ge=0, lt=2**53, description="seed of the search; default: 0"
+    )
     guarantee: bool | None = Field(
         None,
         description="if the fleet is too small, plan for the smallest that suffices",
     )
-    wait: Wait | None = Field(
+    wait: float | None = Field(
         None,
+        ge=0,
         description="seconds to wait for the plan before the answer is 202; default: "
         "one second more than the time limit; 0 does not wait",
     )
