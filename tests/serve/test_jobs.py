@@ -27,7 +27,7 @@ def submit(order):
 @pytest.mark.slow
 def test_a_full_queue_answers_503(make_client, submit, wait_until, monkeypatch):
     """If the queue is full the answer is 503 with Retry-After, until there is room."""
-    monkeypatch.setattr(jobs, "QUEUE", 2)
+    monkeypatch.setattr(jobs, "MAX_QUEUED", 2)
     with make_client() as client:
         first = submit(client).json()["id"]
         wait_until(client, first, "running")

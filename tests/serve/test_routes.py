@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
@@ -13,6 +14,7 @@ import time
 import httpx
 import pytest
 from pydantic import TypeAdapter
+from starlette.requests import Request
 
 from fixedfleet.files import csv_files, sol_files
 from fixedfleet.serve import routes
@@ -241,6 +243,16 @@ def test_a_client_leaves_streams_to_others(client, slow, monkeypatch):
             another.stream("GET", path) as second,
         ):
             assert second.status_code == 200
+
+
+def test_clients_are_told_apart_by_address():
+    """A client is the address that a request comes from."""
+
+    def client_at(address):
+        request = Request({"type": "http", "client": address})
+        return asyncio.run(routes._client(request))
+
+    assert client_at(("10.0.0.7", 1234)) == "10.0.0.7" and client_at(None) == ""
 
 
 @pytest.mark.slow

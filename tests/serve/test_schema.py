@@ -52,7 +52,7 @@ OPERATIONS = [
 def api(make_client, order):
     """The description of a service, and the id of one of its plans."""
     with pytest.MonkeyPatch.context() as patch, make_client() as client:
-        patch.setattr(jobs, "QUEUE", 10_000)
+        patch.setattr(jobs, "MAX_QUEUED", 10_000)
         patch.setattr(jobs, "JOBS_PER_CLIENT", 10_000)
         known = client.post("/plans", json=order()).json()["id"]
         yield schemathesis.openapi.from_url(f"{client.base_url}openapi.json"), known

@@ -209,9 +209,3 @@ def test_a_client_that_reads_nothing_is_disconnected(caplog, monkeypatch):
     }
     asyncio.run(Guard(events, None, set())(scope, never, never))
     assert ended and "reads nothing" in caplog.text
-
-
-def test_clients_are_told_apart_by_address():
-    """A client is the address that a request comes from."""
-    assert security.client_of({"client": ("10.0.0.7", 1234)}) == "10.0.0.7"
-    assert security.client_of({"client": None}) == ""

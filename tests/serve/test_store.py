@@ -55,7 +55,7 @@ def test_unfinished_plans_are_found_in_order(store):
         store.add(listing(id), "me", "instance", "waiting")
     store.begin("a")
     store.finish("b", "failed", None, "document")
-    store.put_back()
+    store.requeue_running()
     left = store.take_over()
     assert [(plan.id, plan.begun) for plan in left] == [("a", 0), ("c", 0)]
 

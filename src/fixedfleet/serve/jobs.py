@@ -41,11 +41,11 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-QUEUE = 64  # plans that may wait for a worker
+MAX_QUEUED = 64  # plans that may wait for a worker
 JOBS_PER_CLIENT = 8  # plans of one client that may wait or be running
 # A plan that was running when a server died is tried again, but not forever: it may be
 # the reason why the server died.
-_DEATHS = 2
+_MAX_DEATHS = 2
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class PlanQueue:
 
     def require_room(self, client: str) -> None:
         """
-        Refuse a client's job before any work is spent on it.
+        Refuse a client's job if there is no room for it.
 
         Raises
         ------
@@ -211,10 +211,10 @@ class PlanQueue:
                 "client may not have more: wait for one, or cancel one",
                 retry_after=self._next_free(),
             )
-        if len(self._waiting) + self._accepted >= QUEUE:
+        if len(self._waiting) + self._accepted >= MAX_QUEUED:
             raise ApiError(
                 503,
-                f"the queue is full: {QUEUE} plans are waiting",
+                f"the queue is full: {MAX_QUEUED} plans are waiting",
                 retry_after=self._next_free(),
             )
 
@@ -247,7 +247,7 @@ class PlanQueue:
         try:
             await self._write(self.store.add, listing, client, text, job.document())
         except BaseException as error:
-            self._forget(job)
+            self._release_client(job)
             if not isinstance(error, sqlite3.Error):
                 raise
             _log.exception("a plan could not be stored")
@@ -330,11 +330,12 @@ class PlanQueue:
             # A plan that could not be stored is told from memory while the server runs.
             self._live.pop(job.id, None)
         self._running.discard(job)
-        self._forget(job)
+        self._release_client(job)
         job.final = StoredPlan(outcome.status, document)
         job.changed()
 
-    def _forget(self, job: PlanJob) -> None:
+    def _release_client(self, job: PlanJob) -> None:
+        """Let the job no longer count for its client."""
         self._of_client[job.client] -= 1
         if self._of_client[job.client] <= 0:
             del self._of_client[job.client]
@@ -348,7 +349,7 @@ class PlanQueue:
                 await self._give_up(left)
                 continue
             self._of_client[job.client] += 1
-            if left.begun < _DEATHS:
+            if left.begun < _MAX_DEATHS:
                 self._enqueue(job)
                 continue
             sentence = (
@@ -385,7 +386,7 @@ class PlanQueue:
     async def close(self) -> None:
         """Leave the running jobs to the next server, and close the store."""
         try:
-            await self._write(self.store.put_back)
+            await self._write(self.store.requeue_running)
         finally:
             await self._write(self.store.close)
             self._writer.shutdown()

@@ -29,7 +29,6 @@ from fixedfleet.serve.jobs import PlanJob, PlanQueue
 from fixedfleet.serve.planner import Order
 from fixedfleet.serve.pool import PlannerPool
 from fixedfleet.serve.refusals import ApiError, declare
-from fixedfleet.serve.security import client_of
 from fixedfleet.serve.settings import Settings
 from fixedfleet.serve.shipped import examples
 from fixedfleet.serve.store import StoredPlan
@@ -51,7 +50,7 @@ _RECONNECT = 2000  # milliseconds after which a browser opens a broken stream ag
 _readers = CapacityLimiter(2)
 
 FileFormat = Literal["csv", "json", "sol"]
-_CONTENT_TYPES = {
+_FILE_TYPES = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
     "sol": "text/plain; charset=utf-8",
@@ -68,12 +67,19 @@ class Service:
     streams: Counter[str] = field(default_factory=Counter)  # open ones per client
 
 
-def _service(request: Request) -> Service:
+# FastAPI would run dependencies that are not async in a thread.
+async def _service(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
 
 
-Serving = Annotated[Service, Depends(_service)]
+async def _client(request: Request) -> str:
+    """Return the address of the client; limits per client count by it."""
+    return "" if request.client is None else request.client.host
+
+
+ServiceDep = Annotated[Service, Depends(_service)]
+ClientDep = Annotated[str, Depends(_client)]
 
 
 def _json(
@@ -103,7 +109,7 @@ def _body_of(model: type[schema.InstanceRequest]) -> dict[str, Any]:
 )
 async def read_instance(
     request: Request,
-    service: Serving,
+    service: ServiceDep,
     options: Annotated[schema.ReadingOptions, Query()],
 ) -> Response:
     """Read an instance, and say whether its fleet suffices, without planning."""
@@ -146,11 +152,14 @@ async def read_instance(
     openapi_extra=_body_of(schema.PlanRequest),
 )
 async def make_plan(
-    request: Request, service: Serving, options: Annotated[schema.PlanOptions, Query()]
+    request: Request,
+    service: ServiceDep,
+    client: ClientDep,
+    options: Annotated[schema.PlanOptions, Query()],
 ) -> Response:
     """Plan tours: return the plan if it is finished soon, else where to ask for it."""
-    queue, client = service.queue, client_of(request.scope)
-    queue.require_room(client)
+    queue = service.queue
+    queue.require_room(client)  # before any work is spent on the body
     body = await bodies.read_body(request)
     kind = request.headers.get("content-type", "")
 
@@ -184,7 +193,7 @@ async def _wait_for(queue: PlanQueue, job: PlanJob, seconds: float) -> None:
 @routes.get("/plans", responses=declare(404, 422))
 async def list_plans(
     response: Response,
-    service: Serving,
+    service: ServiceDep,
     limit: Annotated[int, Query(ge=1, le=200, description="plans per page")] = 50,
     before: Annotated[
         str | None, Query(description="only plans older than the plan with this id")
@@ -204,7 +213,7 @@ async def list_plans(
 @routes.get(
     "/plans/{id}", response_model=schema.JobDocument, responses=declare(404, 422)
 )
-async def get_plan(service: Serving, id: str) -> Response:
+async def get_plan(service: ServiceDep, id: str) -> Response:
     """Return a plan: its state, and its result when it is finished."""
     found = await _find(service, id)
     if isinstance(found, StoredPlan):
@@ -231,7 +240,7 @@ async def _find(service: Service, id: str) -> PlanJob | StoredPlan:
         **declare(404, 409, 422),
     },
 )
-async def cancel_plan(service: Serving, id: str) -> Response:
+async def cancel_plan(service: ServiceDep, id: str) -> Response:
     """Cancel a plan that is not finished, and keep the best plan found so far."""
     found = await _find(service, id)
     if isinstance(found, StoredPlan):
@@ -247,10 +256,10 @@ async def cancel_plan(service: Serving, id: str) -> Response:
 
 
 async def _followed(
-    request: Request, service: Serving, id: str
+    service: ServiceDep, client: ClientDep, id: str
 ) -> AsyncIterator[PlanJob | StoredPlan]:
     """Provide the plan to follow; count the client's stream while it is open."""
-    streams, client = service.streams, client_of(request.scope)
+    streams = service.streams
     if streams[client] >= STREAMS_PER_CLIENT:
         raise ApiError(
             429,
@@ -282,7 +291,7 @@ async def _followed(
     },
 )
 async def follow_plan(
-    service: Serving,
+    service: ServiceDep,
     followed: Annotated[PlanJob | StoredPlan, Depends(_followed)],
 ) -> AsyncIterator[ServerSentEvent]:
     """
@@ -344,7 +353,7 @@ def _last_event(plan: StoredPlan) -> ServerSentEvent:
         **declare(404, 409, 422),
     },
 )
-async def download_plan(service: Serving, id: str, format: FileFormat) -> Response:
+async def download_plan(service: ServiceDep, id: str, format: FileFormat) -> Response:
     """Download a finished plan: a table of stops, JSON, or a VRPLIB solution."""
     found = await _find(service, id)
     if isinstance(found, PlanJob):
@@ -374,7 +383,7 @@ def _plan_file(
     name = re.sub(r"[^A-Za-z0-9]+", "-", instance.name)[:40].strip("-") or "plan"
     disposition = f'attachment; filename="{name}.{format}"'
     headers = {"content-disposition": disposition}
-    return Response(text, headers=headers, media_type=_CONTENT_TYPES[format])
+    return Response(text, headers=headers, media_type=_FILE_TYPES[format])
 
 
 # --------------------------------------------------------------------- examples, health
@@ -396,7 +405,7 @@ async def get_example(name: str) -> schema.ExampleDocument:
 
 
 @open_routes.get("/health", responses=declare())
-async def health(service: Serving) -> schema.HealthDocument:
+async def health(service: ServiceDep) -> schema.HealthDocument:
     """Return the state of the service."""
     ready = service.pool.ready
     status: Literal["ok", "starting", "stopping"] = "ok" if ready else "starting"

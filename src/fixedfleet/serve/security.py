@@ -19,7 +19,7 @@ from fixedfleet.serve.settings import is_loopback
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["SAFE_HEADERS", "Guard", "client_of"]
+__all__ = ["SAFE_HEADERS", "Guard"]
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ SAFE_HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
 }
-# Paths that need no token: the page and a sign of life.
+# Paths that need no token, besides the files of the page.
 _OPEN = ("/", "/health", "/openapi.json", "/favicon.ico")
 SEND_SECONDS = 30.0  # a client that reads nothing for so long is disconnected
 
@@ -49,7 +49,7 @@ class _Unread(Exception):
 
 class Guard:
     """
-    Middleware that refuses requests of strangers and completes every answer's headers.
+    Middleware that refuses requests of strangers and protects every answer.
 
     With a token, a request must show it: as ``Authorization: Bearer TOKEN``, or by the
     cookie that ``/?token=TOKEN`` sets. Without a token, every program of this machine
@@ -196,8 +196,3 @@ def _complete(send: Send) -> Send:
             raise _Unread from None
 
     return complete
-
-
-def client_of(scope: Scope) -> str:
-    """Return the address of the client; limits per client count by it."""
-    return str(scope["client"][0]) if scope.get("client") else ""

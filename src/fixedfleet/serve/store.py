@@ -194,7 +194,7 @@ class PlanStore:
             )
             writer.execute(_FORGET, {"id": id, "others": self._keep - 1})
 
-    def put_back(self) -> None:
+    def requeue_running(self) -> None:
         """Let all running plans wait again, as if no worker had begun them."""
         with self._transaction() as writer:
             writer.execute(
