@@ -10,7 +10,6 @@ import sqlite3
 import time
 from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -29,7 +28,7 @@ from fixedfleet.serve.store import StoredPlan
 from fixedfleet.solve import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from fixedfleet.documents import ResultDocument, VerdictDocument
     from fixedfleet.serve.schema import ImprovedDocument
@@ -62,8 +61,8 @@ class PlanJob:
     """
     A plan that waits for a worker or is being made.
 
-    It belongs to the thread of the event loop. Whoever wants to follow it takes a
-    ``listener``, an event that is set whenever anything has changed.
+    It belongs to the thread of the event loop. A follower takes ``next_change`` before
+    it looks at the job, and waits for it afterwards, so that it misses no change.
 
     Parameters
     ----------
@@ -76,6 +75,8 @@ class PlanJob:
     ----------
     hurry
         Asks the worker to end the search soon, while there is a worker.
+    next_change
+        The event that is set, and replaced by another, when anything changes.
     final
         The plan as it is stored, once the job has ended.
     """
@@ -94,7 +95,7 @@ class PlanJob:
     cancelled: bool = False
     hurry: Callable[[], None] | None = None
     final: StoredPlan | None = None
-    _listeners: set[asyncio.Event] = field(default_factory=set)
+    next_change: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def seconds(self) -> float:
@@ -140,19 +141,9 @@ class PlanJob:
         return result.document(order.notes)
 
     def changed(self) -> None:
-        """Tell all listeners."""
-        for listener in self._listeners:
-            listener.set()
-
-    @contextmanager
-    def listener(self) -> Iterator[asyncio.Event]:
-        """Provide an event that is set on every change; who waits for it clears it."""
-        event = asyncio.Event()
-        self._listeners.add(event)
-        try:
-            yield event
-        finally:
-            self._listeners.discard(event)
+        """Wake everybody who waits for a change."""
+        self.next_change.set()
+        self.next_change = asyncio.Event()
 
 
 class PlanQueue:
@@ -173,8 +164,7 @@ class PlanQueue:
         self._live: dict[str, PlanJob] = {}
         self._waiting: deque[PlanJob] = deque()
         self._running: set[PlanJob] = set()
-        self._of_client: Counter[str] = Counter()
-        self._accepted = 0  # jobs that are being written to the store
+        self._of_client: Counter[str] = Counter()  # jobs that have not ended
         self._arrived = asyncio.Event()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
 
@@ -211,7 +201,8 @@ class PlanQueue:
                 "client may not have more: wait for one, or cancel one",
                 retry_after=self._next_free(),
             )
-        if len(self._waiting) + self._accepted >= MAX_QUEUED:
+        # Jobs that are still being written to the store count as well.
+        if self._of_client.total() - len(self._running) >= MAX_QUEUED:
             raise ApiError(
                 503,
                 f"the queue is full: {MAX_QUEUED} plans are waiting",
@@ -243,7 +234,6 @@ class PlanQueue:
         )
         text = json_files.format_instance(order.instance)
         self._of_client[client] += 1
-        self._accepted += 1
         try:
             await self._write(self.store.add, listing, client, text, job.document())
         except BaseException as error:
@@ -253,8 +243,6 @@ class PlanQueue:
             _log.exception("a plan could not be stored")
             sentence = f"the plan could not be stored: {error}"
             raise ApiError(503, sentence, retry_after=60) from None
-        finally:
-            self._accepted -= 1
         self._enqueue(job)
         return job
 

@@ -183,11 +183,10 @@ async def make_plan(
 
 async def _wait_for(queue: PlanQueue, job: PlanJob, seconds: float) -> None:
     """Wait until a job has ended, the time is over or the server stops."""
-    with job.listener() as changed, suppress(TimeoutError):
+    with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             while job.final is None and not queue.stopping:
-                changed.clear()
-                await changed.wait()
+                await job.next_change.wait()
 
 
 @routes.get("/plans", responses=declare(404, 422))
@@ -305,21 +304,20 @@ async def follow_plan(
         yield _last_event(followed)
         return
     told: dict[str, Any] = {}
-    with followed.listener() as changed:
-        while True:
-            changed.clear()
-            for name, news in _news(followed).items():
-                if news is not None and news != told.get(name):
-                    told[name] = news
-                    data = to_json(news, one_line=True)
-                    yield ServerSentEvent(event=name, raw_data=data)
-            if followed.final is not None:
-                yield _last_event(followed.final)
-                return
-            if service.queue.stopping:
-                yield ServerSentEvent(comment="the server is stopping")
-                return
-            await changed.wait()
+    while True:
+        change = followed.next_change
+        for name, news in _news(followed).items():
+            if news is not None and news != told.get(name):
+                told[name] = news
+                data = to_json(news, one_line=True)
+                yield ServerSentEvent(event=name, raw_data=data)
+        if followed.final is not None:
+            yield _last_event(followed.final)
+            return
+        if service.queue.stopping:
+            yield ServerSentEvent(comment="the server is stopping")
+            return
+        await change.wait()
 
 
 def _news(job: PlanJob) -> dict[str, Any]:
