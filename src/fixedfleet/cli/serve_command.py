@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,16 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["add_command"]
 
 _TOKEN = "FIXEDFLEET_TOKEN"
-# Options that are settings of the same name.
-_SETTINGS = (
-    "host",
-    "port",
-    "data",
-    "workers",
-    "max_customers",
-    "max_seconds",
-    "keep",
-)
 
 
 def add_command(commands: Commands) -> None:
@@ -60,12 +51,11 @@ def _serve(arguments: Arguments) -> int:
     from fixedfleet.serve.server import Server
     from fixedfleet.serve.settings import Settings
 
-    given = {name: getattr(arguments, name) for name in _SETTINGS}
-    token = None if arguments.no_token else _token(arguments)
-    settings = Settings(
-        token=token,
-        **{name: value for name, value in given.items() if value is not None},
-    )
+    # Each setting is an option of the same name, which is None if it is not given.
+    options = {known.name: getattr(arguments, known.name) for known in fields(Settings)}
+    options["token"] = None if arguments.no_token else _token(arguments)
+    given = {name: value for name, value in options.items() if value is not None}
+    settings = Settings(**given)
 
     def ready() -> None:
         print(f"fixedfleet serves at {server.address()} (Ctrl-C ends it)", flush=True)

@@ -77,18 +77,9 @@ def parse_body(
     model: type[R], content_type: str, body: bytes, query: ReadingOptions
 ) -> R:
     """
-    Parse a body of any accepted content type.
+    Parse a body of any accepted content type into a request.
 
-    Parameters
-    ----------
-    model
-        The kind of request.
-    content_type
-        The header of that name.
-    body
-        The body.
-    query
-        Parameters of the query; they fill in what the body leaves out.
+    Parameters of the query fill in what the body leaves out.
 
     Raises
     ------
@@ -168,11 +159,11 @@ def read_instance(
     Parameters
     ----------
     request
-        The request.
+        The request. It gives the instance as JSON or text, or names an earlier plan.
     stored
-        Returns the instance of an earlier plan as JSON, or None.
+        Returns the instance of an earlier plan as JSON; None if there is no such plan.
     most
-        The largest number of customers, and of vehicles.
+        The largest number of customers, and of vehicles, that is allowed.
 
     Raises
     ------
@@ -243,12 +234,10 @@ def make_order(asked: PlanRequest, read: Reading, longest: float) -> Order:
 
     Parameters
     ----------
-    asked
-        The request.
-    read
-        The instance of the request.
+    asked, read
+        The request, and its instance.
     longest
-        The longest time limit, in seconds.
+        The longest time limit that is allowed, in seconds.
 
     Raises
     ------

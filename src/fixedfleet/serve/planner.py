@@ -25,18 +25,7 @@ _INTERVAL = 0.125  # seconds between two improvements that are reported
 
 @dataclass(frozen=True)
 class Order:
-    """
-    The plan that a worker is to make.
-
-    Attributes
-    ----------
-    instance
-        The instance.
-    request
-        What was asked for.
-    notes
-        Remarks on how the instance was read.
-    """
+    """What a worker is to plan; the notes are remarks on how the instance was read."""
 
     instance: Instance
     request: RequestDocument

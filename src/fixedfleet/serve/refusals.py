@@ -114,12 +114,8 @@ def add_handlers(app: FastAPI, headers: Mapping[str, str]) -> None:
     """
     Turn every exception of an application into a document of one sentence.
 
-    Parameters
-    ----------
-    app
-        The application.
-    headers
-        Headers of the answer to an unexpected error, which no middleware sees.
+    The guard adds headers to every answer, except to an unexpected error: Starlette
+    answers it outside all middleware. That answer takes ``headers``.
     """
 
     @app.exception_handler(HTTPException)

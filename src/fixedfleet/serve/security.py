@@ -58,10 +58,8 @@ class Guard:
 
     Parameters
     ----------
-    app
-        The application to guard.
-    token
-        The token, or None.
+    app, token
+        The application to guard, and its token, if it has one.
     tickets
         Strings that may each be used once in place of the token in ``/?token=``.
     """

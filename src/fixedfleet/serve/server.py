@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["Server"]
 
 MAX_CONNECTIONS = 900
-_UNREAD_SECONDS = 60  # after which Linux ends a connection whose client reads nothing
+# The guard gives up on a client that reads nothing, but some data remain to be sent to
+# it. Linux drops them and the connection after these seconds.
+_UNREAD_SECONDS = 60
 _END_SECONDS = 10  # for running requests, once the server is told to end
 
 
@@ -38,7 +40,7 @@ class Server(uvicorn.Server):
     Parameters
     ----------
     settings
-        The settings.
+        Where to listen, and what to allow.
     on_ready
         Called once the server answers.
     work
