@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Depends, FastAPI
 from fastapi.security import HTTPBearer
-from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from fixedfleet.serve.jobs import PlanQueue
@@ -59,10 +58,11 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        queue = PlanQueue(store or PlanStore(settings.data, settings.keep))
+        plans = store or PlanStore(settings.data, settings.keep)
+        queue = PlanQueue(plans)
         await queue.recover()
         pool = PlannerPool(queue, settings.workers, work)
-        app.state.service = Service(settings, queue, pool)
+        app.state.service = Service(settings, plans, queue, pool)
         try:
             yield
         finally:
@@ -97,5 +97,5 @@ def _add_page(app: FastAPI) -> None:
     async def start(request: Request) -> Response:
         return await files.get_response("index.html", request.scope)
 
-    app.router.routes.append(Route("/", start, include_in_schema=False))
+    app.add_route("/", start, include_in_schema=False)
     app.mount("/static", files)

@@ -159,7 +159,7 @@ class PlanQueue:
     """
 
     def __init__(self, store: PlanStore) -> None:
-        self.store = store
+        self._store = store
         self.stopping = False
         self._live: dict[str, PlanJob] = {}
         self._waiting: deque[PlanJob] = deque()
@@ -235,7 +235,7 @@ class PlanQueue:
         text = json_files.format_instance(order.instance)
         self._of_client[client] += 1
         try:
-            await self._write(self.store.add, listing, client, text, job.document())
+            await self._write(self._store.add, listing, client, text, job.document())
         except BaseException as error:
             self._release_client(job)
             if not isinstance(error, sqlite3.Error):
@@ -288,7 +288,7 @@ class PlanQueue:
         job.status, job.begun = "running", time.monotonic()
         job.changed()
         try:
-            await self._write(self.store.begin, job.id)
+            await self._write(self._store.begin, job.id)
         except sqlite3.Error:  # the plan can be made nevertheless
             _log.exception("the start of plan %s could not be stored", job.id)
 
@@ -309,7 +309,9 @@ class PlanQueue:
         document = job.document(outcome)
         cost = None if outcome.result is None else outcome.result.cost
         try:
-            await self._write(self.store.finish, job.id, outcome.status, cost, document)
+            await self._write(
+                self._store.finish, job.id, outcome.status, cost, document
+            )
         except sqlite3.Error as error:
             _log.exception("plan %s could not be stored", job.id)
             outcome = Outcome("failed", error=f"the plan could not be stored: {error}")
@@ -330,7 +332,7 @@ class PlanQueue:
 
     async def recover(self) -> None:
         """Queue again what an earlier server left unfinished, each plan once."""
-        for left in await self._write(self.store.take_over):
+        for left in await self._write(self._store.take_over):
             try:
                 job = await asyncio.to_thread(_job_again, left)
             except (ValueError, TypeError, KeyError):
@@ -363,7 +365,7 @@ class PlanQueue:
             result=None,
         )
         text = to_json(document, one_line=True)
-        await self._write(self.store.finish, left.id, "failed", None, text)
+        await self._write(self._store.finish, left.id, "failed", None, text)
 
     def begin_stop(self) -> None:
         """Accept no more jobs, and release everybody who waits for one."""
@@ -374,9 +376,9 @@ class PlanQueue:
     async def close(self) -> None:
         """Leave the running jobs to the next server, and close the store."""
         try:
-            await self._write(self.store.requeue_running)
+            await self._write(self._store.requeue_running)
         finally:
-            await self._write(self.store.close)
+            await self._write(self._store.close)
             self._writer.shutdown()
 
     async def _write(self, action: Callable[..., T], *values: Any) -> T:

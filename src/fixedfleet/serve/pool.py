@@ -34,6 +34,7 @@ _LOOK_SECONDS = 1.0  # after which an idle worker is looked at again
 _VARIABLES = {
     # Nothing in the folder in which the server was started is ever imported.
     "PYTHONSAFEPATH": "1",
+    # A worker has no use for the token.
     "FIXEDFLEET_TOKEN": "",
 }
 

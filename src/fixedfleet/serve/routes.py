@@ -31,7 +31,7 @@ from fixedfleet.serve.pool import PlannerPool
 from fixedfleet.serve.refusals import ApiError, declare
 from fixedfleet.serve.settings import Settings
 from fixedfleet.serve.shipped import examples
-from fixedfleet.serve.store import StoredPlan
+from fixedfleet.serve.store import PlanStore, StoredPlan
 from fixedfleet.version import own_version
 
 __all__ = ["Service", "open_routes", "routes"]
@@ -62,6 +62,7 @@ class Service:
     """What the operations work with; it is ``app.state.service``."""
 
     settings: Settings
+    store: PlanStore
     queue: PlanQueue
     pool: PlannerPool
     streams: Counter[str] = field(default_factory=Counter)  # open ones per client
@@ -119,7 +120,7 @@ async def read_instance(
     def described() -> str:
         asked = bodies.parse_body(schema.InstanceRequest, kind, body, options)
         read = bodies.read_instance(
-            asked, service.queue.store.instance, service.settings.max_customers
+            asked, service.store.instance, service.settings.max_customers
         )
         verdict = None
         if not read.missing:  # quick bounds only: the exact search is for the workers
@@ -166,7 +167,7 @@ async def make_plan(
     def ordered() -> tuple[Order, float | None]:
         asked = bodies.parse_body(schema.PlanRequest, kind, body, options)
         read = bodies.read_instance(
-            asked, queue.store.instance, service.settings.max_customers
+            asked, service.store.instance, service.settings.max_customers
         )
         order = bodies.make_order(asked, read, service.settings.max_seconds)
         return order, asked.wait
@@ -199,7 +200,7 @@ async def list_plans(
     ] = None,
 ) -> list[schema.PlanListing]:
     """List plans, newest first; the header Link leads to the next page."""
-    store = service.queue.store
+    store = service.store
     if before is not None and await run_in_threadpool(store.plan, before) is None:
         raise ApiError(404, f"there is no plan {before[:40]!r}", where="before")
     found = await run_in_threadpool(store.newest, limit + 1, before)
@@ -225,7 +226,7 @@ async def _find(service: Service, id: str) -> PlanJob | StoredPlan:
     job = service.queue.get(id)
     if job is not None:
         return job.final or job
-    stored = await run_in_threadpool(service.queue.store.plan, id)
+    stored = await run_in_threadpool(service.store.plan, id)
     if stored is None:
         raise ApiError(404, f"there is no plan {id[:40]!r}")
     return stored
@@ -356,7 +357,7 @@ async def download_plan(service: ServiceDep, id: str, format: FileFormat) -> Res
     found = await _find(service, id)
     if isinstance(found, PlanJob):
         raise ApiError(409, f"the plan is not finished: it is {found.status}")
-    instance = await run_in_threadpool(service.queue.store.instance, id)
+    instance = await run_in_threadpool(service.store.instance, id)
     if instance is None:  # it was deleted at this moment
         raise ApiError(404, f"there is no plan {id[:40]!r}")
     plan = json.loads(found.document)
