@@ -142,7 +142,7 @@ class Reading:
     notes
         Remarks on how it was read.
     missing
-        Those of ``vehicles`` and ``capacity`` that nobody has given.
+        Those of ``vehicles`` and ``capacity`` that are not given.
     """
 
     instance: Instance

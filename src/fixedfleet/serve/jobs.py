@@ -99,7 +99,7 @@ class PlanJob:
 
     @property
     def seconds(self) -> float:
-        """Seconds since a worker began with it."""
+        """Seconds since a worker began to make it."""
         return 0.0 if self.begun is None else time.monotonic() - self.begun
 
     def document(self, outcome: Outcome | None = None) -> str:
@@ -284,7 +284,7 @@ class PlanQueue:
         self._arrived.set()
 
     async def begin(self, job: PlanJob) -> None:
-        """Note that a worker begins with a job."""
+        """Note that a worker begins to make a plan."""
         job.status, job.begun = "running", time.monotonic()
         job.changed()
         try:

@@ -54,7 +54,7 @@ _INSTANCE = {
 
 
 class ReadingOptions(BaseModel):
-    """What the instance does not say, or what replaces what it says."""
+    """Values that complete an instance, or replace what it says."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -106,7 +106,7 @@ class PlanRequest(InstanceRequest, PlanOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadDocument:
-    """An instance as it was read. The fleet is null where nobody has given it."""
+    """An instance as it was read. A fleet that is not given is null."""
 
     instance: InstanceDocument = about("the instance, without its matrix")
     notes: list[str] = about("remarks on how the instance was read")
@@ -136,7 +136,7 @@ class JobDocument:
     id: str = about("id of the plan")
     status: Status = about("queued, running, done, cancelled or failed")
     created: str = about("when it was asked for, in ISO 8601")
-    seconds: float = about("time since a worker began with it")
+    seconds: float = about("time since a worker began to make it")
     position: int | None = about("number of plans before it in the queue")
     error: str | None = about("why it failed, in one sentence")
     request: RequestDocument | None = about("what was asked for")
@@ -150,7 +150,7 @@ class JobDocument:
 class ImprovedDocument:
     """The data of the event ``improved``: the best plan so far."""
 
-    seconds: float = about("time since a worker began with it")
+    seconds: float = about("time since a worker began to make it")
     cost: float | None = about("null if customers are unserved")
     vehicles_planned_for: int = about("size of the fleet of this plan")
     vehicles_used: int = about("number of tours")
