@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 
 import pytest
 from pydantic import TypeAdapter
+from starlette.requests import Request
 
 from fixedfleet.serve import bodies
 from fixedfleet.serve.bodies import read_instance
@@ -271,6 +273,23 @@ def test_a_body_that_does_not_arrive_is_not_waited_for(client, monkeypatch):
             answer += piece
     assert answer.startswith(b"HTTP/1.1 408")
     assert b"did not arrive" in answer
+
+
+def test_a_client_that_disconnects_is_one_line_in_the_log(caplog):
+    """A body that ends too early is the client's mistake, without a traceback."""
+    arriving = [
+        {"type": "http.request", "body": b"x", "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+
+    async def receive():
+        return arriving.pop(0)
+
+    scope = {"type": "http", "path": "/plans", "headers": [(b"host", b"127.0.0.1")]}
+    with pytest.raises(ApiError, match="incomplete"):
+        asyncio.run(bodies.read_body(Request(scope, receive)))
+    (record,) = caplog.records
+    assert "/plans: a client disconnected" in record.message and not record.exc_info
 
 
 def table(customers, quoted=False):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
+from starlette.requests import ClientDisconnect
 
 from fixedfleet import files
 from fixedfleet.errors import InputError
@@ -34,6 +36,8 @@ __all__ = [
     "read_instance",
 ]
 
+_log = logging.getLogger(__name__)
+
 R = TypeVar("R", bound=InstanceRequest)
 
 MAX_BODY = 2 * 2**20  # bytes
@@ -55,7 +59,8 @@ async def read_body(request: Request) -> bytes:
     Raises
     ------
     ApiError
-        With 413 or 408, if the body is too long or takes too long to arrive.
+        With 413 or 408, if the body is too long or takes too long to arrive, with 400
+        if the client disconnects meanwhile.
     """
     # The rest of a refused body would be taken for the next request.
     close = {"Connection": "close"}
@@ -70,6 +75,9 @@ async def read_body(request: Request) -> bytes:
     except TimeoutError:
         sentence = f"the body did not arrive within {BODY_SECONDS:g} s"
         raise ApiError(408, sentence, headers=close) from None
+    except ClientDisconnect:
+        _log.warning("%s: a client disconnected while it sent a body", request.url.path)
+        raise ApiError(400, "the body is incomplete") from None
     return body
 
 
