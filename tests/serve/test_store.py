@@ -57,7 +57,7 @@ def test_unfinished_plans_are_found_in_order(store):
     store.finish("b", "failed", None, "document")
     store.requeue_running()
     left = store.take_over()
-    assert [(plan.id, plan.begun) for plan in left] == [("a", 0), ("c", 0)]
+    assert [(plan.id, plan.deaths) for plan in left] == [("a", 0), ("c", 0)]
 
 
 def test_the_oldest_finished_plans_are_deleted(store):
@@ -146,7 +146,7 @@ def test_a_running_plan_of_a_dead_server_waits_again(store):
     """A plan that a dead server had begun waits again, and its death is counted."""
     store.add(listing("a"), "me", "instance", "waiting")
     store.begin("a")
-    assert [plan.begun for plan in store.take_over()] == [1]
+    assert [plan.deaths for plan in store.take_over()] == [1]
     assert store.newest(9)[0].status == "queued"
 
 

@@ -339,11 +339,11 @@ class PlanQueue:
                 await self._give_up(left)
                 continue
             self._of_client[job.client] += 1
-            if left.begun < _MAX_DEATHS:
+            if left.deaths < _MAX_DEATHS:
                 self._enqueue(job)
                 continue
             sentence = (
-                f"the server died {left.begun} times while it made this plan, so the "
+                f"the server died {left.deaths} times while it made this plan, so the "
                 "plan is not tried again"
             )
             await self.finish(job, Outcome("failed", error=sentence))

@@ -66,7 +66,7 @@ class Unfinished:
     ----------
     id, client, created
         The plan, the client that asked for it, and when.
-    begun
+    deaths
         How often a server died while a worker was making it.
     instance, document
         The instance and the plan's document, as JSON.
@@ -75,7 +75,7 @@ class Unfinished:
     id: str
     client: str
     created: str
-    begun: int
+    deaths: int
     instance: str
     document: str
 
