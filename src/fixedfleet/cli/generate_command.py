@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, get_args
 from fixedfleet import generate
 from fixedfleet.cli.options import add_options, check_writable
 from fixedfleet.errors import InputError
-from fixedfleet.files import write_batch, write_instance
+from fixedfleet.files import (
+    BATCH_EXTENSIONS,
+    INSTANCE_EXTENSIONS,
+    write_batch,
+    write_instance,
+)
 from fixedfleet.wording import count
 
 if TYPE_CHECKING:
@@ -18,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_command"]
 
-_BATCHES = (".npz", ".pkl")
-_INSTANCES = (".vrp", ".csv", ".json")
 # Options of distributions; each is passed on if the user gave it.
 _OPTIONS = (
     *("vehicles", "capacity", "reject"),
@@ -109,18 +112,18 @@ def _test_set(arguments: Arguments, given: dict[str, Any]) -> InstanceBatch:
 
 
 def _check_output(arguments: Arguments) -> None:
-    check_writable("--output", arguments.output, (*_BATCHES, *_INSTANCES))
+    check_writable("--output", arguments.output, BATCH_EXTENSIONS + INSTANCE_EXTENSIONS)
     if arguments.count is not None and arguments.count < 1:
         raise InputError(f"--count is {arguments.count}, not at least 1")
     many = arguments.count not in (None, 1) or arguments.test_set
-    if many and Path(arguments.output).suffix.lower() in _INSTANCES:
+    if many and Path(arguments.output).suffix.lower() in INSTANCE_EXTENSIONS:
         raise InputError(
             f"--output {arguments.output} holds one instance: write many to .npz"
         )
 
 
 def _write(arguments: Arguments, batch: InstanceBatch) -> int:
-    if Path(arguments.output).suffix.lower() in _BATCHES:
+    if Path(arguments.output).suffix.lower() in BATCH_EXTENSIONS:
         write_batch(arguments.output, batch)
     else:
         named = replace(batch[0], name=Path(arguments.output).stem)

@@ -17,7 +17,7 @@ from fixedfleet.cli.options import (
 )
 from fixedfleet.cli.report import report_result
 from fixedfleet.errors import InputError
-from fixedfleet.files import read_plan, write_plan
+from fixedfleet.files import PLAN_EXTENSIONS, read_plan, write_plan
 from fixedfleet.plan import Plan
 from fixedfleet.plotting import PICTURES, check_drawable, save_plan_picture
 from fixedfleet.progress import ProgressPrinter
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_command"]
 
-_PLANS = (".json", ".sol", ".csv")
 _MOMENT = 0.01  # seconds, for a result without a search
 
 
@@ -101,7 +100,7 @@ def _check(arguments: Arguments, instance: Instance) -> None:
     if arguments.objective == "cost-v" and arguments.vehicle_cost is None:
         raise InputError("--objective cost-v needs --vehicle-cost, a number from 0")
     if arguments.output:
-        check_writable("--output", arguments.output, _PLANS)
+        check_writable("--output", arguments.output, PLAN_EXTENSIONS)
     if arguments.plot:
         check_writable("--plot", arguments.plot, PICTURES)
         check_drawable(instance)

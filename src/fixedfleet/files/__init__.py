@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from fixedfleet.plan import Plan
 
 __all__ = [
+    "BATCH_EXTENSIONS",
+    "INSTANCE_EXTENSIONS",
+    "PLAN_EXTENSIONS",
     "Format",
     "LabelFile",
     "ReadContext",
@@ -74,6 +77,10 @@ _PLANS = {
     ".json": (json_files.parse_plan, json_files.format_plan),
     ".csv": (csv_files.parse_plan, csv_files.format_plan),
 }
+BATCH_EXTENSIONS = tuple(_BATCHES)
+INSTANCE_EXTENSIONS = tuple(_FORMATS)
+PLAN_EXTENSIONS = tuple(_PLANS)
+
 # A header or a section of VRPLIB at the beginning of a line. The blanks before it
 # exclude line ends, otherwise many empty lines would take quadratic time.
 _VRPLIB = re.compile(
