@@ -27,3 +27,9 @@ def test_a_demand_above_the_capacity_is_bad_input(run, csv, command):
     """A customer that no vehicle can serve is named, whatever the fleet."""
     answer = run(command, csv, "--vehicles", 9, "--capacity", 0.5)
     assert refused(answer, "square.csv", "customer a alone exceeds", "1 of 0.5")
+
+
+def test_what_the_file_does_not_say_is_asked_for_by_option(run, csv):
+    """A missing fleet or capacity is asked for by the name of its option."""
+    assert refused(run("fleet", csv, "--capacity", 2), "give --vehicles, or")
+    assert refused(run("fleet", csv, "--vehicles", 2), "give --capacity, or")

@@ -175,7 +175,7 @@ def test_degrees_out_of_range(wrong):
 def test_a_depot_that_is_no_row_or_two(wrong, name):
     """The caller's depot must be exactly one row."""
     text = TABLE.replace("Bob", "Ada")
-    assert f"rows named {name!r}, not one" in wrong(text, depot=name)
+    assert f"named {name!r}: the depot is one row" in wrong(text, depot=name)
 
 
 def test_capacity_and_fleet_are_asked_for(wrong):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,8 @@ _COMMANDS = (
     serve_command,
     list_commands,
 )
+# Messages of the readers name arguments of functions: "give vehicles=".
+_ARGUMENT = re.compile(r"\b(vehicles|capacity|depot)=(?!\w)")
 _BROKEN_PIPE = 141  # what a shell reports if the reader of a pipe has ended
 
 
@@ -63,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(list(sys.argv[1:] if argv is None else argv))
     except (InputError, MissingPackageError) as error:
-        return say_error(str(error), BAD_INPUT)
+        return say_error(_ARGUMENT.sub(r"--\1", str(error)), BAD_INPUT)
     except BrokenPipeError:
         # Otherwise the interpreter's last flush would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -22,9 +22,9 @@ _ROUNDING = {
 @dataclass
 class ReadContext:
     """
-    The reading of one instance: what the caller gives, and what is to be reported.
+    What the caller says about an instance, and notes on how it was read.
 
-    What the caller gives takes precedence over what the file says.
+    What the caller says takes precedence over what the file says.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class ReadContext:
     notes
         Remarks on how the instance was read, for example where the fleet comes from.
     missing
-        Of "vehicles" and "capacity", those that nobody has given.
+        Those of "vehicles" and "capacity" that neither caller nor file gives.
     """
 
     vehicles: int | None = None
@@ -121,8 +121,7 @@ class ReadContext:
         """Raise InputError if there are more customers than allowed."""
         if self.max_customers is not None and customers > self.max_customers:
             raise InputError(
-                f"more than {self.max_customers} customers, and at most "
-                f"{self.max_customers} are allowed"
+                f"more than {self.max_customers} customers, the most that are allowed"
             )
 
     def _missing(self, name: str, explanation: str) -> int:

@@ -62,7 +62,7 @@ def parse_instance(text: str, context: ReadContext) -> Instance:
     depot = _depot(locations, context)
     customers = [place for place in locations if place is not depot]
     if not customers:
-        raise InputError("no customer: the table has the depot's row alone")
+        raise InputError("no customers: the table has only the depot's row")
     rounding = _rounding(table, context)
     if table.ignored:
         context.notes.append(
@@ -131,16 +131,18 @@ def _location(
 
 def _depot(locations: list[_Location], context: ReadContext) -> _Location:
     if not locations:
-        raise InputError("no rows under the header: the depot's and one customer's")
+        raise InputError(
+            "no rows under the header: write one for the depot and one per customer"
+        )
     if context.depot is None:
         depot = locations[0]
         context.notes.append(f"the depot is the first row (line {depot.line})")
     else:
         found = [place for place in locations if place.name == str(context.depot)]
         if len(found) != 1:
+            said = f"{len(found)} rows are" if found else "no row is"
             raise InputError(
-                f"{len(found) or 'no'} rows named {shorten(str(context.depot))}, not "
-                "one, for the depot"
+                f"{said} named {shorten(str(context.depot))}: the depot is one row"
             )
         depot = found[0]
     if depot.demand:
