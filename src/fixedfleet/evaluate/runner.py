@@ -258,8 +258,8 @@ class Agenda:
             for seed in dict.fromkeys(seeds):
                 for trial in _trials(chosen, methods, limits, seed):
                     if self._lacks(trial, by_key, planned):
-                        single = methods[trial.method]
-                        alone = single.batch > 1 or single.on_gpu
+                        method = methods[trial.method]
+                        alone = method.batch > 1 or method.on_gpu
                         (self.alone if alone else self.parallel).append(trial)
 
     def _lacks(

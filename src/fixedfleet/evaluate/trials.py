@@ -8,7 +8,7 @@ import math
 import sys
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fixedfleet.evaluate.methods import get_method
 from fixedfleet.evaluate.origin import machine_name
@@ -142,7 +142,7 @@ def _build(spec: str) -> Method:
 
 
 def _warm_up(method: Method, trial: Trial) -> None:
-    """Trial the method briefly, so that nothing is loaded or compiled when timed."""
+    """Run the method briefly, so that nothing is loaded or compiled when timed."""
     limit, iterations = trial.time_limit, trial.iterations
     brief = _WARM_SECONDS / len(trial.instances)
     with contextlib.suppress(Exception):  # the call that counts reports it
@@ -158,7 +158,7 @@ def _warm_up(method: Method, trial: Trial) -> None:
 
 
 def _run(method: Method, trial: Trial) -> list[Row] | Skipped:
-    """Trial a method and measure its plans; whatever goes wrong is in the rows."""
+    """Run a trial and measure its plans; the rows record whatever goes wrong."""
     machine = machine_name(method.on_gpu)
     begin = time.perf_counter()
     try:
@@ -184,10 +184,7 @@ def _run(method: Method, trial: Trial) -> list[Row] | Skipped:
 def failed(trial: Trial, why: str, seconds: float, machine: str) -> list[Row]:
     """Return the rows of a call that returned no plans."""
     share = seconds / len(trial.instances)
-    return [
-        _row(trial, i, fault=why, seconds=share, machine=machine)
-        for i in trial.instances
-    ]
+    return [_row(trial, i, why, share, machine) for i in trial.instances]
 
 
 def _measure(
@@ -197,56 +194,49 @@ def _measure(
     plan = answer.plan
     if plan is None:
         why = f"no plan: {answer.reason}" if answer.reason else "no plan"
-        return _row(trial, instance, fault=why, seconds=seconds, machine=machine)
-    allowed = instance
-    if plan.vehicles > instance.vehicles:
-        allowed = instance.with_vehicles(plan.vehicles)
+        return _row(trial, instance, why, seconds, machine)
+    within = plan.vehicles <= instance.vehicles
+    allowed = instance if within else instance.with_vehicles(plan.vehicles)
     if faults := plan.check(allowed):
         more = f" and {len(faults) - 1} more faults" if len(faults) > 1 else ""
-        why = f"infeasible: {faults[0]}{more}"
-        return _row(trial, instance, fault=why, seconds=seconds, machine=machine)
-    within = allowed is instance
+        return _row(trial, instance, f"infeasible: {faults[0]}{more}", seconds, machine)
     beyond = f"{plan.vehicles} tours for {instance.vehicles} vehicles"
-    row = _row(
-        trial,
-        instance,
+    row = replace(
+        _row(trial, instance, None if within else beyond, seconds, machine),
         length=plan.length(instance),
         cost_v=plan.cost_v(instance, trial.vehicle_cost),
         vehicles=plan.vehicles,
         served=True,
         within=within,
-        fault=None if within else beyond,
-        seconds=seconds,
-        machine=machine,
     )
-    trace = _shorten(answer.trace, row.cost or 0.0, seconds)
-    return replace(row, trace=trace)
+    return replace(row, trace=_shorten(answer.trace, row.cost or 0.0, seconds))
 
 
 def _row(
-    trial: Trial, instance: Instance, *, seconds: float, machine: str, **found: Any
+    trial: Trial, instance: Instance, fault: str | None, seconds: float, machine: str
 ) -> Row:
-    """Return a row for an instance; without a plan's figures, the row of a failure."""
-    plan = {"length": None, "cost_v": None, "vehicles": None}
-    flags = {"served": False, "within": False}
-    if fault := found.get("fault"):
-        found["fault"] = " ".join(str(fault).split())[:_LONGEST_FAULT]
+    """Return a row of an instance without a plan."""
     return Row(
         set=trial.set,
         instance=instance.name,
         method=trial.name,
+        objective=trial.objective,
         time_limit=trial.time_limit,
         iterations=trial.iterations,
         seed=trial.seed,
         customers=instance.num_customers,
         fleet=instance.vehicles,
         vehicle_cost=trial.vehicle_cost,
+        length=None,
+        cost_v=None,
+        vehicles=None,
         floor=instance.minimum_vehicles,
+        served=False,
+        within=False,
         seconds=seconds,
+        fault=fault and " ".join(fault.split())[:_LONGEST_FAULT],
         machine=machine,
-        objective=trial.objective,
         made=trial.made,
-        **(plan | flags | found),
     )
 
 
