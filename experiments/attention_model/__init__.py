@@ -43,7 +43,6 @@ class AttentionGreedy:
         Number of instances per call; 0 for the default.
     """
 
-    in_solve: ClassVar[str] = ""  # fixedfleet.solve has no such start
     decoding: ClassVar[Decoding] = "greedy"
 
     weights: str = field(default="", metadata={"short": None})

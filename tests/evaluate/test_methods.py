@@ -272,7 +272,6 @@ class OneTour:
 
     backwards: bool = False
 
-    in_solve = ""
     batch = 1
     on_gpu = False
 

@@ -56,9 +56,9 @@ class Method(Protocol):
     Anything that plans tours.
 
     A method given as an object is sent to worker processes, so it must be picklable.
-    It should load weights at the first :meth:`solve`, in the worker. A method that
-    uses a network may also have ``network(customers)``, which returns the file of the
-    network that it uses for this size; rows then record the file's hash.
+    It should load weights at the first :meth:`solve`, in the worker. A method or start
+    that uses a network may also have ``network(customers)``, which returns the file of
+    the network that it uses for this size; rows then record the file's hash.
     """
 
     @property
@@ -104,10 +104,6 @@ class Start(Protocol):
     the metadata ``{"short": function}`` stands in the method's name as the function
     returns it, or not at all if the function is None.
     """
-
-    @property
-    def in_solve(self) -> str:
-        """Its name, if :func:`fixedfleet.solve` makes the same start; else empty."""
 
     @property
     def batch(self) -> int:

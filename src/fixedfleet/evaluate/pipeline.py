@@ -21,7 +21,7 @@ from fixedfleet.evaluate.methods import Answer
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.search import SEARCHES, Stop, better, fit, improve
-from fixedfleet.search.construct import complete, make_start
+from fixedfleet.search.construct import complete, make_start, savings, sweep
 from fixedfleet.solve import Objective, solve
 from fixedfleet.solve_batch import solve_batch
 
@@ -132,8 +132,8 @@ class Pipeline:
 
     def network(self, customers: int) -> Path | None:
         """Return the file of the network that it uses for a size; None if none."""
-        file = getattr(self.start, "file", None)
-        return None if file is None else cast("Path", file(customers))
+        find = getattr(self.start, "network", None)
+        return None if find is None else cast("Path", find(customers))
 
     def solve(
         self,
@@ -163,14 +163,14 @@ class Pipeline:
         iterations: int | None,
         seed: int,
     ) -> list[Answer]:
-        # Of the starts that solve_batch takes, only the network's has no name in solve.
-        start = self.start and self.start.in_solve
+        # Of the starts that solve_batch takes, only the network is not in this list.
+        start = _IN_SOLVE.get(type(self.start), "network")
         found = solve_batch(
             instances,
             time_limit=time_limit,
             iterations=iterations,
             seed=seed,
-            start=cast("BatchStart", start or "network"),
+            start=cast("BatchStart", start),
             search="gpu",
             objective=self.objective,
             vehicle_cost=vehicle_cost,
@@ -190,7 +190,7 @@ class Pipeline:
             solver = solvers.get(self.search)
             found = solvers.run(solver, instance, stop=Stop(time_limit), seed=seed)
             return Answer(found.plan)
-        start: Plan | str = self.start.in_solve
+        start: Plan | str = _IN_SOLVE.get(type(self.start), "")
         if not start:
             if self.guarantee:
                 # The start is to plan for the fleet that the search will have.
@@ -234,11 +234,11 @@ class Pipeline:
                 return Answer(None, reason=verdict.reason)
             packing = verdict.smallest_packing
             instance = _widen(instance, verdict)
-        if self.start.in_solve:
-            name = cast("StartName", self.start.in_solve)
-            start = make_start(name, instance, packing, seed=seed)
-        else:
+        name = _IN_SOLVE.get(type(self.start))
+        if name is None:
             start = self._first(instance, seed) or packing
+        else:
+            start = make_start(name, instance, packing, seed=seed)
         return _search(self.search, instance, start, iterations, seed, charged)
 
     def _first(self, instance: Instance, seed: int) -> Plan | None:
@@ -252,7 +252,6 @@ class Pipeline:
 class _Construction:
     """What the starts of :mod:`fixedfleet.search.construct` have in common."""
 
-    in_solve: ClassVar[str]  # fixedfleet.solve makes the same start by this name
     batch: ClassVar[int] = 1
     on_gpu: ClassVar[bool] = False
 
@@ -271,7 +270,6 @@ class Packing(_Construction):
         Whether the packing may use more vehicles than the fleet has.
     """
 
-    in_solve: ClassVar[str] = "packing"
     guarantee: bool = False
 
     def plans(self, instances: Sequence[Instance], _seed: int) -> list[Plan | None]:
@@ -284,12 +282,8 @@ class Packing(_Construction):
 class Savings(_Construction):
     """Plans by the savings heuristic of Clarke and Wright."""
 
-    in_solve: ClassVar[str] = "savings"
-
     def plans(self, instances: Sequence[Instance], _seed: int) -> list[Plan | None]:
         """Return a plan per instance."""
-        from fixedfleet.search.construct import savings
-
         return [savings(instance) for instance in instances]
 
 
@@ -297,13 +291,18 @@ class Savings(_Construction):
 class Sweep(_Construction):
     """Plans by the angle of the customers around the depot."""
 
-    in_solve: ClassVar[str] = "sweep"
-
     def plans(self, instances: Sequence[Instance], _seed: int) -> list[Plan | None]:
         """Return a plan per instance."""
-        from fixedfleet.search.construct import sweep
-
         return [sweep(instance) for instance in instances]
+
+
+# The starts that fixedfleet.solve makes by itself, which then shares its packing with
+# them, and their names there. Its start "network" has no options, so it is not listed.
+_IN_SOLVE: dict[type, StartName] = {
+    Packing: "packing",
+    Savings: "savings",
+    Sweep: "sweep",
+}
 
 
 def _file_name(model: str) -> str:
@@ -336,8 +335,6 @@ class NetworkStart:
     batch
         Number of instances per call; 0 for the default.
     """
-
-    in_solve: ClassVar[str] = ""  # solve has a start network, but none of its options
 
     model: str = field(default="auto", metadata={"short": _file_name})
     decoding: str = "membership"
@@ -378,7 +375,7 @@ class NetworkStart:
 
         if not all(instance.has_coordinates for instance in instances):
             raise InputError("a network needs coordinates, not a distance matrix")
-        network = load_once(self.file(instances[0].num_customers), self.device)
+        network = load_once(self.network(instances[0].num_customers), self.device)
         repair = RepairOptions(self.repair, self.guarantee)
         best: list[Plan] = []
         batch = InstanceBatch.of(instances)
@@ -388,7 +385,7 @@ class NetworkStart:
             best = [better(instance, new, old, 0.0) for instance, old, new in pairs]
         return list(best)
 
-    def file(self, customers: int) -> Path:
+    def network(self, customers: int) -> Path:
         """Return the file of the network that it uses for a size."""
         require("torch", "network", "the method 'network'")
         from fixedfleet.model import find_model
