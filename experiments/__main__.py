@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from experiments import figures, training_times
 from experiments.attention_model import WEIGHTS_VARIABLE
-from experiments.cells import measured_cells, published_cells, read_stores
+from experiments.cells import measured_cells, read_stores
 from experiments.collecting import collect
 from experiments.definitions import Options, load_tables
 from experiments.pages import render_page, trainings_part
+from experiments.published import published
 from experiments.trainings import train_missing
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.files.atomic import write_text
@@ -107,12 +108,14 @@ def _render(
     missing: list[Line] = []
     for name in table.sets:
         measured, without = measured_cells(table, name, stores, options)
-        cells += [*published_cells(table, name), *measured]
+        cells += measured
         missing += [line for line in without if line not in missing]
-    if not any(cell.summary for cell in cells):
+    if not cells:
         raise InputError(f"no rows of {table.name} in {options.work}: collect them")
     notes = notes + _left_out(table, missing, reasons)
-    page, numbers = render_page(table, cells, notes, options)
+    source = published(table.name)
+    printed = [row for row in source.rows if row.set in table.sets] if source else []
+    page, numbers = render_page(table, cells, printed, notes, options)
     if table.trains:
         page += "\n" + trainings_part(table, options)
     drawn = figures.draw(table, cells, options)

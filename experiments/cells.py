@@ -1,30 +1,24 @@
-"""Rows and published figures as the cells of a table."""
+"""Rows as the measured cells of a table."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 from experiments.collecting import load_set, row_files
-from experiments.definitions import customers_of
-from experiments.published import published
-from fixedfleet import generate
 from fixedfleet.evaluate.methods import get_method
 from fixedfleet.evaluate.metrics import paired, summarise
 from fixedfleet.evaluate.origin import current
-from fixedfleet.evaluate.sets import VEHICLE_COSTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from experiments.definitions import Line, Options, Table
-    from experiments.published import PublishedRow
     from fixedfleet.evaluate import InstanceSet, Results, Row, Summary
     from fixedfleet.evaluate.metrics import Mean
 
-__all__ = ["Cell", "measured_cells", "published_cells", "read_stores", "whole_floor"]
+__all__ = ["Cell", "measured_cells", "read_stores"]
 
 _CONTROL = "packing+auto"
 
@@ -32,45 +26,37 @@ _CONTROL = "packing+auto"
 @dataclass(frozen=True)
 class Cell:
     """
-    A method on a set with one limit, measured or published.
+    A line of a table, measured on one set with one limit.
 
     Attributes
     ----------
-    set, label
-        The set, and what the table calls the method.
-    line, summary, rows
+    set, line
+        The set and the line.
+    summary, rows
         What was measured, and the rows it comes from.
     machine
         The machine of the set: see :func:`measured_cells`.
     against
         Percentage above the control, mean of the pairs, if both minimise the same in
         the same time on the same machine; None otherwise.
-    printed, floor
-        What is published instead, and the floor of its Cost_v on the whole set.
     """
 
     set: str
-    label: str
-    line: Line | None = None
-    summary: Summary | None = None
-    rows: tuple[Row, ...] = ()
-    machine: str = ""
+    line: Line
+    summary: Summary
+    rows: tuple[Row, ...]
+    machine: str
     against: Mean | None = None
-    printed: PublishedRow | None = None
-    floor: float | None = None
+
+    @property
+    def label(self) -> str:
+        """What the table calls the method."""
+        return self.line.label
 
     @property
     def elsewhere(self) -> bool:
         """Whether its rows come from another machine or from a GPU."""
-        return self.summary is not None and self.summary.machines != (self.machine,)
-
-    @property
-    def impossible(self) -> bool:
-        """Whether a published Cost_v lies below the floor, beyond rounding."""
-        printed = self.printed
-        if printed is None or printed.cost_v is None or self.floor is None:
-            return False
-        return printed.cost_v + 0.055 < self.floor
+        return self.summary.machines != (self.machine,)
 
 
 class Store:
@@ -116,7 +102,7 @@ def measured_cells(
     for line, limit, _, rows in found:
         instances = _with_reference(table, line, name, stores, options)
         summary = summarise(rows, instances)
-        cell = Cell(name, line.label, line, summary, tuple(rows), machine)
+        cell = Cell(name, line, summary, tuple(rows), machine)
         cells.append(replace(cell, against=_against(cell, limit, stores)))
     return cells, missing
 
@@ -169,23 +155,3 @@ def _against(cell: Cell, limit: float, stores: Sequence[Store]) -> Mean | None:
         if row.time_limit == limit and row.machine == cell.machine
     ]
     return paired(cell.rows, control)
-
-
-def published_cells(table: Table, name: str) -> list[Cell]:
-    """Return what the paper prints for a set."""
-    source = published(table.name)
-    cells = []
-    for row in source.on(name) if source else ():
-        floor = None
-        if row.cost is not None and row.cost_v is not None and name.startswith("vrp"):
-            floor = row.cost + whole_floor(name)
-        cells.append(Cell(name, row.method, printed=row, floor=floor))
-    return cells
-
-
-@cache
-def whole_floor(name: str) -> float:
-    """Return the smallest possible cost of vehicles, mean over a whole set."""
-    size = customers_of(name)
-    batch = generate.test_set(size, reject=name.startswith("vrp"))
-    return float(batch.minimum_vehicles.mean()) * VEHICLE_COSTS[size]

@@ -70,7 +70,8 @@ def draw_vehicles(path: Path, cells: Sequence[Cell]) -> None:
     """Draw histograms of the vehicles that methods use, one per set (Figure 1)."""
     names = dict.fromkeys(cell.set for cell in cells)
     common = {
-        name: common_cells(cell for cell in cells if cell.set == name) for name in names
+        name: common_cells([cell for cell in cells if cell.set == name])
+        for name in names
     }
     common = {name: of_set for name, of_set in common.items() if of_set}
     if not common:
@@ -100,8 +101,11 @@ def draw_vehicles(path: Path, cells: Sequence[Cell]) -> None:
 
 def draw_gaps(path: Path, cells: Sequence[Cell]) -> None:
     """Draw gaps against the real time, both on a log axis, one panel per set."""
-    timed = [cell for cell in cells if cell.summary and cell.summary.gap]
-    timed = [cell for cell in timed if cell.rows[0].time_limit is not None]
+    timed = [
+        cell
+        for cell in cells
+        if cell.summary.gap and cell.summary.time_limit is not None
+    ]
     if not timed:
         raise InputError("no gaps to draw: give reference plans")
     labels = list(dict.fromkeys(cell.label for cell in timed))
@@ -112,9 +116,9 @@ def draw_gaps(path: Path, cells: Sequence[Cell]) -> None:
         for index, label in enumerate(labels):
             of_line = [c.summary for c in timed if (c.set, c.label) == (name, label)]
             ax.errorbar(
-                [s.seconds.value for s in of_line if s],
-                [max(s.gap.value, _SMALLEST_GAP) for s in of_line if s and s.gap],
-                yerr=[s.gap.half or 0.0 for s in of_line if s and s.gap],
+                [s.seconds.value for s in of_line],
+                [max(s.gap.value, _SMALLEST_GAP) for s in of_line if s.gap],
+                yerr=[s.gap.half or 0.0 for s in of_line if s.gap],
                 label=label,
                 color=_COLOURS[index],
                 marker="osD^v*Px"[index],

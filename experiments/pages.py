@@ -19,10 +19,11 @@ from fixedfleet.evaluate.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from experiments.cells import Cell
     from experiments.definitions import Options, Table
+    from experiments.published import PublishedRow
     from fixedfleet.evaluate import Summary
 
 __all__ = ["common_cells", "count_vehicles", "render_page", "trainings_part"]
@@ -31,22 +32,42 @@ _LATE = 0.05  # share of runs beyond their limit from which on a page says so
 
 
 def render_page(
-    table: Table, cells: Sequence[Cell], notes: Sequence[str], options: Options
+    table: Table,
+    cells: Sequence[Cell],
+    printed: Sequence[PublishedRow],
+    notes: Sequence[str],
+    options: Options,
 ) -> tuple[str, str]:
-    """Return a table as a page of Markdown, with one part per set, and as CSV."""
+    """
+    Return a table as a page of Markdown, with one part per set, and as CSV.
+
+    Parameters
+    ----------
+    table
+        The table.
+    cells
+        What was measured.
+    printed
+        What the paper prints; only the layout ``figures`` shows it.
+    notes
+        What to say below, after the table's own notes.
+    options
+        What was asked for.
+    """
     part, numbers, explanation = _LAYOUTS[table.layout]
     parts = [f"# {table.title}\n"]
     for name in table.sets:
         of_set = [cell for cell in cells if cell.set == name]
-        if of_set:
-            parts.append(f"## {title_of(name)}\n\n{part(table, of_set)}")
+        said = [row for row in printed if row.set == name]
+        if of_set or said:
+            parts.append(f"## {title_of(name)}\n\n{part(table, of_set, said)}")
             remarks = (_elsewhere(of_set), _late(of_set))
             parts += [f"{remark}\n" for remark in remarks if remark]
-    parts.append(explanation(table, cells) + "\n")
-    if said := [*table.notes, *notes]:
-        parts.append("\n".join(f"- {note}" for note in said) + "\n")
+    parts.append(explanation(table, cells, printed) + "\n")
+    if below := [*table.notes, *notes]:
+        parts.append("\n".join(f"- {note}" for note in below) + "\n")
     parts.append(_origin(table.name, cells, options))
-    return "\n".join(parts), numbers(table, cells, options)
+    return "\n".join(parts), numbers(table, cells, printed, options)
 
 
 def trainings_part(table: Table, options: Options) -> str:
@@ -102,17 +123,16 @@ _CSV = (
 )  # fmt: skip
 
 
-def _figures_part(table: Table, cells: Sequence[Cell]) -> str:
-    unit = table.unit.get(cells[0].set, 1.0)
-    body = [
-        _printed_row(cell) if cell.printed else _measured_row(cell, unit)
-        for cell in cells
-    ]
+def _figures_part(
+    table: Table, cells: Sequence[Cell], printed: Sequence[PublishedRow]
+) -> str:
+    body = [_printed_row(row) for row in printed]
+    body += [_measured_row(cell, table.unit.get(cell.set, 1.0)) for cell in cells]
     return markdown_table(_FIGURES, body)
 
 
 def _measured_row(cell: Cell, unit: float) -> list[str]:
-    summary = _summary(cell)
+    summary = cell.summary
     cost, cost_v, floor = summary.length, summary.cost_v, summary.cost_v_floor
     return [
         _label(cell),
@@ -128,11 +148,8 @@ def _measured_row(cell: Cell, unit: float) -> list[str]:
     ]
 
 
-def _printed_row(cell: Cell) -> list[str]:
-    row = cell.printed
-    if row is None:
-        raise ValueError(f"{cell.label} is not published")
-    below = " †" if cell.impossible else ""
+def _printed_row(row: PublishedRow) -> list[str]:
+    below = " †" if row.impossible else ""
     seconds = NOTHING if row.seconds is None else f"{row.seconds:g}"
     if row.total is not None:
         seconds = f"{show_time(row.total)} in total"
@@ -140,7 +157,7 @@ def _printed_row(cell: Cell) -> list[str]:
         f"*{row.method}*",
         NOTHING if row.cost is None else f"{row.cost:.{2 if row.cost < 1e3 else 0}f}",
         NOTHING if row.cost_v is None else f"{row.cost_v:.1f}{below}",
-        NOTHING if cell.floor is None else _cost_v(cell.floor),
+        NOTHING if row.floor is None else _cost_v(row.floor),
         NOTHING if row.solved is None else f"{100 * row.solved:.3g} %",
         NOTHING if row.unsolved is None else str(row.unsolved),
         NOTHING,
@@ -150,27 +167,31 @@ def _printed_row(cell: Cell) -> list[str]:
     ]
 
 
-def _figures_csv(table: Table, cells: Sequence[Cell], options: Options) -> str:
-    rows = []
-    for cell in cells:
-        fields: dict[str, object] = {
-            "table": table.name,
-            "set": cell.set,
-            "label": cell.label,
-        }
-        if cell.printed is None:
-            fields |= _measured_fields(cell) | {"seed": options.seed}
-        else:
-            fields |= _printed_fields(cell)
-        rows.append([fields.get(name) for name in _CSV])
-    return csv_table(_CSV, rows)
+def _figures_csv(
+    table: Table,
+    cells: Sequence[Cell],
+    printed: Sequence[PublishedRow],
+    options: Options,
+) -> str:
+    found: list[dict[str, object]] = []
+    for name in table.sets:
+        found += [_printed_fields(row) for row in printed if row.set == name]
+        found += [
+            _measured_fields(cell) | {"seed": options.seed}
+            for cell in cells
+            if cell.set == name
+        ]
+    rows = (fields | {"table": table.name} for fields in found)
+    return csv_table(_CSV, [[row.get(name) for name in _CSV] for row in rows])
 
 
 def _measured_fields(cell: Cell) -> dict[str, object]:
-    summary, gap, against = _summary(cell), _summary(cell).gap, cell.against
+    summary, gap, against = cell.summary, cell.summary.gap, cell.against
     return {
+        "set": cell.set,
+        "label": cell.label,
         "source": "measured",
-        "kind": cell.line and cell.line.kind,
+        "kind": cell.line.kind,
         "method": summary.method,
         "objective": summary.objective,
         "time_limit": summary.time_limit,
@@ -197,16 +218,15 @@ def _measured_fields(cell: Cell) -> dict[str, object]:
     }
 
 
-def _printed_fields(cell: Cell) -> dict[str, object]:
-    row = cell.printed
-    if row is None:
-        raise ValueError(f"{cell.label} is not published")
+def _printed_fields(row: PublishedRow) -> dict[str, object]:
     return {
+        "set": row.set,
+        "label": row.method,
         "source": "published",
         "kind": "paper" if row.ours else "peer",
         "cost": row.cost,
         "cost_v": row.cost_v,
-        "cost_v_floor": cell.floor,
+        "cost_v_floor": row.floor,
         "no_plan": row.unsolved,
         "share_within": row.solved,
         "seconds": row.seconds,
@@ -214,7 +234,9 @@ def _printed_fields(cell: Cell) -> dict[str, object]:
     }
 
 
-def _explain_figures(table: Table, cells: Sequence[Cell]) -> str:
+def _explain_figures(
+    table: Table, cells: Sequence[Cell], printed: Sequence[PublishedRow]
+) -> str:
     text = (
         "Cost: mean length. Cost_v: mean length plus the cost of each vehicle used. "
         "Both are over the plans that serve all customers within capacity. Floor: the "
@@ -229,24 +251,23 @@ def _explain_figures(table: Table, cells: Sequence[Cell]) -> str:
     if source := published(table.name):
         text += f" Italics: published, {source.source}, on "
         text += f"{source.instances.removesuffix('.')}."
-    measured = [cell for cell in cells if cell.summary]
-    counts = {(cell.set, _summary(cell).runs) for cell in measured}
+    counts = {(cell.set, cell.summary.runs) for cell in cells}
     if len(counts) > len({name for name, _ in counts}):
         text += (
             " Lines with fewer instances use the first ones of the set: compare their "
             "gaps, not their Costs, with those of other lines."
         )
-    if any(_summary(cell).served < _summary(cell).runs for cell in measured):
+    if any(cell.summary.served < cell.summary.runs for cell in cells):
         text += (
             " If a line has instances without a plan, its means are over the other "
             "instances, which are easier."
         )
-    if any("in batches" in cell.label for cell in measured):
+    if any("in batches" in cell.label for cell in cells):
         text += (
             " In batches: many instances at once, with their time shared equally. It "
             "is not the time that a single instance would take."
         )
-    if any(cell.impossible for cell in cells):
+    if any(row.impossible for row in printed):
         text += (
             " † lies below the floor of the whole rejection-sampled test set: if the "
             "means are over all instances, no plans of that length have so low a "
@@ -258,14 +279,16 @@ def _explain_figures(table: Table, cells: Sequence[Cell]) -> str:
 # The layout "limits": gaps, with one column per time limit.
 
 
-def _limits_part(_table: Table, cells: Sequence[Cell]) -> str:
-    limits = sorted({_summary(cell).time_limit or 0.0 for cell in cells} - {0.0})
+def _limits_part(
+    _table: Table, cells: Sequence[Cell], _printed: Sequence[PublishedRow]
+) -> str:
+    limits = sorted({cell.summary.time_limit or 0.0 for cell in cells} - {0.0})
     body = []
     for label, of_line in _by_label(cells).items():
-        by_limit = {_summary(cell).time_limit: cell for cell in of_line}
+        by_limit = {cell.summary.time_limit: cell for cell in of_line}
         shown = [by_limit.get(limit, by_limit.get(None)) for limit in limits]
         body.append([label, *(_timed_gap(cell) for cell in shown)])
-        peer = of_line[0].line is not None and of_line[0].line.kind == "peer"
+        peer = of_line[0].line.kind == "peer"
         if not peer and any(cell.against for cell in of_line):
             above = [show_mean(cell.against if cell else None, 3) for cell in shown]
             body.append([f"{label}, above the control", *above])
@@ -275,7 +298,7 @@ def _limits_part(_table: Table, cells: Sequence[Cell]) -> str:
 def _timed_gap(cell: Cell | None) -> str:
     if cell is None:
         return NOTHING
-    summary = _summary(cell)
+    summary = cell.summary
     if not summary.within:
         return "none solved"
     said = f"{show_mean(summary.gap, 3)} ({summary.seconds.value:.3f} s"
@@ -284,7 +307,9 @@ def _timed_gap(cell: Cell | None) -> str:
     return f"{said})"
 
 
-def _explain_limits(_table: Table, _cells: Sequence[Cell]) -> str:
+def _explain_limits(
+    _table: Table, _cells: Sequence[Cell], _printed: Sequence[PublishedRow]
+) -> str:
     return (
         "Percentage above reference plans of the same instances by time limit: mean "
         "and half of the 95 % interval, and in brackets the mean wall time and, if it "
@@ -297,16 +322,15 @@ def _explain_limits(_table: Table, _cells: Sequence[Cell]) -> str:
 # The layout "vehicles": how many vehicles the plans use.
 
 
-def common_cells(cells: Iterable[Cell]) -> list[Cell]:
+def common_cells(cells: Sequence[Cell]) -> list[Cell]:
     """Restrict lines to the instances for which all of them have plans."""
-    with_rows = [cell for cell in cells if cell.rows]
-    planned = [{row.instance for row in cell.rows if row.served} for cell in with_rows]
+    planned = [{row.instance for row in cell.rows if row.served} for cell in cells]
     common = set.intersection(*planned) if planned else set()
     if not common:
         return []
     return [
         replace(cell, rows=tuple(row for row in cell.rows if row.instance in common))
-        for cell in with_rows
+        for cell in cells
     ]
 
 
@@ -320,7 +344,9 @@ def count_vehicles(cells: Sequence[Cell]) -> dict[str, Counter[int]]:
     return counts
 
 
-def _vehicles_part(_table: Table, cells: Sequence[Cell]) -> str:
+def _vehicles_part(
+    _table: Table, cells: Sequence[Cell], _printed: Sequence[PublishedRow]
+) -> str:
     common = common_cells(cells)
     if not common:
         return "No instance has plans of all lines.\n"
@@ -345,10 +371,15 @@ def _vehicles_part(_table: Table, cells: Sequence[Cell]) -> str:
     return markdown_table(headings, body)
 
 
-def _vehicles_csv(table: Table, cells: Sequence[Cell], _options: Options) -> str:
+def _vehicles_csv(
+    table: Table,
+    cells: Sequence[Cell],
+    _printed: Sequence[PublishedRow],
+    _options: Options,
+) -> str:
     rows = []
     for name in table.sets:
-        common = common_cells(cell for cell in cells if cell.set == name)
+        common = common_cells([cell for cell in cells if cell.set == name])
         methods = {cell.label: cell.rows[0].method for cell in common}
         for label, counts in count_vehicles(common).items():
             for size, count in sorted(counts.items()):
@@ -358,7 +389,9 @@ def _vehicles_csv(table: Table, cells: Sequence[Cell], _options: Options) -> str
     return csv_table(headings, rows)
 
 
-def _explain_vehicles(_table: Table, _cells: Sequence[Cell]) -> str:
+def _explain_vehicles(
+    _table: Table, _cells: Sequence[Cell], _printed: Sequence[PublishedRow]
+) -> str:
     return (
         "Share of the plans by the number of vehicles they use, over the instances for "
         "which all lines have plans. The floor is the number of vehicles that the "
@@ -369,9 +402,9 @@ def _explain_vehicles(_table: Table, _cells: Sequence[Cell]) -> str:
 _LAYOUTS: dict[
     str,
     tuple[
-        Callable[[Table, Sequence[Cell]], str],
-        Callable[[Table, Sequence[Cell], Options], str],
-        Callable[[Table, Sequence[Cell]], str],
+        Callable[[Table, Sequence[Cell], Sequence[PublishedRow]], str],
+        Callable[[Table, Sequence[Cell], Sequence[PublishedRow], Options], str],
+        Callable[[Table, Sequence[Cell], Sequence[PublishedRow]], str],
     ],
 ] = {
     "figures": (_figures_part, _figures_csv, _explain_figures),
@@ -388,7 +421,7 @@ def _elsewhere(cells: Sequence[Cell]) -> str:
     marked: dict[str, list[str]] = {}
     for cell in cells:
         if cell.elsewhere:
-            machines = "; ".join(_summary(cell).machines)
+            machines = "; ".join(cell.summary.machines)
             marked.setdefault(machines, []).append(cell.label)
     if not marked:
         return ""
@@ -406,9 +439,9 @@ def _late(cells: Sequence[Cell]) -> str:
     """Name the lines that often took longer than their limit; empty if none."""
     late: dict[str, list[str]] = {}
     for cell in cells:
-        if cell.summary and (cell.summary.overrun or 0.0) > _LATE:
-            share = f"{100 * (cell.summary.overrun or 0.0):.0f} %"
-            late.setdefault(cell.label, []).append(share)
+        overrun = cell.summary.overrun or 0.0
+        if overrun > _LATE:
+            late.setdefault(cell.label, []).append(f"{100 * overrun:.0f} %")
     if not late:
         return ""
     said = "; ".join(f"{label} ({', '.join(of)})" for label, of in late.items())
@@ -435,18 +468,12 @@ def _by_label(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
 
 
 def _label(cell: Cell) -> str:
-    ours = cell.line is not None and cell.line.kind == "ours"
+    ours = cell.line.kind == "ours"
     return (f"**{cell.label}**" if ours else cell.label) + _mark(cell)
 
 
 def _mark(cell: Cell) -> str:
     return " ‡" if cell.elsewhere else ""
-
-
-def _summary(cell: Cell) -> Summary:
-    if cell.summary is None:
-        raise ValueError(f"{cell.label} is not measured")
-    return cell.summary
 
 
 def _length(value: float) -> str:

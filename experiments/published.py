@@ -8,9 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from experiments.definitions import customers_of
+from fixedfleet import generate
 from fixedfleet.errors import InputError
+from fixedfleet.evaluate.sets import VEHICLE_COSTS
 
-__all__ = ["PublishedRow", "PublishedTable", "published"]
+__all__ = ["PublishedRow", "PublishedTable", "published", "vehicle_floor"]
 
 _FILE = Path(__file__).parent / "published.toml"
 
@@ -52,6 +55,20 @@ class PublishedRow:
                 if not 0 < value <= (1 if share else float("inf")):
                     raise InputError(f"{where}: {field.name} is {value}")
 
+    @property
+    def floor(self) -> float | None:
+        """The smallest mean Cost_v at this length on a rejection-sampled test set."""
+        if self.cost is None or self.cost_v is None or not self.set.startswith("vrp"):
+            return None
+        return self.cost + vehicle_floor(self.set)
+
+    @property
+    def impossible(self) -> bool:
+        """Whether its Cost_v lies below the floor, beyond rounding."""
+        if self.cost_v is None or self.floor is None:
+            return False
+        return self.cost_v + 0.055 < self.floor
+
 
 @dataclass(frozen=True)
 class PublishedTable:
@@ -69,6 +86,14 @@ class PublishedTable:
 def published(name: str) -> PublishedTable | None:
     """Return the paper's figures for a table; None if the paper has no such table."""
     return _tables().get(name)
+
+
+@cache
+def vehicle_floor(name: str) -> float:
+    """Return the smallest possible cost of vehicles, mean over a whole test set."""
+    size = customers_of(name)
+    batch = generate.test_set(size, reject=name.startswith("vrp"))
+    return float(batch.minimum_vehicles.mean()) * VEHICLE_COSTS[size]
 
 
 @cache

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.cells import measured_cells, published_cells, read_stores, whole_floor
-from experiments.definitions import Line, Options, Table, load_tables
+from experiments.cells import measured_cells, read_stores
+from experiments.definitions import Line, Options, Table
 from experiments.pages import render_page
+from experiments.published import published, vehicle_floor
 from experiments.versions import command, recorded
 from fixedfleet.evaluate import Results
 from fixedfleet.evaluate.origin import made_with
@@ -69,7 +70,7 @@ def render(tmp_path, monkeypatch):
                     results.append(one)
         cells, missing = measured_cells(table, name, read_stores(options), options)
         make.cells, make.missing = cells, missing
-        page, numbers = render_page(table, cells, ["a note"], options)
+        page, numbers = render_page(table, cells, [], ["a note"], options)
         make.numbers = list(csv.DictReader(io.StringIO(numbers)))
         return page
 
@@ -313,19 +314,14 @@ def test_a_table_shows_the_present_network(render, row):
 
 def test_the_floor_of_a_whole_set_is_known():
     """No plans of the rejection-sampled sets pay less for vehicles than this."""
-    floors = [whole_floor(f"vrp{size}") for size in (20, 50, 100)]
+    floors = [vehicle_floor(f"vrp{size}") for size in (20, 50, 100)]
     assert floors == pytest.approx([132.6, 334.0, 836.7], abs=0.05)
 
 
 def test_published_figures_below_the_floor_are_told_apart():
     """The paper's VRP20 cannot be; its rows for VRP100 and those of others can."""
-    table = load_tables(Options())["fixed-costs"]
-    below = {
-        (cell.set, cell.label)
-        for name in table.sets
-        for cell in published_cells(table, name)
-        if cell.impossible
-    }
+    rows = published("fixed-costs").rows
+    below = {(row.set, row.method) for row in rows if row.impossible}
     assert {name for name, _ in below} == {"vrp20"}
     assert all(label.startswith("the paper's") for _, label in below)
     assert len(below) == 2
@@ -333,7 +329,7 @@ def test_published_figures_below_the_floor_are_told_apart():
 
 def test_a_figure_has_no_published_rows():
     """Without a table in the paper there is nothing beside ours."""
-    assert published_cells(replace(TABLE, name="fleet-sizes"), "vrp20") == []
+    assert published("fleet-sizes") is None
 
 
 def test_the_command_leaves_folders_open(tmp_path):
