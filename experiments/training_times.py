@@ -15,6 +15,7 @@ from fixedfleet.evaluate.tables import csv_table, markdown_table, show_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from experiments.definitions import Options
     from experiments.published import PublishedRow
@@ -68,7 +69,8 @@ def measure(options: Options) -> None:
     done = {found.preset for found in read_measurements(options)}
     for name, preset in list_presets().items():
         if name not in done and preset.customers in _SIZES:
-            line = _measure_one(name, preset.customers, options)
+            labels = find_labels(options.labels, preset.customers)
+            line = _measure_one(name, labels, options)
             options.work.mkdir(parents=True, exist_ok=True)
             with (options.work / _FILE).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
@@ -135,19 +137,19 @@ def render(options: Options) -> tuple[str, str]:
     return "\n".join(parts), _csv(found, source.rows)
 
 
-def _measure_one(name: str, customers: int, options: Options) -> dict[str, Any]:
+def _measure_one(name: str, labels: list[Path], options: Options) -> dict[str, Any]:
+    """Train a preset for some minutes; return its rate as a line of the file."""
     from fixedfleet.training import find_checkpoint, get_preset, train
 
     folder = options.work / "speed" / name
-    if options.labels is None:
-        raise InputError(f"{NAME} needs labels to train on")
+    minutes = options.minutes or _MINUTES
     settings = {
-        "training.minutes": options.minutes or _MINUTES,
+        "training.minutes": minutes,
         "training.validate_every": 10_000,
     }
     result = train(
         get_preset(name).with_settings(settings),
-        find_labels(options.labels, customers),
+        labels,
         out=folder,
         resume=find_checkpoint(folder),
         device=options.device,
@@ -156,7 +158,7 @@ def _measure_one(name: str, customers: int, options: Options) -> dict[str, Any]:
     )
     losses = [line for line in read_json_lines(folder / "log.jsonl") if "rate" in line]
     if not losses:
-        raise InputError(f"{name}: {options.minutes} minutes are too short to measure")
+        raise InputError(f"{name}: {minutes:g} minutes are too short to measure")
     rate = sorted(line["rate"] for line in losses)[len(losses) // 2]
     return {
         "preset": name,

@@ -186,10 +186,10 @@ def train_missing(trainings: Iterable[Training], options: Options) -> list[str]:
     for training in trainings:
         if training not in missing:
             training.check_same(options)
+    from fixedfleet.training import NonFiniteLossError
+
     notes = []
     for training in missing:
-        from fixedfleet.training import NonFiniteLossError
-
         try:
             training.train(labels, options)
         except NonFiniteLossError as error:
