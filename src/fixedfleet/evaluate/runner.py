@@ -8,7 +8,7 @@ import logging
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from fixedfleet.errors import InputError, check_choice, check_whole
 from fixedfleet.evaluate.methods import get_method
@@ -149,7 +149,7 @@ def evaluate(
     begin = time.monotonic()
     chosen = [get_method(method) for method in methods]
     _check(sets, chosen, time_limits, seeds, processes, engine, (grace, longest))
-    limits = [limits_of(method, time_limits, iterations) for method in chosen]
+    limits = [_limits_of(method, time_limits, iterations) for method in chosen]
     for method in chosen:
         method.check()
     store = results if isinstance(results, Results) else Results(results)
@@ -157,7 +157,7 @@ def evaluate(
     end = math.inf if minutes is None else begin + 60 * minutes
     with store:
         store.open()  # a second run into the same file is refused here
-        agenda = Agenda(sets, chosen, limits, seeds, store.rows())
+        agenda = _make_agenda(sets, chosen, limits, seeds, store.rows())
         tally = _Tally(store, agenda, begin, display)
         for trials, most in ((agenda.alone, 1), (agenda.parallel, processes)):
             events = run_jobs(
@@ -177,7 +177,7 @@ def evaluate(
     return tally.summary()
 
 
-def limits_of(
+def _limits_of(
     method: Method, time_limits: Sequence[float], iterations: int | None
 ) -> list[Limits]:
     """
@@ -206,9 +206,38 @@ def limits_of(
     return [(float(seconds), None) for seconds in time_limits]
 
 
-class Agenda:
+class _Agenda(NamedTuple):
     """
     The runs that the file lacks.
+
+    Attributes
+    ----------
+    alone
+        Trials of methods that take batches or a GPU, for one process.
+    parallel
+        Trials of all other methods.
+    known
+        Keys of the rows in the file.
+    total, found
+        Number of rows asked for, and how many of them are in the file.
+    """
+
+    alone: list[Trial]
+    parallel: list[Trial]
+    known: set[Key]
+    total: int
+    found: int
+
+
+def _make_agenda(
+    sets: Sequence[InstanceSet],
+    methods: Sequence[Method],
+    limits: Sequence[Sequence[Limits]],
+    seeds: Sequence[int],
+    rows: Iterable[Row],
+) -> _Agenda:
+    """
+    Return the runs that the file lacks.
 
     Instances come one after the other, each with all methods and limits, so that an
     interrupted run has compared all methods on the same instances.
@@ -222,66 +251,40 @@ class Agenda:
     rows
         The rows in the file. Rows of a network that has changed since do not count.
 
-    Attributes
-    ----------
-    alone
-        Trials of methods that take batches or a GPU, for one process.
-    parallel
-        Trials of all other methods.
-    known
-        Keys of the rows in the file.
-    total, found
-        Number of rows asked for, and how many of them are in the file.
-
     Raises
     ------
     InputError
         If the file has a row of another instance with the same name or of another
         vehicle cost, or if two sets have different instances with the same name.
     """
+    by_key = {row.key: row for row in current(rows, methods)}
+    planned: dict[Key, tuple[Instance, float]] = {}
+    alone: list[Trial] = []
+    parallel: list[Trial] = []
+    for chosen in sets:
+        for seed in dict.fromkeys(seeds):
+            for trial in _trials(chosen, methods, limits, seed):
+                if _plan_keys(trial, planned) - by_key.keys():
+                    method = methods[trial.method]
+                    single = method.batch > 1 or method.on_gpu
+                    (alone if single else parallel).append(trial)
+    found = [key for key in planned if key in by_key]
+    for key in found:
+        _check_same(by_key[key], *planned[key])
+    return _Agenda(alone, parallel, set(by_key), len(planned), len(found))
 
-    def __init__(
-        self,
-        sets: Sequence[InstanceSet],
-        methods: Sequence[Method],
-        limits: Sequence[Sequence[Limits]],
-        seeds: Sequence[int],
-        rows: Iterable[Row],
-    ) -> None:
-        self.alone: list[Trial] = []
-        self.parallel: list[Trial] = []
-        self.found = self.total = 0
-        by_key = {row.key: row for row in current(rows, methods)}
-        self.known = set(by_key)
-        planned: dict[Key, tuple[Instance, float]] = {}
-        for chosen in sets:
-            for seed in dict.fromkeys(seeds):
-                for trial in _trials(chosen, methods, limits, seed):
-                    if self._lacks(trial, by_key, planned):
-                        method = methods[trial.method]
-                        alone = method.batch > 1 or method.on_gpu
-                        (self.alone if alone else self.parallel).append(trial)
 
-    def _lacks(
-        self,
-        trial: Trial,
-        by_key: dict[Key, Row],
-        planned: dict[Key, tuple[Instance, float]],
-    ) -> bool:
-        """Count a trial's rows; return whether one is neither there nor planned."""
-        missing = False
-        for key, instance in zip(trial.keys(), trial.instances, strict=True):
-            if other := planned.get(key):  # sets share rows
-                _check_alike(other, (instance, trial.vehicle_cost), trial.set)
-                continue
-            planned[key] = instance, trial.vehicle_cost
-            self.total += 1
-            if row := by_key.get(key):
-                _check_same(row, instance, trial.vehicle_cost)
-                self.found += 1
-            else:
-                missing = True
-        return missing
+def _plan_keys(trial: Trial, planned: dict[Key, tuple[Instance, float]]) -> set[Key]:
+    """Add a trial's rows to those planned; return the keys that are new."""
+    new = set()
+    for key, instance in zip(trial.keys(), trial.instances, strict=True):
+        here = instance, trial.vehicle_cost
+        if key in planned:  # sets share rows
+            _check_alike(planned[key], here, trial.set)
+        else:
+            planned[key] = here
+            new.add(key)
+    return new
 
 
 def _trials(
@@ -371,7 +374,7 @@ class _Tally:
     def __init__(
         self,
         store: Results,
-        agenda: Agenda,
+        agenda: _Agenda,
         begin: float,
         display: Callable[[Progress], None] | None,
     ) -> None:
