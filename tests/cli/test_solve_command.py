@@ -22,7 +22,7 @@ def test_solve_prints_tours_table_and_verdict(run, csv):
     """A plan comes with its tours by name, a table, the total and the verdict."""
     code, out, err = run("solve", csv, *FAST)
     assert (code, err) == (0, "")
-    assert "note: fleet of 2 vehicles given by the caller" in out
+    assert "note: fleet of 2 vehicles, as asked for" in out
     assert "note: distances not rounded" in out
     stops = out.split("tour 1: ")[1].splitlines()[0].split(" → ")
     assert set(stops) < {"a", "b", "c", "d"}

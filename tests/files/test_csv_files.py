@@ -54,7 +54,7 @@ def test_a_plain_table(load):
     assert notes == [
         "the depot is the first row (line 2)",
         "distances not rounded",
-        "fleet of 2 vehicles given by the caller",
+        "fleet of 2 vehicles, as asked for",
     ]
 
 

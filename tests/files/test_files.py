@@ -104,7 +104,7 @@ def test_notes_are_logged(square, tmp_path, caplog):
     with caplog.at_level(logging.INFO, logger="fixedfleet"):
         read(tmp_path / "x.json", vehicles=5)
     said = [record.getMessage() for record in caplog.records]
-    assert f"{tmp_path / 'x.json'}: fleet of 5 vehicles given by the caller" in said
+    assert f"{tmp_path / 'x.json'}: fleet of 5 vehicles, as asked for" in said
     assert f"{tmp_path / 'x.json'}: distances not rounded" in said
 
 

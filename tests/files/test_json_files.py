@@ -47,8 +47,8 @@ def test_the_caller_wins(load):
     """Fleet, capacity and rounding of the caller win, and the difference is told."""
     instance, notes = load(TOY, vehicles=3, capacity=9, rounding="ceil")
     assert (instance.vehicles, instance.capacity, instance.rounding) == (3, 9, "ceil")
-    assert "capacity 9 given by the caller, the file says 5" in notes
-    assert "distances rounded up to whole numbers (given by the caller)" in notes
+    assert "capacity 9, as asked for; the file says 5" in notes
+    assert "distances rounded up to whole numbers (as asked for)" in notes
 
 
 @pytest.mark.parametrize(

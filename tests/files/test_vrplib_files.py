@@ -84,7 +84,7 @@ def test_an_old_comment_in_latin_1_does_not_matter(tmp_path):
 @pytest.mark.parametrize(
     ("text", "vehicles", "fleet", "note"),
     [
-        (EUCLIDEAN, 7, 7, "fleet of 7 vehicles given by the caller"),
+        (EUCLIDEAN, 7, 7, "fleet of 7 vehicles, as asked for"),
         (
             "VEHICLES : 3\n" + EUCLIDEAN,
             None,

@@ -80,7 +80,7 @@ class ReadContext:
         """
         if self.vehicles is not None:
             self.notes.append(
-                f"fleet of {count(self.vehicles, 'vehicle')} given by the caller"
+                f"fleet of {count(self.vehicles, 'vehicle')}, as asked for"
             )
             return self.vehicles
         if found is None:
@@ -98,8 +98,7 @@ class ReadContext:
         if self.capacity is not None:
             if found is not None and found != self.capacity:
                 self.notes.append(
-                    f"capacity {self.capacity:g} given by the caller, the file says "
-                    f"{found:g}"
+                    f"capacity {self.capacity:g}, as asked for; the file says {found:g}"
                 )
             return self.capacity
         if found is None:
@@ -113,7 +112,7 @@ class ReadContext:
     def choose_rounding(self, found: Rounding, why: str = "") -> Rounding:
         """Return the caller's rounding, else the file's, and note it."""
         if self.rounding is not None:
-            found, why = self.rounding, "given by the caller"
+            found, why = self.rounding, "as asked for"
         self.notes.append(_ROUNDING[found] + (f" ({why})" if why else ""))
         return found
 

@@ -309,7 +309,7 @@ def _sorted_nodes(file: VrplibFile, listing: str, nodes: list[int]) -> list[int]
 
 def _depot(file: VrplibFile, context: ReadContext, nodes: list[int]) -> int:
     if context.depot is not None:
-        place, depots = "the depot given by the caller", [str(context.depot)]
+        place, depots = "the depot asked for", [str(context.depot)]
     elif "DEPOT" not in file.sections:
         raise InputError("no DEPOT_SECTION: add one, or give depot= a node's number")
     else:
