@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "pack_exactly"]
 
-Answer = Literal["impossible", "undecided"]
+NoPacking = Literal["impossible", "undecided"]
 
 # A model with more variables takes longer to build than most time limits.
 _MOST_VARIABLES = 40_000
@@ -32,7 +32,7 @@ def load() -> Any:
 
 def pack_exactly(
     sizes: Sequence[int], capacity: int, vehicles: int, seconds: float
-) -> Packing | Answer:
+) -> Packing | NoPacking:
     """
     Pack the demands into this number of vehicles, or prove that it is impossible.
 
@@ -56,7 +56,7 @@ def pack_exactly(
     return "undecided"
 
 
-def _solve(model: Any, end: float) -> tuple[Any, Answer | None]:
+def _solve(model: Any, end: float) -> tuple[Any, NoPacking | None]:
     """Run CP-SAT; return the solver and the answer, None if it found a packing."""
     cp = load()
     seconds = end - time.perf_counter()
@@ -108,7 +108,7 @@ def _arcs(counts: dict[int, int], capacity: int) -> list[tuple[int, int]] | None
 
 def _pack_by_arc_flow(
     counts: dict[int, int], arcs: list[tuple[int, int]], vehicles: int, end: float
-) -> Packing | Answer:
+) -> Packing | NoPacking:
     """
     Solve the arc-flow model (Valério de Carvalho): vehicles are paths of loads.
 
@@ -167,7 +167,7 @@ def _paths(flows: dict[tuple[int, int, bool], int]) -> Packing:
 
 def _pack_by_counts(
     counts: dict[int, int], capacity: int, vehicles: int, end: float
-) -> Packing | Answer:
+) -> Packing | NoPacking:
     """
     Solve a model that counts the demands of each size in each vehicle.
 

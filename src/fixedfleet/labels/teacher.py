@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import Instance, InstanceBatch
 
-    Answer = tuple[NDArray[np.integer[Any]], NDArray[np.bool_]]
+    Labelled = tuple[NDArray[np.integer[Any]], NDArray[np.bool_]]
 
 __all__ = [
     "TEACHERS",
@@ -57,7 +57,7 @@ class Teacher(Protocol):
     def settings(self) -> Mapping[str, Any]:
         """Return everything that its plans depend on, as plain JSON values."""
 
-    def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Answer:
+    def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Labelled:
         """
         Make a plan for each instance.
 
@@ -114,7 +114,7 @@ class SolverTeacher:
         """Return the time limit."""
         return {"time_limit": self.time_limit}
 
-    def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Answer:
+    def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Labelled:
         """Solve one instance after the other."""
         return _one_by_one(self._solve, batch, seeds)
 
@@ -165,7 +165,7 @@ class SearchTeacher:
         """Return the limit that is set."""
         return {name: v for name, v in asdict(self).items() if v is not None}
 
-    def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Answer:
+    def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Labelled:
         """Search for one instance after the other."""
         return _one_by_one(self._search, batch, seeds)
 
@@ -202,7 +202,7 @@ class GpuTeacher:
         """Return the iterations."""
         return asdict(self)
 
-    def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Answer:
+    def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Labelled:
         """Search for all instances that have a packing, at once."""
         from fixedfleet.search.gpu import improve_batch
 
@@ -256,7 +256,7 @@ def _one_by_one(
     plan: Callable[[Instance, int], Plan | None],
     batch: InstanceBatch,
     seeds: NDArray[np.int64],
-) -> Answer:
+) -> Labelled:
     plans = [
         plan(instance, int(seed)) for instance, seed in zip(batch, seeds, strict=True)
     ]
