@@ -222,15 +222,16 @@ def format_instance(instance: Instance) -> str:
     lines = [
         format_row([f"# {key}: {value}"]) for key, value in comments.items() if value
     ]
-    axes = ("lat", "lon") if instance.geographic else ("x", "y")
-    named = instance.names is not None or instance.depot_name != "depot"
-    lines.append(format_row([*axes, "demand", *(["name"] if named else [])]))
-    names = (instance.depot_name, *(instance.names or [""] * instance.num_customers))
-    if ("" in names and instance.names is not None) or names[0] == "":
+    given = (instance.depot_name, *(instance.names or ()))
+    if "" in given:
         raise InputError(
-            f"CSV cannot hold the empty name of location {names.index('')} (0 is the "
+            f"CSV cannot hold the empty name of location {given.index('')} (0 is the "
             "depot): write .json"
         )
+    named = instance.names is not None or instance.depot_name != "depot"
+    header = [*_axes_of(instance), "demand", *(["name"] if named else [])]
+    lines.append(format_row(header))
+    names = (instance.depot_name, *(instance.names or [""] * instance.num_customers))
     for point, demand, name in zip(
         instance.coordinates, (0, *instance.demands), names, strict=True
     ):
@@ -239,11 +240,13 @@ def format_instance(instance: Instance) -> str:
     return "".join(lines)
 
 
+def _axes_of(instance: Instance) -> tuple[str, str]:
+    return ("lat", "lon") if instance.geographic else ("x", "y")
+
+
 def format_plan(plan: Plan, instance: Instance) -> str:
     """Write a plan as a table with one row per stop."""
-    axes: tuple[str, ...] = ()
-    if instance.has_coordinates:
-        axes = ("lat", "lon") if instance.geographic else ("x", "y")
+    axes = _axes_of(instance) if instance.has_coordinates else ()
     lines = [format_row(("tour", "stop", "customer", "name", "demand", *axes))]
     for number, tour in enumerate(plan, 1):
         for stop, customer in enumerate(tour, 1):
