@@ -220,20 +220,28 @@ def test_other_numbers_of_nodes_are_kept_as_names(load):
         ("2 3 4", "2 nan 4", "line 8: x of node 2 is 'nan', not a finite number"),
         ("2 3 4", "2 3 1e999", "line 8: y of node 2 is '1e999', not a finite number"),
         ("2 3 4", "2 3", "line 8: 2 values in NODE_COORD_SECTION, not 3"),
-        ("2 3 4", "1 3 4", "line 8: node 1 again, first on line 7"),
+        ("2 3 4", "1 3 4", "line 8: a second node 1, the first is on line 7"),
         ("\n4 3\n", "\n4 -3\n", "line 15: demand of node 4 is -3, not at least 0"),
         ("\n4 3\n", "\n", "DEMAND_SECTION (line 11): node 4 has no demand"),
-        ("\n4 3\n", "\n5 3\n", "line 15: a demand for node 5, unknown"),
+        ("\n4 3\n", "\n5 3\n", "line 15: a demand for node 5, not listed"),
         ("\n1 0\n", "\n1 7\n", "line 12: demand of node 1 is 7, but this is the depot"),
         ("CAPACITY : 10", "CAPACITY : 0", "line 4: CAPACITY is 0, not above 0"),
         ("CAPACITY : 10", "CAPACITY : ten", "line 4: CAPACITY is 'ten', not a finite"),
         ("CAPACITY : 10\n", "", "the file does not say what a vehicle carries"),
         ("toy-k2", "toy-k0", "fleet of 0 vehicles taken from the name toy-k0"),
         ("DIMENSION : 4", "DIMENSION : 10000000", "line 3: DIMENSION is 10000000, but"),
-        (DEMANDS, DEMANDS * 2, "line 16: DEMAND_SECTION again, first on line 11"),
-        ("TYPE : CVRP", "TYPE : CVRP\nTYPE : CVRP", "line 3: TYPE again"),
+        (
+            DEMANDS,
+            DEMANDS * 2,
+            "line 16: a second DEMAND_SECTION, the first is on line 11",
+        ),
+        ("TYPE : CVRP", "TYPE : CVRP\nTYPE : CVRP", "line 3: a second TYPE"),
         ("TYPE : CVRP", "TYPE : TSP", "line 2: TYPE is 'TSP', not CVRP"),
-        ("TYPE : CVRP", "DISTANCE : 200", "line 2: DISTANCE limits tours to 200"),
+        (
+            "TYPE : CVRP",
+            "DISTANCE : 200",
+            "line 2: DISTANCE limits the length of tours to 200",
+        ),
         ("EUC_2D", "EUC_3D", "line 5: EDGE_WEIGHT_TYPE is 'EUC_3D', not one of"),
         ("EUC_2D", "EXPLICIT", "EDGE_WEIGHT_TYPE is EXPLICIT, and there is no"),
         (DEMANDS, "", "no DEMAND_SECTION"),
@@ -272,7 +280,7 @@ def test_a_demand_above_the_capacity_is_read(load):
 def test_a_limit_on_tours_that_is_none(load, limit):
     """A length of tours that bounds nothing is read, and one is told."""
     notes = load(f"DISTANCE : {limit}\n" + EUCLIDEAN)[1]
-    assert f"DISTANCE {limit} taken for no limit on the length of tours" in notes
+    assert f"DISTANCE {limit} read as no limit on the length of tours" in notes
 
 
 def test_headers_without_meaning_here_are_said_to_be_ignored(load):

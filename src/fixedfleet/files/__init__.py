@@ -252,7 +252,7 @@ def read_solution_cost(path: PathLike) -> float | None:
 
 
 def read_labels(path: PathLike) -> LabelFile:
-    """Read a file of labels (npz): plans for instances that a seed brings back."""
+    """Read a label file (npz): plans for instances that are drawn from a seed."""
     with _reading(path):
         return npz_files.read_labels(path)
 

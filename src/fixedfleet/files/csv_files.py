@@ -277,6 +277,6 @@ def parse_plan(text: str) -> Plan:
         if customer < 1:
             raise InputError(f"line {line}: customer is 0, not a number from 1")
         if stop in tours.setdefault(tour, {}):
-            raise InputError(f"line {line}: stop {stop} of tour {tour} again")
+            raise InputError(f"line {line}: a second stop {stop} of tour {tour}")
         tours[tour][stop] = customer
     return Plan([c for _, c in sorted(tours[t].items())] for t in sorted(tours))

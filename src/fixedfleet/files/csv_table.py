@@ -117,7 +117,7 @@ def _read_header(
         if match := _COMMENT.fullmatch(", ".join(filter(None, cells))):
             key = match[1].lower()
             if key in comments:
-                raise InputError(f"line {line}: '# {key}:' again")
+                raise InputError(f"line {line}: a second '# {key}:'")
             # One blank belongs to the notation, further ones to the value.
             comments[key] = match[2].removeprefix(" ")
     return comments, []

@@ -44,11 +44,11 @@ def _parse(text: str) -> tuple[list[list[int]], float | None]:
         if match := _ROUTE.fullmatch(line):
             route = int(match[1])
             if route in routes:
-                raise InputError(f"line {number}: Route #{route} again")
+                raise InputError(f"line {number}: a second Route #{route}")
             routes[route] = [_customer(value, number) for value in match[2].split()]
         elif match := _COST.fullmatch(line):
             if cost is not None:
-                raise InputError(f"line {number}: Cost again")
+                raise InputError(f"line {number}: a second Cost")
             cost = to_number(match[1], f"line {number}: Cost")
         elif line and not _REMARK.fullmatch(line):
             raise InputError(

@@ -146,13 +146,13 @@ def split_sections(text: str, context: ReadContext | None = None) -> VrplibFile:
 def _open_section(file: VrplibFile, name: str, line: int) -> str:
     if name in file.sections:
         raise InputError(
-            f"line {line}: {name}_SECTION again, first on line "
+            f"line {line}: a second {name}_SECTION, the first is on line "
             f"{file.sections[name].line}"
         )
     if name not in _COLUMNS:
         raise InputError(
-            f"line {line}: {name}_SECTION is not part of the capacitated problem and "
-            f"would be ignored by every plan; known are {', '.join(_COLUMNS)}"
+            f"line {line}: {name}_SECTION is not supported: plans would not respect "
+            f"it; supported are {', '.join(_COLUMNS)}"
         )
     file.sections[name] = _Section(line)
     return name
@@ -161,7 +161,7 @@ def _open_section(file: VrplibFile, name: str, line: int) -> str:
 def _add_header(file: VrplibFile, name: str, value: str, line: int) -> None:
     if name in file.headers:
         first = file.lines[name]
-        raise InputError(f"line {line}: {name} again, first on line {first}")
+        raise InputError(f"line {line}: a second {name}, the first is on line {first}")
     file.headers[name] = value
     file.lines[name] = line
 
@@ -219,12 +219,12 @@ def _check_problem(file: VrplibFile, context: ReadContext) -> None:
     limit = file.number("DISTANCE")
     if limit is not None and 0 < limit < _NO_LIMIT:
         raise InputError(
-            f"{file.place('DISTANCE')} limits tours to {limit:g}, which no plan here "
-            "would respect: only capacity and fleet limit a tour"
+            f"{file.place('DISTANCE')} limits the length of tours to {limit:g}, which "
+            "is not supported: plans would not respect it"
         )
     if limit is not None:
         context.notes.append(
-            f"DISTANCE {limit:g} taken for no limit on the length of tours"
+            f"DISTANCE {limit:g} read as no limit on the length of tours"
         )
     if ignored := sorted(file.headers.keys() - _HEADERS):
         context.notes.append(f"headers ignored: {', '.join(ignored)}")
@@ -235,7 +235,7 @@ def _distances(file: VrplibFile, context: ReadContext) -> tuple[str, Metric, Rou
     kind = file.header("EDGE_WEIGHT_TYPE")
     if kind is None:
         kind = "EXPLICIT" if "EDGE_WEIGHT" in file.sections else "EUC_2D"
-        context.notes.append(f"no EDGE_WEIGHT_TYPE in the file, taken for {kind}")
+        context.notes.append(f"no EDGE_WEIGHT_TYPE in the file: {kind} is assumed")
     kind = kind.upper()
     if kind not in _TYPES:
         raise InputError(
@@ -281,7 +281,8 @@ def _by_node(file: VrplibFile, section: str) -> dict[int, _Node]:
         node = to_whole(number, f"line {line}: the node's number")
         if node in nodes:
             raise InputError(
-                f"line {line}: node {node} again, first on line {nodes[node].line}"
+                f"line {line}: a second node {node}, the first is on line "
+                f"{nodes[node].line}"
             )
         values = [
             to_number(text, f"line {line}: {column} of node {node}")
@@ -334,7 +335,7 @@ def _demands(file: VrplibFile, order: list[int]) -> list[float]:
         (demand,) = row.values
         what = f"line {row.line}: demand of node {node}"
         if node not in known:
-            raise InputError(f"line {row.line}: a demand for node {node}, unknown")
+            raise InputError(f"line {row.line}: a demand for node {node}, not listed")
         if demand < 0:
             raise InputError(f"{what} is {demand:g}, not at least 0")
         if node == depot and demand:
