@@ -188,7 +188,9 @@ def test_an_instance_beyond_the_limit(make, monkeypatch):
     for module in ("csv_files", "json_files", "vrplib_files"):
         monkeypatch.setattr(f"fixedfleet.files.{module}.Instance", None)
     for customers in (41, 400):
-        with pytest.raises(InputError, match="more than 40 customers"):
+        with pytest.raises(
+            InputError, match="too many customers: at most 40 are allowed"
+        ):
             parse(make(customers), context)
 
 

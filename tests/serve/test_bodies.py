@@ -343,7 +343,7 @@ def test_an_instance_that_is_too_large_is_refused(make, format):
     assert read(make(40), format).instance.num_customers == 40
     for customers in (41, 400):
         with pytest.raises(
-            ApiError, match="more than 40 customers, the most that are allowed"
+            ApiError, match="too many customers: at most 40 are allowed"
         ) as refused:
             read(make(customers), format)
         assert refused.value.status_code == 422

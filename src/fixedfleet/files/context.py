@@ -120,7 +120,7 @@ class ReadContext:
         """Raise InputError if there are more customers than allowed."""
         if self.max_customers is not None and customers > self.max_customers:
             raise InputError(
-                f"more than {self.max_customers} customers, the most that are allowed"
+                f"too many customers: at most {self.max_customers} are allowed"
             )
 
     def _missing(self, name: str, explanation: str) -> int:
