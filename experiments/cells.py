@@ -84,26 +84,26 @@ def measured_cells(
     All rows of a line come from one file: the one with most of them, or the first of
     several such files. The set's machine is that of the first file with rows of it.
     """
-    found: list[tuple[Line, float, Store, list[Row]]] = []
+    found: list[tuple[Line, Store, list[Row]]] = []
     missing: list[Line] = []
     for line in table.lines_of(name):
         before = len(found)
         for limit in table.limits_of(line, name, options):
             store, rows = _rows(line, name, limit, stores, options)
             if rows:
-                found.append((line, limit, store, rows))
+                found.append((line, store, rows))
             if rows and rows[0].time_limit is None:
                 break  # the method takes no limit: all limits have the same rows
         if len(found) == before:
             missing.append(line)
-    of_set = [store for _, _, store, _ in found]
+    of_set = [store for _, store, _ in found]
     machine = next((store.machine for store in stores if store in of_set), "")
     cells = []
-    for line, limit, _, rows in found:
+    for line, _, rows in found:
         instances = _with_reference(table, line, name, stores, options)
         summary = summarise(rows, instances)
         cell = Cell(name, line, summary, tuple(rows), machine)
-        cells.append(replace(cell, against=_against(cell, limit, stores)))
+        cells.append(replace(cell, against=_against(cell, stores)))
     return cells, missing
 
 
@@ -143,7 +143,7 @@ def _with_reference(
     return replace(instances, reference=known) if known else instances
 
 
-def _against(cell: Cell, limit: float, stores: Sequence[Store]) -> Mean | None:
+def _against(cell: Cell, stores: Sequence[Store]) -> Mean | None:
     """Compare a cell with the control: same objective, time and machine."""
     own = cell.rows[0]
     if own.method == _CONTROL or cell.elsewhere or own.time_limit is None:
@@ -152,6 +152,6 @@ def _against(cell: Cell, limit: float, stores: Sequence[Store]) -> Mean | None:
         row
         for store in stores
         for row in store.by_method.get((_CONTROL, own.objective), ())
-        if row.time_limit == limit and row.machine == cell.machine
+        if row.time_limit == own.time_limit and row.machine == cell.machine
     ]
     return paired(cell.rows, control)
