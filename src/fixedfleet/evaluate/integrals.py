@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.evaluate.rows import Row, Trace
 
-__all__ = ["curve", "primal_integral", "tells", "wrap"]
+__all__ = ["curve", "has_curve", "primal_integral", "wrap"]
 
 # The DIMACS challenge begins with a plan this much above the reference.
 _WORST = 1.1
@@ -134,7 +134,7 @@ def curve(rows: Sequence[Row], limit: float) -> Trace:
     return tuple(ends)
 
 
-def tells(rows: Sequence[Row], limit: float) -> bool:
+def has_curve(rows: Sequence[Row], limit: float) -> bool:
     """
     Return whether the runs on one instance show how the cost fell over time.
 

@@ -161,22 +161,25 @@ def get_method(spec: str | Method) -> Method:
     if name in SOLVERS.names() and not search:
         _check_known(spec, options, set())
         return Pipeline(name, None, name)
-    part, own = METHODS.get(name), _search_options(search)
+    part = METHODS.get(name)
     if search == "gpu" and name not in get_args(BatchStart):
         raise InputError(
             f"{spec!r}: the search gpu begins with packing, savings or network"
         )
     _check_known(spec, options, _known_options(part, search))
-    made = _make(spec, part, {k: v for k, v in options.items() if k not in own})
+    names = _search_options(search)
+    of_search = {key: value for key, value in options.items() if key in names}
+    of_part = {key: value for key, value in options.items() if key not in names}
+    made = _make(spec, part, of_part)
     if not hasattr(made, "plans"):
         if search:
             raise InputError(f"{spec!r}: no search can follow {name}, a whole method")
         return cast("Method", made)
-    kept = {key: value for key, value in options.items() if key in own}
-    settings = _convert(spec, Pipeline, kept)
-    said = {k: v for k, v in kept.items() if k != "objective" and v != "no"}
+    settings = _convert(spec, Pipeline, of_search)
+    # Rows have the objective in a field of its own, and "no" is the default.
+    named = {k: v for k, v in of_search.items() if k != "objective" and v != "no"}
     label = "+".join(part.rpartition(":")[2] for part in (name, search) if part)
-    return Pipeline(_name(label, made, said), made, search, **settings)
+    return Pipeline(_name(label, made, named), made, search, **settings)
 
 
 def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
@@ -269,11 +272,11 @@ def _convert(spec: str, kind: Any, options: dict[str, str]) -> dict[str, Any]:
 
 
 def _name(label: str, start: Any, options: dict[str, str]) -> str:
-    """Return the name for the rows: options that matter, sorted, and no paths."""
-    said = dict(options)
+    """Return the name for the rows: sorted options, without defaults and paths."""
+    named = dict(options)
     for field in dataclasses.fields(start) if dataclasses.is_dataclass(start) else ():
         value, short = getattr(start, field.name), field.metadata.get("short", str)
         if value != field.default and short is not None:
-            said[field.name] = "yes" if value is True else short(value)
-    text = ",".join(f"{key}={said[key]}" for key in sorted(said))
+            named[field.name] = "yes" if value is True else short(value)
+    text = ",".join(f"{key}={named[key]}" for key in sorted(named))
     return f"{label}:{text}" if text else label

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fixedfleet.errors import InputError
-from fixedfleet.evaluate.integrals import curve, primal_integral, tells, wrap
+from fixedfleet.evaluate.integrals import curve, has_curve, primal_integral, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -154,7 +154,7 @@ def summaries(
     runs: dict[Run, list[Row]] = defaultdict(list)
     for row in rows:
         if row.instance in names:
-            groups[_limited(row)].append(row)
+            groups[_group_key(row)].append(row)
             runs[row.method, row.objective, row.instance, row.seed].append(row)
     if base is not None:
         if not any(method == base for method, *_ in runs):
@@ -183,7 +183,7 @@ def summarise(rows: Sequence[Row], instance_set: InstanceSet) -> Summary:
     instance_set
         The set of the rows' instances.
     """
-    if len({_limited(row) for row in rows}) != 1:
+    if len({_group_key(row) for row in rows}) != 1:
         raise InputError("a summary is of the rows of one method with one limit")
     first = rows[0]
     served = [row for row in rows if row.served]
@@ -220,7 +220,7 @@ def _overrun(rows: Sequence[Row], limit: float | None) -> float | None:
     return fmean(row.seconds > _TOLERANCE * limit for row in rows)
 
 
-def _limited(row: Row) -> tuple[object, ...]:
+def _group_key(row: Row) -> tuple[object, ...]:
     """Return what the rows of one summary have in common."""
     return row.method, row.objective, row.time_limit, row.iterations
 
@@ -267,7 +267,7 @@ def _integrals(
     def mine(row: Row) -> Trace | None:
         found = runs[row.method, row.objective, row.instance, row.seed]
         # If a method reports improvements, no report means that it found nothing.
-        known = tells(found, limit) or (reports and not row.within)
+        known = has_curve(found, limit) or (reports and not row.within)
         return curve(found, limit) if known and row.instance in references else None
 
     def integral(row: Row) -> float | None:
@@ -279,7 +279,7 @@ def _integrals(
     def relative(row: Row) -> float | None:
         same = base or "", row.objective, row.instance, row.seed
         trace, others = mine(row), runs.get(same, [])
-        if trace is None or not tells(others, limit):
+        if trace is None or not has_curve(others, limit):
             return None
         other = curve(others, limit)
         if not other:

@@ -168,7 +168,7 @@ def evaluate(
                 processes=most,
                 ray_address=ray_address,
                 pinned=trials is agenda.parallel,
-                seconds_for=patience.with_warm_up,
+                seconds_for=patience.seconds_for_warm_up,
                 gpus_for=lambda trial: int(chosen[trial.method].on_gpu),
             )
             if trials:
@@ -383,7 +383,7 @@ class _Tally:
         self.new = self.faults = 0
         self.known = agenda.known
         self.skipped: set[Key] = set()
-        self._tell()
+        self._report()
 
     def follow(self, events: Iterable[Event]) -> None:
         """Write the rows of trials until there are no more."""
@@ -410,9 +410,9 @@ class _Tally:
                 self.store.append(row)
                 self.new += 1
                 self.faults += not row.served
-        self._tell()
+        self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         if self.display is not None:
             seconds = time.monotonic() - self.begin
             done = self.found + self.new

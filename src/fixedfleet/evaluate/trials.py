@@ -103,13 +103,13 @@ class Patience:
     grace: float
     longest: float
 
-    def with_trial(self, trial: Trial) -> float:
+    def seconds_for_trial(self, trial: Trial) -> float:
         """Return the seconds for the call that counts."""
         if trial.time_limit is None:
             return self.longest
         return 2 * trial.time_limit * len(trial.instances) + self.grace
 
-    def with_warm_up(self, trial: Trial) -> float:
+    def seconds_for_warm_up(self, trial: Trial) -> float:
         """Return the seconds for starting a process, loading, and a short call."""
         if trial.time_limit is None:
             return self.longest
@@ -131,7 +131,7 @@ def work(
         _warm.add(kind)
         if torch := sys.modules.get("torch"):
             torch.set_num_threads(1)
-    call.send("warm", seconds=patience.with_trial(trial))
+    call.send("warm", seconds=patience.seconds_for_trial(trial))
     return _run(method, trial)
 
 
