@@ -183,7 +183,9 @@ class Results:
 
     def open(self) -> None:
         """
-        Lock the file for appending until :meth:`close`; an append does so by itself.
+        Lock the file for appending until :meth:`close`.
+
+        A ``with`` block and the first append do so by themselves.
 
         Raises
         ------
@@ -205,6 +207,7 @@ class Results:
             self._file = None
 
     def __enter__(self) -> Self:
+        self.open()
         return self
 
     def __exit__(

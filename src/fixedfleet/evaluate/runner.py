@@ -155,8 +155,7 @@ def evaluate(
     store = results if isinstance(results, Results) else Results(results)
     patience = Patience(grace, longest)
     end = math.inf if minutes is None else begin + 60 * minutes
-    with store:
-        store.open()  # a second run into the same file is refused here
+    with store:  # locks the file: a second run into it is refused here
         agenda = _make_agenda(sets, chosen, limits, seeds, store.rows())
         tally = _Tally(store, agenda, begin, display)
         for trials, most in ((agenda.alone, 1), (agenda.parallel, processes)):
