@@ -22,6 +22,7 @@ from fixedfleet.documents import (
     VerdictDocument,
     about,
 )
+from fixedfleet.files import Format
 from fixedfleet.plan import Objective
 
 __all__ = [
@@ -35,15 +36,15 @@ __all__ = [
     "PlanListing",
     "PlanOptions",
     "PlanRequest",
+    "PlanStatus",
     "ReadDocument",
     "ReadingOptions",
     "RequestDocument",
-    "Status",
     "TextFormat",
 ]
 
-Status = Literal["queued", "running", "done", "cancelled", "failed"]
-TextFormat = Literal["auto", "csv", "vrplib", "json"]
+PlanStatus = Literal["queued", "running", "done", "cancelled", "failed"]
+TextFormat = Literal["auto", Format]
 
 # The reader of JSON files checks an instance, so that there is one set of messages;
 # this describes it on the OpenAPI page.
@@ -134,7 +135,7 @@ class JobDocument:
     """A plan that was asked for: its state, and its result when it is finished."""
 
     id: str = about("id of the plan")
-    status: Status = about("queued, running, done, cancelled or failed")
+    status: PlanStatus = about("queued, running, done, cancelled or failed")
     created: str = about("when it was asked for, in ISO 8601")
     seconds: float = about("time since a worker began to make it")
     position: int | None = about("number of plans before it in the queue")
@@ -164,7 +165,7 @@ class PlanListing:
 
     id: str
     name: str
-    status: Status
+    status: PlanStatus
     created: str
     customers: int
     vehicles: int
