@@ -17,7 +17,6 @@ from fixedfleet.serve.pool import PlannerPool
 from fixedfleet.serve.refusals import add_handlers
 from fixedfleet.serve.routes import Service, open_routes, routes
 from fixedfleet.serve.security import SAFE_HEADERS, Guard
-from fixedfleet.serve.settings import Settings
 from fixedfleet.serve.store import PlanStore
 from fixedfleet.version import own_version
 
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from fixedfleet.serve.settings import Settings
+
 __all__ = ["create_app"]
 
 # Some systems take .js files for plain text, which browsers refuse to run.
@@ -34,7 +35,7 @@ mimetypes.add_type("text/javascript", ".js")
 
 
 def create_app(
-    settings: Settings | None = None,
+    settings: Settings,
     *,
     store: PlanStore | None = None,
     work: Callable[..., Any] = make_plan,
@@ -48,13 +49,12 @@ def create_app(
     Parameters
     ----------
     settings
-        The settings. Default: :class:`Settings` with its defaults.
+        What to allow, and where plans are kept.
     store
         The store of the data folder. Default: it is opened when the application starts.
     work
         What a worker process does with an order.
     """
-    settings = settings or Settings()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

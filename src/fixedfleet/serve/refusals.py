@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI, Request
 
-__all__ = ["ApiError", "add_handlers", "declare", "first_problem"]
+__all__ = ["ApiError", "add_handlers", "error_responses", "first_problem"]
 
 _log = logging.getLogger(__name__)
 
@@ -86,8 +86,8 @@ class ApiError(HTTPException):
         return JSONResponse(said, self.status_code, headers=self.headers)
 
 
-def declare(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the refusals of an operation for OpenAPI; any may give 401, 403, 503."""
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Describe for OpenAPI how an operation may fail: any with 401, 403 or 503."""
     declared: dict[int | str, dict[str, Any]] = {}
     for status in sorted({401, 403, 503, *statuses}):
         declared[status] = {

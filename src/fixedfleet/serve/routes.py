@@ -28,7 +28,7 @@ from fixedfleet.serve import bodies, schema
 from fixedfleet.serve.jobs import PlanJob, PlanQueue
 from fixedfleet.serve.planner import Order
 from fixedfleet.serve.pool import PlannerPool
-from fixedfleet.serve.refusals import ApiError, declare
+from fixedfleet.serve.refusals import ApiError, error_responses
 from fixedfleet.serve.settings import Settings
 from fixedfleet.serve.shipped import examples
 from fixedfleet.serve.store import PlanStore, StoredPlan
@@ -105,7 +105,7 @@ def _body_of(model: type[schema.InstanceRequest]) -> dict[str, Any]:
 @routes.post(
     "/instances",
     response_model=schema.ReadDocument,
-    responses=declare(400, 408, 413, 415, 422),
+    responses=error_responses(400, 408, 413, 415, 422),
     openapi_extra=_body_of(schema.InstanceRequest),
 )
 async def read_instance(
@@ -148,7 +148,7 @@ async def read_instance(
                 }
             },
         },
-        **declare(400, 408, 413, 415, 422, 429),
+        **error_responses(400, 408, 413, 415, 422, 429),
     },
     openapi_extra=_body_of(schema.PlanRequest),
 )
@@ -190,7 +190,7 @@ async def _wait_for(queue: PlanQueue, job: PlanJob, seconds: float) -> None:
                 await job.next_change.wait()
 
 
-@routes.get("/plans", responses=declare(404, 422))
+@routes.get("/plans", responses=error_responses(404, 422))
 async def list_plans(
     response: Response,
     service: ServiceDep,
@@ -211,7 +211,9 @@ async def list_plans(
 
 
 @routes.get(
-    "/plans/{id}", response_model=schema.JobDocument, responses=declare(404, 422)
+    "/plans/{id}",
+    response_model=schema.JobDocument,
+    responses=error_responses(404, 422),
 )
 async def get_plan(service: ServiceDep, id: str) -> Response:
     """Return a plan: its state, and its result when it is finished."""
@@ -237,7 +239,7 @@ async def _find(service: Service, id: str) -> PlanJob | StoredPlan:
     response_model=schema.JobDocument,
     responses={
         202: {"model": schema.JobDocument, "description": "It will end soon."},
-        **declare(404, 409, 422),
+        **error_responses(404, 409, 422),
     },
 )
 async def cancel_plan(service: ServiceDep, id: str) -> Response:
@@ -287,7 +289,7 @@ async def _followed(
             "description": "Server-sent events: queued, verdict (VerdictDocument), "
             "improved (ImprovedDocument), and at the end done (JobDocument) or failed.",
         },
-        **declare(404, 422, 429),
+        **error_responses(404, 422, 429),
     },
 )
 async def follow_plan(
@@ -349,7 +351,7 @@ def _last_event(plan: StoredPlan) -> ServerSentEvent:
                 "text/plain": {"schema": {"type": "string"}},
             },
         },
-        **declare(404, 409, 422),
+        **error_responses(404, 409, 422),
     },
 )
 async def download_plan(service: ServiceDep, id: str, format: FileFormat) -> Response:
@@ -388,13 +390,13 @@ def _plan_file(
 # --------------------------------------------------------------------- examples, health
 
 
-@routes.get("/examples", responses=declare())
+@routes.get("/examples", responses=error_responses())
 async def list_examples() -> list[schema.ExampleListing]:
     """List the examples that come with the service."""
     return list(examples().values())
 
 
-@routes.get("/examples/{name}", responses=declare(404, 422))
+@routes.get("/examples/{name}", responses=error_responses(404, 422))
 async def get_example(name: str) -> schema.ExampleDocument:
     """Return an example with its text, which can be sent to ``/plans``."""
     if name not in examples():
@@ -403,7 +405,7 @@ async def get_example(name: str) -> schema.ExampleDocument:
     return examples()[name]
 
 
-@open_routes.get("/health", responses=declare())
+@open_routes.get("/health", responses=error_responses())
 async def health(service: ServiceDep) -> schema.HealthDocument:
     """Return the state of the service."""
     ready = service.pool.ready

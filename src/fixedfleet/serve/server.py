@@ -1,4 +1,4 @@
-"""A server that listens, answers, and ends in good order."""
+"""The server: it listens, runs the application, and stops cleanly."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_CONNECTIONS = 900
 # The guard gives up on a client that reads nothing, but some data remain to be sent to
 # it. Linux drops them and the connection after these seconds.
 _UNREAD_SECONDS = 60
-_END_SECONDS = 10  # for running requests, once the server is told to end
+_STOP_SECONDS = 10  # that running requests have, once the server is told to stop
 
 
 class Server(uvicorn.Server):
@@ -80,7 +80,7 @@ class Server(uvicorn.Server):
             server_header=False,
             proxy_headers=bool(proxies),
             forwarded_allow_ips=proxies,
-            timeout_graceful_shutdown=_END_SECONDS,
+            timeout_graceful_shutdown=_STOP_SECONDS,
             timeout_keep_alive=15,
             limit_concurrency=MAX_CONNECTIONS,
             lifespan="on",
@@ -109,22 +109,22 @@ class Server(uvicorn.Server):
         return f"{self.url}?token={quote(shown, safe='')}"
 
     def serve_forever(self) -> None:
-        """Answer until told to end."""
+        """Answer requests until the server is told to stop."""
         self.run(sockets=[self._socket])
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer."""
+        """Begin to answer, and say so."""
         await super().startup(sockets=sockets)
         if self._on_ready is not None:
             self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Release all clients that wait for a plan or follow one, then end."""
+        """Release all clients that wait for a plan or follow one, then stop."""
         self._app.state.service.queue.begin_stop()
         await super().shutdown(sockets=sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End in good order, with exit code 0; on a second signal, end at once."""
+        """Stop cleanly, with exit code 0; on a second signal, stop at once."""
         self.force_exit = self.should_exit
         self.should_exit = True
 
