@@ -49,7 +49,7 @@ class _Unread(Exception):
 
 class Guard:
     """
-    Middleware that refuses requests of strangers and protects every answer.
+    Middleware that checks every request and adds protective headers to every answer.
 
     With a token, a request must show it: as ``Authorization: Bearer TOKEN``, or by the
     cookie that ``/?token=TOKEN`` sets. Without a token, every program of this machine
