@@ -79,7 +79,8 @@ class Summary:
         Share of the rows that are ``within``, and of those that are ``served`` with
         more vehicles than the fleet has.
     excess
-        Mean number of vehicles beyond the fleet of the latter; 0 if there are none.
+        Mean number of vehicles beyond the fleet, over the rows that violate it; 0
+        without such rows.
     length, vehicles, cost_v
         Means over the instances served.
     floor

@@ -176,7 +176,7 @@ def _run(method: Method, trial: Trial) -> list[Row] | Skipped:
         ]
     except ImportError as error:
         return Skipped(f"{trial.name}: {error}")
-    except Exception as error:  # a method may fail in any way: the run goes on
+    except Exception as error:  # a method may fail in any way
         spent = time.perf_counter() - begin
         return failed(trial, f"{type(error).__name__}: {error}", spent, machine)
 

@@ -34,7 +34,7 @@ LABELLED, NO_PLAN, INFEASIBLE = 0, 1, 2
 
 
 class LabellingError(RuntimeError):
-    """A run cannot go on: the teacher failed, or workers keep dying."""
+    """The run ended early: the teacher failed, or workers died repeatedly."""
 
 
 @dataclass(frozen=True)

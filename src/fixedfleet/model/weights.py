@@ -213,7 +213,7 @@ def find_model(name: str | os.PathLike[str], customers: int | None = None) -> Pa
     names = ", ".join(sorted(path.stem for path in SHIPPED.glob("*.safetensors")))
     raise InputError(
         f"no network {text!r}: there is neither a file nor a shipped network of that "
-        f"name ({names or 'none is shipped'})"
+        f"name ({names or 'no network is shipped'})"
     )
 
 

@@ -71,8 +71,8 @@ def improve_batch(
     parameters
         Settings of the search.
     chains
-        Independent searches per instance, of which the best plan counts. A single
-        instance leaves most of a GPU idle with fewer than some thousands.
+        Independent searches per instance; the best plan of all of them is kept. For a
+        single instance, a few thousand chains are needed to keep a GPU busy.
 
     Raises
     ------

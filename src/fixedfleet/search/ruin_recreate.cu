@@ -324,7 +324,7 @@ __device__ __forceinline__ int ruin(const Chain& chain, Lane& mine, u32 dice,
             if (node >= chain.n) break;
             first = node;
         }
-        // A string that reaches the depot ends there or goes on behind it, half each.
+        // Of the strings that reach the depot, half end there and half continue behind.
         int end = min(removed + length, most_removed);
 #pragma unroll 1
         for (int parts = 1 + (word & 1); parts > 0; --parts) {
@@ -465,7 +465,7 @@ __device__ __forceinline__ void anneal(const Chain& chain, Lane& mine, u32 rando
     }
 }
 
-// Chain c improves instance c / chains_each, of which sizes gives (n, m, capacity, id).
+// Chain c improves instance i = c / chains_each; sizes[i] is (n, m, capacity, id).
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 search(const int4* sizes, const float* points, const float* matrices,
        const float* transposed, const int* demands, const unsigned short* starts,

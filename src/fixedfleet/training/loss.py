@@ -211,7 +211,7 @@ def _load_costs(
 def _hard_loads(log_probs: Tensor, batch: TrainingBatch) -> Tensor:
     """Return loads of the pseudo-greedy plan as shares of the capacity, (B, M)."""
     nodes = batch.features.nodes
-    customers = torch.nn.functional.pad(nodes[:, 1:], (1, 0))  # the depot is none
+    customers = torch.nn.functional.pad(nodes[:, 1:], (1, 0))  # without the depot
     loads = greedy_loads(
         log_probs.detach(), batch.units, customers, batch.features.vehicles
     )

@@ -228,7 +228,7 @@ class _Trainer:
         """
         Take over what the training starts from, and compile before the clock starts.
 
-        Nothing is written until everything is read and the first labels are there.
+        Nothing is written until everything is read and the first labels are made.
 
         Returns
         -------
