@@ -8,7 +8,7 @@ the same everywhere:
     The size of the fleet that was asked for.
 ``vehicles_planned_for``
     The size of the fleet that the plan was made for. It is larger than ``vehicles``
-    only where the user asked for a plan in any case (the guarantee).
+    only if the user asked for the guarantee.
 ``vehicles_used``
     The number of tours.
 ``feasible``
