@@ -194,7 +194,7 @@ class ResultDocument:
     cost: float | None = about("what the objective asks for: length or cost_v")
     tours: list[TourDocument] | None = about("the tours; null if there is no plan")
     partial: PartialDocument | None = about(
-        "where no plan for the fleet asked for was found, the best plan that leaves "
+        "if no plan for the fleet asked for was found: the best plan that leaves "
         "customers unserved"
     )
     unserved: list[int] = about("numbers of the customers that `partial` leaves out")

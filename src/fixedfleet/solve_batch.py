@@ -310,7 +310,7 @@ def _on_gpu(
     stop = limit
     if limit.iterations is None:
         stop = Stop(limit.seconds * max(1, len(batch)))
-    # Where a vehicle is expensive, no plan may use more than the fewest.
+    # If a vehicle is expensive, no plan may use more than the smallest number.
     expensive = (charged > 0) & (charged >= EXPENSIVE * packings.lengths(batch))
     if expensive.any():
         fewest = packings.vehicles()

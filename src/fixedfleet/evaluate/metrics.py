@@ -25,7 +25,7 @@ __all__ = ["Mean", "Summary", "paired", "summaries", "summarise"]
 # Method, objective, instance and seed of runs with several limits.
 Run = tuple[str, str, str, int]
 
-_TOLERANCE = 1.1  # of a time limit, before a run counts as beyond it
+_TOLERANCE = 1.1  # a run beyond this many time limits counts as beyond
 
 
 @dataclass(frozen=True)

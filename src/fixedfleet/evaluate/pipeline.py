@@ -427,7 +427,7 @@ def _ignore(_seconds: float, _cost: float, _plan: Plan) -> None:
 def _widen(instance: Instance, verdict: FleetVerdict) -> Instance:
     """Give the instance the smallest sufficient fleet if its own is proven too small.
 
-    Where the verdict is open, the instance is returned as it is.
+    If the verdict is undecided, the instance is returned as it is.
     """
     packing = verdict.smallest_packing
     if verdict.status != "impossible" or packing is None:

@@ -32,7 +32,7 @@ _TEXTS = ("name", "metric", "rounding", "depot_name")
 def parse_instance(text: str, context: ReadContext) -> Instance:
     """Read an instance. A key with the value null counts as left out."""
     if context.depot is not None:
-        raise InputError("JSON says itself where the depot is: leave depot= out")
+        raise InputError("a JSON instance states its depot: leave depot= out")
     data = _object(_load(text))
     values = {key: value for key, value in data.items() if value is not None}
     for key in values:

@@ -96,7 +96,7 @@ class Manifest:
         return range(first, min(first + self.shard_size, self.count))
 
     def difference(self, other: Manifest) -> str | None:
-        """Say in words where another run differs from this folder; None if nowhere."""
+        """Return how another run differs from this folder; None if it does not."""
         for field, here in asdict(self).items():
             there = getattr(other, field)
             if here == there:

@@ -75,7 +75,7 @@ class Problem(NamedTuple):
     removals: Any  # float64: customers to remove on average
     longest: Any  # int64: longest string to remove
     split: Any  # float64: probability that the middle of a string stays
-    blink: Any  # int64: one in so many places is overlooked
+    blink: Any  # int64: one in this many places is skipped
 
 
 class State(NamedTuple):

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["HgsParameters", "genetic_search", "hgs_plans"]
 
-_SLICES = 10  # per search, unless they would be too short or too long
+_SLICES = 10  # slices per search, unless they would be too short or too long
 _SHORTEST, _LONGEST = 0.5, 2.0  # seconds of a slice
 # A slice builds a new first population. This many seconds for each plan of a
 # subpopulation and square of the number of customers keep that a small part of it.
 _SECONDS_PER_PLAN = 3e-7
-# HGS takes an excess below 1e-5 for none and a largest demand above 1e5 for an error.
+# HGS ignores an excess below 1e-5 and refuses a largest demand above 1e5.
 # In units of at least 2^-16 an excess is seen, and 2^32 of those still fit.
 _FINEST = 16
 _LARGEST_SUM = 2**32

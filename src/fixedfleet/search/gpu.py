@@ -29,9 +29,9 @@ __all__ = ["gpu_search", "improve_batch", "require_gpu"]
 
 _MOST_ITERATIONS = 2**31 - 1  # that the kernel counts
 _MOST_REMOVED, _LONGEST_STRING = 16, 32  # what the lanes of a warp can hold
-_ROUNDS = 10  # that a time limit is divided into, at least
+_ROUNDS = 10  # a time limit is divided into at least this many rounds
 _FIRST = 50  # iterations of the first round, which shows how fast the GPU is
-_GROWTH = 8  # times as many iterations as in the round before, at most
+_GROWTH = 8  # a round has at most this many times the iterations of the last one
 
 
 def require_gpu() -> None:

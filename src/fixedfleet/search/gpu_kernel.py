@@ -31,7 +31,7 @@ LIMITS = np.dtype(  # the kernel's struct Limits
         ("seed", np.uint32),
     ]
 )
-_BLOCKS = 16  # per multiprocessor, if registers suffice: 32 warps
+_BLOCKS = 16  # blocks per multiprocessor if registers suffice, that is 32 warps
 _OLDEST_ARCHITECTURE = 80  # the first with a minimum over a warp in one instruction
 
 
@@ -80,7 +80,7 @@ def launch(
         A function that waits for the routes of all chains, shape (chains, B, W).
     """
     cupy = load_cupy()
-    warps = 2 if group.slots <= 16 else 1  # two of the larger ones exceed the memory
+    warps = 2 if group.slots <= 16 else 1  # two larger ones exceed the memory
     kernel = _kernel(group.slots, group.matrices is not None, warps, group.shared_bytes)
     count, width = group.starts.shape
     stream = cupy.cuda.Stream(non_blocking=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["exchange", "partial_plan", "serve_most"]
 
-_ROUNDS = 4  # of searching and exchanging; more are no better, two a little worse
+_ROUNDS = 4  # rounds of search and exchange; more do not help, two are worse
 
 
 def partial_plan(

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["ruin_recreate"]
 
 _DEFAULTS = RuinRecreateParameters()
-_CHUNK_SECONDS = 1e-3  # between two looks at the clock
-_CHUNK_ITERATIONS = 1000  # the same for a limit on iterations, at most
-_FIRST_CHUNK = 32  # iterations until the first look, which shows the pace
+_CHUNK_SECONDS = 1e-3  # seconds between two readings of the clock
+_CHUNK_ITERATIONS = 1000  # at most, if the limit is a number of iterations
+_FIRST_CHUNK = 32  # iterations before the clock is first read, to measure the speed
 
 
 def ruin_recreate(

@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 R = TypeVar("R", bound=InstanceRequest)
 
 MAX_BODY = 2 * 2**20  # bytes
-BODY_SECONDS = 30.0  # that a client has to send its body
+BODY_SECONDS = 30.0  # a client must send its body within this time
 
 # The content types that are accepted, and the format of the text in each.
 CONTENT_TYPES: dict[str, TextFormat] = {

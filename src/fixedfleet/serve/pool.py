@@ -25,12 +25,12 @@ __all__ = ["PlannerPool"]
 _log = logging.getLogger(__name__)
 
 _START_SECONDS = 180.0  # to load and compile, on a slow machine without a cache
-CANCEL_SECONDS = 5.0  # that a worker has to end a cancelled plan
+CANCEL_SECONDS = 5.0  # a worker must end a cancelled plan within this time
 # A search may exceed its time limit on a busy machine. A worker that exceeds this many
 # time limits and seconds hangs, and is killed.
 _SLACK, _GRACE_SECONDS = 2.0, 60.0
 _LONGEST_PAUSE = 30.0  # seconds between two attempts to start a worker
-_LOOK_SECONDS = 1.0  # after which an idle worker is looked at again
+_LOOK_SECONDS = 1.0  # between two checks of whether an idle worker lives
 _VARIABLES = {
     # Nothing in the folder in which the server was started is ever imported.
     "PYTHONSAFEPATH": "1",
@@ -103,7 +103,7 @@ class PlannerPool:
         try:
             while alive:
                 job = await self._queue.take(_LOOK_SECONDS)
-                alive = worker.receive(0) is None  # its death is an idle worker's event
+                alive = worker.receive(0) is None  # if idle, it only reports its death
                 if job is not None and alive:
                     alive = await self._see_through(worker, job)
                 elif job is not None:
