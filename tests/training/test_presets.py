@@ -99,7 +99,7 @@ def test_presets_of_ones_own_come_from_a_file(tmp_path):
     path.write_text("[small]\nmodel.width = 8\n")
     with pytest.raises(ff.InputError, match="'small': customers is 0, not a whole"):
         get_preset(f"{path}:small")
-    with pytest.raises(ff.InputError, match="no preset 'paper30'"):
+    with pytest.raises(ff.InputError, match="unknown preset 'paper30'"):
         get_preset("paper30")
 
 
@@ -119,5 +119,7 @@ def test_a_preset_can_be_based_on_another(tmp_path):
     assert again.to_dict() == mine.to_dict()
     for base in ('"later"', "3", '["mine"]'):
         path.write_text(f"[mine]\nbased_on = {base}\n[later]\ncustomers = 9\n")
-        with pytest.raises(ff.InputError, match="which is not above it: there are"):
+        with pytest.raises(
+            ff.InputError, match="which is not defined above it: choose from"
+        ):
             list_presets(path)

@@ -139,7 +139,7 @@ def read_checkpoint(
         if mine != theirs:
             raise InputError(
                 f"{path} was made with {what} {theirs}, this training has {mine}: "
-                "resume with the same"
+                f"resume with the same {what}"
             )
     for name, tensor in tensors.items():
         if name not in stored or stored[name].shape != tensor.shape:
@@ -175,7 +175,8 @@ def read_weights(
         if theirs[name] != value:
             raise InputError(
                 f"{os.fspath(source)} is a network of model.{name} = {theirs[name]!r}, "
-                f"this training has {value!r}: start from a network of the same"
+                f"this training has {value!r}: start from a network with the same "
+                "settings"
             )
     return {
         f"{kind}.{name}": tensor

@@ -140,7 +140,7 @@ class Preset:
         """Read the tables of a preset; an unknown key is an error."""
         if unknown := sorted(set(tables) - {*_TABLES, "customers"}):
             raise InputError(
-                f"preset {name!r} has an unknown entry {unknown[0]!r}: there are "
+                f"preset {name!r} has an unknown entry {unknown[0]!r}: choose from "
                 f"based_on, customers, {', '.join(_TABLES)}"
             )
         parts: dict[str, Any] = {
@@ -186,7 +186,8 @@ def get_preset(name: str) -> Preset:
     presets = list_presets(path) if colon else list_presets()
     key = inner if colon else name
     if key not in presets:
-        raise InputError(f"no preset {key!r}: there are {', '.join(sorted(presets))}")
+        choices = ", ".join(sorted(presets))
+        raise InputError(f"unknown preset {key!r}: choose from {choices}")
     return presets[key]
 
 
@@ -204,8 +205,8 @@ def list_presets(path: str | os.PathLike[str] | None = None) -> dict[str, Preset
         known = shipped | presets
         if base is not None and not (isinstance(base, str) and base in known):
             raise InputError(
-                f"preset {name!r} is based on {base!r}, which is not above it: there "
-                f"are {', '.join(known)}"
+                f"preset {name!r} is based on {base!r}, which is not defined above "
+                f"it: choose from {', '.join(known)}"
             )
         whole = tables if base is None else _merge(known[base].to_dict(), tables)
         presets[name] = Preset.from_dict(name, whole)
