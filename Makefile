@@ -19,12 +19,12 @@ solve: $(SOLVE_READY)
 # Everything. The page is tested in Chromium if it is installed; on CI it is installed first.
 test: lint
 	@[ -z "$$CI" ] || $(MAKE) --no-print-directory chromium || true
-	$(BIN)/python -m pytest -m "not slow" -n auto
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n auto
 	$(BIN)/python -m pytest -m slow
 
 # Lint, types and the quick tests, for everyday work.
 check: lint
-	$(BIN)/python -m pytest -m "not slow" -n auto
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n auto
 
 lint: $(TEST_READY)
 	$(BIN)/ruff check .

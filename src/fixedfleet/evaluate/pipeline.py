@@ -206,7 +206,6 @@ class Pipeline:
             objective=self.objective,
             vehicle_cost=vehicle_cost,
             guarantee=self.guarantee,
-            on_improvement=_ignore if self.search == "ruin_recreate" else None,
         )
         if result.plan is None:
             return Answer(None, reason=result.verdict.reason)
@@ -411,17 +410,12 @@ def _search(
             stop=stop,
             seed=seed,
             vehicle_cost=charged,
-            on_improvement=_ignore,
         )
         return Answer(found.plan, found.trace)
     if name in _COUNTING:
         solver = solvers.get(name)
         return Answer(solver.solve(instance, stop=stop, seed=seed, start=start))
     raise InputError(f"{name} cannot count iterations: give a time limit")
-
-
-def _ignore(_seconds: float, _cost: float, _plan: Plan) -> None:
-    """Take a report of an improvement: only with a listener is the trace complete."""
 
 
 def _widen(instance: Instance, verdict: FleetVerdict) -> Instance:

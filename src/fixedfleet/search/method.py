@@ -220,7 +220,7 @@ class Incumbent:
     plan, cost
         The best plan and its cost.
     trace
-        (seconds, cost) of each call of ``on_improvement``.
+        (seconds, cost) of each improvement.
     """
 
     def __init__(
@@ -270,9 +270,14 @@ class Incumbent:
         """Note and report the best plan, unless it leaves customers unassigned."""
         if self.unassigned:
             return
-        self.trace.append((self.stop.elapsed(), self.cost))
+        self.note(self.cost)
         if self.on_improvement is not None:
             self.on_improvement(*self.trace[-1], self.plan)
+
+    def note(self, cost: float) -> None:
+        """Add a cost to the trace if it is the lowest; its plan is offered later."""
+        if not self.trace or cost < self.trace[-1][1]:
+            self.trace.append((self.stop.elapsed(), cost))
 
 
 @dataclass(frozen=True)

@@ -102,10 +102,13 @@ def _cool(state: State, temperatures: tuple[float, float], share: float) -> floa
 
 
 def _report(task: SearchTask, state: State, reported: float) -> float:
-    """Offer the best plan if somebody watches and it is better than the last one."""
+    """Note the best cost if it became lower; offer its plan only to a listener."""
     cost = _best_cost(state)
-    if task.best.watched and cost < reported:
-        task.offer(_best_plan(state))
+    if cost < reported:
+        if task.best.watched:
+            task.offer(_best_plan(state))
+        elif task.vehicle_cost == task.best.vehicle_cost:
+            task.best.note(cost)
     return min(cost, reported)
 
 
