@@ -341,6 +341,8 @@ class FakeRay:
     """A stand-in for Ray whose jobs never end; letters are what they have sent."""
 
     exceptions = SimpleNamespace(RayTaskError=KeyError, RayError=RuntimeError)
+    # Earlier tests may have loaded modules of users, which are pickled by value.
+    cloudpickle = SimpleNamespace(register_pickle_by_value=lambda module: None)
 
     def __init__(self, *letters):
         self.letters, self.given, self.cancelled = [[], *letters], [], []
