@@ -26,19 +26,6 @@ def load(tmp_path):
     return load
 
 
-@pytest.fixture
-def wrong(load):
-    """Return what is said about a text that is wrong, without the file's name."""
-
-    def wrong(text, **options):
-        with pytest.raises(InputError) as caught:
-            load(text, **options)
-        assert len(str(caught.value).splitlines()) == 1
-        return str(caught.value).partition("toy.csv: ")[2]
-
-    return wrong
-
-
 def test_a_plain_table(load):
     """The first row is the depot; the rest are customers with names and demands."""
     instance, notes = load(TABLE)

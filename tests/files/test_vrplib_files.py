@@ -30,19 +30,6 @@ def load(tmp_path):
     return load
 
 
-@pytest.fixture
-def wrong(load):
-    """Return what is said about a text that is wrong, without the file's name."""
-
-    def wrong(text, **options):
-        with pytest.raises(InputError) as caught:
-            load(text, **options)
-        assert len(str(caught.value).splitlines()) == 1
-        return str(caught.value).partition("toy.vrp: ")[2]
-
-    return wrong
-
-
 def test_a_plain_file(load):
     """Coordinates, demands, capacity and the name's fleet arrive; distances round."""
     instance, notes = load(EUCLIDEAN)
