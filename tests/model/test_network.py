@@ -72,7 +72,7 @@ def test_permuting_customers_permutes_the_prediction(make_instance, kind):
 @pytest.mark.parametrize("kind", [TINY, RICH], ids=["max", "attention"])
 def test_vehicles_differ_by_their_embeddings_only(make_instance, kind):
     """Exchanging the embeddings of the vehicles exchanges their edges."""
-    network = _network(kind, numbering="linear")
+    network = _network(kind, numbering="index")
     features = _collate(make_instance(n=6, vehicles=3))
     embed, marks = network._embed, torch.randn(1, 3, 16)
 
@@ -90,7 +90,17 @@ def test_vehicles_differ_by_their_embeddings_only(make_instance, kind):
     assert not _same(after, before)
 
 
-@pytest.mark.parametrize("numbering", ["linear", "sweep"])
+def test_the_papers_vehicles_are_numbered_by_1_over_k_and_k(make_instance):
+    """The paper's features of vehicle k: 1/k, k, Q/Q and Σq/Q."""
+    network = _network(TINY, numbering="index")
+    instance = make_instance(n=4, vehicles=3, capacity=10, demands=[5, 4, 3, 6])
+    features = _collate(instance)
+    found = network._vehicle_features(features, network._measure(features))
+    expected = [[1, 1, 1, 1.8], [1 / 2, 2, 1, 1.8], [1 / 3, 3, 1, 1.8]]
+    assert torch.allclose(found, torch.tensor([expected]))
+
+
+@pytest.mark.parametrize("numbering", ["index", "sweep"])
 def test_numbered_vehicles_get_different_edges(make_instance, numbering):
     """Vehicles that are numbered do not get the same edges."""
     network = _network(RICH, numbering=numbering)

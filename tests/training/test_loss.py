@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 import torch
@@ -60,8 +61,9 @@ def _brute_force(logs, features, tours, config, loads):
                 tour = tours[order[k]][:: -1 if turns[k] else 1]
                 path = [0, *tour, 0]
                 for i, j in itertools.pairwise(path):
-                    share = config.depot_share
-                    weight = share / m if i == 0 else (1 - share) / n
+                    weight = 1 / (n + m)
+                    if (share := config.depot_share) is not None:
+                        weight = share / m if i == 0 else (1 - share) / n
                     total -= weight * logs[0, k, i, j].item()
                 labelled = sum(demands[c] for c in tour)
                 total += config.load_weight * abs(loads[k] - labelled) / m
@@ -93,15 +95,19 @@ def _hard_loads(logs, features):
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("share", [None, 0.5, 0.2])
 @pytest.mark.parametrize("loads", ["soft", "hard", "none"])
-def test_loss_is_the_minimum_over_all_orders_and_directions(seed, loads):
+def test_loss_is_the_minimum_over_all_orders_and_directions(seed, share, loads):
     """One linear assignment finds what trying all M! · 2^M plans finds."""
     features, units, capacity = _features(5, 3)
     logs = _predict(features, seed=seed)
-    config = LossConfig(loads=loads, load_weight=0.4, overload_weight=0.3)
+    config = LossConfig(
+        loads=loads, load_weight=0.4, overload_weight=0.3, depot_share=share
+    )
     found = _loss(logs, features, _routes(TOURS, 8), units, capacity, config)
     if loads == "none":
-        values, config = [0.0] * 3, LossConfig(load_weight=0, overload_weight=0)
+        values = [0.0] * 3
+        config = replace(config, load_weight=0, overload_weight=0)
     elif loads == "soft":
         values = _soft_loads(logs, features)
     else:

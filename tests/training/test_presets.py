@@ -22,7 +22,7 @@ def test_paper_presets_are_the_papers(n, width, batch):
         8,
     )
     assert (model.pooling, model.shared) == ("max", True)
-    assert (model.normalisation, model.numbering) == ("vehicle", "linear")
+    assert (model.normalisation, model.numbering) == ("vehicle", "index")
     beyond = (model.polar, model.edge_features, model.edge_heads, model.membership)
     assert not any(beyond)
     assert model.decoder_width is None
@@ -41,9 +41,9 @@ def test_paper_presets_are_the_papers(n, width, batch):
 
 @pytest.mark.parametrize("n", [20, 50, 100])
 def test_paper_presets_have_the_papers_loss(n):
-    """The paper's loss: hard loads, both kinds of rows alike, no further term."""
+    """The paper's loss: hard loads, all edges alike, no further term."""
     loss = get_preset(f"paper{n}").loss
-    assert (loss.loads, loss.depot_share) == ("hard", 0.5)
+    assert (loss.loads, loss.depot_share) == ("hard", None)
     assert 0.2 <= loss.load_weight <= 0.5
     assert 0.1 <= loss.overload_weight <= 0.3
     assert loss.cluster_weight == 0

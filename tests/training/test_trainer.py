@@ -18,7 +18,7 @@ from .conftest import changed, losses, read_log, state
 
 PAPER = {
     "model.pooling": "max",
-    "model.numbering": "linear",
+    "model.numbering": "index",
     "model.normalisation": "vehicle",
     "loss.loads": "hard",
     "loss.cluster_weight": 0.0,

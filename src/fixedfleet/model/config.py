@@ -39,8 +39,8 @@ class ModelConfig:
     softassign_iterations
         The number of iterations of ``softassign``.
     numbering
-        What distinguishes the vehicles. ``linear``: their number, as k/M. ``sweep``:
-        also the centre of their share of a sweep around the depot.
+        What distinguishes the vehicles. ``index``: 1/k and k, as in the paper.
+        ``sweep``: k/M, M and the centre of their share of a sweep around the depot.
     polar
         Whether customers also have distance and direction from the depot as features.
     edge_features
@@ -67,7 +67,7 @@ class ModelConfig:
     shared: bool = True
     normalisation: str = "vehicle"
     softassign_iterations: Annotated[int, at_least(1)] = 10
-    numbering: Literal["linear", "sweep"] = "linear"
+    numbering: Literal["index", "sweep"] = "index"
     polar: bool = False
     edge_features: bool = False
     edge_heads: Annotated[int, at_least(0)] = 0

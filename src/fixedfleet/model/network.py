@@ -137,15 +137,16 @@ class Network(nn.Module):
         return nodes, self.embed_vehicle(x_vehicle)
 
     def _vehicle_features(self, features: Features, geometry: _Geometry) -> Tensor:
-        """k/M, M, Q/Q and Σq/Q of each vehicle; with ``sweep`` also its place."""
+        """Return the numbering, Q/Q and Σq/Q of each vehicle, shape (B, M, 4 or 9)."""
         real = features.vehicles
         fleet = real.sum(1, keepdim=True).to(features.demands.dtype)  # (B, 1)
         one = torch.ones_like(real, dtype=features.demands.dtype)
-        number = one.cumsum(1) / fleet  # from 1/M to 1
+        number = one.cumsum(1)  # k = 1, ..., M
         total = (features.demands * features.nodes).sum(1, keepdim=True)
-        columns = [number, fleet * one, one, total * one]
+        columns = [1 / number, number, one, total * one]
         if self.config.numbering == "sweep":
             steps = geometry.anchors - features.coordinates[:, :1]
+            columns[:2] = [number / fleet, fleet * one]
             columns += [*geometry.anchors.unbind(2), *steps.unbind(2)]
             columns.append(geometry.needed.to(one.dtype))
         return torch.stack(columns, dim=2)

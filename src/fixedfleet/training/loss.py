@@ -40,7 +40,8 @@ class LossConfig:
     overload_weight
         α_over, the weight of (1 + load − Q)² above the capacity.
     depot_share
-        Weight of the depot's rows; the rows of the customers have the rest.
+        Weight of the depot's rows; the rows of the customers have the rest. None
+        weighs all edges alike, as in the paper.
     cluster_weight
         Weight of a cross-entropy on whether two customers share a tour. Its
         probability is Σ_k of both being served by k, so it needs no matching. 0: none.
@@ -54,7 +55,7 @@ class LossConfig:
     loads: Loads = "hard"
     load_weight: Annotated[float, at_least(0)] = 0.3
     overload_weight: Annotated[float, at_least(0)] = 0.2
-    depot_share: Annotated[float, between(0, 1)] = 0.5
+    depot_share: Annotated[float, between(0, 1)] | None = None
     cluster_weight: Annotated[float, at_least(0)] = 0.0
 
     def __post_init__(self) -> None:
@@ -119,8 +120,8 @@ def plan_loss(log_probs: Tensor, batch: TrainingBatch, config: LossConfig) -> Lo
     """
     Return the paper's equation 4.8, averaged over the batch.
 
-    Loads are shares of the capacity, and their terms are means over the vehicles. Edge
-    terms are means over rows, those of the depot and of the customers separately.
+    Loads are shares of the capacity, and their terms are means over the vehicles. The
+    edge term is a mean over the N + M edges of the plan, weighted by ``depot_share``.
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ def plan_loss(log_probs: Tensor, batch: TrainingBatch, config: LossConfig) -> Lo
 
 
 def _edge_costs(
-    log_probs: Tensor, features: Features, target: Target, depot_share: float
+    log_probs: Tensor, features: Features, target: Target, depot_share: float | None
 ) -> Tensor:
     """
     Return −log-likelihood of tour p for vehicle k in its cheaper direction, (B, M, M).
@@ -166,7 +167,7 @@ def _edge_costs(
     log_probs, features, target
         log Ŷ, the instances and their labels.
     depot_share
-        Weight of the depot's rows.
+        Weight of the depot's rows; None if all edges weigh the same.
     """
     m, n = log_probs.shape[1:3]
     flat = log_probs.flatten(2)  # (B, M, N' · N')
@@ -175,8 +176,11 @@ def _edge_costs(
     customers = features.nodes.sum(1, keepdim=True) - 1
     costs = []
     for start, end in ((target.start, target.end), (target.end, target.start)):
-        at_depot = depot_share / vehicles
-        weight = torch.where(start == 0, at_depot, (1 - depot_share) / customers)
+        if depot_share is None:
+            weight = (1 / (customers + vehicles)).expand(start.shape)
+        else:
+            at_depot = depot_share / vehicles
+            weight = torch.where(start == 0, at_depot, (1 - depot_share) / customers)
         index = (start * n + end)[:, None].expand(-1, m, -1)
         logs = flat.gather(2, index)  # (B, M, E)
         counts = features.vehicles[..., None] & target.real[:, None]
