@@ -250,6 +250,22 @@ class Instance:
         """Return the same instance with another number of vehicles."""
         return replace(self, vehicles=vehicles)
 
+    def only(self, customers: Sequence[int]) -> Instance:
+        """Return the instance with these customers only, without their names."""
+        rows = np.array(customers) - 1
+        places = [0, *customers]
+        matrix = self.matrix
+        return Instance(
+            depot=self.depot,
+            customers=None if self.customers is None else self.customers[rows],
+            demands=self.demands[rows],
+            capacity=self.capacity,
+            vehicles=self.vehicles,
+            matrix=None if matrix is None else matrix[np.ix_(places, places)],
+            metric=self.metric,
+            rounding=self.rounding,
+        )
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class InstanceBatch:

@@ -11,7 +11,7 @@ import numpy as np
 from fixedfleet.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -82,6 +82,10 @@ class Plan:
         forward = (min(tour, tour[::-1]) for tour in self.tours)
         return Plan(sorted(forward))
 
+    def renumbered(self, customers: Sequence[int]) -> Plan:
+        """Return the plan of these customers where this one has 1, 2, 3 and so on."""
+        return Plan([customers[number - 1] for number in tour] for tour in self.tours)
+
     def tour_lengths(self, instance: Instance) -> list[float]:
         """Return the length of each tour, from the depot and back to it."""
         self.require_known(instance)
@@ -125,11 +129,18 @@ class Plan:
                 f"{instance.num_customers} customers"
             )
 
-    def check(self, instance: Instance) -> list[str]:
+    def check(self, instance: Instance, *, partial: bool = False) -> list[str]:
         """
         Return the faults of the plan for this instance; an empty list if feasible.
 
         Loads are checked only if every customer exists.
+
+        Parameters
+        ----------
+        instance
+            The instance.
+        partial
+            Whether the plan may leave customers out.
         """
         faults = []
         n = instance.num_customers
@@ -139,7 +150,8 @@ class Plan:
                 faults.append(f"customer {customer} does not exist: there are {n}")
             elif count > 1:
                 faults.append(f"customer {customer} served {_times(count)}")
-        faults.extend(f"customer {c} missing" for c in self.unserved(instance))
+        if not partial:
+            faults.extend(f"customer {c} missing" for c in self.unserved(instance))
         if not any(customer > n for customer in counts):
             faults.extend(
                 f"tour {number} carries {instance.amount(units)} of {instance.capacity}"

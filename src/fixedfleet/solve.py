@@ -13,7 +13,9 @@ from fixedfleet.plan import Objective, Plan
 from fixedfleet.progress import SearchRows
 from fixedfleet.search import SEARCHES, Stop, better, check_vehicle_cost, improve
 from fixedfleet.search.construct import StartName, check_start, load_start, make_start
+from fixedfleet.search.locked_tours import LockedTours
 from fixedfleet.search.partial import partial_plan
+from fixedfleet.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,6 +40,7 @@ def solve(
     objective: Objective = "length",
     vehicle_cost: float = 0.0,
     guarantee: bool = False,
+    locked: Plan | Sequence[Sequence[int]] = (),
     display: bool = False,
     on_improvement: Callable[[float, float, Plan], None] | None = None,
     stop: Callable[[], bool] | None = None,
@@ -71,6 +74,9 @@ def solve(
         Fixed cost of each vehicle used.
     guarantee
         If no plan for the fleet is found, plan for the smallest fleet that suffices.
+    locked
+        Tours that the plan must have as they are; they come first in it. The other
+        customers are planned for the other vehicles, and the verdict is about them.
     display
         Whether to print rows as the best plan becomes better, and the result.
     on_improvement
@@ -79,9 +85,14 @@ def solve(
         Called now and then; the search ends when it returns True.
     """
     _check(instance, start, search, objective, vehicle_cost)
+    charged = vehicle_cost if objective == "cost-v" else 0.0
+    whole, locks = instance, None
+    if len(locked):
+        locks = LockedTours(locked, instance)
+        instance = locks.rest
+        start = locks.rest_of(start) if isinstance(start, Plan) else start
     if isinstance(start, str):
         load_start(start, instance)
-    charged = vehicle_cost if objective == "cost-v" else 0.0
     terms = _Terms(Stop(time_limit, asked=stop), seed, charged)
     rows = SearchRows(sys.stdout, on_improvement) if display else None
 
@@ -105,6 +116,8 @@ def solve(
     found = None
     if search != "none" and _worth(plan, verdict, terms):
         told = on_improvement if rows is None else rows.improved
+        if locks is not None and told is not None:
+            told = locks.told(told, locks.plan.cost_v(whole, charged))
         first = plan or partial or Plan([])
         found, stage = _search(instance, first, search, verdict, terms, told)
         stages.append(stage)
@@ -125,6 +138,8 @@ def solve(
         interrupted=terms.limit.interrupted,
         partial=partial,
     )
+    if locks is not None:
+        result = _with_locked(result, locks, whole, charged)
     if rows is not None:
         rows.end(str(result))
     return result
@@ -411,6 +426,36 @@ def _search(
     name = search if isinstance(search, str) else _name_of(search)
     complete = None if found.plan.unserved(instance) else found.plan
     return found, terms.stage(name, begin, instance, complete)
+
+
+def _with_locked(
+    result: Result, locks: LockedTours, whole: Instance, charged: float
+) -> Result:
+    """Return the result for all customers: the locked tours, then those of the rest."""
+    fixed, cost = locks.plan.vehicles, locks.plan.cost_v(whole, charged)
+
+    def join(plan: Plan | None) -> Plan | None:
+        return None if plan is None else locks.join(plan)
+
+    verdict = result.verdict
+    upper = verdict.upper_bound
+    return replace(
+        result,
+        instance=whole.with_vehicles(result.instance.vehicles + fixed),
+        plan=join(result.plan),
+        partial=join(result.partial),
+        verdict=replace(
+            verdict,
+            vehicles=whole.vehicles,
+            reason=f"{count(fixed, 'locked tour')}; for the rest, {verdict.reason}",
+            lower_bound=verdict.lower_bound + fixed,
+            upper_bound=None if upper is None else upper + fixed,
+            packing=join(verdict.packing),
+            smallest_packing=join(verdict.smallest_packing),
+        ),
+        stages=tuple(replace(s, cost=s.cost + cost) for s in result.stages),
+        trace=tuple((seconds, found + cost) for seconds, found in result.trace),
+    )
 
 
 def _name_of(search: SearchMethod) -> str:

@@ -51,6 +51,16 @@ def test_vrplib_says_its_fleet_and_rounding_aloud(run, tmp_path):
     assert "fleet of 1 vehicle taken from the name two-k1" in out
 
 
+def test_locked_tours_are_kept(run, csv, tmp_path):
+    """With --locked, the tours of a file stay as they are."""
+    locked = make(tmp_path, "locked.sol", "Route #1: 1 3\n")
+    code, out, _ = run("solve", csv, *FAST, "--locked", locked)
+    assert code == 0
+    assert "tour 1: a → c\n" in out
+    locked = make(tmp_path, "wrong.sol", "Route #1: 1 2 3\n")
+    assert refused(run("solve", csv, *FAST, "--locked", locked), "tour 1 carries 3")
+
+
 def test_json_is_one_document(run, csv):
     """With --json, standard output is one JSON document and nothing else."""
     code, out, err = run("solve", csv, *FAST, "--json", "--search", "none")

@@ -66,6 +66,11 @@ def add_command(commands: Commands) -> None:
         help="if no plan for the fleet is found, plan for the smallest fleet that "
         "suffices",
     )
+    add(
+        "--locked",
+        metavar="PLAN",
+        help="file of tours that the plan must keep; the other customers are planned",
+    )
     add("--output", metavar="PLAN", help="write the plan: .json, .sol or .csv")
     add("--plot", metavar="PICTURE", help="draw the plan: .png, .svg or .pdf")
     parser.set_defaults(run=_solve)
@@ -158,6 +163,7 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
             objective=arguments.objective,
             vehicle_cost=arguments.vehicle_cost or 0.0,
             guarantee=arguments.guarantee,
+            locked=read_plan(arguments.locked) if arguments.locked else (),
             on_improvement=line.improved,
             stop=line.tick,
         )
@@ -183,6 +189,7 @@ def _without_search(
         objective=arguments.objective,
         vehicle_cost=arguments.vehicle_cost or 0.0,
         guarantee=arguments.guarantee,
+        locked=read_plan(arguments.locked) if arguments.locked else (),
     )
     return replace(result, interrupted=True)
 

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
 from fixedfleet.search import improve
 from fixedfleet.search.method import LEAST_SECONDS, Stop, better
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from fixedfleet.instance import Instance
 
 __all__ = ["exchange", "partial_plan", "serve_most"]
 
@@ -78,9 +79,9 @@ def serve_most(instance: Instance) -> Plan:
     count = int(np.searchsorted(carried, whole, side="right"))
     while count:
         served = order[:count]
-        verdict = assess_fleet(_only(instance, served.tolist()), time_limit=0)
+        verdict = assess_fleet(instance.only(served.tolist()), time_limit=0)
         if verdict.packing is not None:
-            return _renumber(verdict.packing, served.tolist())
+            return verdict.packing.renumbered(served.tolist())
         count -= 1
     return Plan([])
 
@@ -142,32 +143,10 @@ def _search(
     served = sorted(customer for tour in plan for customer in tour)
     places = {customer: place for place, customer in enumerate(served, 1)}
     found = improve(
-        _only(instance, served),
+        instance.only(served),
         Plan([places[customer] for customer in tour] for tour in plan),
         stop=stop,
         seed=seed,
         vehicle_cost=vehicle_cost,
     )
-    return _renumber(found.plan, served)
-
-
-def _renumber(plan: Plan, customers: list[int]) -> Plan:
-    """Replace positions in a list of customers, counted from 1, by the customers."""
-    return Plan([customers[position - 1] for position in tour] for tour in plan)
-
-
-def _only(instance: Instance, customers: list[int]) -> Instance:
-    """Return the instance with these customers only."""
-    rows = np.array(customers) - 1
-    places = [0, *customers]
-    matrix = instance.matrix
-    return Instance(
-        depot=instance.depot,
-        customers=None if instance.customers is None else instance.customers[rows],
-        demands=instance.demands[rows],
-        capacity=instance.capacity,
-        vehicles=instance.vehicles,
-        matrix=None if matrix is None else matrix[np.ix_(places, places)],
-        metric=instance.metric,
-        rounding=instance.rounding,
-    )
+    return found.plan.renumbered(served)
