@@ -1,14 +1,53 @@
-"""Plans capacitated vehicle routes for a fleet that cannot grow."""
+"""
+Plan capacitated vehicle routes for a fleet that cannot grow.
+
+Plan one day::
+
+    import fixedfleet as ff
+
+    instance = ff.read("customers.csv", vehicles=7, capacity=850)  # .vrp, .json, ...
+    result = ff.solve(instance, time_limit=1)
+    print(result)
+    ff.write_plan(result.plan, instance, "plan.csv")
+
+What there is::
+
+    ff.read, ff.Instance              an instance from a file, or from your own arrays
+    ff.assess_fleet                   is the fleet large enough? With the proof
+    ff.solve, ff.Result, ff.Plan      plan one instance
+    ff.solve_batch, ff.InstanceBatch  plan thousands, on all cores, a GPU or a cluster
+    ff.write_plan, ff.read_plan       plans as .json, .csv and .sol files
+
+Sub-packages, which are loaded when they are first used::
+
+    ff.generate                       random instances from many distributions
+    ff.evaluate                       compare methods on sets of instances
+    ff.labels, ff.training, ff.model  solve instances and train a network on them
+    ff.planning                       decoders and repairs of a prediction
+    ff.search, ff.solvers             searches of this package; outside solvers
+    ff.fleet, ff.files, ff.plotting   verdicts; file formats; pictures with matplotlib
+
+``help(ff.solve)`` describes one function, and ``fixedfleet --help`` on the command line
+lists the commands. The documentation is in the folder ``docs`` of the repository.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fixedfleet.errors import InputError, MissingPackageError
-from fixedfleet.files import read, read_batch, read_plan, write_plan
 from fixedfleet.fleet import FleetVerdict, assess_fleet
 from fixedfleet.instance import Instance, InstanceBatch
 from fixedfleet.plan import Plan, PlanBatch
 from fixedfleet.solve import Result, solve
 from fixedfleet.solve_batch import BatchResult, solve_batch
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from fixedfleet.files import read, read_batch, read_plan, write_plan
+
+    __version__: str
 
 __all__ = [
     "BatchResult",
@@ -28,3 +67,42 @@ __all__ = [
     "solve_batch",
     "write_plan",
 ]
+
+# Names that are imported when they are first used, and the modules that have them.
+_LATER = {
+    "read": "files",
+    "read_batch": "files",
+    "read_plan": "files",
+    "write_plan": "files",
+}
+# Sub-packages that are public. They are also imported when they are first used.
+_ROOMS = (
+    *("evaluate", "files", "fleet", "generate", "labels", "model", "planning"),
+    *("plotting", "search", "solvers", "training"),
+)
+
+if not TYPE_CHECKING:  # type checkers read the imports above
+
+    def __getattr__(name: str) -> Any:
+        """Import a name or a sub-package that is used for the first time."""
+        from importlib import import_module
+
+        if name == "__version__":
+            from fixedfleet.version import own_version
+
+            return own_version()
+        if name not in _LATER and name not in _ROOMS:
+            raise AttributeError(f"module 'fixedfleet' has no attribute {name!r}")
+        try:
+            module = import_module(f"fixedfleet.{_LATER.get(name, name)}")
+        except MissingPackageError as error:
+            # Tools that look at every name, such as help(), expect this error.
+            raise AttributeError(str(error)) from error
+        value = module if name in _ROOMS else getattr(module, name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names; without this, dir() would also list modules."""
+    return sorted({*__all__, *_ROOMS, "__version__"})

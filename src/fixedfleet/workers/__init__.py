@@ -50,7 +50,6 @@ from fixedfleet.workers.calls import (
     Message,
     Todo,
 )
-from fixedfleet.workers.on_ray import run_on_ray
 from fixedfleet.workers.worker import Worker
 
 if TYPE_CHECKING:
@@ -132,6 +131,8 @@ def run_jobs(
     if engine == "here":
         return _run_here(work, todo, shared, ending)
     if engine == "ray":
+        from fixedfleet.workers.on_ray import run_on_ray
+
         task = work, shared
         return run_on_ray(
             task, todo, ray_address, processes, seconds_for, gpus_for, ending

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import pickle
 import queue
@@ -73,6 +72,8 @@ class Worker:
         core: int | None = None,
         variables: Mapping[str, str] | None = None,
     ) -> None:
+        import multiprocessing  # slow to load, and `import fixedfleet` loads this file
+
         packed = pickle.dumps((work, shared))
         context = multiprocessing.get_context("spawn")
         self._pipe, far = context.Pipe()
