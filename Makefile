@@ -6,9 +6,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # What a plan and its picture need; what the tests need on top of it.
 SOLVE_READY := $(VENV)/.ready-solve
 TEST_READY := $(VENV)/.ready-test
-EXTRAS := dev,network,plot,peers,cluster,serve,browser
+EXTRAS := dev,network,plot,peers,cluster,serve,browser,docs
 
-.PHONY: solve test check lint format setup test-browser chromium clean
+.PHONY: solve test check lint format setup docs notebooks test-browser chromium clean
 
 solve: $(SOLVE_READY)
 	mkdir -p build
@@ -46,6 +46,15 @@ $(SOLVE_READY): pyproject.toml constraints.txt
 $(TEST_READY): $(SOLVE_READY)
 	$(PIP) --editable '.[$(EXTRAS)]'
 	touch $@
+
+# The site; any warning is an error.
+docs: $(TEST_READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "the site: $(CURDIR)/build/site/index.html"
+
+# Runs the notebooks and keeps their outputs.
+notebooks: $(TEST_READY)
+	$(BIN)/jupyter execute --inplace docs/*.ipynb
 
 # The tests of the page alone; installs Chromium if there is none.
 test-browser: $(TEST_READY) chromium

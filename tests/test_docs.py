@@ -29,6 +29,7 @@ PAGES = sorted(
     )
     for path in folder.glob("*.md")
 )
+NOTEBOOKS = sorted((ROOT / "docs").glob("*.ipynb"))
 CARDS = sorted((ROOT / "src" / "fixedfleet" / "model" / "shipped").glob("*.md"))
 _FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -139,18 +140,6 @@ def test_the_readme_shows_the_commands_of_every_user():
     assert shown >= {"serve", "solve", "fleet", "evaluate", "-m", "label"}
 
 
-def test_every_command_is_documented():
-    """docs/cli.md has a heading for each command there is."""
-    text = text_of("docs/cli.md")
-    (commands,) = (
-        action.choices
-        for action in build_parser()._actions
-        if isinstance(action.choices, dict)
-    )
-    missing = [name for name in commands if f"\n## `{name}`" not in text]
-    assert missing == []
-
-
 # What is run
 
 
@@ -247,15 +236,17 @@ def test_the_snippets_about_networks_run(page, folder):
 
 
 @pytest.mark.slow
-def test_the_snippets_of_the_api_run(folder):
-    """Every Python snippet of docs/api.md runs, one after the other."""
-    pytest.importorskip("matplotlib")
-    snippets = [b for kind, b in blocks(text_of("docs/api.md")) if kind == "python"]
-    assert len(snippets) >= 7
-    names: dict[str, object] = {}
-    for snippet in snippets:
-        exec(compile(snippet, "docs/api.md", "exec"), names)
-    assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_run(path, folder, monkeypatch):
+    """Every cell of a notebook runs, in a kernel of its own that starts in docs/."""
+    nbclient, nbformat = map(pytest.importorskip, ("nbclient", "nbformat"))
+    for package in ("ipykernel", "matplotlib"):
+        pytest.importorskip(package)
+    monkeypatch.setenv("IPYTHONDIR", str(folder / "ipython"))
+    (folder / "docs").mkdir()
+    place = {"metadata": {"path": str(folder / "docs")}}
+    notebook = nbformat.read(path, as_version=4)
+    nbclient.NotebookClient(notebook, timeout=300, resources=place).execute()
 
 
 @pytest.mark.slow
@@ -280,6 +271,52 @@ def test_the_example_of_the_api_runs(folder, capsys):
     out = capsys.readouterr().out
     assert "7 vehicles: feasible" in out
     assert out.count("of 850 kg") == 7
+
+
+# The site
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of the site, built as ``make docs`` builds it."""
+    pytest.importorskip("mkdocstrings")
+    pytest.importorskip("material")
+    out = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", out]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.mark.slow
+def test_the_site_has_every_name_and_command(site):
+    """The site is built without a warning, with all public names and commands."""
+    names = (site / "api" / "index.html").read_text(encoding="utf-8")
+    for name in ff.__all__:
+        if hasattr(getattr(ff, name), "__qualname__"):
+            part = getattr(ff, name)
+            assert f'id="{part.__module__}.{part.__qualname__}"' in names, name
+    (commands,) = (
+        action.choices
+        for action in build_parser()._actions
+        if isinstance(action.choices, dict)
+    )
+    text = (site / "cli" / "index.html").read_text(encoding="utf-8")
+    for name, parser in commands.items():
+        assert f'id="{name}"' in text
+        for action in parser._actions:
+            for option in action.option_strings:
+                assert option in text, f"{name} {option}"
+
+
+@pytest.mark.slow
+def test_the_site_needs_no_other_host(site):
+    """No page loads a script, a style, a font or a picture from elsewhere."""
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        loaded = re.findall(r"<(?:script|img|iframe)[^>]* src=\"(https?:[^\"]*)", text)
+        loaded += re.findall(r"<link[^>]*stylesheet[^>]* href=\"(https?:[^\"]*)", text)
+        assert loaded == [], path
 
 
 # Links
@@ -308,13 +345,13 @@ def test_links_lead_somewhere(path):
 
 
 def test_every_page_is_in_the_index():
-    """docs/README.md leads to every other page of docs/."""
+    """docs/README.md leads to every other page of docs/ and to every notebook."""
     linked = set(_LINK.findall(text_of("docs/README.md")))
-    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
-    assert pages <= linked
+    pages = {*(ROOT / "docs").glob("*.md"), *NOTEBOOKS}
+    assert {path.name for path in pages} - {"README.md"} <= linked
 
 
 def test_pictures_stay_small():
-    """No picture of the documentation is too large to be loaded at a glance."""
-    for path in (ROOT / "docs").glob("*.png"):
+    """No picture or notebook of the documentation takes long to load."""
+    for path in (*(ROOT / "docs").glob("*.png"), *NOTEBOOKS):
         assert path.stat().st_size < 250_000, path.name
