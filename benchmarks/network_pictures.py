@@ -1,4 +1,4 @@
-"""Make the pictures of a prediction in docs/network.md from a shipped network.
+"""Make the pictures of a prediction in docs/decoding.md from a shipped network.
 
     python benchmarks/network_pictures.py [--folder docs]
 
@@ -22,15 +22,11 @@ from PIL import Image
 import fixedfleet as ff
 from fixedfleet.files.atomic import replacing
 from fixedfleet.generate import uniform
-from fixedfleet.model import load_model
-from fixedfleet.planning import decode, predict
 from fixedfleet.plotting import plot_plan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
-
-    from fixedfleet.model import Network
 
 ROOT = Path(__file__).parent.parent
 # Okabe and Ito's, in the order in which plot_plan gives them to tours.
@@ -45,7 +41,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=ROOT / "docs")
     options = parser.parse_args()
     instance = uniform(20, 30, seed=42)[29]
-    probs, decoded = predicted(load_model("vrp20"), instance)
+    prediction = ff.predict(instance, "vrp20")
+    probs, decoded = prediction.probabilities[0], prediction.decode()
     searched = alike(ff.solve(instance, 1.0).plan, decoded)
     for name, figure in (
         ("legs", draw_legs(probs, decoded, instance)),
@@ -53,15 +50,6 @@ def main() -> None:
         ("plans", draw_plans(decoded, searched, instance)),
     ):
         save(figure, options.folder / f"network_{name}.png")
-
-
-def predicted(
-    network: Network, instance: ff.Instance
-) -> tuple[NDArray[np.floating], ff.Plan]:
-    """Return Ŷ, shape (M, N', N'), and the plan decoded from it."""
-    prediction = predict(network, instance)
-    plan = decode(prediction).plans()[0]
-    return prediction.log_probs[0].exp().numpy(), plan
 
 
 def alike(plan: ff.Plan, other: ff.Plan) -> ff.Plan:

@@ -221,16 +221,16 @@ def test_the_snippet_of_the_readme_runs(folder, shared):
 @pytest.mark.parametrize("page", ["network", "decoding"])
 def test_the_snippets_about_networks_run(page, folder):
     """From a prediction to a plan, with a normalisation and a decoder of one's own."""
-    for package in ("torch", "safetensors"):
+    for package in ("torch", "safetensors", "matplotlib"):
         pytest.importorskip(package)
     names: dict[str, object] = {}
     for kind, snippet in blocks(text_of(f"docs/{page}.md")):
         if kind == "python":
             exec(compile(snippet, page, "exec"), names)
     if page == "decoding":
+        assert names["plan"].check(names["instance"]) == []
         assert names["plans"].feasible(names["instances"]).all()
     else:
-        assert names["plan"].check(names["instance"]) == []
         loaded = names["load_model"]("mine.safetensors")
         assert loaded.config.normalisation == "sharp"
 

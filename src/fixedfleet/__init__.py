@@ -16,6 +16,7 @@ What there is::
     ff.assess_fleet                   is the fleet large enough? With the proof
     ff.solve, ff.Result, ff.Plan      plan one instance
     ff.solve_batch, ff.InstanceBatch  plan thousands, on all cores, a GPU or a cluster
+    ff.predict                        what a network predicts, and plans decoded from it
     ff.write_plan, ff.read_plan       plans as .json, .csv and .sol files
 
 Sub-packages, which are loaded when they are first used::
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fixedfleet.files import read, read_batch, read_plan, write_plan
+    from fixedfleet.planning import predict
 
     __version__: str
 
@@ -60,6 +62,7 @@ __all__ = [
     "PlanBatch",
     "Result",
     "assess_fleet",
+    "predict",
     "read",
     "read_batch",
     "read_plan",
@@ -70,6 +73,7 @@ __all__ = [
 
 # Names that are imported when they are first used, and the modules that have them.
 _LATER = {
+    "predict": "planning",
     "read": "files",
     "read_batch": "files",
     "read_plan": "files",

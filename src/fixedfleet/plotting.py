@@ -13,7 +13,7 @@ from fixedfleet.wording import count, decimals, length_unit
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
@@ -26,7 +26,9 @@ __all__ = [
     "check_drawable",
     "plot_instance",
     "plot_plan",
+    "plot_prediction",
     "plot_trace",
+    "save_picture",
     "save_plan_picture",
 ]
 
@@ -40,6 +42,7 @@ _STYLES = (("-", "o"), ("--", "s"), ("-.", "^"), (":", "D"))
 _KM_PER_DEGREE = 111.195
 _MANY = 300  # with more customers than this, lines and markers are thinner
 _MOST_IN_LEGEND = 40
+_FAINTEST = 0.03  # edges that are less likely than this are not drawn
 _SIZE = (11, 7.5)  # inches
 
 
@@ -111,6 +114,55 @@ def plot_plan(plan: Plan, instance: Instance, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def plot_prediction(
+    probabilities: NDArray[np.float64], instance: Instance, ax: Axes | None = None
+) -> Axes:
+    """
+    Draw the edges that a network predicts, each vehicle in its own colour.
+
+    The likelier an edge, the stronger its line; both directions count together. A
+    customer has the colour of the vehicle that most likely serves it.
+
+    Parameters
+    ----------
+    probabilities
+        Ŷ, shape (M, N', N').
+    instance
+        Its instance, which must have coordinates.
+    ax
+        Where to draw. Default: new Axes of a new figure.
+    """
+    ax = _axes(ax)
+    points = _draw_map(ax, instance)
+    _draw_depot(ax, instance, points)
+    serves = probabilities[:, 1:].sum(axis=2).argmax(axis=0)  # (N,)
+    for vehicle, edges in enumerate(probabilities):
+        colour = _COLOURS[vehicle % len(_COLOURS)]
+        style, marker = _STYLES[vehicle // len(_COLOURS) % len(_STYLES)]
+        likely = np.minimum(1, np.triu(edges + edges.T, 1))
+        for i, j in np.argwhere(likely > _FAINTEST):
+            strength = float(likely[i, j])
+            ax.plot(
+                *points[[i, j]].T,
+                color=colour,
+                linestyle=style,
+                linewidth=0.4 + 2.2 * strength,
+                alpha=strength,
+                zorder=2,
+            )
+        own = np.flatnonzero(serves == vehicle) + 1
+        _draw_customers(ax, instance, points, own, colour, marker)
+        shown = f"vehicle {vehicle + 1}" if vehicle < _MOST_IN_LEGEND else "_"
+        ax.plot([], [], color=colour, linestyle=style, marker=marker, label=shown)
+    ax.set_title(
+        f"{_title(instance)}predicted edges\n"
+        f"{count(instance.num_customers, 'customer')}, "
+        f"{count(instance.vehicles, 'vehicle')}"
+    )
+    _draw_legend(ax)
+    return ax
+
+
 def plot_trace(trace: Sequence[tuple[float, float]], ax: Axes | None = None) -> Axes:
     """
     Draw how the best cost fell over time.
@@ -160,16 +212,21 @@ def save_plan_picture(
     plan
         Its plan.
     """
+    if plan is None:
+        save_picture(path, lambda ax: plot_instance(instance, ax))
+    else:
+        save_picture(path, lambda ax: plot_plan(plan, instance, ax))
+
+
+def save_picture(path: str | os.PathLike[str], draw: Callable[[Axes], object]) -> None:
+    """Let a function draw on Axes, and write them to a .png, .svg or .pdf file."""
     extension = Path(path).suffix.lower()
     if extension not in PICTURES:
         raise InputError(f"{path} is not a picture {', '.join(PICTURES)}")
     # Not by pyplot, which would choose a backend and keep the figure.
     figure = require("matplotlib.figure", "plot", "drawing").Figure(figsize=_SIZE)
     ax = figure.subplots()
-    if plan is None:
-        plot_instance(instance, ax)
-    else:
-        plot_plan(plan, instance, ax)
+    draw(ax)
     ax.set_adjustable("box")  # the picture takes the shape of the map
     with replacing(path) as file:
         figure.savefig(

@@ -7,7 +7,6 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet import generate
-from fixedfleet.model import load_once
 from fixedfleet.planning import (
     decode,
     network_plans,
@@ -39,7 +38,7 @@ def test_portions_make_no_difference(monkeypatch):
 def test_bf16_plans_too():
     """At a lower precision plans stay within fleet and capacity."""
     batch = generate.uniform(20, 5, seed=3)
-    plans = decode(predict(load_once("vrp20"), batch, precision="bf16")).plans()
+    plans = decode(predict(batch, "vrp20", precision="bf16")).plans()
     for plan, instance in zip(plans, batch, strict=True):
         assert all(fault.endswith("missing") for fault in plan.check(instance))
 
@@ -50,7 +49,7 @@ def test_bf16_plans_too():
 def test_a_gpu_plans_too(decoder, repair):
     """On a GPU, every decoder and repair keeps to fleet and capacity."""
     batch = generate.uniform(20, 16, seed=3)
-    decoded = decode(predict(load_once("vrp20", "cuda"), batch), decoder, repair)
+    decoded = decode(predict(batch, "vrp20", device="cuda"), decoder, repair)
     assert decoded.routes.is_cuda
     for plan, instance in zip(decoded.plans(), batch, strict=True):
         assert all(fault.endswith("missing") for fault in plan.check(instance))
@@ -81,7 +80,7 @@ def test_an_unknown_precision_is_named():
     """A misspelt precision is refused with the known ones."""
     batch = generate.uniform(20, 1, seed=1)
     with pytest.raises(ff.InputError, match="'fp8': choose from bf16, tf32, fp32"):
-        predict(load_once("vrp20"), batch, precision="fp8")
+        predict(batch, "vrp20", precision="fp8")
 
 
 def test_a_matrix_is_named_by_its_row(square):

@@ -43,7 +43,7 @@ def test_a_prediction_knows_its_normalisation(normalisation, row_sum):
     """Decoders learn what the sums of Ŷ mean from the prediction."""
     config = ModelConfig(width=8, hidden=8, layers=1, normalisation=normalisation)
     instances = generate.uniform(20, 2, seed=1)
-    assert predict(Network(config), instances).row_sum == row_sum
+    assert predict(instances, Network(config)).row_sum == row_sum
 
 
 def test_the_first_view_is_the_prediction_itself():
@@ -53,6 +53,79 @@ def test_the_first_view_is_the_prediction_itself():
     instances = generate.uniform(20, 2, seed=1)
     views = list(predict_views(network, instances, 8))
     assert len(views) == 8
-    assert torch.equal(views[0].log_probs, predict(network, instances).log_probs)
+    assert torch.equal(views[0].log_probs, predict(instances, network).log_probs)
     assert not torch.equal(views[1].log_probs, views[0].log_probs)
     assert torch.allclose(views[1].distances, views[0].distances, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def eight():
+    """Eight instances of 20 customers."""
+    return generate.uniform(20, 8, seed=7)
+
+
+def test_three_lines_lead_from_an_instance_to_a_plan(eight):
+    """predict, plot and decode need nothing but the instance and a network's name."""
+    pytest.importorskip("safetensors")
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    instance = eight[0]
+    prediction = ff.predict(instance, model="vrp20")
+    ax = prediction.plot(figure.subplots())
+    assert "vehicle 4" in [text.get_text() for text in ax.get_legend().get_texts()]
+    plans = [
+        prediction.decode(decoding, repair=repair)
+        for decoding in ("greedy", "beam", "membership")
+        for repair in ("room", "paper", "none")
+    ]
+    assert all(isinstance(plan, ff.Plan) for plan in plans)
+    assert plans[-3].check(instance) == []
+    assert len({plan.length(instance) for plan in plans}) > 3
+
+
+def test_many_instances_give_many_plans(eight):
+    """A batch or a list gives a PlanBatch; each instance as if it were alone."""
+    pytest.importorskip("safetensors")
+    plans = ff.predict(eight, "vrp20").decode()
+    assert isinstance(plans, ff.PlanBatch)
+    assert list(plans) == list(ff.predict(list(eight)).decode())
+    assert plans[3] == ff.predict(eight[3]).decode()
+
+
+def test_a_prediction_of_many_can_be_cut(eight):
+    """A slice keeps its instances, and a number gives the prediction of one."""
+    pytest.importorskip("safetensors")
+    prediction = ff.predict(eight)
+    assert prediction[2:5].instances == eight[2:5]
+    assert prediction[-1].instances == eight[-1]
+    assert prediction[-1].decode() == prediction.decode()[7]
+    assert prediction.probabilities.shape == (8, 4, 21, 21)
+    assert repr(prediction[:2]) == (
+        "Prediction(2 instances, 20 customers, 4 vehicles, on cpu)"
+    )
+    with pytest.raises(ff.InputError, match=r"prediction\[0\].plot\(\)"):
+        prediction.plot()
+
+
+def test_one_prediction_needs_one_network(eight):
+    """`auto` refuses sizes that need different networks, and says what to do."""
+    pytest.importorskip("safetensors")
+    with pytest.raises(ff.InputError, match="vrp100, vrp20: name one network"):
+        ff.predict([eight[0], generate.uniform(100, 1, seed=1)[0]])
+    with pytest.raises(ff.InputError, match="no instances"):
+        ff.predict([])
+    with pytest.raises(ff.InputError, match="no network 'vrp21'"):
+        ff.predict(eight, "vrp21")
+
+
+def test_a_network_that_was_trained_again_is_loaded_again(eight, tmp_path):
+    """A file that has changed is not answered from memory, as a notebook needs it."""
+    pytest.importorskip("safetensors")
+    from fixedfleet.model import save_model
+
+    path = tmp_path / "mine.safetensors"
+    logs = []
+    for seed, width in ((0, 8), (1, 16)):
+        torch.manual_seed(seed)
+        save_model(Network(ModelConfig(width=width, hidden=8, layers=1)), path)
+        logs.append(ff.predict(eight, path).log_probs)
+    assert not torch.equal(*logs)

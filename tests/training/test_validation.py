@@ -17,7 +17,7 @@ def test_validation_measures_what_decoding_gives(preset, dataset, tmp_path):
     """Its numbers are the means over the instances with a feasible plan."""
     short = changed(preset, epochs=2)
     network = train(short, dataset, out=tmp_path, display=None).network
-    prediction = predict(network, dataset.instances, precision="fp32")
+    prediction = predict(dataset.instances, network, precision="fp32")
     plans = decode(prediction).plans()
     solved = plans.feasible(dataset.instances)
     loads = pseudo_greedy(prediction).loads(prediction.demands)

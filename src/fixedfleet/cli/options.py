@@ -82,6 +82,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "ADDRESS",
         "help": "address of the cluster: auto, local, host:port, ray://…",
     },
+    "--device": {
+        "default": "cpu",
+        "help": "where the network predicts: cpu (default), cuda, cuda:1, …",
+    },
     "--json": {"action": "store_true", "help": "print one JSON document"},
     "--quiet": {"action": "store_true", "help": "print no progress"},
 }

@@ -1,4 +1,4 @@
-"""The report that ``solve`` prints."""
+"""The report of a plan that commands print."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fixedfleet.plan import Plan
     from fixedfleet.solve import Result
 
-__all__ = ["report_result"]
+__all__ = ["report_result", "report_tours"]
 
 _WIDTH = 88
 _DIGITS = 6  # of lengths
@@ -46,21 +46,24 @@ def report_result(result: Result, asked: Instance, notes: Sequence[str]) -> str:
     if result.plan is None:
         lines.append("no plan")
     else:
-        lines += [*_tours(result.plan, result.instance), _total(result, result.plan)]
+        lines += [
+            *report_tours(result.plan, result.instance),
+            _total(result, result.plan),
+        ]
     lines += map(printable, str(result.verdict).splitlines())
     if result.instance.vehicles > asked.vehicles:
         lines.append(_larger_fleet(result, vehicles))
     if result.partial is not None:
         lines.append("")
         if result.plan is None:
-            lines += _tours(result.partial, asked)
+            lines += report_tours(result.partial, asked)
         lines += _unserved(result, asked)
     if result.interrupted:
         lines.append("interrupted: this is the best plan found so far")
     return "\n".join(lines)
 
 
-def _tours(plan: Plan, instance: Instance) -> list[str]:
+def report_tours(plan: Plan, instance: Instance) -> list[str]:
     """Write each tour by the names of its customers, then a table of all tours."""
     lines = []
     for number, tour in enumerate(plan, 1):

@@ -138,10 +138,20 @@ def load_model(
     return network.to(device).eval()
 
 
-@functools.cache
 def load_once(name: str | os.PathLike[str], device: str = "cpu") -> Network:
-    """Do as :func:`load_model` does, and keep the network for the next call."""
-    return load_model(name, device)
+    """
+    Do as :func:`load_model` does, and keep the network for the next call.
+
+    A file that has changed since, for example by another training, is loaded again.
+    """
+    path = find_model(name)
+    facts = path.stat()
+    return _load_kept(path.resolve(), device, facts.st_mtime_ns, facts.st_size)
+
+
+@functools.lru_cache(maxsize=8)
+def _load_kept(path: Path, device: str, _changed: int, _size: int) -> Network:
+    return load_model(path, device)
 
 
 def _check_weights(

@@ -67,7 +67,7 @@ def get_decoder(decoder: str | PlanDecoder) -> PlanDecoder:
 @torch.no_grad()
 def decode(
     prediction: Prediction,
-    decoder: str | PlanDecoder = "membership",
+    decoding: str | PlanDecoder = "membership",
     repair: RepairMethod | RepairOptions = "room",
 ) -> Decoded:
     """
@@ -81,7 +81,7 @@ def decode(
     ----------
     prediction
         The prediction and its instances.
-    decoder
+    decoding
         The decoder, as :func:`get_decoder` takes it.
     repair
         How customers that the decoder left out are put back: ``none``, ``paper``,
@@ -93,7 +93,7 @@ def decode(
         If a number of the prediction is wrong, or there is no such decoder or repair.
     """
     options = repair if isinstance(repair, RepairOptions) else RepairOptions(repair)
-    make_tours = get_decoder(decoder)
+    make_tours = get_decoder(decoding)
     prediction.check_values()
     if len(prediction) == 0:
         empty = prediction.demands.new_zeros(

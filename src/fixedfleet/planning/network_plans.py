@@ -74,7 +74,7 @@ def predicted_plans(
     for path, group in _by_network(instances, model):
         network = load_once(path, device)
         for rows in _portions(instances, group, network, _BYTES[kind]):
-            decoded = decode(predict(network, instances[rows]))
+            decoded = decode(predict(instances[rows], network))
             parts.append((rows, decoded.plans().routes))
     return PlanBatch.gather(len(instances), parts)
 

@@ -1,31 +1,46 @@
-"""A prediction with its instances: everything that a decoder needs, as tensors."""
+"""What a network predicts for instances: Ŷ, and all that decoders need, as tensors."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, get_args
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.instance import Instance, InstanceBatch
-from fixedfleet.model import Batch, collate, symmetry
-from fixedfleet.model.devices import Precision, check_memory, matmul_precision
+from fixedfleet.model import Batch, Network, collate, find_model, load_once, symmetry
+from fixedfleet.model.devices import (
+    Precision,
+    check_device,
+    check_memory,
+    matmul_precision,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import os
+    from collections.abc import Iterator, Sequence
 
-    from fixedfleet.model import Network
+    from numpy.typing import NDArray
+
     from fixedfleet.model.normalise import RowSum
+    from fixedfleet.plan import Plan, PlanBatch
+    from fixedfleet.planning.decoders import PlanDecoder
+    from fixedfleet.planning.repair import RepairMethod, RepairOptions
 
 __all__ = ["Prediction", "predict", "predict_views"]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Prediction:
     """
-    Predicted plans of a batch of instances, as tensors on one device.
+    The plans that a network predicts for a batch of instances, as tensors.
+
+    :func:`predict` makes one. :meth:`plot` draws it and :meth:`decode` turns it into
+    plans. You can also make one from your own Ŷ. ``prediction[3]`` is the prediction
+    for one instance, ``prediction[:10]`` for some of them.
 
     Attributes
     ----------
@@ -44,6 +59,8 @@ class Prediction:
     row_sum
         What Σ_j Ŷ_kij says about vehicle k and customer i; see
         :class:`fixedfleet.model.Normalisation`.
+    instances
+        The instance or the batch that was predicted; None if it is not known.
 
     Raises
     ------
@@ -58,6 +75,7 @@ class Prediction:
     vehicles: Tensor
     distances: Tensor
     row_sum: RowSum = "score"
+    instances: Instance | InstanceBatch | None = None
 
     def __post_init__(self) -> None:
         shape = tuple(self.log_probs.shape)
@@ -91,8 +109,19 @@ class Prediction:
         """Return the number of instances, B."""
         return len(self.demands)
 
-    def __getitem__(self, rows: slice | Tensor) -> Prediction:
-        """Return the predictions of some instances."""
+    def __repr__(self) -> str:
+        return (
+            f"Prediction({len(self)} instances, {self.locations - 1} customers, "
+            f"{self.fleet} vehicles, on {self.demands.device})"
+        )
+
+    def __getitem__(self, rows: int | slice | Tensor) -> Prediction:
+        """Return the prediction of an instance, or of some; a tensor drops them."""
+        found: Instance | InstanceBatch | None = None
+        if isinstance(self.instances, InstanceBatch) and not isinstance(rows, Tensor):
+            found = self.instances[rows]
+        if isinstance(rows, int):
+            rows = slice(rows, rows + 1 or None)
         return Prediction(
             log_probs=self.log_probs[rows],
             demands=self.demands[rows],
@@ -101,7 +130,68 @@ class Prediction:
             vehicles=self.vehicles[rows],
             distances=self.distances[rows],
             row_sum=self.row_sum,
+            instances=found,
         )
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Ŷ as an array of shape (B, M, N', N'); 0 where an edge is not allowed."""
+        return np.asarray(self.log_probs.detach().cpu().double().exp().numpy())
+
+    def decode(
+        self,
+        decoding: str | PlanDecoder = "membership",
+        repair: RepairMethod | RepairOptions = "room",
+    ) -> Plan | PlanBatch:
+        """
+        Turn the prediction into plans: one plan if one instance was predicted.
+
+        Plans never exceed the capacity or the fleet and serve no customer twice. They
+        may leave customers out. To let a repair add tours beyond the fleet instead,
+        give ``repair=RepairOptions("room", guarantee=True)``.
+
+        Parameters
+        ----------
+        decoding
+            ``greedy``, ``membership``, ``beam``, or ``beam200`` for a beam of width
+            200; a registered name, "module.py:Name", or a function of your own.
+        repair
+            How customers that the decoding left out are put back: ``none``, ``paper``
+            (Algorithm 1), ``room``, or :class:`fixedfleet.planning.RepairOptions`.
+
+        Raises
+        ------
+        InputError
+            If a number of the prediction is wrong, or there is no such decoding or
+            repair.
+        """
+        from fixedfleet.planning.decoders import decode
+
+        plans = decode(self, decoding, repair).plans()
+        return plans[0] if isinstance(self.instances, Instance) else plans
+
+    def plot(self, ax: Any = None) -> Any:
+        """
+        Draw Ŷ on the map: the likelier an edge, the stronger its line.
+
+        Parameters
+        ----------
+        ax
+            Axes of matplotlib to draw on, which are returned. Default: new ones.
+
+        Raises
+        ------
+        InputError
+            If this is not the prediction of one instance.
+        """
+        from fixedfleet.plotting import plot_prediction
+
+        if not isinstance(self.instances, Instance):
+            raise InputError(
+                f"a picture shows one instance, and this prediction has {len(self)}: "
+                "take one of them, as in prediction[0].plot()"
+            )
+        return plot_prediction(self.probabilities[0], self.instances, ax)
 
     @property
     def locations(self) -> int:
@@ -130,22 +220,31 @@ class Prediction:
 
 
 def predict(
-    network: Network,
-    instances: Instance | InstanceBatch,
+    instances: Instance | InstanceBatch | Sequence[Instance],
+    model: Network | str | os.PathLike[str] = "auto",
     *,
+    device: str = "cpu",
     precision: Precision | None = None,
 ) -> Prediction:
     """
-    Predict the plans of instances.
+    Predict the plans of instances by a network.
 
-    An instance gets the same prediction alone as in a padded batch, up to rounding.
+    An instance gets the same prediction alone as in a batch, up to rounding::
+
+        prediction = ff.predict(instance)
+        prediction.plot()
+        plan = prediction.decode("membership", repair="room")
 
     Parameters
     ----------
-    network
-        The network; it predicts on the device of its weights.
     instances
-        One instance, or a batch.
+        One instance, or several; they need coordinates.
+    model
+        The name of a shipped network, the path of a network's file, a network, or
+        ``auto``: the shipped network trained for the most similar number of customers.
+    device
+        Where to predict: ``cpu``, ``cuda`` or ``cuda:1``. A network that is given as
+        an object predicts where its weights are.
     precision
         Precision of matrix products: ``bf16``, or that of torch's settings. Default:
         ``bf16`` on a GPU, ``fp32`` on a CPU.
@@ -153,11 +252,32 @@ def predict(
     Raises
     ------
     InputError
-        If an instance has no coordinates, or the prediction does not fit into memory.
+        If an instance has no coordinates, if there is no such network or device, if
+        ``auto`` would need several networks, or if the prediction does not fit into
+        memory.
     """
     if isinstance(instances, Instance):
-        instances = InstanceBatch.of([instances])
-    return next(predict_views(network, instances, 1, precision=precision))
+        one, batch = instances, InstanceBatch.of([instances])
+    else:
+        one, batch = None, InstanceBatch.of(instances)
+    network = model if isinstance(model, Network) else _find(model, batch, device)
+    prediction = next(predict_views(network, batch, 1, precision=precision))
+    return replace(prediction, instances=batch if one is None else one)
+
+
+def _find(model: str | os.PathLike[str], batch: InstanceBatch, device: str) -> Network:
+    """Load the network for all instances of a batch."""
+    check_device(device)
+    paths = {find_model(model, n) for n in np.unique(batch.sizes).tolist()}
+    if len(paths) > 1:
+        names = ", ".join(sorted(path.stem for path in paths))
+        raise InputError(
+            f"the instances differ in size, and 'auto' would take {names}: name one "
+            "network, or predict instances of similar size"
+        )
+    if not paths:
+        raise InputError("no instances given: the network needs at least one")
+    return load_once(paths.pop(), device)
 
 
 def predict_views(
@@ -172,7 +292,9 @@ def predict_views(
 
     Parameters
     ----------
-    network, instances, precision
+    network
+        The network; it predicts on the device of its weights.
+    instances, precision
         As in :func:`predict`.
     symmetries
         How many of the eight symmetries to use. The first leaves the coordinates as

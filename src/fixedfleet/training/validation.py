@@ -104,7 +104,7 @@ def validate(
     for start in range(0, len(dataset), _BATCH_SIZE):
         rows = dataset.rows(start, start + _BATCH_SIZE)
         instances = dataset.instances[start : start + _BATCH_SIZE]
-        prediction = predict(network, instances, precision=precision)
+        prediction = predict(instances, network, precision=precision)
         sums += len(rows) * _losses(prediction, rows, loss)
         labels = PlanBatch(rows.routes.cpu().numpy())
         parts.append(_figures(prediction, instances, labels))

@@ -1,0 +1,86 @@
+"""``predict``: what a network predicts for an instance, and the decoded plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fixedfleet.cli.console import NOT_FOUND, printable
+from fixedfleet.cli.options import (
+    add_instance,
+    add_options,
+    check_writable,
+    read_instance,
+)
+from fixedfleet.cli.report import report_tours
+from fixedfleet.errors import require
+from fixedfleet.files import PLAN_EXTENSIONS, write_plan
+from fixedfleet.plotting import PICTURES, check_drawable, save_picture
+
+if TYPE_CHECKING:
+    from fixedfleet.cli.options import Arguments, Commands
+
+__all__ = ["add_command"]
+
+
+def add_command(commands: Commands) -> None:
+    """Add the command ``predict``."""
+    parser = commands.add_parser("predict", help="let a network plan, without a search")
+    add_instance(parser)
+    add = parser.add_argument
+    add(
+        "--model",
+        default="auto",
+        metavar="NETWORK",
+        help="a shipped network or a file (default: auto, the nearest in size)",
+    )
+    add(
+        "--decoding",
+        default="membership",
+        metavar="NAME",
+        help="membership (default), greedy, beam, beam200, or your own as "
+        "module.py:Name",
+    )
+    add(
+        "--repair",
+        default="room",
+        metavar="NAME",
+        help="how customers that the decoding leaves out are put back: room (default), "
+        "paper, none",
+    )
+    add(
+        "--guarantee",
+        action="store_true",
+        help="add tours beyond the fleet for customers that fit nowhere else",
+    )
+    add_options(parser, "--device")
+    add("--output", metavar="PLAN", help="write the plan: .json, .sol or .csv")
+    add("--plot", metavar="PICTURE", help="draw the prediction: .png, .svg or .pdf")
+    parser.set_defaults(run=_predict)
+
+
+def _predict(arguments: Arguments) -> int:
+    instance, notes = read_instance(arguments)
+    if arguments.output:
+        check_writable("--output", arguments.output, PLAN_EXTENSIONS)
+    if arguments.plot:
+        check_writable("--plot", arguments.plot, PICTURES)
+        check_drawable(instance)
+    require("torch", "network", "a network")
+    from fixedfleet.planning import RepairOptions, decode, predict
+
+    repair = RepairOptions(arguments.repair, arguments.guarantee)
+    prediction = predict(instance, arguments.model, device=arguments.device)
+    plan = decode(prediction, arguments.decoding, repair).plans()[0]
+    for note in notes:
+        print(f"note: {note}")
+    print("\n".join(report_tours(plan, instance)))
+    faults = plan.check(instance)
+    for fault in faults:
+        print(f"fault of the plan: {printable(fault)}")
+    if arguments.output:
+        write_plan(plan, instance, arguments.output)
+        print(f"written: {arguments.output}")
+    if arguments.plot:
+        save_picture(arguments.plot, prediction.plot)
+        print(f"written: {arguments.plot}")
+    return NOT_FOUND if faults else 0
