@@ -16,6 +16,7 @@ from fixedfleet.documents import (
     finite,
     to_json,
 )
+from fixedfleet.doubts import find_doubts
 
 
 def test_a_result_with_a_plan(square):
@@ -59,19 +60,27 @@ def test_a_result_for_a_larger_fleet(square):
 
 def test_a_verdict_with_its_witness(square):
     """The packing that proves a fleet sufficient is part of its document."""
-    document = describe_fleet(square, ff.assess_fleet(square))
+    doubts = find_doubts(replace(square, demands=[1, 0, 1, 1]))
+    document = describe_fleet(square, ff.assess_fleet(square), (), doubts)
+    assert json.loads(to_json(document))["doubts"] == [
+        {"kind": "demand", "customers": [2], "text": "customer 2: the demand is 0"}
+    ]
     assert document.status == "feasible"
     assert document.packing is not None
     assert ff.Plan(document.packing).is_feasible(square)
 
 
 def test_tours_have_names_loads_and_lengths(square):
-    """A tour's document has customers, names, load and length."""
-    named = replace(square, names="abcd")
-    (tour,) = describe_tours(ff.Plan([[1, 2]]), named)
-    length = pytest.approx(2 + 2 * 2**0.5)
-    expected = {"customers": [1, 2], "names": ["a", "b"], "load": 2, "length": length}
-    assert asdict(tour) == expected
+    """A tour's document has customers, names, load, length and further columns."""
+    named = replace(square, names="abcd", columns={"phone": "01234"})
+    (tour,) = describe_tours(ff.Plan([[2, 1]]), named)
+    assert asdict(tour) == {
+        "customers": [2, 1],
+        "names": ["b", "a"],
+        "load": 2,
+        "length": pytest.approx(2 + 2 * 2**0.5),
+        "columns": {"phone": ["2", "1"]},
+    }
 
 
 def test_an_instance_has_the_fields_of_its_file(square):
@@ -80,6 +89,11 @@ def test_an_instance_has_the_fields_of_its_file(square):
     assert document.vehicles is None
     assert (document.depot, document.demands) == ([0, 0], [1, 1, 1, 1])
     assert document.customers == [[1, 1], [1, -1], [-1, -1], [-1, 1]]
+    assert document.unit is document.length_unit is document.columns is None
+    told = replace(square, unit="kg", length_unit="mi", columns={"phone": "01234"})
+    document = describe_instance(told)
+    assert (document.unit, document.length_unit) == ("kg", "mi")
+    assert document.columns == {"phone": ["0", "1", "2", "3", "4"]}
 
 
 def test_json_has_a_line_per_key_and_per_tour(square):

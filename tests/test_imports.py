@@ -20,6 +20,7 @@ ROOMS = (
     "plan",
     "progress",
     "wording",
+    "doubts",
     "fleet",
     "documents",
     "files",

@@ -311,3 +311,50 @@ def test_degrees_are_geographic(square):
     assert not square.geographic
     assert dataclasses.replace(square, metric="great_circle").geographic
     assert dataclasses.replace(square, metric="geo").geographic
+
+
+def test_customers_can_be_left_out(square):
+    """Names, demands, places, distances and further columns of the others stay."""
+    told = dataclasses.replace(
+        square, names="abcd", demands=[1, 2, 3, 4], columns={"phone": "01234"}
+    )
+    rest = told.without([2, 3])
+    assert rest == dataclasses.replace(
+        told,
+        customers=[[1, 1], [-1, 1]],
+        demands=[1, 4],
+        names="ad",
+        columns={"phone": "014"},
+    )
+    bare = dataclasses.replace(told, matrix=told.distances, depot=None, customers=None)
+    assert (bare.without([2, 3]).distances == rest.distances).all()
+    with pytest.raises(ff.InputError, match="there is no customer 5, only 1 to 4"):
+        told.without([5])
+    with pytest.raises(ff.InputError, match="all customers are left out"):
+        told.without([1, 2, 3, 4])
+
+
+def test_great_circle_distances_in_miles():
+    """Distances on the globe are kilometres, or miles; they are rounded afterwards."""
+    fields = {"demands": [1], "capacity": 1, "vehicles": 1, "metric": "great_circle"}
+    berlin, munich = (52.52, 13.405), (48.137, 11.575)
+    far = ff.Instance(depot=berlin, customers=[munich], **fields)
+    miles = dataclasses.replace(far, length_unit="mi")
+    assert miles.distances[0, 1] == pytest.approx(far.distances[0, 1] / 1.609344)
+    assert dataclasses.replace(miles, rounding="round").distances[0, 1] == 313
+    with pytest.raises(ff.InputError, match="unknown length unit 'feet': choose from"):
+        dataclasses.replace(far, length_unit="feet")
+
+
+def test_a_name_for_the_unit_changes_no_distance(square):
+    """Distances of a plane or a matrix stay as they are, whatever their unit."""
+    named = dataclasses.replace(square, length_unit="mi")
+    assert (named.distances == square.distances).all()
+
+
+def test_further_columns_have_a_text_per_location(square):
+    """A column of the customers' table has a text for the depot and each customer."""
+    told = dataclasses.replace(square, columns={"phone": ["", 1, 2, 3, 4]})
+    assert told.columns == {"phone": ("", "1", "2", "3", "4")}
+    with pytest.raises(ff.InputError, match="4 texts for 5 locations"):
+        dataclasses.replace(square, columns={"phone": "abcd"})

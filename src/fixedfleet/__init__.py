@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fixedfleet.doubts import Doubt, find_doubts
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.fleet import FleetVerdict, assess_fleet
 from fixedfleet.instance import Instance, InstanceBatch
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BatchResult",
+    "Doubt",
     "FleetVerdict",
     "InputError",
     "Instance",
@@ -62,6 +64,7 @@ __all__ = [
     "PlanBatch",
     "Result",
     "assess_fleet",
+    "find_doubts",
     "predict",
     "read",
     "read_batch",

@@ -9,12 +9,14 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Metric", "Rounding", "measure", "round_distances"]
+__all__ = ["LengthUnit", "Metric", "Rounding", "measure", "round_distances"]
 
 Metric = Literal["euclidean", "great_circle", "geo", "explicit"]
 Rounding = Literal["none", "round", "ceil", "trunc"]
+LengthUnit = Literal["", "km", "mi"]  # "" if it is not known
 
 _EARTH_RADIUS_KM = 6371.0088
+_KM_PER_MILE = 1.609344
 
 
 def round_distances(
@@ -35,8 +37,16 @@ def measure(
     end: NDArray[np.float64],
     metric: Metric,
     rounding: Rounding,
+    unit: LengthUnit = "",
 ) -> NDArray[np.float64]:
-    """Return the distances from points to other points, both of shape (…, 2)."""
+    """
+    Return the distances from points to other points, both of shape (…, 2).
+
+    Distances on the globe are kilometres, or miles if ``unit`` is "mi".
+    """
+    if unit == "mi" and metric in ("great_circle", "geo"):
+        kilometres = measure(start, end, metric, "none")
+        return round_distances(kilometres / _KM_PER_MILE, rounding)
     if metric == "great_circle":
         lat1, lon1, lat2, lon2 = map(
             np.radians, (start[..., 0], start[..., 1], end[..., 0], end[..., 1])

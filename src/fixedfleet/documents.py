@@ -34,9 +34,11 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fixedfleet.distances import Metric, Rounding
+from fixedfleet.distances import LengthUnit, Metric, Rounding
+from fixedfleet.doubts import Doubt
 from fixedfleet.fleet.verdict import Status
 from fixedfleet.plan import Objective
+from fixedfleet.wording import length_unit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -93,6 +95,16 @@ class InstanceDocument:
     matrix: list[list[float]] | None = about(
         "distances between depot (first) and customers", default=None
     )
+    unit: str | None = about("unit of demands and capacity", default=None)
+    length_unit: LengthUnit | None = about(
+        "unit of distances; null: km for latitudes and longitudes, else unknown",
+        default=None,
+    )
+    columns: dict[str, list[str]] | None = about(
+        "further columns of the table, such as phone numbers: the texts of depot "
+        "(first) and customers, by heading",
+        default=None,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +115,10 @@ class TourDocument:
     names: list[str] = about("names of the customers, in the same order")
     load: int | float = about("sum of the demands")
     length: float | None = about("length, with the ways from and to the depot")
+    columns: dict[str, list[str]] = about(
+        "further columns of the table: the texts of the customers, in the same order, "
+        "by heading"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,10 +129,14 @@ class PlanDocument:
     vehicles: int = about("size of the fleet")
     vehicles_used: int = about("number of tours")
     capacity: int | float = about("what one vehicle carries")
+    unit: str = about("unit of demands and capacity")
     metric: Metric = about("how coordinates become distances")
     rounding: Rounding = about("rounding of each distance")
+    length_unit: str = about("unit of lengths: km or mi; empty if unknown")
     length: float | None = about("sum of the lengths of the tours")
     faults: list[str] = about("why the plan is not feasible; empty if it is")
+    unserved: list[int] = about("numbers of the customers that no tour serves")
+    unserved_names: list[str] = about("names of these customers")
     tours: list[TourDocument] = about("the tours")
 
 
@@ -146,6 +166,7 @@ class FleetDocument(VerdictDocument):
         "the customers of each vehicle, in no particular order; null if none was found"
     )
     notes: list[str] = about("remarks on how the instance was read")
+    doubts: list[Doubt] = about("what is probably a mistake in the instance")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,8 +197,10 @@ class ResultDocument:
     customers: int = about("number of customers")
     vehicles: int = about("size of the fleet that was asked for")
     capacity: int | float = about("what one vehicle carries")
+    unit: str = about("unit of demands and capacity")
     metric: Metric = about("how coordinates become distances")
     rounding: Rounding = about("rounding of each distance")
+    length_unit: str = about("unit of lengths: km or mi; empty if unknown")
     feasible: bool = about(
         "whether the plan serves every customer once, within capacity, with at most "
         "`vehicles` vehicles"
@@ -203,6 +226,7 @@ class ResultDocument:
     trace: list[tuple[float, float]] = about("improvements as (seconds, cost)")
     interrupted: bool = about("whether the user stopped the search early")
     notes: list[str] = about("remarks on how the instance was read")
+    doubts: list[Doubt] = about("what is probably a mistake in the instance")
 
 
 def describe_instance(
@@ -226,6 +250,10 @@ def describe_instance(
             value = None
         elif isinstance(value, tuple):
             value = list(value)
+        elif known.name == "columns":
+            value = {heading: list(texts) for heading, texts in value.items()} or None
+        elif known.name in ("unit", "length_unit"):
+            value = value or None
         elif hasattr(value, "tolist"):
             value = value.tolist()
         values[known.name] = value
@@ -241,6 +269,10 @@ def describe_tours(plan: Plan, instance: Instance) -> list[TourDocument]:
             names=[instance.name_of(customer) for customer in tour],
             load=load,
             length=finite(length),
+            columns={
+                heading: [texts[customer] for customer in tour]
+                for heading, texts in instance.columns.items()
+            },
         )
         for tour, load, length in columns
     ]
@@ -248,15 +280,20 @@ def describe_tours(plan: Plan, instance: Instance) -> list[TourDocument]:
 
 def describe_plan(plan: Plan, instance: Instance) -> PlanDocument:
     """Return the document of a plan, with its faults if it is not feasible."""
+    unserved = plan.unserved(instance)
     return PlanDocument(
         instance=instance.name,
         vehicles=instance.vehicles,
         vehicles_used=plan.vehicles,
         capacity=instance.capacity,
+        unit=instance.unit,
         metric=instance.metric,
         rounding=instance.rounding,
+        length_unit=length_unit(instance),
         length=finite(plan.length(instance)),
         faults=plan.check(instance),
+        unserved=unserved,
+        unserved_names=[instance.name_of(customer) for customer in unserved],
         tours=describe_tours(plan, instance),
     )
 
@@ -278,7 +315,10 @@ def describe_verdict(verdict: FleetVerdict) -> VerdictDocument:
 
 
 def describe_fleet(
-    instance: Instance, verdict: FleetVerdict, notes: Sequence[str] = ()
+    instance: Instance,
+    verdict: FleetVerdict,
+    notes: Sequence[str] = (),
+    doubts: Sequence[Doubt] = (),
 ) -> FleetDocument:
     """Return the document of a verdict, with the packing that proves it."""
     packing = verdict.packing
@@ -288,6 +328,7 @@ def describe_fleet(
         capacity=instance.capacity,
         packing=None if packing is None else [list(tour) for tour in packing],
         notes=list(notes),
+        doubts=list(doubts),
         **vars(describe_verdict(verdict)),
     )
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args, overload
 
 import numpy as np
 
-from fixedfleet.distances import Metric, Rounding, measure, round_distances
+from fixedfleet.distances import (
+    LengthUnit,
+    Metric,
+    Rounding,
+    measure,
+    round_distances,
+)
 from fixedfleet.errors import (
     InputError,
     above,
@@ -22,7 +28,7 @@ from fixedfleet.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -79,6 +85,14 @@ class Instance:
         number, as CVRPLIB does), ``ceil`` or ``trunc``.
     depot_name
         Name of the depot, for output.
+    unit
+        Name of the unit of demands and capacity, such as "kg", for output.
+    length_unit
+        ``km`` or ``mi``. Great-circle distances are measured in it (default: km).
+        Other distances stay as they are; there it is a name for output.
+    columns
+        Further columns of the customers' table, such as phone numbers, for output: the
+        texts of depot and customers, N + 1, by the heading of the column.
 
     Raises
     ------
@@ -97,6 +111,9 @@ class Instance:
     metric: Metric = "euclidean"
     rounding: Rounding = "none"
     depot_name: str = "depot"
+    unit: str = ""
+    length_unit: LengthUnit = ""
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     if TYPE_CHECKING:  # the arguments may be anything array-like
 
@@ -114,6 +131,9 @@ class Instance:
             metric: Metric = "euclidean",
             rounding: Rounding = "none",
             depot_name: str = "depot",
+            unit: str = "",
+            length_unit: LengthUnit = "",
+            columns: Mapping[str, Sequence[str]] | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -123,6 +143,7 @@ class Instance:
         _set(self, "demands", _check_demands(self.demands))
         check_choice("metric", self.metric, get_args(Metric))
         check_choice("rounding", self.rounding, get_args(Rounding))
+        check_choice("length unit", self.length_unit, get_args(LengthUnit))
         self._check_locations()
         _ = self._units  # raises if the demands cannot be summed exactly
         if self.names is not None:
@@ -131,6 +152,7 @@ class Instance:
                 raise InputError(
                     f"{len(self.names)} names given for {self.num_customers} customers"
                 )
+        _set(self, "columns", _check_columns(self.columns, self.num_customers + 1))
 
     def _check_locations(self) -> None:
         n = self.num_customers
@@ -190,7 +212,7 @@ class Instance:
 
     @property
     def geographic(self) -> bool:
-        """Whether coordinates are (latitude, longitude), and distances kilometres."""
+        """Whether coordinates are (latitude, longitude), in degrees."""
         return self.metric in ("great_circle", "geo")
 
     @cached_property
@@ -206,8 +228,8 @@ class Instance:
         start, end = np.asarray(start), np.asarray(end)
         if self.matrix is not None:
             return round_distances(self.matrix[start, end], self.rounding)
-        points = self.coordinates
-        return measure(points[start], points[end], self.metric, self.rounding)
+        points, unit = self.coordinates, self.length_unit
+        return measure(points[start], points[end], self.metric, self.rounding, unit)
 
     @cached_property
     def _units(self) -> tuple[NDArray[np.int64], int, Decimal]:
@@ -251,20 +273,38 @@ class Instance:
         return replace(self, vehicles=vehicles)
 
     def only(self, customers: Sequence[int]) -> Instance:
-        """Return the instance with these customers only, without their names."""
-        rows = np.array(customers) - 1
-        places = [0, *customers]
-        matrix = self.matrix
-        return Instance(
-            depot=self.depot,
+        """Return the instance with these customers only, numbered in this order."""
+        places, rows = [0, *customers], np.array(customers) - 1
+        names, matrix = self.names, self.matrix
+        return replace(
+            self,
             customers=None if self.customers is None else self.customers[rows],
             demands=self.demands[rows],
-            capacity=self.capacity,
-            vehicles=self.vehicles,
             matrix=None if matrix is None else matrix[np.ix_(places, places)],
-            metric=self.metric,
-            rounding=self.rounding,
+            names=None if names is None else tuple(names[row] for row in rows),
+            columns={
+                heading: tuple(texts[place] for place in places)
+                for heading, texts in self.columns.items()
+            },
         )
+
+    def without(self, customers: Iterable[int]) -> Instance:
+        """
+        Return the instance without some customers; the others are renumbered.
+
+        Raises
+        ------
+        InputError
+            If a customer does not exist, or if no customer is left.
+        """
+        unwanted, everybody = set(customers), range(1, self.num_customers + 1)
+        if unknown := sorted(unwanted - set(everybody)):
+            raise InputError(
+                f"there is no customer {unknown[0]}, only 1 to {self.num_customers}"
+            )
+        if not (kept := [c for c in everybody if c not in unwanted]):
+            raise InputError("all customers are left out: keep at least one")
+        return self.only(kept)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -359,8 +399,8 @@ class InstanceBatch:
     def __post_init__(self) -> None:
         if self.originals is None:
             self._check_arrays()
-        for field in fields(self)[:-1]:
-            _read_only(getattr(self, field.name))
+        for known in fields(self)[:-1]:
+            _read_only(getattr(self, known.name))
 
     def _check_arrays(self) -> None:
         """Replace all fields by checked copies."""
@@ -529,8 +569,8 @@ def _set(instance: object, name: str, value: object) -> None:
 def _equal(left: Any, right: Any) -> bool:
     """Return whether all fields of two dataclasses are equal."""
     return all(
-        _same(getattr(left, field.name), getattr(right, field.name))
-        for field in fields(left)
+        _same(getattr(left, known.name), getattr(right, known.name))
+        for known in fields(left)
     )
 
 
@@ -596,6 +636,21 @@ def _check_coordinates(points: NDArray[np.float64], metric: Metric) -> None:
                 f"location {outside[0]} (0 is the depot) has {what} "
                 f"{points[outside[0], column]:g}, not within ±{limit} degrees"
             )
+
+
+def _check_columns(columns: Any, size: int) -> dict[str, tuple[str, ...]]:
+    """Return further columns of a table; each has a text for every location."""
+    checked = {
+        str(heading): tuple(str(text) for text in texts)
+        for heading, texts in (columns or {}).items()
+    }
+    for heading, texts in checked.items():
+        if len(texts) != size:
+            raise InputError(
+                f"column {heading!r} has {len(texts)} texts for {size} locations "
+                "(the depot counts)"
+            )
+    return checked
 
 
 def _check_matrix(matrix: ArrayLike, n: int) -> NDArray[np.float64]:

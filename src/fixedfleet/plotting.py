@@ -9,7 +9,7 @@ import numpy as np
 
 from fixedfleet.errors import InputError, require
 from fixedfleet.files.atomic import replacing
-from fixedfleet.wording import count, decimals, length_unit
+from fixedfleet.wording import count, decimals, length_unit, with_unit
 
 if TYPE_CHECKING:
     import os
@@ -39,7 +39,7 @@ PICTURES = (".png", ".svg", ".pdf")
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6E6E6E")
 # If there are more tours than colours, the colours repeat with another line and marker.
 _STYLES = (("-", "o"), ("--", "s"), ("-.", "^"), (":", "D"))
-_KM_PER_DEGREE = 111.195
+_PER_DEGREE = {"km": 111.195, "mi": 69.093}  # the length of a degree of latitude
 _MANY = 300  # with more customers than this, lines and markers are thinner
 _MOST_IN_LEGEND = 40
 _FAINTEST = 0.03  # edges that are less likely than this are not drawn
@@ -261,23 +261,26 @@ def _draw_map(ax: Axes, instance: Instance) -> NDArray[np.float64]:
         points[:, 0] %= 360
     shrink = max(0.05, float(np.cos(np.radians(points[:, 1].mean()))))
     ax.set_aspect(1 / shrink, adjustable="datalim")
-    _draw_scale(ax, points, _KM_PER_DEGREE * shrink)
+    unit = length_unit(instance)
+    _draw_scale(ax, points, _PER_DEGREE[unit] * shrink, unit)
     return points
 
 
-def _draw_scale(ax: Axes, points: NDArray[np.float64], km_per_degree: float) -> None:
-    """Draw a scale bar of a round number of kilometres, about a sixth of the width."""
-    width = float(np.ptp(points[:, 0])) * km_per_degree
+def _draw_scale(
+    ax: Axes, points: NDArray[np.float64], per_degree: float, unit: str
+) -> None:
+    """Draw a scale bar of a round length, about a sixth of the width."""
+    width = float(np.ptp(points[:, 0])) * per_degree
     if width <= 0:
         return
     power = 10.0 ** np.floor(np.log10(width / 6))
     steps = (step * power for step in (1, 2, 5) if step * power <= width / 6)
-    km = max(steps, default=power)  # the power may exceed a sixth by rounding
+    length = max(steps, default=power)  # the power may exceed a sixth by rounding
     anchored = require("mpl_toolkits.axes_grid1.anchored_artists", "plot", "drawing")
     bar = anchored.AnchoredSizeBar(
         ax.transData,
-        km / km_per_degree,
-        f"{km:g} km",
+        length / per_degree,
+        f"{length:g} {unit}",
         "lower left",
         pad=0.8,
         sep=4,
@@ -391,7 +394,7 @@ def _draw_legend(ax: Axes, title: str | None = None) -> None:
 
 def _format_length(length: float, digits: int, instance: Instance) -> str:
     """Write a length with at least this many digits, and without an exponent."""
-    return f"{length:.{decimals(length, digits)}f}{length_unit(instance)}"
+    return with_unit(f"{length:.{decimals(length, digits)}f}", length_unit(instance))
 
 
 def _title(instance: Instance) -> str:

@@ -15,12 +15,13 @@ from fixedfleet.search import SEARCHES, Stop, better, check_vehicle_cost, improv
 from fixedfleet.search.construct import StartName, check_start, load_start, make_start
 from fixedfleet.search.locked_tours import LockedTours
 from fixedfleet.search.partial import partial_plan
-from fixedfleet.wording import count
+from fixedfleet.wording import count, length_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fixedfleet.documents import ResultDocument
+    from fixedfleet.doubts import Doubt
     from fixedfleet.fleet import FleetVerdict
     from fixedfleet.instance import Instance
     from fixedfleet.search import SearchMethod, SearchResult
@@ -267,7 +268,9 @@ class Result:
 
     __str__ = summary
 
-    def document(self, notes: Sequence[str] = ()) -> ResultDocument:
+    def document(
+        self, notes: Sequence[str] = (), doubts: Sequence[Doubt] = ()
+    ) -> ResultDocument:
         """
         Return the JSON document of the result; ``docs/formats.md`` describes it.
 
@@ -275,6 +278,8 @@ class Result:
         ----------
         notes
             Remarks on how the instance was read.
+        doubts
+            What is probably a mistake in the instance.
         """
         from fixedfleet.documents import (
             ResultDocument,
@@ -292,8 +297,10 @@ class Result:
             customers=asked.num_customers,
             vehicles=asked.vehicles,
             capacity=asked.capacity,
+            unit=asked.unit,
             metric=asked.metric,
             rounding=asked.rounding,
+            length_unit=length_unit(asked),
             feasible=plan is not None and plan.is_feasible(asked),
             vehicles_planned_for=instance.vehicles,
             vehicles_used=None if plan is None else plan.vehicles,
@@ -318,6 +325,7 @@ class Result:
             trace=[(s, cost) for s, cost in self.trace if math.isfinite(cost)],
             interrupted=self.interrupted,
             notes=list(notes),
+            doubts=list(doubts),
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
 
-__all__ = ["count", "decimals", "length_unit"]
+__all__ = ["count", "decimals", "length_unit", "with_unit"]
 
 
 def count(number: int, what: str) -> str:
@@ -23,6 +23,11 @@ def decimals(length: float, digits: int) -> int:
     return min(6, max(0, digits - 1 - math.floor(math.log10(length))))
 
 
+def with_unit(text: str, unit: str) -> str:
+    """Write a unit, if it is known, behind a text."""
+    return f"{text} {unit}".rstrip()
+
+
 def length_unit(instance: Instance) -> str:
-    """Return what follows a length: " km", or nothing if the unit is unknown."""
-    return " km" if instance.geographic else ""
+    """Return the unit of lengths, "km" or "mi"; "" if it is not known."""
+    return instance.length_unit or ("km" if instance.geographic else "")

@@ -71,6 +71,11 @@ def test_the_caller_wins(load):
         ({"names": ["a", 7]}, "names[1] is 7, not a text"),
         ({"names": ["a", "\ud800"]}, "names[1] is '\\ud800', with half a character"),
         ({"metric": "manhattan"}, "unknown metric 'manhattan'"),
+        ({"length_unit": "yd"}, "unknown length unit 'yd': choose from"),
+        ({"unit": 7}, "unit is 7, not a text"),
+        ({"columns": ["a"]}, "columns is ['a'], not an object"),
+        ({"columns": {"phone": ["a", 1, "b"]}}, "columns['phone'][1] is 1, not a text"),
+        ({"columns": {"phone": ["a"]}}, "column 'phone' has 1 texts for 3 locations"),
         ({"metric": "geo", "matrix": [[0] * 3] * 3}, "'metric' is 'geo', but"),
         ({"fleet": 3}, "unknown key 'fleet', not one of depot, customers"),
     ],
@@ -108,20 +113,37 @@ def test_the_depot_is_in_the_file(load):
 
 def test_a_plan_says_all_about_itself(load, tmp_path):
     """A plan's file holds names, loads, lengths, total, fleet, capacity, rounding."""
-    instance, _ = load(TOY | {"names": ["Ada", "Bob"]}, rounding="round")
+    told = {"unit": "kg", "length_unit": "km", "columns": {"phone": ["", "11", "22"]}}
+    instance, _ = load(TOY | told | {"names": ["Ada", "Bob"]}, rounding="round")
     write_plan(Plan([[2], [1]]), instance, tmp_path / "plan.json")
     assert json.loads((tmp_path / "plan.json").read_text()) == {
         "instance": "toy",
         "vehicles": 2,
         "vehicles_used": 2,
         "capacity": 5,
+        "unit": "kg",
         "metric": "euclidean",
         "rounding": "round",
+        "length_unit": "km",
         "length": 30,
         "faults": [],
+        "unserved": [],
+        "unserved_names": [],
         "tours": [
-            {"customers": [2], "names": ["Bob"], "load": 2.5, "length": 20},
-            {"customers": [1], "names": ["Ada"], "load": 1, "length": 10},
+            {
+                "customers": [2],
+                "names": ["Bob"],
+                "load": 2.5,
+                "length": 20,
+                "columns": {"phone": ["22"]},
+            },
+            {
+                "customers": [1],
+                "names": ["Ada"],
+                "load": 1,
+                "length": 10,
+                "columns": {"phone": ["11"]},
+            },
         ],
     }
 
@@ -130,8 +152,9 @@ def test_a_plan_with_faults_says_so(load, tmp_path):
     """The file of a plan that leaves a customer out names the fault."""
     instance, _ = load(TOY)
     write_plan(Plan([[2]]), instance, tmp_path / "plan.json")
-    faults = json.loads((tmp_path / "plan.json").read_text())["faults"]
-    assert faults == ["customer 1 missing"]
+    written = json.loads((tmp_path / "plan.json").read_text())
+    assert written["faults"] == ["customer 1 missing"]
+    assert (written["unserved"], written["unserved_names"]) == ([1], ["1"])
 
 
 @pytest.mark.parametrize(

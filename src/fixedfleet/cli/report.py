@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from fixedfleet.cli.console import printable
-from fixedfleet.wording import count, decimals, length_unit
+from fixedfleet.wording import count, decimals, length_unit, with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,8 +82,15 @@ def _tour_table(plan: Plan, instance: Instance) -> str:
         return [label, str(stops), str(amount), share, f"{length:.{places}f}"]
 
     room = instance.capacity_units
-    unit = length_unit(instance)
-    rows = [["tour", "stops", "load", "utilisation", f"length{unit}"]]
+    rows = [
+        [
+            "tour",
+            "stops",
+            "load",
+            "utilisation",
+            with_unit("length", length_unit(instance)),
+        ]
+    ]
     tours = zip(plan, loads, lengths, strict=True)
     for number, (tour, load, length) in enumerate(tours, 1):
         rows.append(row(str(number), len(tour), load, room, length))
@@ -98,10 +105,9 @@ def _tour_table(plan: Plan, instance: Instance) -> str:
 
 def _total(result: Result, plan: Plan) -> str:
     instance, places = result.instance, decimals(result.length, _DIGITS)
-    said = (
-        f"total: {plan.vehicles} of {count(instance.vehicles, 'vehicle')}, length "
-        f"{result.length:.{places}f}{length_unit(instance)}"
-    )
+    length = with_unit(f"{result.length:.{places}f}", length_unit(instance))
+    fleet = count(instance.vehicles, "vehicle")
+    said = f"total: {plan.vehicles} of {fleet}, length {length}"
     if result.vehicle_cost:
         said += f", Cost_v {result.cost_v:.{places}f} at {result.vehicle_cost:g} each"
     return said

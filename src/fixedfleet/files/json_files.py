@@ -26,7 +26,7 @@ __all__ = [
 _KEYS = [field.name for field in dataclasses.fields(Instance)]
 _LARGEST = sys.float_info.max
 _ARRAYS = ("depot", "customers", "demands", "matrix")
-_TEXTS = ("name", "metric", "rounding", "depot_name")
+_TEXTS = ("name", "metric", "rounding", "depot_name", "unit", "length_unit")
 
 
 def parse_instance(text: str, context: ReadContext) -> Instance:
@@ -58,9 +58,10 @@ def _check_values(values: dict[str, Any]) -> None:
     """Raise InputError with the place of a wrong value; Instance checks the rest."""
     for key in _TEXTS:
         _check_text(values.get(key, ""), key)
-    names = values.get("names", [])
-    for i, name in enumerate(_list(names, "names")):
-        _check_text(name, f"names[{i}]")
+    _check_texts(values.get("names", []), "names")
+    for heading, texts in _object(values.get("columns", {}), "columns").items():
+        _check_text(heading, "a key of columns")
+        _check_texts(texts, f"columns[{shorten(heading)}]")
     for key in _ARRAYS:
         _check_numbers(values.get(key, []), key)
     if "capacity" in values:
@@ -76,6 +77,11 @@ def _check_values(values: dict[str, Any]) -> None:
         )
     if "demands" not in values:
         raise InputError("no key 'demands'")
+
+
+def _check_texts(value: Any, what: str) -> None:
+    for i, text in enumerate(_list(value, what)):
+        _check_text(text, f"{what}[{i}]")
 
 
 def _check_text(value: Any, what: str) -> None:
@@ -166,9 +172,9 @@ def _refuse_constant(constant: str) -> NoReturn:
     raise InputError(f"{constant} in the file, not a finite number")
 
 
-def _object(value: Any) -> dict[str, Any]:
+def _object(value: Any, what: str = "the file") -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise InputError(f"the file is {shorten(value)}, not an object {{…}}")
+        raise InputError(f"{what} is {shorten(value)}, not an object {{…}}")
     return value
 
 

@@ -21,6 +21,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from fixedfleet import files
 from fixedfleet.documents import describe_instance, describe_verdict, to_json
+from fixedfleet.doubts import find_doubts
 from fixedfleet.errors import InputError
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Plan
@@ -127,7 +128,10 @@ async def read_instance(
             verdict = describe_verdict(assess_fleet(read.instance, time_limit=0))
         instance = describe_instance(read.instance, without=[*read.missing, "matrix"])
         document = schema.ReadDocument(
-            instance=instance, notes=read.notes, verdict=verdict
+            instance=instance,
+            notes=read.notes,
+            doubts=find_doubts(read.instance),
+            verdict=verdict,
         )
         return to_json(document, one_line=True)
 

@@ -22,6 +22,7 @@ from fixedfleet.documents import (
     VerdictDocument,
     about,
 )
+from fixedfleet.doubts import Doubt
 from fixedfleet.files import Format
 from fixedfleet.plan import Objective
 
@@ -111,6 +112,7 @@ class ReadDocument:
 
     instance: InstanceDocument = about("the instance, without its matrix")
     notes: list[str] = about("remarks on how the instance was read")
+    doubts: list[Doubt] = about("what is probably a mistake in the instance")
     verdict: VerdictDocument | None = about(
         "whether the fleet suffices, by bounds and quick packings only; null without "
         "a fleet"

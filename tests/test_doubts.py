@@ -1,0 +1,197 @@
+"""Warnings about doubtful data, and silence about ordinary data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fixedfleet as ff
+from fixedfleet import generate
+from fixedfleet.doubts import find_doubts
+from fixedfleet.files import read
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+TOWNS = {
+    "Leipzig": (51.34, 12.37),
+    "London": (51.5, -0.1),
+    "Stockholm": (59.3, 18.1),
+    "Vienna": (48.2, 16.4),
+    "New York": (40.7, -74.0),
+    "Delhi": (28.6, 77.2),
+    "Johannesburg": (-26.2, 28.0),
+    "São Paulo": (-23.5, -46.6),
+    "Buenos Aires": (-34.6, -58.4),
+}
+
+
+@pytest.fixture
+def town():
+    """Thirty customers around Leipzig, with names and demands."""
+    rng = np.random.default_rng(1)
+    points = rng.normal((51.34, 12.37), (0.06, 0.1), size=(31, 2))
+    return ff.Instance(
+        depot=points[0],
+        customers=points[1:],
+        demands=rng.integers(1, 9, 30),
+        capacity=40,
+        vehicles=6,
+        metric="great_circle",
+        names=[f"Shop {i}" for i in range(1, 31)],
+        depot_name="Freight centre",
+    )
+
+
+def moved(instance, places):
+    """The same instance with some locations elsewhere."""
+    points = instance.coordinates.copy()
+    for location, point in places.items():
+        points[location] = point
+    return replace(instance, depot=points[0], customers=points[1:])
+
+
+def kinds(instance):
+    """The kind and the customers of each doubt."""
+    return [(doubt.kind, doubt.customers) for doubt in find_doubts(instance)]
+
+
+def test_point_2_one_row_with_latitude_and_longitude_swapped(town):
+    """A customer whose latitude and longitude are swapped is named with its row."""
+    wrong = moved(town, {7: town.coordinates[7][::-1]})
+    rows = range(5, 36)
+    (doubt,) = find_doubts(wrong, rows)
+    assert (doubt.kind, doubt.customers) == ("swapped", [7])
+    assert doubt.text == "row 12 (Shop 7): latitude and longitude look swapped"
+    (doubt,) = find_doubts(wrong)
+    assert doubt.text == "customer 7 (Shop 7): latitude and longitude look swapped"
+
+
+def test_point_2_several_rows_swapped_and_the_depot(town):
+    """Several swapped rows are one warning; a depot cannot be left out."""
+    swapped = {place: town.coordinates[place][::-1] for place in (0, 3, 5, 8, 9, 20)}
+    (doubt,) = find_doubts(moved(town, swapped))
+    assert (doubt.kind, doubt.customers) == ("swapped", [3, 5, 8, 9, 20])
+    assert doubt.text.startswith("depot (Freight centre), customer 3 (Shop 3), ")
+    assert "and 1 more: latitude and longitude look swapped" in doubt.text
+
+
+def test_point_2_a_row_at_zero(town):
+    """A customer at 0, 0 is named; its place is probably missing."""
+    (doubt,) = find_doubts(moved(town, {4: (0, 0)}))
+    assert (doubt.kind, doubt.customers) == ("zero", [4])
+    assert "customer 4 (Shop 4): the place is 0, 0" in doubt.text
+
+
+def test_a_customer_far_from_all_others(town):
+    """A customer in another country is named with its distance, in the own unit."""
+    wrong = moved(town, {4: (48.2, 16.4)})  # Vienna
+    (doubt,) = find_doubts(wrong)
+    assert (doubt.kind, doubt.customers) == ("far", [4])
+    assert doubt.text == (
+        "customer 4 (Shop 4) is far from all others: 454 km from the middle of all "
+        "places; half of them are within 6.32 km"
+    )
+    (doubt,) = find_doubts(replace(wrong, length_unit="mi"))
+    assert "282 mi from the middle" in doubt.text
+    plane = replace(wrong, metric="euclidean", length_unit="")
+    assert kinds(plane) == [("far", [4])]
+
+
+def test_a_place_that_a_geocoder_gives_for_whatever_it_does_not_know(town):
+    """Many customers at one distant place are doubtful; a second town is not."""
+    unknown = dict.fromkeys(range(1, 8), (48.2, 16.4))
+    assert kinds(moved(town, unknown)) == [("far", [c]) for c in range(1, 8)]
+    rng = np.random.default_rng(2)
+    second = {c: rng.normal((48.2, 16.4), 0.05) for c in range(1, 8)}
+    assert kinds(moved(town, second)) == []
+
+
+def test_a_depot_outside_the_town_is_nothing_unusual(town):
+    """A depot may lie 60 km away, but not on another continent."""
+    assert kinds(moved(town, {0: (51.8, 12.9)})) == []
+    assert kinds(moved(town, {0: (40.7, -74.0)})) == [("far", [])]
+
+
+@pytest.mark.parametrize("name", TOWNS)
+def test_point_2_all_rows_swapped(town, name):
+    """If all rows are swapped, they lie in a sea or a desert, and one is told."""
+    shift = np.array(TOWNS[name]) - TOWNS["Leipzig"]
+    points = town.coordinates + shift
+    right = replace(town, depot=points[0], customers=points[1:])
+    assert kinds(right) == []
+    points = points[:, ::-1]
+    (doubt,) = find_doubts(replace(town, depot=points[0], customers=points[1:]))
+    assert (doubt.kind, doubt.customers) == ("swapped", [])
+    assert "look swapped in all rows" in doubt.text
+
+
+def test_point_10_a_second_depot(town):
+    """A customer without demand that is called a depot, or lies there, is named."""
+    demands, names = town.demands.copy(), list(town.names)
+    demands[[2, 6]], names[2] = 0, "Lager Süd"
+    two = moved(replace(town, demands=demands, names=names), {7: town.depot})
+    (doubt,) = find_doubts(two, range(2, 33))
+    assert (doubt.kind, doubt.customers) == ("depot", [3, 7])
+    assert doubt.text == (
+        "row 5 (Lager Süd) and row 9 (Shop 7) look like depots: there is one depot, "
+        "Freight centre, and others are customers"
+    )
+
+
+def test_duplicates_of_name_and_place(town):
+    """A row that is there twice is named; the same name elsewhere is ordinary."""
+    names = list(town.names)
+    names[9] = "shop 4 "
+    chain = replace(town, names=names)
+    assert kinds(chain) == []
+    (doubt,) = find_doubts(moved(chain, {10: town.coordinates[4]}), range(2, 33))
+    assert (doubt.kind, doubt.customers) == ("duplicate", [10])
+    assert doubt.text == (
+        "row 12 (shop 4 ) has the same name and place as row 6 (Shop 4)"
+    )
+
+
+def test_a_demand_of_zero(town):
+    """Customers without demand are named, whatever the distances are."""
+    demands = town.demands.copy()
+    demands[[2, 6]] = 0
+    idle = replace(town, demands=demands)
+    (doubt,) = find_doubts(idle)
+    assert (doubt.kind, doubt.customers) == ("demand", [3, 7])
+    assert doubt.text == "customer 3 (Shop 3) and customer 7 (Shop 7): the demand is 0"
+    bare = replace(idle, matrix=town.distances, depot=None, customers=None, names=None)
+    assert find_doubts(bare)[0].text == "customer 3 and customer 7: the demand is 0"
+
+
+def test_leaving_doubtful_customers_out(town):
+    """The customers of a doubt can be left out of the instance."""
+    wrong = moved(town, {4: (0, 0), 9: town.coordinates[9][::-1]})
+    doubtful = [c for doubt in find_doubts(wrong) for c in doubt.customers]
+    rest = wrong.without(doubtful)
+    assert rest.num_customers == 28
+    assert find_doubts(rest) == []
+
+
+@pytest.mark.parametrize("n", [1, 4, 5, 20, 100])
+def test_no_false_alarms_about_generated_instances(n):
+    """Instances of the generators are ordinary: nothing about them is doubted."""
+    batch = generate.uniform(n, 200, seed=5, vehicles=n, capacity=50)
+    assert [find_doubts(one) for one in batch] == [[]] * 200
+    if n >= 20:
+        for seed in range(50):
+            assert find_doubts(generate.uchoa(n, seed=seed)) == []
+
+
+def test_no_false_alarms_about_the_example():
+    """The example has nothing doubtful in it."""
+    assert find_doubts(read(EXAMPLES / "leipzig_parcels.csv")) == []
+
+
+def test_no_false_alarms_about_cvrplib(shared):
+    """CVRPLIB's instances, clustered or not, have nothing doubtful in them."""
+    paths = sorted((shared / "cvrplib").glob("[AX]/*.vrp"))
+    assert len(paths) == 110
+    for path in paths:
+        assert find_doubts(read(path)) == [], path.stem
