@@ -46,6 +46,8 @@ def test_every_operation_is_described(client):
         ("/plans/{id}", "delete"),
         ("/plans/{id}/events", "get"),
         ("/plans/{id}/plan.{format}", "get"),
+        ("/plans/{id}/tours", "put"),
+        ("/settings", "get"),
         ("/instances", "post"),
         ("/examples", "get"),
         ("/examples/{name}", "get"),

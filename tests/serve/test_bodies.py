@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import time
 
 import pytest
 from pydantic import TypeAdapter
@@ -256,6 +257,10 @@ def test_a_body_that_is_too_long_is_refused(client, monkeypatch):
 
     answer = client.post("/instances", content=pieces(), headers=kind)
     assert answer.status_code == 413 and "1000 bytes" in answer.json()["error"]
+    monkeypatch.setattr(bodies, "MAX_BODY", 2_000_000)
+    answer = client.post("/instances", content=b"x" * 2_000_001, headers=kind)
+    assert "more than 2 MB" in answer.json()["error"]
+    assert "fixedfleet solve" in answer.json()["error"]
     assert client.get("/health").status_code == 200
 
 
@@ -290,6 +295,28 @@ def test_a_client_that_disconnects_is_one_line_in_the_log(caplog):
         asyncio.run(bodies.read_body(Request(scope, receive)))
     (record,) = caplog.records
     assert "/plans: a client disconnected" in record.message and not record.exc_info
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Content-Length: 100\r\n\r\nabc",
+        b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nQQ\r\n",
+    ],
+)
+def test_a_broken_request_leaves_no_traceback(client, caplog, rest):
+    """A client that disconnects or sends a wrong chunk is a line or two in the log."""
+    address = (client.base_url.host, client.base_url.port)
+    with socket.create_connection(address, timeout=30) as connection:
+        connection.sendall(
+            b"POST /plans HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            b"Content-Type: text/csv\r\n" + rest
+        )
+    end = time.monotonic() + 30
+    while "a client disconnected" not in caplog.text and time.monotonic() < end:
+        client.get("/health")
+    assert 1 <= len(caplog.text.splitlines()) <= 2
+    assert "Traceback" not in caplog.text
 
 
 def table(customers, quoted=False):

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 
 from fixedfleet.serve.refusals import add_handlers
-from fixedfleet.serve.security import SAFE_HEADERS
+from fixedfleet.serve.security import safe_headers
 from fixedfleet.serve.store import PlanStore
 
 
@@ -53,7 +53,7 @@ def test_no_path_leads_out_of_the_page(client, path):
 def test_an_unexpected_error_tells_no_details():
     """An error in the server is a 500 with safe headers and no details."""
     app = FastAPI()
-    add_handlers(app, SAFE_HEADERS)
+    add_handlers(app, safe_headers())
 
     @app.get("/")
     def broken():

@@ -91,6 +91,60 @@ def test_cost_v_needs_the_cost_of_a_vehicle(client, order):
     assert "vehicle_cost" in answer.json()["error"]
 
 
+def test_locked_tours_and_names_are_noted(client, order):
+    """A plan keeps what was asked for; tours that cannot be locked are refused."""
+    wishes = {"locked": [[3]], "vehicle_names": ["Anna", "Berta"]}
+    plan = client.post("/plans", json=order(**wishes)).json()
+    assert wishes.items() <= plan["request"].items()
+    answer = client.post("/plans", json=order(locked=[[1, 2, 3]]))
+    assert answer.status_code == 422
+    assert answer.json() == {
+        "error": "the tours cannot be locked: tour 1 carries 7 of 5",
+        "where": "locked",
+    }
+
+
+def test_changed_tours_are_kept(client, order):
+    """A dispatcher's tours are measured, kept with the plan, listed and downloaded."""
+    plan = client.post("/plans", json=order()).json()
+    place = f"/plans/{plan['id']}"
+    change = {"tours": [[2, 3, 1]], "locked": [1], "vehicle_names": ["Anna"]}
+    edited = client.put(f"{place}/tours", json=change).json()
+    (tour,) = edited["tours"]
+    assert (tour["customers"], tour["load"]) == ([2, 3, 1], 7)
+    assert edited["cost"] == pytest.approx(tour["length"]) == edited["length"]
+    assert edited["faults"] == ["tour 1 carries 7 of 5"]
+    assert (edited["locked"], edited["vehicle_names"]) == ([1], ["Anna"])
+    assert client.get(place).json() == {**plan, "edited": edited}
+    assert client.get("/plans").json()[0]["cost"] == edited["cost"]
+    stops = sol_files.parse_plan(client.get(f"{place}/plan.sol").text)
+    assert stops.tours == ((2, 3, 1),)
+
+
+@pytest.mark.parametrize(
+    ("tours", "words"),
+    [
+        ([[1, 2], [2, 3]], "customer 2 is in the tours twice"),
+        ([[1, 9]], "customer 9, but the instance has 3"),
+        ([[1], []], "a tour is empty"),
+        ([[0]], "greater than or equal to 1"),
+    ],
+)
+def test_tours_that_are_none_are_refused(client, order, tours, words):
+    """Tours with a customer twice, or with an unknown one, change nothing."""
+    plan = client.post("/plans", json=order()).json()
+    answer = client.put(f"/plans/{plan['id']}/tours", json={"tours": tours})
+    assert answer.status_code == 422 and words in answer.json()["error"]
+    assert client.get(f"/plans/{plan['id']}").json() == plan
+
+
+def test_the_page_is_told_the_settings(client):
+    """The page learns the limits, and that there are no tiles."""
+    settings = client.get("/settings").json()
+    assert (settings["max_customers"], settings["tiles"]) == (10_000, None)
+    assert settings["attribution"] == ""
+
+
 def test_unknown_plans_are_not_found(client):
     """An unknown id is a 404 for every operation on plans."""
     for method, path in (

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from fixedfleet.serve import security
-from fixedfleet.serve.security import Guard
+from fixedfleet.serve.security import Guard, safe_headers
 
 TOKEN = "a-token-of-some-length"
 SAME = {"sec-fetch-site": "same-origin", "sec-fetch-mode": "cors"}
@@ -28,6 +28,13 @@ def test_every_answer_has_protective_headers(client, path):
     assert headers["referrer-policy"] == "no-referrer"
     assert headers["cache-control"] == ("no-cache" if path == "/" else "no-store")
     assert "server" not in headers
+
+
+def test_tiles_open_the_policy_for_their_host_alone():
+    """With street tiles, pictures of that host are allowed and nothing else."""
+    policy = safe_headers()["content-security-policy"]
+    opened = safe_headers("https://a.org:8/{z}/{x}/{y}.png")["content-security-policy"]
+    assert opened == policy.replace("blob:", "blob: https://a.org:8")
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ def listing(id):
         customers=3,
         vehicles=2,
         cost=None,
+        unit="km",
     )
 
 
@@ -46,6 +47,31 @@ def test_the_next_server_finds_finished_plans(store, tmp_path):
     assert again.instance("a") == "instance"
     assert again.newest(5)[0].cost == 12.5
     assert again.take_over() == []
+    again.close()
+
+
+def test_changed_tours_are_kept_with_the_plan(store):
+    """The rest of the plan stays as it was, and the list has the new cost."""
+    store.add(listing("a"), "me", "instance", "waiting")
+    store.finish("a", "done", 12.5, '{"id":"a","result":7}')
+    assert store.keep_edit("a", 13.5, '{"tours":[[1,2]]}')
+    document = '{"id":"a","result":7,"edited":{"tours":[[1,2]]}}'
+    assert store.plan("a") == ("done", document)
+    assert (store.newest(5)[0].cost, store.newest(5)[0].unit) == (13.5, "km")
+    assert not store.keep_edit("b", 1.0, "{}")
+
+
+def test_a_store_of_version_2_is_opened(store, tmp_path):
+    """Plans of the version before are listed, without a unit."""
+    store.add(listing("a"), "me", "instance", "waiting")
+    store.close()
+    folder = tmp_path / "new" / "folder"
+    with sqlite3.connect(folder / "plans.sqlite") as database:
+        database.execute("ALTER TABLE plans DROP COLUMN unit")
+        database.execute("PRAGMA user_version = 2")
+    database.close()
+    again = PlanStore(folder, keep=3)
+    assert again.newest(5)[0].unit == ""
     again.close()
 
 

@@ -38,9 +38,20 @@ def add_command(commands: Commands) -> None:
     )
     add("--data", type=Path, metavar="FOLDER", help="folder where plans are kept")
     add("--workers", type=int, metavar="K", help="processes (default: one per core)")
-    add("--max-customers", type=int, metavar="N", help="per instance (default: 2000)")
+    add("--max-customers", type=int, metavar="N", help="per instance (default: 10000)")
     add("--max-seconds", type=float, metavar="S", help="per plan (default: 300)")
     add("--keep", type=int, metavar="N", help="finished plans to keep (default: 10000)")
+    add(
+        "--tiles",
+        metavar="URL",
+        help="street tiles beneath the plans, as https://HOST/{z}/{x}/{y}.png "
+        "(default: none); the browser loads them from that host",
+    )
+    add(
+        "--attribution",
+        metavar="TEXT",
+        help="whom to name beside the tiles (default: © OpenStreetMap contributors)",
+    )
     add("--open", action="store_true", help="open the page in a browser")
     parser.set_defaults(run=_serve)
 

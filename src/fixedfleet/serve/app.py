@@ -16,7 +16,7 @@ from fixedfleet.serve.planner import make_plan
 from fixedfleet.serve.pool import PlannerPool
 from fixedfleet.serve.refusals import add_handlers
 from fixedfleet.serve.routes import Service, open_routes, routes
-from fixedfleet.serve.security import SAFE_HEADERS, Guard
+from fixedfleet.serve.security import Guard, safe_headers
 from fixedfleet.serve.store import PlanStore
 from fixedfleet.version import own_version
 
@@ -86,8 +86,11 @@ def create_app(
     app.include_router(routes, dependencies=[Depends(bearer)] if settings.token else [])
     app.include_router(open_routes)
     _add_page(app)
-    add_handlers(app, SAFE_HEADERS)
-    app.add_middleware(Guard, token=settings.token, tickets=app.state.tickets)
+    headers = safe_headers(settings.tiles)
+    add_handlers(app, headers)
+    app.add_middleware(
+        Guard, token=settings.token, tickets=app.state.tickets, headers=headers
+    )
     return app
 
 

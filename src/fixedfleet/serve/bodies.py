@@ -9,12 +9,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect
 
 from fixedfleet import files
 from fixedfleet.errors import InputError
 from fixedfleet.files.text import check_storable
+from fixedfleet.search.locked_tours import LockedTours
 from fixedfleet.serve.planner import Order
 from fixedfleet.serve.refusals import ApiError, first_problem
 from fixedfleet.serve.schema import InstanceRequest, RequestDocument
@@ -32,6 +33,7 @@ __all__ = [
     "Reading",
     "make_order",
     "parse_body",
+    "parse_json",
     "read_body",
     "read_instance",
 ]
@@ -39,8 +41,9 @@ __all__ = [
 _log = logging.getLogger(__name__)
 
 R = TypeVar("R", bound=InstanceRequest)
+M = TypeVar("M", bound=BaseModel)
 
-MAX_BODY = 2 * 2**20  # bytes
+MAX_BODY = 8_000_000  # bytes
 BODY_SECONDS = 30.0  # a client must send its body within this time
 
 # The content types that are accepted, and the format of the text in each.
@@ -64,13 +67,17 @@ async def read_body(request: Request) -> bytes:
     """
     # The rest of a refused body would be taken for the next request.
     close = {"Connection": "close"}
-    body = b""
+    body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for piece in request.stream():
                 body += piece
                 if len(body) > MAX_BODY:
-                    sentence = f"the body is longer than {MAX_BODY} bytes"
+                    sentence = (
+                        f"the file has more than {_size(MAX_BODY)}, and this server "
+                        "reads no more: remove rows and columns that are not needed, "
+                        "or plan it with `fixedfleet solve`"
+                    )
                     raise ApiError(413, sentence, headers=close)
     except TimeoutError:
         sentence = f"the body did not arrive within {BODY_SECONDS:g} s"
@@ -78,7 +85,11 @@ async def read_body(request: Request) -> bytes:
     except ClientDisconnect:
         _log.warning("%s: a client disconnected while it sent a body", request.url.path)
         raise ApiError(400, "the body is incomplete") from None
-    return body
+    return bytes(body)
+
+
+def _size(length: int) -> str:
+    return f"{length} bytes" if length < 10**6 else f"{length / 10**6:g} MB"
 
 
 def parse_body(
@@ -106,15 +117,27 @@ def parse_body(
     given = query.model_dump(exclude_none=True)
     if kind != "application/json":
         return model(text=_decode(body), format=CONTENT_TYPES[kind], **given)
+    request = parse_json(model, body)
+    left_out = {k: v for k, v in given.items() if getattr(request, k) is None}
+    return request.model_copy(update=left_out)
+
+
+def parse_json(model: type[M], body: bytes) -> M:
+    """
+    Parse a JSON document into a request.
+
+    Raises
+    ------
+    ApiError
+        With 400 or 422, if the document is wrong.
+    """
     try:
-        request = model.model_validate_json(body, strict=True)
+        return model.model_validate_json(body, strict=True)
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False)
         sentence, where = first_problem(problems)
         status = 400 if problems[0]["type"] == "json_invalid" else 422
         raise ApiError(status, sentence, where=where) from None
-    left_out = {k: v for k, v in given.items() if getattr(request, k) is None}
-    return request.model_copy(update=left_out)
 
 
 def _content_type(header: str) -> tuple[str, str]:
@@ -233,6 +256,11 @@ def _text_of(
 
 def _in_request_terms(sentence: str) -> str:
     """Name fields of a request where the readers name arguments of a function."""
+    if sentence.startswith("too many customers"):
+        sentence += (
+            ": plan them with `fixedfleet solve`, or start the server with a larger "
+            "--max-customers"
+        )
     return re.sub(r"\b(vehicles|capacity|depot|rounding)=", r"'\1'", sentence)
 
 
@@ -281,5 +309,12 @@ def make_order(asked: PlanRequest, read: Reading, longest: float) -> Order:
         time_limit=time_limit,
         seed=asked.seed or 0,
         guarantee=bool(asked.guarantee),
+        locked=asked.locked or [],
+        vehicle_names=asked.vehicle_names or [],
     )
+    if request.locked:
+        try:
+            LockedTours(request.locked, read.instance)
+        except InputError as error:
+            raise ApiError(422, str(error), where="locked") from None
     return Order(read.instance, request, read.notes)

@@ -26,6 +26,7 @@ from fixedfleet.serve.refusals import ApiError
 from fixedfleet.serve.schema import JobDocument, PlanListing, RequestDocument
 from fixedfleet.serve.store import StoredPlan
 from fixedfleet.solve import Result
+from fixedfleet.wording import length_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -231,6 +232,7 @@ class PlanQueue:
             customers=order.instance.num_customers,
             vehicles=order.instance.vehicles,
             cost=None,
+            unit=length_unit(order.instance),
         )
         text = json_files.format_instance(order.instance)
         self._of_client[client] += 1
@@ -323,6 +325,10 @@ class PlanQueue:
         self._release_client(job)
         job.final = StoredPlan(outcome.status, document)
         job.changed()
+
+    async def keep_edit(self, id: str, cost: float | None, edited: str) -> bool:
+        """Keep tours that the dispatcher changed; return whether the plan exists."""
+        return await self._write(self._store.keep_edit, id, cost, edited)
 
     def _release_client(self, job: PlanJob) -> None:
         """Let the job no longer count for its client."""

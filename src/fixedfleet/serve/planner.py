@@ -59,6 +59,7 @@ def make_plan(order: Order | None, call: Call) -> ResultDocument | None:
         objective=request.objective,
         vehicle_cost=request.vehicle_cost,
         guarantee=request.guarantee,
+        locked=request.locked,
         on_improvement=reports.improved,
         stop=reports.stop,
     )

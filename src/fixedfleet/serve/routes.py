@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 from anyio import CapacityLimiter, to_thread
@@ -20,10 +21,17 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from fixedfleet import files
-from fixedfleet.documents import describe_instance, describe_verdict, to_json
+from fixedfleet.documents import (
+    describe_instance,
+    describe_plan,
+    describe_verdict,
+    finite,
+    to_json,
+)
 from fixedfleet.doubts import find_doubts
 from fixedfleet.errors import InputError
 from fixedfleet.fleet import assess_fleet
+from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
 from fixedfleet.serve import bodies, schema
 from fixedfleet.serve.jobs import PlanJob, PlanQueue
@@ -258,6 +266,73 @@ async def cancel_plan(service: ServiceDep, id: str) -> Response:
     return _json(found.document(), 202)
 
 
+@routes.put(
+    "/plans/{id}/tours",
+    response_model=schema.EditedDocument,
+    responses=error_responses(400, 404, 408, 409, 413, 422),
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": schema.EditRequest.model_json_schema()}
+            },
+        }
+    },
+)
+async def change_tours(request: Request, service: ServiceDep, id: str) -> Response:
+    """Keep the tours of a finished plan as the dispatcher changed them."""
+    edit = bodies.parse_json(schema.EditRequest, await bodies.read_body(request))
+    plan, instance = await _finished(service, id)
+    edited = await run_in_threadpool(_edited, plan, instance, edit)
+    text = to_json(edited, one_line=True)
+    if not await service.queue.keep_edit(id, edited.cost, text):
+        raise ApiError(404, f"there is no plan {id[:40]!r}")
+    return _json(text)
+
+
+async def _finished(service: Service, id: str) -> tuple[dict[str, Any], str]:
+    """Return the document of a plan that has ended, and its instance as JSON."""
+    found = await _find(service, id)
+    if isinstance(found, PlanJob):
+        raise ApiError(409, f"the plan is not finished: it is {found.status}")
+    instance = await run_in_threadpool(service.store.instance, id)
+    if instance is None:  # it was deleted at this moment
+        raise ApiError(404, f"there is no plan {id[:40]!r}")
+    return json.loads(found.document), instance
+
+
+def _planned_for(document: dict[str, Any], instance_text: str) -> Instance:
+    """Return the instance with the fleet that a plan was made for."""
+    result = document["result"]
+    if result is None:
+        raise ApiError(409, f"plan {document['id']} has no tours")
+    context = files.ReadContext(vehicles=result["vehicles_planned_for"])
+    return files.parse(instance_text, context, "json")
+
+
+def _edited(
+    document: dict[str, Any], instance_text: str, edit: schema.EditRequest
+) -> schema.EditedDocument:
+    """Return the document of changed tours, with their loads, lengths and faults."""
+    instance = _planned_for(document, instance_text)
+    plan = Plan(edit.tours)
+    plan.require_known(instance)
+    twice = [c for c, n in Counter(chain.from_iterable(edit.tours)).items() if n > 1]
+    if twice:
+        sentence = f"customer {twice[0]} is in the tours twice: remove it once"
+        raise ApiError(422, sentence, where="tours")
+    if plan.vehicles != len(edit.tours):
+        raise ApiError(422, "a tour is empty: leave it out", where="tours")
+    asked = document["request"]
+    charged = asked["vehicle_cost"] if asked["objective"] == "cost-v" else 0.0
+    return schema.EditedDocument(
+        **vars(describe_plan(plan, instance)),
+        cost=finite(plan.cost_v(instance, charged)),
+        locked=edit.locked,
+        vehicle_names=edit.vehicle_names,
+    )
+
+
 # ------------------------------------------------------------------------------- events
 
 
@@ -360,13 +435,7 @@ def _last_event(plan: StoredPlan) -> ServerSentEvent:
 )
 async def download_plan(service: ServiceDep, id: str, format: FileFormat) -> Response:
     """Download a finished plan: a table of stops, JSON, or a VRPLIB solution."""
-    found = await _find(service, id)
-    if isinstance(found, PlanJob):
-        raise ApiError(409, f"the plan is not finished: it is {found.status}")
-    instance = await run_in_threadpool(service.store.instance, id)
-    if instance is None:  # it was deleted at this moment
-        raise ApiError(404, f"there is no plan {id[:40]!r}")
-    plan = json.loads(found.document)
+    plan, instance = await _finished(service, id)
     return await run_in_threadpool(_plan_file, plan, instance, format)
 
 
@@ -374,12 +443,15 @@ def _plan_file(
     document: dict[str, Any], instance_text: str, format: FileFormat
 ) -> Response:
     """Return the file of a plan; the name has only letters, digits and hyphens."""
-    result = document["result"] or {}
-    tours = result.get("tours") or (result.get("partial") or {}).get("tours")
-    if not tours:
+    instance = _planned_for(document, instance_text)
+    result = document["result"]
+    # What the dispatcher changed counts; then the plan, then a plan without some.
+    for source in (document.get("edited"), result, result["partial"]):
+        tours = source and source["tours"]
+        if tours:
+            break
+    else:
         raise ApiError(409, f"plan {document['id']} has no tours to download")
-    context = files.ReadContext(vehicles=result["vehicles_planned_for"])
-    instance = files.parse(instance_text, context, "json")
     plan = Plan(tour["customers"] for tour in tours)
     try:
         text = files.format_plan(plan, instance, f".{format}")
@@ -407,6 +479,19 @@ async def get_example(name: str) -> schema.ExampleDocument:
         known = ", ".join(examples())
         raise ApiError(404, f"there is no example {name[:40]!r}, only {known}")
     return examples()[name]
+
+
+@routes.get("/settings", responses=error_responses())
+async def get_settings(service: ServiceDep) -> schema.SettingsDocument:
+    """Return what the page must know about the server."""
+    settings = service.settings
+    return schema.SettingsDocument(
+        max_customers=settings.max_customers,
+        max_seconds=settings.max_seconds,
+        max_bytes=bodies.MAX_BODY,
+        tiles=settings.tiles,
+        attribution=settings.attribution if settings.tiles else "",
+    )
 
 
 @open_routes.get("/health", responses=error_responses())

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WithJsonSchema
 from fixedfleet.distances import Rounding
 from fixedfleet.documents import (
     InstanceDocument,
+    PlanDocument,
     ResultDocument,
     VerdictDocument,
     about,
@@ -27,6 +28,8 @@ from fixedfleet.files import Format
 from fixedfleet.plan import Objective
 
 __all__ = [
+    "EditRequest",
+    "EditedDocument",
     "ErrorDocument",
     "ExampleDocument",
     "ExampleListing",
@@ -41,6 +44,7 @@ __all__ = [
     "ReadDocument",
     "ReadingOptions",
     "RequestDocument",
+    "SettingsDocument",
     "TextFormat",
 ]
 
@@ -102,8 +106,29 @@ class InstanceRequest(ReadingOptions):
     plan: str | None = Field(None, description="id of a plan whose customers to take")
 
 
+Tours = list[list[Annotated[int, Field(ge=1, lt=2**53)]]]
+VehicleNames = list[Annotated[str, Field(max_length=80)]]
+
+
 class PlanRequest(InstanceRequest, PlanOptions):
     """An instance, and what to plan for."""
+
+    locked: Tours | None = Field(
+        None, description="tours that the plan must keep: numbers of customers, from 1"
+    )
+    vehicle_names: VehicleNames | None = Field(
+        None, description="names of the vehicles; tour 1 has the first"
+    )
+
+
+class EditRequest(BaseModel):
+    """The tours of a plan as the dispatcher wants them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tours: Tours = Field(description="numbers of customers, from 1, in visiting order")
+    locked: list[int] = Field([], description="numbers of the tours that are locked")
+    vehicle_names: VehicleNames = Field([], description="names, in the order of tours")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +155,21 @@ class RequestDocument:
     time_limit: float = about("seconds")
     seed: int = about("seed of the search")
     guarantee: bool = about("whether to plan for a larger fleet if necessary")
+    locked: list[list[int]] = about(
+        "tours that the plan must keep", default_factory=list
+    )
+    vehicle_names: list[str] = about(
+        "names of the vehicles; tour 1 has the first", default_factory=list
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditedDocument(PlanDocument):
+    """The tours of a plan as the dispatcher changed them. They may have faults."""
+
+    cost: float | None = about("what the objective asks for: length or cost_v")
+    locked: list[int] = about("numbers of the tours that are locked")
+    vehicle_names: list[str] = about("names of the vehicles, in the order of tours")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +187,11 @@ class JobDocument:
     notes: list[str] = about("remarks on how the instance was read")
     verdict: VerdictDocument | None = about("whether the fleet suffices, once known")
     result: ResultDocument | None = about("the result, if there is one")
+    edited: EditedDocument | None = about(
+        "the tours as the dispatcher changed them; null if they are those of the "
+        "result",
+        default=None,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +217,7 @@ class PlanListing:
     customers: int
     vehicles: int
     cost: float | None
+    unit: str = about("unit of the cost; empty if it is unknown")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,6 +247,17 @@ class HealthDocument:
     workers: int = about("worker processes that are ready")
     queue: int = about("plans that wait for a worker")
     running: int = about("plans that a worker is making")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingsDocument:
+    """What the page must know about the server."""
+
+    max_customers: int = about("customers per instance")
+    max_seconds: float = about("longest time limit of a plan")
+    max_bytes: int = about("size of a request")
+    tiles: str | None = about("address of street tiles with {z}, {x} and {y}")
+    attribution: str = about("whom the page must name beside the tiles")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,13 +17,15 @@ from fixedfleet.serve.refusals import ApiError
 from fixedfleet.serve.settings import is_loopback
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["SAFE_HEADERS", "Guard"]
+__all__ = ["Guard", "safe_headers"]
 
 _log = logging.getLogger(__name__)
 
-SAFE_HEADERS = {
+_SAFE_HEADERS = {
     # Scripts and styles come from the page's own files, and nothing from elsewhere.
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; "
@@ -41,6 +43,20 @@ SAFE_HEADERS = {
 # Paths that need no token, besides the files of the page.
 _OPEN = ("/", "/health", "/openapi.json", "/favicon.ico")
 SEND_SECONDS = 30.0  # a client that reads nothing for so long is disconnected
+
+
+def safe_headers(tiles: str | None = None) -> dict[str, str]:
+    """Return the protective headers; pictures may also come from the host of tiles."""
+    if tiles is None:
+        return _SAFE_HEADERS
+    parts = urlsplit(tiles)
+    host = f"{parts.scheme}://{parts.netloc}"
+    policy = _SAFE_HEADERS["content-security-policy"]
+    return _SAFE_HEADERS | {
+        "content-security-policy": policy.replace("blob:", f"blob: {host}"),
+        # Servers of tiles want to know which site asks.
+        "referrer-policy": "strict-origin-when-cross-origin",
+    }
 
 
 class _Unread(Exception):
@@ -62,10 +78,18 @@ class Guard:
         The application to guard, and its token, if it has one.
     tickets
         Strings that may each be used once in place of the token in ``/?token=``.
+    headers
+        The protective headers.
     """
 
-    def __init__(self, app: ASGIApp, token: str | None, tickets: set[str]) -> None:
-        self.app, self._tickets = app, tickets
+    def __init__(
+        self,
+        app: ASGIApp,
+        token: str | None,
+        tickets: set[str],
+        headers: Mapping[str, str] = _SAFE_HEADERS,
+    ) -> None:
+        self.app, self._tickets, self._headers = app, tickets, headers
         self._token = None if token is None else token.encode()
         # The cookie holds a hash, because a token may hold characters that it cannot.
         self._cookie = hashlib.sha256(self._token or b"").hexdigest()
@@ -80,7 +104,7 @@ class Guard:
         except ApiError as refusal:
             answer = refusal.response()
         try:
-            await answer(scope, receive, _complete(send))
+            await answer(scope, receive, _complete(send, self._headers))
         except* _Unread:
             _log.warning("a client of %s reads nothing: disconnected", scope["path"])
 
@@ -178,13 +202,13 @@ def _split(address: str) -> SplitResult:
         return urlsplit("")
 
 
-def _complete(send: Send) -> Send:
+def _complete(send: Send, safe: Mapping[str, str]) -> Send:
     """Return a ``send`` that adds headers and disconnects clients that do not read."""
 
     async def complete(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            headers.update(SAFE_HEADERS)
+            headers.update(safe)
             if "etag" in headers:  # a file of the page; the browser asks if it changed
                 headers["cache-control"] = "no-cache"
         try:

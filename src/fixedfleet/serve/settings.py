@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from fixedfleet.errors import InputError, at_least, between, check_settings
 from fixedfleet.workers import available_cores
@@ -55,6 +57,11 @@ class Settings:
         The longest time limit of a plan.
     keep
         The number of finished plans to keep. The oldest plans beyond it are deleted.
+    tiles
+        The address of street tiles with {z}, {x} and {y}, which the page shows beneath
+        the plan. None shows none, and the page then asks no other server.
+    attribution
+        Whom the page names beside the tiles.
     """
 
     host: str = "127.0.0.1"
@@ -62,12 +69,16 @@ class Settings:
     token: str | None = field(default=None, repr=False)
     data: Path = field(default_factory=default_folder)
     workers: Annotated[int, at_least(1)] = field(default_factory=available_cores)
-    max_customers: Annotated[int, at_least(1)] = 2000
+    max_customers: Annotated[int, at_least(1)] = 10_000
     max_seconds: Annotated[float, between(0.1, 86_400)] = 300.0
     keep: Annotated[int, at_least(1)] = 10_000
+    tiles: str | None = None
+    attribution: str = "© OpenStreetMap contributors"
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if self.tiles is not None:
+            _check_tiles(self.tiles)
         if self.token is not None:
             _check_token(self.token)
         elif not is_loopback(self.host):
@@ -75,6 +86,18 @@ class Settings:
                 f"host {self.host} can be reached from other machines, so a token is "
                 "needed: give --token or FIXEDFLEET_TOKEN, or use the host 127.0.0.1"
             )
+
+
+def _check_tiles(address: str) -> None:
+    """Raise InputError unless an address can be a source of tiles."""
+    parts = urlsplit(address)
+    plain = re.fullmatch(r"[\w.-]+(:\d+)?", parts.netloc, re.ASCII)
+    places = all(name in address for name in ("{z}", "{x}", "{y}"))
+    if parts.scheme not in ("http", "https") or not plain or not places:
+        raise InputError(
+            f"the tiles {address!r} are not an address such as "
+            "https://tile.example.org/{z}/{x}/{y}.png"
+        )
 
 
 def _check_token(token: str) -> None:

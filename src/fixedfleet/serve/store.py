@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PlanStore", "StoredPlan", "Unfinished"]
 
-_VERSION = 2
+_VERSION = 3
 _SCHEMA = """
 CREATE TABLE plans (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -31,12 +31,14 @@ CREATE TABLE plans (
     customers INTEGER NOT NULL,
     vehicles INTEGER NOT NULL,
     cost REAL,
+    unit TEXT NOT NULL DEFAULT '',
     begun INTEGER NOT NULL DEFAULT 0,
     instance TEXT NOT NULL,
     document TEXT NOT NULL
 );
 CREATE INDEX unfinished ON plans (number) WHERE status IN ('queued', 'running');
 """
+_ADD_UNIT = "ALTER TABLE plans ADD COLUMN unit TEXT NOT NULL DEFAULT ''"
 _FINISHED = "status NOT IN ('queued', 'running')"
 _INDEX = f"CREATE INDEX finished ON plans (number) WHERE {_FINISHED}"
 # Deletes the oldest finished plans, but never the one that has just been finished: its
@@ -130,18 +132,21 @@ class PlanStore:
         (version,) = self._writer.execute("PRAGMA user_version").fetchone()
         if version == _VERSION:
             return
-        if version not in (0, 1):
+        if version not in (0, 1, 2):
             raise InputError(
                 f"{self._path}: the store has version {version}, but this program "
                 f"needs version {_VERSION}: choose another folder"
             )
         with self._transaction() as writer:
-            if version == 1:
-                renew_documents(writer)
-            else:
+            if version == 0:
                 for statement in filter(str.strip, _SCHEMA.split(";")):
                     writer.execute(statement)
-            writer.execute(_INDEX)
+            else:
+                writer.execute(_ADD_UNIT)
+            if version == 1:
+                renew_documents(writer)
+            if version != 2:
+                writer.execute(_INDEX)
             writer.execute(f"PRAGMA user_version = {_VERSION}")
 
     @contextmanager
@@ -193,6 +198,16 @@ class PlanStore:
                 (status, cost, document, id),
             )
             writer.execute(_FORGET, {"id": id, "others": self._keep - 1})
+
+    def keep_edit(self, id: str, cost: float | None, edited: str) -> bool:
+        """Keep tours that the dispatcher changed; return whether the plan exists."""
+        with self._transaction() as writer:
+            found = writer.execute(
+                "UPDATE plans SET cost = ?, "
+                "document = json_set(document, '$.edited', json(?)) WHERE id = ?",
+                (cost, edited, id),
+            )
+            return found.rowcount == 1
 
     def requeue_running(self) -> None:
         """Let all running plans wait again, as if no worker had begun them."""
