@@ -16,6 +16,7 @@ ROOMS = (
     "interrupts",
     "workers",
     "distances",
+    "notebook",
     "instance",
     "plan",
     "progress",

@@ -358,3 +358,18 @@ def test_further_columns_have_a_text_per_location(square):
     assert told.columns == {"phone": ("", "1", "2", "3", "4")}
     with pytest.raises(ff.InputError, match="4 texts for 5 locations"):
         dataclasses.replace(square, columns={"phone": "abcd"})
+
+
+def test_batches_are_put_together_in_order(square):
+    """Batches of arrays and of instances, of any sizes, become one batch."""
+    from fixedfleet import generate
+
+    small, large = generate.uniform(20, 3, seed=1), generate.uniform(50, 2, seed=2)
+    both = ff.InstanceBatch.concatenate([small, large[:0], large])
+    assert list(both) == [*small, *large]
+    assert both.sizes.tolist() == [20] * 3 + [50] * 2
+    mixed = ff.InstanceBatch.concatenate([small, ff.InstanceBatch.of([square])])
+    assert list(mixed) == [*small, square]
+    assert mixed[-1] is square
+    assert ff.InstanceBatch.concatenate([small[:2], small[2:]]) == small
+    assert len(ff.InstanceBatch.concatenate([])) == 0

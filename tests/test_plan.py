@@ -203,3 +203,11 @@ def test_bad_routes_are_refused(routes, message):
     """Routes are a table of whole numbers, none negative."""
     with pytest.raises(ff.InputError, match=message):
         ff.PlanBatch(routes)
+
+
+def test_batches_of_plans_are_put_together_in_order():
+    """Plans of different lengths become one batch."""
+    plans = [ff.Plan([[1]]), ff.Plan([[2, 3], [1]]), ff.Plan([])]
+    parts = [ff.PlanBatch.from_plans(plans[:1]), ff.PlanBatch.from_plans(plans[1:])]
+    assert list(ff.PlanBatch.concatenate(parts)) == plans
+    assert len(ff.PlanBatch.concatenate([])) == 0

@@ -9,7 +9,14 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LengthUnit", "Metric", "Rounding", "measure", "round_distances"]
+__all__ = [
+    "LengthUnit",
+    "Metric",
+    "Rounding",
+    "measure",
+    "on_map",
+    "round_distances",
+]
 
 Metric = Literal["euclidean", "great_circle", "geo", "explicit"]
 Rounding = Literal["none", "round", "ceil", "trunc"]
@@ -67,6 +74,26 @@ def measure(
             else round_distances(distances, rounding)
         )
     return round_distances(np.hypot(*np.moveaxis(start - end, -1, 0)), rounding)
+
+
+def on_map(
+    points: NDArray[np.float64], metric: Metric
+) -> tuple[NDArray[np.float64], float]:
+    """
+    Return where to draw points, shape (n, 2), x to the right and y up.
+
+    Also return the factor that x must be multiplied by for a true picture: degrees of
+    longitude are shorter than degrees of latitude.
+    """
+    if metric not in ("great_circle", "geo"):
+        return points, 1.0
+    if metric == "geo":  # TSPLIB's degrees and minutes
+        whole = np.trunc(points)
+        points = whole + (points - whole) / 0.6
+    points = points[:, ::-1].copy()  # longitude to the right, latitude up
+    if np.ptp(points[:, 0]) > 180:  # across the date line
+        points[:, 0] %= 360
+    return points, max(0.05, float(np.cos(np.radians(points[:, 1].mean()))))
 
 
 def _tsplib_geo(

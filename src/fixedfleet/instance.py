@@ -191,6 +191,22 @@ class Instance:
             f"rounding {self.rounding})"
         )
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the facts, and a map if there is one."""
+        from fixedfleet.notebook import draw_map, make_table
+
+        facts = {
+            "customers": self.num_customers,
+            "vehicles": self.vehicles,
+            "capacity": self.capacity,
+            "demand": self.amount(int(self.demand_units.sum())),
+            "distances": f"{self.metric}, rounding {self.rounding}",
+        }
+        table = make_table(["instance", self.name], facts.items())
+        if not self.has_coordinates:
+            return table
+        return table + draw_map(self.coordinates, self.metric)
+
     @property
     def num_customers(self) -> int:
         """The number of customers, N."""
@@ -316,7 +332,7 @@ class InstanceBatch:
     whole-number demands. :meth:`of` builds a batch from instances of any kind.
 
     An integer index gives an :class:`Instance`; a slice, a mask or an array of indices
-    gives a batch.
+    gives a batch. :meth:`concatenate` puts batches together.
 
     Parameters
     ----------
@@ -394,6 +410,29 @@ class InstanceBatch:
             vehicles=np.array([one.vehicles for one in given], dtype=np.int64),
             sizes=sizes,
             originals=given,
+        )
+
+    @classmethod
+    def concatenate(cls, batches: Iterable[InstanceBatch]) -> InstanceBatch:
+        """Return one batch of the instances of several batches, in their order."""
+        parts = [part for part in batches if len(part)]
+        if not parts or any(part.originals is not None for part in parts):
+            return cls.of(instance for part in parts for instance in part)
+        n = max(part.num_customers for part in parts)
+        padded = [(0, n - part.num_customers) for part in parts]
+        pairs = list(zip(parts, padded, strict=True))
+        none = (0, 0)
+        return cls(
+            depots=np.concatenate([part.depots for part in parts]),
+            customers=np.concatenate(
+                [np.pad(part.customers, (none, more, none)) for part, more in pairs]
+            ),
+            demands=np.concatenate(
+                [np.pad(part.demands, (none, more)) for part, more in pairs]
+            ),
+            capacity=np.concatenate([part.capacity for part in parts]),
+            vehicles=np.concatenate([part.vehicles for part in parts]),
+            sizes=np.concatenate([part.sizes for part in parts]),
         )
 
     def __post_init__(self) -> None:

@@ -73,6 +73,47 @@ class Plan:
         """The number of vehicles used."""
         return len(self.tours)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the tours, with a bar of their stops."""
+        from fixedfleet.notebook import colour_of, draw_bar, make_table
+
+        most = max(map(len, self.tours), default=1)
+        rows = [
+            (
+                number + 1,
+                draw_bar(len(tour) / most, colour_of(number)),
+                len(tour),
+                " ".join(map(str, tour)),
+            )
+            for number, tour in enumerate(self.tours)
+        ]
+        return make_table(["tour", "", "stops", "customers"], rows)
+
+    def to_html(self, instance: Instance) -> str:
+        """Return a map and a table of the tours as HTML, as notebooks show them."""
+        from fixedfleet.notebook import colour_of, draw_bar, draw_map, make_table
+
+        columns = zip(
+            self.tours,
+            self.load_units(instance),
+            self.tour_lengths(instance),
+            strict=True,
+        )
+        rows = [
+            (
+                number + 1,
+                draw_bar(load / instance.capacity_units, colour_of(number)),
+                f"{instance.amount(load)} of {instance.capacity}",
+                len(tour),
+                f"{length:.6g}",
+            )
+            for number, (tour, load, length) in enumerate(columns)
+        ]
+        table = make_table(["tour", "", "load", "stops", "length"], rows)
+        if not instance.has_coordinates:
+            return table
+        return draw_map(instance.coordinates, instance.metric, self.tours) + table
+
     def canonical(self) -> Plan:
         """
         Return the same plan with a fixed order and direction of the tours.
@@ -172,7 +213,7 @@ class PlanBatch:
     One plan for each instance of a batch, as an array of routes.
 
     An integer index gives a :class:`Plan`; a slice, a mask or an array of indices
-    gives a batch.
+    gives a batch. :meth:`concatenate` puts batches together.
 
     Parameters
     ----------
@@ -201,6 +242,14 @@ class PlanBatch:
         """Stack plans into one array, padded to the longest."""
         rows = [plan.to_routes() for plan in plans]
         return cls.gather(len(rows), ((i, row[None]) for i, row in enumerate(rows)))
+
+    @classmethod
+    def concatenate(cls, batches: Iterable[PlanBatch]) -> PlanBatch:
+        """Return one batch of the plans of several batches, in their order."""
+        parts = list(batches)
+        width = max((part.routes.shape[1] for part in parts), default=0)
+        rows = [pad_routes(part.routes, width) for part in parts]
+        return cls(np.concatenate([np.zeros((0, width), dtype=np.int64), *rows]))
 
     @classmethod
     def from_tours(cls, tours: NDArray[np.integer[Any]]) -> PlanBatch:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fixedfleet.distances import on_map
 from fixedfleet.errors import InputError, require
 from fixedfleet.files.atomic import replacing
+from fixedfleet.notebook import COLOURS
 from fixedfleet.wording import count, decimals, length_unit, with_unit
 
 if TYPE_CHECKING:
@@ -34,9 +36,6 @@ __all__ = [
 
 PICTURES = (".png", ".svg", ".pdf")
 
-# The colours of Okabe and Ito, which colour-blind people can tell apart. Yellow is left
-# out, as it is pale on white, and black is the colour of the depot.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6E6E6E")
 # If there are more tours than colours, the colours repeat with another line and marker.
 _STYLES = (("-", "o"), ("--", "s"), ("-.", "^"), (":", "D"))
 _PER_DEGREE = {"km": 111.195, "mi": 69.093}  # the length of a degree of latitude
@@ -60,7 +59,7 @@ def plot_instance(instance: Instance, ax: Axes | None = None) -> Axes:
     ax = _axes(ax)
     points = _draw_map(ax, instance)
     everybody = np.arange(1, instance.num_customers + 1)
-    _draw_customers(ax, instance, points, everybody, _COLOURS[0], "o")
+    _draw_customers(ax, instance, points, everybody, COLOURS[0], "o")
     total = instance.amount(int(instance.demand_units.sum()))
     fleet = f"{count(instance.vehicles, 'vehicle')} of {instance.capacity}"
     ax.set_title(
@@ -91,8 +90,8 @@ def plot_plan(plan: Plan, instance: Instance, ax: Axes | None = None) -> Axes:
     _draw_depot(ax, instance, points)
     labels = _tour_labels(plan, instance)
     for index, tour in enumerate(plan):
-        colour = _COLOURS[index % len(_COLOURS)]
-        style, marker = _STYLES[index // len(_COLOURS) % len(_STYLES)]
+        colour = COLOURS[index % len(COLOURS)]
+        style, marker = _STYLES[index // len(COLOURS) % len(_STYLES)]
         stops = np.array(tour)
         _draw_tour(ax, points, stops, colour, style)
         _draw_customers(ax, instance, points, stops, colour, marker)
@@ -137,8 +136,8 @@ def plot_prediction(
     _draw_depot(ax, instance, points)
     serves = probabilities[:, 1:].sum(axis=2).argmax(axis=0)  # (N,)
     for vehicle, edges in enumerate(probabilities):
-        colour = _COLOURS[vehicle % len(_COLOURS)]
-        style, marker = _STYLES[vehicle // len(_COLOURS) % len(_STYLES)]
+        colour = COLOURS[vehicle % len(COLOURS)]
+        style, marker = _STYLES[vehicle // len(COLOURS) % len(_STYLES)]
         likely = np.minimum(1, np.triu(edges + edges.T, 1))
         for i, j in np.argwhere(likely > _FAINTEST):
             strength = float(likely[i, j])
@@ -178,8 +177,8 @@ def plot_trace(trace: Sequence[tuple[float, float]], ax: Axes | None = None) -> 
         raise InputError("the trace is empty: the search found no plan, or did not run")
     ax = _axes(ax)
     seconds, costs = np.asarray(trace, dtype=float).T
-    ax.step(seconds, costs, where="post", color=_COLOURS[0], linewidth=1.5)
-    ax.plot(seconds, costs, "o", color=_COLOURS[0], markersize=4)
+    ax.step(seconds, costs, where="post", color=COLOURS[0], linewidth=1.5)
+    ax.plot(seconds, costs, "o", color=COLOURS[0], markersize=4)
     last = (seconds[-1], costs[-1])
     ax.annotate(
         f"{costs[-1]:.6g}", last, (-8, 6), textcoords="offset points", ha="right"
@@ -244,25 +243,16 @@ def _axes(ax: Axes | None) -> Axes:
 
 def _draw_map(ax: Axes, instance: Instance) -> NDArray[np.float64]:
     """Prepare the Axes; return the locations on them, shape (N + 1, 2)."""
-    points = instance.coordinates
+    points, shrink = on_map(instance.coordinates, instance.metric)
     ax.set_xticks([])
     ax.set_yticks([])
     ax.margins(0.04)
     for spine in ax.spines.values():
         spine.set_color("#CCCCCC")
-    if not instance.geographic:
-        ax.set_aspect("equal", adjustable="datalim")
-        return points
-    if instance.metric == "geo":  # TSPLIB's degrees and minutes
-        whole = np.trunc(points)
-        points = whole + (points - whole) / 0.6
-    points = points[:, ::-1].copy()  # longitude to the right, latitude up
-    if np.ptp(points[:, 0]) > 180:  # across the date line
-        points[:, 0] %= 360
-    shrink = max(0.05, float(np.cos(np.radians(points[:, 1].mean()))))
     ax.set_aspect(1 / shrink, adjustable="datalim")
-    unit = length_unit(instance)
-    _draw_scale(ax, points, _PER_DEGREE[unit] * shrink, unit)
+    if instance.geographic:
+        unit = length_unit(instance)
+        _draw_scale(ax, points, _PER_DEGREE[unit] * shrink, unit)
     return points
 
 

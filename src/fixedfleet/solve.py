@@ -170,7 +170,7 @@ class Stage:
     gain: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """
     A plan, and how it was found.
@@ -267,6 +267,22 @@ class Result:
         return "\n".join(lines)
 
     __str__ = summary
+
+    def __repr__(self) -> str:
+        if self.plan is None:
+            return f"Result(no plan, {self.verdict.status}: {self.verdict.reason})"
+        return (
+            f"Result({self.plan.vehicles} of {self.instance.vehicles} vehicles, "
+            f"length {self.length:g}, {self.seconds:.2f} s)"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the summary, a map and the tours."""
+        from html import escape
+
+        shown = self.plan if self.plan is not None else self.partial
+        text = f"<pre>{escape(self.summary())}</pre>"
+        return text if shown is None else text + shown.to_html(self.instance)
 
     def document(
         self, notes: Sequence[str] = (), doubts: Sequence[Doubt] = ()

@@ -7,7 +7,7 @@ import math
 import re
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -164,7 +164,7 @@ def solve_batch(
     return result
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BatchResult:
     """
     A plan for each instance of a batch, and how the plans were found.
@@ -191,7 +191,7 @@ class BatchResult:
 
     plans: PlanBatch
     statuses: NDArray[np.str_]
-    reasons: dict[int, str] = field(repr=False)
+    reasons: dict[int, str]
     feasible: NDArray[np.bool_]
     lengths: NDArray[np.float64]
     costs_v: NDArray[np.float64]
@@ -238,6 +238,12 @@ class BatchResult:
         return "\n".join(lines)
 
     __str__ = summary
+
+    def __repr__(self) -> str:
+        return (
+            f"BatchResult({len(self)} instances, {int(self.feasible.sum())} plans, "
+            f"{self.seconds:.2f} s)"
+        )
 
 
 # ---------------------------------------------------------------------- the steps

@@ -35,7 +35,7 @@ _DRAWN = 10_000
 _UCHOA_SEED = 1234
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class InstanceSet:
     """
     Named instances, and the costs of reference plans.
@@ -75,6 +75,10 @@ class InstanceSet:
 
     def __len__(self) -> int:
         return len(self.instances)
+
+    def __repr__(self) -> str:
+        known = len(self.reference)
+        return f"InstanceSet({self.name!r}, {len(self)} instances, {known} references)"
 
     @property
     def names(self) -> list[str]:

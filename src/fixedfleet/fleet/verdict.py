@@ -29,7 +29,7 @@ __all__ = [
 Status = Literal["feasible", "impossible", "undecided"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FleetVerdict:
     """
     Whether a fleet suffices, why, and which one would.
@@ -88,8 +88,29 @@ class FleetVerdict:
     def __str__(self) -> str:
         return self.summary()
 
+    def __repr__(self) -> str:
+        known = "no fleet suffices"
+        if self.upper_bound is not None:
+            known = f"at least {self.lower_bound} needed, {self.upper_bound} suffice"
+        fleet = count(self.vehicles, "vehicle")
+        return f"FleetVerdict({fleet}: {self.status}, {known})"
 
-@dataclass(frozen=True, eq=False)
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: a square per vehicle, and the verdict."""
+        from fixedfleet.notebook import draw_fleet, make_table
+
+        facts = {
+            "status": self.status,
+            "reason": self.reason,
+            "at least needed": self.lower_bound,
+            "known to suffice": self.upper_bound or "no fleet",
+        }
+        squares = draw_fleet(self.vehicles, self.upper_bound or self.lower_bound)
+        head = ["fleet", count(self.vehicles, "vehicle")]
+        return squares + make_table(head, facts.items())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class BatchVerdict:
     """
     Whether the fleet of each instance suffices.
@@ -107,6 +128,10 @@ class BatchVerdict:
     statuses: NDArray[np.str_]
     packings: PlanBatch
     reasons: dict[int, str]
+
+    def __repr__(self) -> str:
+        good = int(self.feasible.sum())
+        return f"BatchVerdict({len(self.statuses)} fleets, {good} feasible)"
 
     @property
     def feasible(self) -> NDArray[np.bool_]:

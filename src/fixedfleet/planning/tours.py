@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ChangingTours", "Decoded"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Decoded:
     """
     Plans of a batch of instances as tensors.
@@ -68,6 +68,10 @@ class Decoded:
         routes.scatter_(1, place.masked_fill(home, nowhere), walk)
         routes = routes[:, :nowhere].view(batch, fleet, longest)
         return cls.from_routes(routes, customers)
+
+    def __repr__(self) -> str:
+        left = int(self.unserved.sum())
+        return f"Decoded({len(self.routes)} plans, {left} customers left out)"
 
     def loads(self, demands: Tensor) -> Tensor:
         """Return the load of each tour, (B, K), in the units of ``demands`` (B, N')."""

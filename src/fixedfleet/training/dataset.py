@@ -47,7 +47,7 @@ class TrainingBatch(NamedTuple):
     capacity: Tensor
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """
     Labelled instances of one size and fleet, as tensors on one device.
@@ -78,6 +78,12 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.units)
+
+    def __repr__(self) -> str:
+        return (
+            f"Dataset({len(self)} labels, {self.num_customers} customers, "
+            f"{self.vehicles} vehicles, on {self.device})"
+        )
 
     @property
     def num_customers(self) -> int:

@@ -55,7 +55,7 @@ class NonFiniteLossError(ArithmeticError):
     """The loss is infinite or NaN; the message names the first such step."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainResult:
     """
     The result of a training.
@@ -87,6 +87,17 @@ class TrainResult:
     peak_bytes: int
     validation: Validation | None
     finished: bool
+
+    def __repr__(self) -> str:
+        length = "" if self.validation is None else f"length {self.validation.length:g}"
+        parts = (
+            f"{self.steps} steps",
+            f"{self.epochs} epochs",
+            f"{self.seconds:.1f} s",
+            length,
+            "finished" if self.finished else "can be resumed",
+        )
+        return f"TrainResult({', '.join(filter(None, parts))})"
 
 
 def train(
