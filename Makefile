@@ -8,7 +8,7 @@ SOLVE_READY := $(VENV)/.ready-solve
 TEST_READY := $(VENV)/.ready-test
 EXTRAS := dev,network,plot,peers,cluster,serve,browser,docs
 
-.PHONY: solve test check lint format setup docs notebooks test-browser chromium clean
+.PHONY: solve test check lint format setup docs notebooks dist test-browser chromium clean
 
 solve: $(SOLVE_READY)
 	mkdir -p build
@@ -55,6 +55,22 @@ docs: $(TEST_READY)
 # Runs the notebooks and keeps their outputs.
 notebooks: $(TEST_READY)
 	$(BIN)/jupyter execute --inplace docs/*.ipynb
+
+# Wheel and sdist, and the wheel in a fresh environment: without torch, below 300 MB to
+# download, and able to plan.
+dist: $(TEST_READY)
+	rm -rf dist build/wheels build/fresh
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check \
+		--dest build/wheels dist/*.whl
+	$(PYTHON) -m venv build/fresh
+	build/fresh/bin/python -m pip install --quiet --disable-pip-version-check \
+		--no-index --find-links build/wheels fixedfleet
+	build/fresh/bin/fixedfleet solve examples/leipzig_parcels.csv --time-limit 2
+	@ls -sh1 --block-size=MB build/wheels
+	@du --si --summarize build/wheels build/fresh
+	@! ls build/wheels | grep --ignore-case torch
+	@[ "$$(du -s --block-size=MB build/wheels | cut --delimiter M --fields 1)" -lt 300 ]
 
 # The tests of the page alone; installs Chromium if there is none.
 test-browser: $(TEST_READY) chromium

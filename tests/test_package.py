@@ -1,83 +1,103 @@
-"""What ``import fixedfleet as ff`` offers, and what it loads."""
+"""What is published: wheel and sdist, and the files around them."""
 
 from __future__ import annotations
 
-import pydoc
+import os
+import re
 import subprocess
 import sys
+import sysconfig
+import tarfile
+import tomllib
+import zipfile
+from email import message_from_bytes
+from pathlib import Path
 
 import pytest
 
-import fixedfleet as ff
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def loaded_by(code: str) -> set[str]:
-    """Return the modules that a fresh process has loaded after some code."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys\nprint(*sys.modules)"],
-        capture_output=True,
-        text=True,
-        check=True,
+def run(*command: object, cwd: Path = ROOT) -> str:
+    """Run a command outside of this checkout's sources; return what it prints."""
+    env = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
+    words = [str(word) for word in command]
+    done = subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The wheel and the sdist, built without a network."""
+    pytest.importorskip("build")
+    out = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, ROOT)
+    (wheel,), (sdist,) = out.glob("*.whl"), out.glob("*.tar.gz")
+    return wheel, sdist
+
+
+@pytest.mark.slow
+def test_wheel_and_sdist_hold_what_they_need(built):
+    """Both hold every file of the package, and the sdist also what make test needs."""
+    wheel, sdist = built
+    package = ROOT / "src" / "fixedfleet"
+    ours = {
+        path.relative_to(ROOT / "src").as_posix()
+        for path in package.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    with zipfile.ZipFile(wheel) as archive:
+        held = set(archive.namelist())
+        about = message_from_bytes(
+            next(archive.read(name) for name in held if name.endswith("/METADATA"))
+        )
+    assert {name for name in held if name.startswith("fixedfleet/")} == ours
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {f"src/{name}" for name in ours} <= names
+    assert {"Makefile", "mkdocs.yml", "tests/conftest.py", "docs/README.md"} <= names
+    needed = [r for r in about.get_all("Requires-Dist") if "extra ==" not in r]
+    assert {re.match(r"[\w-]+", text)[0] for text in needed} == {
+        *("numpy", "numba", "hybgensea", "ortools")
+    }
+
+
+@pytest.mark.slow
+def test_the_wheel_plans_in_a_fresh_environment(built, tmp_path):
+    """In an environment of its own, the installed command plans an example."""
+    wheel, _sdist = built
+    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "env")
+    python = tmp_path / "env" / "bin" / "python"
+    install = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet")
+    run(*install, "--no-deps", "--no-index", wheel)
+    # The dependencies are those of this environment, so that nothing is downloaded.
+    (folder,) = (tmp_path / "env").glob("lib/python*/site-packages")
+    (folder / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    code = "import fixedfleet; print(fixedfleet.__file__)"
+    assert Path(run(python, "-c", code, cwd=tmp_path)).is_relative_to(folder)
+    example = folder / "fixedfleet" / "serve" / "examples" / "leipzig_parcels.csv"
+    options = ("--search", "hgs", "--time-limit", "0.2", "--output", "plan.csv")
+    command = python.with_name("fixedfleet")
+    said = run(command, "solve", example, *options, cwd=tmp_path)
+    assert "7 of 7 vehicles" in said
+    assert (tmp_path / "plan.csv").exists()
+
+
+def test_the_workflow_tests_every_supported_python():
+    """The versions of the workflow are those that the package says it supports."""
+    text = (ROOT / ".github" / "workflows" / "test.yml").read_text()
+    (matrix,) = re.findall(r"python: \[(.*)\]", text)
+    stated = "Programming Language :: Python :: 3."
+    supported = [c for c in PROJECT["classifiers"] if c.startswith(stated)]
+    assert re.findall(r"3\.\d+", matrix) == [c.split()[-1] for c in supported]
+    assert {"make test", "make docs", "make dist"} <= set(
+        re.findall(r"run: (.*)", text)
     )
-    return set(done.stdout.split())
 
 
-def test_importing_the_package_loads_few_modules():
-    """`import fixedfleet` is quick: little more than NumPy, no readers."""
-    loaded = loaded_by("import fixedfleet") - loaded_by("import numpy, dataclasses")
-    assert len(loaded) < 70
-    slow = {"csv", "json", "socket", "multiprocessing", "subprocess", "logging"}
-    assert loaded & slow == set()
-    assert not [name for name in loaded if name.startswith("fixedfleet.files")]
-
-
-def test_only_public_names_are_listed():
-    """dir() shows what a user may call, and no module that happens to be loaded."""
-    listed = dir(ff)
-    assert {"read", "solve", "Plan", "generate", "model", "__version__"} <= {*listed}
-    assert not {"annotations", "cores", "workers", "TYPE_CHECKING"} & {*listed}
-    assert not [n for n in listed if n.startswith("_") and n != "__version__"]
-
-
-@pytest.mark.parametrize("name", sorted({*ff._ROOMS} - {"model", "planning"}))
-def test_sub_packages_load_when_they_are_used(name):
-    """`ff.generate` works without an import of its own."""
-    if name == "training":
-        pytest.importorskip("torch")
-    assert getattr(ff, name).__name__ == f"fixedfleet.{name}"
-
-
-def test_every_listed_name_exists():
-    """Whatever dir() lists can be used."""
-    pytest.importorskip("torch")
-    assert [name for name in dir(ff) if not hasattr(ff, name)] == []
-
-
-def test_a_sub_package_without_its_extra_says_what_to_install(monkeypatch):
-    """`ff.model` without torch names the extra, and help(ff) still works."""
-    monkeypatch.setitem(sys.modules, "torch", None)
-    for name in [name for name in sys.modules if name.startswith("fixedfleet.model")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr(ff, "model", raising=False)
-    with pytest.raises(AttributeError, match=r"fixedfleet\[network\]"):
-        _ = ff.model
-
-
-def test_a_typing_error_is_an_attribute_error():
-    """A name that does not exist is reported as Python reports it."""
-    with pytest.raises(AttributeError, match="no attribute 'sovle'"):
-        _ = ff.sovle
-
-
-def test_the_version_is_that_of_the_installed_package():
-    """`ff.__version__` is what `fixedfleet --version` prints."""
-    from fixedfleet.version import own_version
-
-    assert ff.__version__ == own_version()
-
-
-def test_help_guides():
-    """help(ff) begins with an example and names every public sub-package."""
-    text = pydoc.plain(pydoc.TextDoc().docmodule(ff))
-    assert "ff.solve(instance" in text
-    assert [room for room in ff._ROOMS if f"ff.{room}" not in text] == []
+def test_the_citation_names_this_version():
+    """CITATION.cff has the version of the package."""
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {PROJECT['version']}\n" in text
