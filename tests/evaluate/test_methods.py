@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pickle
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.evaluate import get_method, get_set
+from fixedfleet.evaluate import Results, evaluate, get_method, get_set
 from fixedfleet.evaluate.methods import METHODS
 from fixedfleet.evaluate.pipeline import NetworkStart
 from fixedfleet.solve_batch import solve_batch
@@ -53,6 +53,10 @@ def two():
         ("packing+auto:objective=cost-v", "packing+auto"),
         ("network:guarantee=yes", "network:guarantee=yes"),
         ("hgs", "hgs"),
+        (
+            "network+ortools_descent:repair=paper,artificial=yes,kept=/a/rows.jsonl",
+            "network+ortools_descent:artificial=yes,guarantee=yes,repair=paper",
+        ),
         ("packing+gpu:batch=1000", "packing+gpu:batch=1000"),
     ],
 )
@@ -264,6 +268,50 @@ def test_with_the_guarantee_the_starter_plans_for_the_wider_fleet(
     assert fleets == [ff.assess_fleet(tight).upper_bound]
     assert answer.plan.is_feasible(tight.with_vehicles(fleets[0]))
     assert not answer.trace or answer.trace[-1][1] > 0
+
+
+PAPER = "network+ortools_descent:artificial=yes,decoding=greedy,repair=paper"
+
+
+def test_the_papers_pipeline_starts_from_the_repaired_plan_with_all_its_tours(two):
+    """OR-Tools gets the artificial tour too, shortens the plan, and needs no limit.
+
+    It is judged afterwards whether the plan keeps to the fleet.
+    """
+    pytest.importorskip("torch")
+    start = get_method("network:decoding=greedy,guarantee=yes,repair=paper")
+    method = get_method(PAPER)
+    assert method.limits == ()
+    instances = [two[0], two[1].with_vehicles(two[1].minimum_vehicles - 1)]
+    before, after = start.solve(instances), method.solve(instances)
+    for instance, one, other in zip(instances, before, after, strict=True):
+        wide = instance.with_vehicles(max(instance.vehicles, one.plan.vehicles))
+        assert other.plan.is_feasible(wide)
+        assert other.plan.length(instance) <= one.plan.length(instance)
+        parts = {"network", "decoding", "repair", "search"}
+        assert set(other.details) == parts | {"left_early", "left_full"}
+    assert after[1].plan.vehicles > instances[1].vehicles
+
+
+def test_a_search_goes_on_from_kept_plans(two, tmp_path):
+    """Plans kept by one evaluation are searched by another, with the time of both."""
+    pytest.importorskip("torch")
+    file, chosen = tmp_path / "rows.jsonl", replace(get_set("fresh20:99", 2), name="s")
+    start = "network:decoding=greedy,guarantee=yes,repair=paper"
+    evaluate([chosen], [start], [], file, processes=1)
+    method = get_method(f"{PAPER},kept={file}")
+    method.check()
+    direct = get_method(PAPER).solve(two)
+    for row, one, other in zip(
+        Results(file).rows(), method.solve(two), direct, strict=True
+    ):
+        assert one.start == row
+        assert one.plan == other.plan
+    with pytest.raises(ff.InputError, match="has no rows of the method 'network:g"):
+        get_method(f"network+auto:artificial=yes,kept={file}").check()
+    other = get_set("fresh20:98", 1).instances
+    with pytest.raises(ff.InputError, match=r"has no row of .* for fresh20:98/0"):
+        method.solve(other)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
 import subprocess
 import sys
 
@@ -19,12 +21,28 @@ def test_rows_are_read_back_as_they_were(make_row, tmp_path):
         make_row(trace=((0.1, 9.5), (0.25, 8.0)), machine="Motörhead 9"),
         make_row(seed=1, length=None, cost_v=None, vehicles=None, fault="no plan"),
         make_row(time_limit=None, iterations=7, instance="b/ü"),
+        make_row(seed=2, details={"network": 0.1}, tours=((1, 3), (2,))),
     ]
     results = Results(tmp_path / "new" / "rows.jsonl")
     for row in rows:
         results.append(row)
     assert results.rows() == rows
     assert Results(results.path).rows() == rows
+
+
+@pytest.mark.parametrize(("suffix", "module"), [(".xz", lzma), (".gz", gzip)])
+def test_compressed_rows_are_read_but_not_appended_to(
+    make_row, tmp_path, suffix, module
+):
+    """A file of rows may be stored compressed; then it is for reading only."""
+    plain = Results(tmp_path / "rows.jsonl")
+    plain.append(make_row())
+    plain.close()
+    packed = tmp_path / f"rows.jsonl{suffix}"
+    packed.write_bytes(module.compress(plain.path.read_bytes()))
+    assert Results(packed).rows() == plain.rows()
+    with pytest.raises(ff.InputError, match="is compressed: choose another file"):
+        Results(packed).append(make_row(seed=1))
 
 
 def test_the_set_is_no_part_of_the_key(make_row):

@@ -122,7 +122,7 @@ def all_in_one(prediction):
     [
         (("magic",), "unknown decoder 'magic': choose from greedy, membership, beam"),
         (("beam0",), "width is 0"),
-        (("greedy", "magic"), "'magic': choose from none, paper, room"),
+        (("greedy", "magic"), "'magic': choose from none, paper, paper-demand, room"),
     ],
 )
 def test_wrong_choices_are_named(noisy, choice, message):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.planning import (
+    RepairOptions,
     decode,
     network_plans,
+    plan_by_network,
     predict,
     predicted_plan,
     predicted_plans,
@@ -88,3 +91,20 @@ def test_a_matrix_is_named_by_its_row(square):
     matrix = ff.Instance(demands=[1], capacity=1, vehicles=1, matrix=[[0, 1], [1, 0]])
     with pytest.raises(ff.InputError, match="instance 1 has a distance matrix"):
         predicted_plans(ff.InstanceBatch.of([square, matrix]))
+
+
+def test_what_greedy_leaves_out_is_counted_with_its_reason():
+    """Left-over customers are those that fit an early returner, and those that don't.
+
+    Together they are the customers that the decoder left out before the repair.
+    """
+    batch = generate.uniform(20, 40, seed=5)
+    repair = RepairOptions("paper", guarantee=True)
+    found = plan_by_network(batch, "vrp20", decoder="greedy", repair=repair)
+    decoded = decode(predict(batch, "vrp20"), "greedy", "none")
+    left = found.left_early + found.left_full
+    assert left.tolist() == decoded.unserved.sum(1).tolist()
+    assert left.sum() > 0
+    assert set(found.seconds) == {"network", "decoding", "repair"}
+    wide = batch.with_vehicles(np.maximum(found.plans.vehicles(), batch.vehicles))
+    assert found.plans.feasible(wide).all()

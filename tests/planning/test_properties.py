@@ -22,7 +22,7 @@ KINDS = ("random", "uniform", "nothing", "one_edge", "holes", "sharp")
 WAYS = {
     "greedy, no repair": ("greedy", "none"),
     "greedy, paper": ("greedy", "paper"),
-    "greedy, paper, given order": ("greedy", RepairOptions("paper", order="given")),
+    "greedy, paper, by demand": ("greedy", "paper-demand"),
     "greedy, room": ("greedy", "room"),
     "membership, paper": ("membership", "paper"),
     "membership, room": ("membership", "room"),

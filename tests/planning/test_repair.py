@@ -50,9 +50,9 @@ def test_the_largest_first_strands_fewer():
     """By number 3 takes the only room that 4 fits; by demand both find room."""
     # Room 3 and 2: customer 3 (demand 2) first would take the 3 that 4 needs.
     prediction = make_prediction(log_of({}, 4, 2), [0, 2, 3, 2, 3], 5)
-    given = repair([[1], [2]], prediction, order="given")
+    given = repair([[1], [2]], prediction)
     assert given.unserved[0].nonzero().flatten().tolist() == [4]
-    assert not repair([[1], [2]], prediction, order="demand").unserved.any()
+    assert not repair([[1], [2]], prediction, "paper-demand").unserved.any()
 
 
 def test_the_guarantee_opens_a_tour():
@@ -64,6 +64,22 @@ def test_the_guarantee_opens_a_tour():
     for method in ("paper", "room"):
         with_it = repair([[1], [2]], prediction, method, guarantee=True)
         assert with_it.plans()[0] == ff.Plan([[1], [2], [3]])
+
+
+def test_the_artificial_tour_takes_only_what_fits_nowhere():
+    """The extra tour is opened last: a later customer with room keeps its vehicle."""
+    # Room 1 of 5: customer 2 (demand 3) fits nowhere, customer 3 (demand 1) does.
+    prediction = make_prediction(log_of({}, 3, 1), [0, 4, 3, 1], 5)
+    after = repair([[1]], prediction, guarantee=True).plans()[0]
+    assert sorted(map(sorted, after)) == [[1, 3], [2]]
+
+
+def test_customers_beyond_one_artificial_tour_get_another():
+    """What a single vehicle cannot carry is split, and no tour is overloaded."""
+    prediction = make_prediction(log_of({}, 4, 1), [0, 5, 3, 3, 2], 5)
+    after = repair([[1]], prediction, guarantee=True)
+    assert after.plans()[0].vehicles == 3
+    assert after.loads(prediction.demands).max() <= 5
 
 
 def test_the_guarantee_cannot_serve_what_no_vehicle_carries():
@@ -115,7 +131,6 @@ def test_wrong_plans_and_choices_are_named():
         repair_plans(prediction, tours_of([[1]], 2, 1), RepairOptions())
     for wrong in (
         {"method": "magic"},
-        {"order": "magic"},
         {"method": "none", "guarantee": True},
     ):
         with pytest.raises(ff.InputError, match=next(iter(wrong))):

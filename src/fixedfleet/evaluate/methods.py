@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -20,9 +21,9 @@ from fixedfleet.solve_batch import BatchStart
 from fixedfleet.solvers import SOLVERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from fixedfleet.evaluate.rows import Trace
+    from fixedfleet.evaluate.rows import Row, Trace
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
     from fixedfleet.solve import Objective
@@ -44,11 +45,17 @@ class Answer(NamedTuple):
         Improvements as (seconds since the call, cost); empty if none are reported.
     reason
         Why there is no plan, if the method knows.
+    details
+        Figures about the call, such as the seconds of its parts.
+    start
+        The row of the kept plan that a search began with, if any: its time counts.
     """
 
     plan: Plan | None
     trace: Trace = ()
     reason: str = ""
+    details: Mapping[str, float] = MappingProxyType({})
+    start: Row | None = None
 
 
 class Method(Protocol):
@@ -170,6 +177,8 @@ def get_method(spec: str | Method) -> Method:
     names = _search_options(search)
     of_search = {key: value for key, value in options.items() if key in names}
     of_part = {key: value for key, value in options.items() if key not in names}
+    if of_search.get("artificial") == "yes" and "guarantee" in _known_options(part, ""):
+        of_part["guarantee"] = "yes"
     made = _make(spec, part, of_part)
     if not hasattr(made, "plans"):
         if search:
@@ -177,9 +186,15 @@ def get_method(spec: str | Method) -> Method:
         return cast("Method", made)
     settings = _convert(spec, Pipeline, of_search)
     # Rows have the objective in a field of its own, and "no" is the default.
-    named = {k: v for k, v in of_search.items() if k != "objective" and v != "no"}
-    label = "+".join(part.rpartition(":")[2] for part in (name, search) if part)
-    return Pipeline(_name(label, made, named), made, search, **settings)
+    named = {
+        key: value
+        for key, value in of_search.items()
+        if key not in ("objective", "kept") and value != "no"
+    }
+    own = [part.rpartition(":")[2] for part in (name, search) if part]
+    if search:
+        settings["start_name"] = _name(own[0], made, {})
+    return Pipeline(_name("+".join(own), made, named), made, search, **settings)
 
 
 def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
@@ -217,9 +232,10 @@ def _search_options(search: str) -> set[str]:
     """Options of a pipeline with this search, beside those of its start."""
     if search == "gpu":
         return {"objective", "batch"}
+    given = {"artificial", "kept"}
     if search in _WITH_OBJECTIVE:
-        return {"objective", "guarantee"}
-    return {"guarantee"} if search else set()
+        return {"objective", "guarantee", *given}
+    return {"guarantee", *given} if search else set()
 
 
 def _known_options(part: Any, search: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -18,9 +19,11 @@ from fixedfleet.errors import (
     require,
 )
 from fixedfleet.evaluate.methods import Answer
+from fixedfleet.evaluate.rows import Results
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import InstanceBatch
-from fixedfleet.search import SEARCHES, Stop, better, fit, improve
+from fixedfleet.plan import Plan
+from fixedfleet.search import SEARCHES, Stop, fit, improve
 from fixedfleet.search.construct import complete, make_start, savings, sweep
 from fixedfleet.solve import Objective, solve
 from fixedfleet.solve_batch import solve_batch
@@ -29,10 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fixedfleet.evaluate.methods import Limit, Start
-    from fixedfleet.evaluate.rows import Trace
+    from fixedfleet.evaluate.rows import Row, Trace
     from fixedfleet.fleet import FleetVerdict
     from fixedfleet.instance import Instance
-    from fixedfleet.plan import Plan
     from fixedfleet.search.construct import StartName
     from fixedfleet.solve import Result
     from fixedfleet.solve_batch import BatchStart
@@ -40,9 +42,12 @@ if TYPE_CHECKING:
 __all__ = ["NetworkStart", "Packing", "Pipeline", "Savings", "Sweep"]
 
 _COUNTING = ("ruin_recreate", "hgs", "pyvrp", "gpu")  # searches that take iterations
-_SILENT = ("pyvrp", "vroom", "ortools", "lkh")  # searches that report no improvements
+# Searches that report no improvements, and those that end by themselves.
+_SILENT = ("pyvrp", "vroom", "ortools", "ortools_descent", "lkh")
+_ENDING = ("ortools_descent",)
 _GPU_BATCH = 500
 _LEAST_SECONDS = 1e-3
+_LONGEST_SECONDS = 600.0  # for a search that ends by itself
 
 # Modules that each search or solver imports, and what to install for them.
 _NEEDS = {
@@ -52,6 +57,7 @@ _NEEDS = {
     "pyvrp": (("pyvrp", "'fixedfleet[peers]'"),),
     "vroom": (("vroom", "'fixedfleet[peers]'"),),
     "ortools": (("ortools", "ortools"),),
+    "ortools_descent": (("ortools", "ortools"),),
 }
 
 
@@ -76,6 +82,15 @@ class Pipeline:
         What the search minimises.
     guarantee
         Whether to plan for the smallest sufficient fleet where the fleet is too small.
+    artificial
+        Whether the search begins with the start's plan as it is, the tours beyond the
+        fleet included, which it may empty: the paper's way. Customers that a network
+        leaves out get such a tour first.
+    kept
+        A file of rows that has the start's plans, which are then not made again. The
+        row of the search has the time of both.
+    start_name
+        Name of the start alone, under which the file has its rows.
     batch
         Number of instances per call; 0 for the default. The search ``gpu`` has the
         time limit of all instances of a batch together. With a batch of 1 it fills the
@@ -87,9 +102,14 @@ class Pipeline:
     search: str = ""
     objective: Objective = "length"
     guarantee: bool = False
+    artificial: bool = False
+    kept: str = ""
+    start_name: str = ""
     batch: int = 0
 
     def __post_init__(self) -> None:
+        if self.kept and not self.artificial:
+            raise InputError("kept= is for artificial=yes, a search from the plan kept")
         check_choice("objective", self.objective, get_args(Objective))
         batch = 1
         if self.search == "gpu":
@@ -101,12 +121,14 @@ class Pipeline:
     @property
     def on_gpu(self) -> bool:
         """Whether it runs on a GPU, and therefore in one process."""
+        if self.kept:
+            return False
         return self.search == "gpu" or (self.start is not None and self.start.on_gpu)
 
     @property
     def limits(self) -> tuple[Limit, ...]:
         """The kinds of limit that the search takes; a start alone takes none."""
-        if not self.search:
+        if not self.search or self.search in _ENDING:
             return ()
         return ("time", "iterations") if self.search in _COUNTING else ("time",)
 
@@ -127,7 +149,9 @@ class Pipeline:
                     f"the method {self.name!r} needs the package {module!r}, which is "
                     f"not installed: pip install {install}"
                 )
-        if self.start is not None:
+        if self.kept:
+            _kept_rows(self.kept, self.start_name)
+        elif self.start is not None:
             self.start.check()
 
     def network(self, customers: int) -> Path | None:
@@ -146,9 +170,13 @@ class Pipeline:
     ) -> list[Answer]:
         """Plan the instances: a start and the GPU all at once, others one by one."""
         if self.start is not None and not self.search:
-            return [Answer(plan) for plan in self.start.plans(instances, seed)]
+            return _answers(self.start, instances, seed)
         if self.search == "gpu" and self.batch > 1:
             return self._on_gpu(instances, vehicle_cost, time_limit, iterations, seed)
+        if self.search in _ENDING:
+            time_limit = _LONGEST_SECONDS
+        if self.artificial and self.start is not None and time_limit is not None:
+            return [self._as_given(self.start, i, time_limit, seed) for i in instances]
         if iterations is not None:
             return [self._count(i, iterations, seed, vehicle_cost) for i in instances]
         if time_limit is None:
@@ -211,6 +239,32 @@ class Pipeline:
             return Answer(None, reason=result.verdict.reason)
         seconds = time.perf_counter() - begin
         return Answer(result.plan, self._trace(result, seconds))
+
+    def _as_given(
+        self, start: Start, instance: Instance, time_limit: float, seed: int
+    ) -> Answer:
+        """Improve the start's plan as it is, for a fleet of as many vehicles."""
+        begin = time.perf_counter()
+        if self.kept:
+            row = _kept_row(self.kept, self.start_name, instance.name)
+            first = Answer(None if row.tours is None else Plan(row.tours), start=row)
+            begin -= row.seconds
+        else:
+            (first,) = _answers(start, [instance], seed)
+        if first.plan is None or first.plan.unserved(instance):
+            return first._replace(plan=None, reason="the start leaves customers out")
+        fleet = max(instance.vehicles, first.plan.vehicles)
+        began = time.perf_counter()
+        left = max(time_limit - (began - begin), _LEAST_SECONDS)
+        found = improve(
+            instance.with_vehicles(fleet),
+            first.plan,
+            search=self.search,
+            stop=Stop(left),
+            seed=seed,
+        )
+        spent = {"search": time.perf_counter() - began}
+        return first._replace(plan=found.plan, details={**first.details, **spent})
 
     def _trace(self, result: Result, seconds: float) -> Trace:
         """Return the improvements by the clock of the whole call."""
@@ -331,16 +385,19 @@ class NetworkStart:
         Whether the repair may open tours beyond the fleet.
     device
         Where to predict.
+    precision
+        Precision of the network: ``default`` is ``bf16`` on a GPU, ``fp32`` on a CPU.
     batch
         Number of instances per call; 0 for the default.
     """
 
     model: str = field(default="auto", metadata={"short": _file_name})
     decoding: str = "membership"
-    repair: Literal["none", "paper", "room"] = "room"
+    repair: Literal["none", "paper", "paper-demand", "room"] = "room"
     symmetries: Annotated[int, between(1, 8)] = 1
     guarantee: bool = False
     device: Literal["cpu", "cuda"] = "cpu"
+    precision: Literal["default", "bf16", "fp32"] = "default"
     batch: int = 0
 
     def __post_init__(self) -> None:
@@ -366,23 +423,30 @@ class NetworkStart:
         if self.model != "auto":
             load_once(self.model)
 
-    def plans(self, instances: Sequence[Instance], _seed: int) -> list[Plan | None]:
+    def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
         """Return a plan per instance, which may leave customers out."""
-        require("torch", "network", "the method 'network'")
-        from fixedfleet.model import load_once
-        from fixedfleet.planning import RepairOptions, decode, predict_views
+        return [answer.plan for answer in self.answers(instances, seed)]
 
-        if not all(instance.has_coordinates for instance in instances):
-            raise InputError("a network needs coordinates, not a distance matrix")
-        network = load_once(self.network(instances[0].num_customers), self.device)
-        repair = RepairOptions(self.repair, self.guarantee)
-        best: list[Plan] = []
-        batch = InstanceBatch.of(instances)
-        for prediction in predict_views(network, batch, self.symmetries):
-            found = list(decode(prediction, self.decoding, repair).plans())
-            pairs = zip(instances, best or found, found, strict=True)
-            best = [better(instance, new, old, 0.0) for instance, old, new in pairs]
-        return list(best)
+    def answers(self, instances: Sequence[Instance], _seed: int) -> list[Answer]:
+        """Return the plans with the seconds of their parts and what greedy left out."""
+        require("torch", "network", "the method 'network'")
+        from fixedfleet.planning import RepairOptions, plan_by_network
+
+        found = plan_by_network(
+            InstanceBatch.of(instances),
+            self.model,
+            device=self.device,
+            decoder=self.decoding,
+            repair=RepairOptions(self.repair, self.guarantee),
+            symmetries=self.symmetries,
+            precision=None if self.precision == "default" else self.precision,
+        )
+        shares = {part: time / len(instances) for part, time in found.seconds.items()}
+        left = zip(found.left_early.tolist(), found.left_full.tolist(), strict=True)
+        return [
+            Answer(plan, details=shares | {"left_early": early, "left_full": full})
+            for plan, (early, full) in zip(found.plans, left, strict=True)
+        ]
 
     def network(self, customers: int) -> Path:
         """Return the file of the network that it uses for a size."""
@@ -390,6 +454,34 @@ class NetworkStart:
         from fixedfleet.model import find_model
 
         return find_model(self.model, customers)
+
+
+def _kept_row(path: str, method: str, instance: str) -> Row:
+    """Return the row that has a start's plan."""
+    row = _kept_rows(path, method).get(instance)
+    if row is None:
+        raise InputError(
+            f"{path} has no row of {method!r} for {instance}: make it first"
+        )
+    return row
+
+
+@functools.cache
+def _kept_rows(path: str, method: str) -> dict[str, Row]:
+    """Return the rows of a method by instance; raise InputError if there are none."""
+    rows = {row.instance: row for row in Results(path).rows() if row.method == method}
+    if not rows:
+        raise InputError(
+            f"{path} has no rows of the method {method!r}: make them first"
+        )
+    return rows
+
+
+def _answers(start: Start, instances: Sequence[Instance], seed: int) -> list[Answer]:
+    """Return a start's plans, with details if it has them."""
+    if isinstance(start, NetworkStart):
+        return start.answers(instances, seed)
+    return [Answer(plan) for plan in start.plans(instances, seed)]
 
 
 def _search(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
 import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from fixedfleet.errors import InputError
 from fixedfleet.evaluate.origin import machine_name
 from fixedfleet.files import atomic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from fixedfleet.solve import Objective
@@ -23,6 +25,7 @@ __all__ = ["FORMAT", "VERSION", "Key", "Results", "Row", "Trace"]
 
 FORMAT = "fixedfleet results"
 VERSION = 1
+_COMPRESSED: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open}
 
 # Instance, method, objective, time limit, iterations and seed.
 Key = tuple[str, str, str, float | None, int | None, int]
@@ -75,6 +78,13 @@ class Row:
         What the row was made with: the version of ``fixedfleet`` and, for a method
         that uses a network, ``network_file``, the file's name, and ``network``, the
         first digits of its SHA-256.
+    details
+        Figures about the call. For a network: the seconds of the parts ``network``,
+        ``decoding`` and ``repair``, and the number of customers that the decoder left
+        out although a vehicle had room, ``left_early``, or because none had,
+        ``left_full``. After a search with ``artificial``: its seconds, ``search``.
+    tours
+        The plan's tours; None without a plan.
     """
 
     set: str
@@ -98,6 +108,8 @@ class Row:
     trace: Trace = ()
     machine: str = ""
     made: Mapping[str, str] = field(default_factory=dict, hash=False)
+    details: Mapping[str, float] = field(default_factory=dict, hash=False)
+    tours: tuple[tuple[int, ...], ...] | None = None
 
     @property
     def key(self) -> Key:
@@ -123,7 +135,9 @@ class Row:
 
     def to_json(self) -> str:
         """Return the row as one line of JSON."""
-        return json.dumps(vars(self), ensure_ascii=False, allow_nan=False)
+        return json.dumps(
+            vars(self), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
 
     @classmethod
     def from_json(cls, line: str | bytes) -> Row:
@@ -131,6 +145,8 @@ class Row:
         try:
             found = json.loads(line)
             found["trace"] = tuple((time, cost) for time, cost in found["trace"])
+            if found.get("tours") is not None:
+                found["tours"] = tuple(map(tuple, found["tours"]))
             return cls(**found)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"not a row of results: {error}") from None
@@ -144,7 +160,8 @@ class Results:
     a line, the torn line is ignored on reading and removed before the next append.
     While one process appends, another process is refused (not on Windows). All rows
     of a file are made on one machine, whose name is in the header, so that their
-    times can be compared.
+    times can be compared. A file compressed by ``xz`` or ``gzip`` can be read, not
+    appended to.
 
     Parameters
     ----------
@@ -162,7 +179,7 @@ class Results:
         self._file: IO[bytes] | None = None
         self.machine = ""  # as the header names it; empty until there is a file
         if self.path.exists():
-            with self.path.open("rb") as file:
+            with _open_to_read(self.path) as file:
                 self._read_header(file.readline())
 
     def rows(self) -> list[Row]:
@@ -170,7 +187,7 @@ class Results:
         rows: list[Row] = []
         if not self.path.exists():
             return rows
-        with self.path.open("rb") as file:
+        with _open_to_read(self.path) as file:
             self._read_header(file.readline())
             for number, line in enumerate(file, 2):
                 if not line.endswith(b"\n"):
@@ -219,6 +236,8 @@ class Results:
         self.close()
 
     def _open(self) -> IO[bytes]:
+        if self.path.suffix in _COMPRESSED:
+            raise InputError(f"{self.path} is compressed: choose another file")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if not self.path.exists():
             self.machine = machine_name()
@@ -276,6 +295,11 @@ class Results:
                 "not record the machine: choose another file"
             )
         self.machine = header["machine"]
+
+
+def _open_to_read(path: Path) -> IO[bytes]:
+    """Open a file of rows, compressed or not."""
+    return cast("IO[bytes]", _COMPRESSED.get(path.suffix, open)(path, "rb"))
 
 
 def _cut_torn_line(file: IO[bytes]) -> None:

@@ -191,18 +191,28 @@ def _measure(
     trial: Trial, instance: Instance, answer: Answer, seconds: float, machine: str
 ) -> Row:
     """Check a plan and measure it; the method's own claims are not used."""
-    plan = answer.plan
+    plan, start = answer.plan, answer.start
+    details = dict(answer.details)
+    if start is not None:
+        seconds += start.seconds
+        details = {**start.details, **details}
+        machine = " + ".join(dict.fromkeys((start.machine, machine)))
     if plan is None:
-        why = f"no plan: {answer.reason}" if answer.reason else "no plan"
-        return _row(trial, instance, why, seconds, machine)
+        none = f"no plan: {answer.reason}" if answer.reason else "no plan"
+        return _row(trial, instance, none, seconds, machine)
     within = plan.vehicles <= instance.vehicles
     allowed = instance if within else instance.with_vehicles(plan.vehicles)
-    if faults := plan.check(allowed):
+    why = None if within else f"{plan.vehicles} tours for {instance.vehicles} vehicles"
+    faults = plan.check(allowed)
+    if faults:
         more = f" and {len(faults) - 1} more faults" if len(faults) > 1 else ""
-        return _row(trial, instance, f"infeasible: {faults[0]}{more}", seconds, machine)
-    beyond = f"{plan.vehicles} tours for {instance.vehicles} vehicles"
+        why = f"infeasible: {faults[0]}{more}"
+    row = _row(trial, instance, why, seconds, machine)
+    row = replace(row, details=details, tours=plan.tours)
+    if faults:
+        return row
     row = replace(
-        _row(trial, instance, None if within else beyond, seconds, machine),
+        row,
         length=plan.length(instance),
         cost_v=plan.cost_v(instance, trial.vehicle_cost),
         vehicles=plan.vehicles,

@@ -7,7 +7,12 @@ require("torch", "network", "decoding a prediction")
 
 from fixedfleet.planning.decoders import DECODERS, decode, get_decoder
 from fixedfleet.planning.greedy import pseudo_greedy
-from fixedfleet.planning.network_plans import predicted_plan, predicted_plans
+from fixedfleet.planning.network_plans import (
+    PlansByNetwork,
+    plan_by_network,
+    predicted_plan,
+    predicted_plans,
+)
 from fixedfleet.planning.prediction import Prediction, predict, predict_views
 from fixedfleet.planning.repair import RepairOptions
 from fixedfleet.planning.tours import Decoded
@@ -15,10 +20,12 @@ from fixedfleet.planning.tours import Decoded
 __all__ = [
     "DECODERS",
     "Decoded",
+    "PlansByNetwork",
     "Prediction",
     "RepairOptions",
     "decode",
     "get_decoder",
+    "plan_by_network",
     "predict",
     "predict_views",
     "predicted_plan",

@@ -3,33 +3,65 @@
 from __future__ import annotations
 
 import itertools
+import time
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from fixedfleet.errors import InputError
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.model import find_model, load_once
 from fixedfleet.model.devices import check_device, required_bytes
 from fixedfleet.plan import PlanBatch
-from fixedfleet.planning.decoders import decode
-from fixedfleet.planning.prediction import predict
+from fixedfleet.planning.decoders import get_decoder
+from fixedfleet.planning.prediction import predict_views
+from fixedfleet.planning.repair import RepairOptions, repair_plans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance
     from fixedfleet.model import Network
+    from fixedfleet.model.devices import Precision
     from fixedfleet.plan import Plan
+    from fixedfleet.planning.prediction import Prediction
+    from fixedfleet.planning.tours import Decoded
 
-__all__ = ["predicted_plan", "predicted_plans"]
+__all__ = ["PlansByNetwork", "plan_by_network", "predicted_plan", "predicted_plans"]
 
 # The memory that the instances predicted at a time may take, in bytes.
 _BYTES = {"cpu": 2**30, "cuda": 2**33}
 _MOST = 1024  # instances predicted at a time
+
+
+@dataclass(frozen=True, eq=False)
+class PlansByNetwork:
+    """
+    Plans of a network, and what happened on the way to them.
+
+    Attributes
+    ----------
+    plans
+        The plans, which may leave customers out.
+    seconds
+        Seconds of the parts ``network``, ``decoding`` and ``repair`` for all instances.
+    left_early, left_full
+        The customers that the decoder left out, before any repair, shape (B,): the
+        number of those that would fit into a vehicle which returned to the depot early,
+        and the number of those for which no vehicle has room. With several symmetries:
+        of the first.
+    """
+
+    plans: PlanBatch
+    seconds: Mapping[str, float]
+    left_early: NDArray[np.int64]
+    left_full: NDArray[np.int64]
 
 
 def predicted_plan(instance: Instance, model: str = "auto") -> Plan:
@@ -63,6 +95,42 @@ def predicted_plans(
     InputError
         If an instance has no coordinates, or there is no such network or device.
     """
+    return plan_by_network(instances, model, device=device).plans
+
+
+def plan_by_network(
+    instances: InstanceBatch,
+    model: str = "auto",
+    *,
+    device: str = "cpu",
+    decoder: str = "membership",
+    repair: RepairOptions | None = None,
+    symmetries: int = 1,
+    precision: Precision | None = None,
+) -> PlansByNetwork:
+    """
+    Plan instances as :func:`predicted_plans` does, and say how each part went.
+
+    Parameters
+    ----------
+    instances, model, device
+        As in :func:`predicted_plans`.
+    decoder
+        The decoder, as :func:`fixedfleet.planning.get_decoder` takes it.
+    repair
+        How customers that the decoder left out are put back; ``room`` by default.
+    symmetries
+        Predict each instance under this many of the square's eight symmetries and keep
+        the best plan.
+    precision
+        As in :func:`fixedfleet.planning.predict`.
+
+    Raises
+    ------
+    InputError
+        If an instance has no coordinates, or there is no such network, device, decoder
+        or repair.
+    """
     kind = check_device(device).type
     for row in np.flatnonzero(~instances.euclidean):
         if not instances[row].has_coordinates:
@@ -70,13 +138,64 @@ def predicted_plans(
                 f"instance {row} has a distance matrix and no coordinates: a network "
                 "needs coordinates"
             )
+    make_tours, options = get_decoder(decoder), repair or RepairOptions()
+    seconds: dict[str, float] = defaultdict(float)
+    left = np.zeros((2, len(instances)), dtype=np.int64)
     parts = []
+
+    def finish(part: str, begin: float) -> float:
+        if kind == "cuda":
+            torch.cuda.synchronize(device)
+        now = time.perf_counter()
+        seconds[part] += now - begin
+        return now
+
     for path, group in _by_network(instances, model):
         network = load_once(path, device)
         for rows in _portions(instances, group, network, _BYTES[kind]):
-            decoded = decode(predict(instances[rows], network))
-            parts.append((rows, decoded.plans().routes))
-    return PlanBatch.gather(len(instances), parts)
+            batch, best = instances[rows], None
+            now = time.perf_counter()
+            views = predict_views(network, batch, symmetries, precision=precision)
+            for prediction in views:
+                prediction.check_values()
+                now = finish("network", now)
+                with torch.no_grad():
+                    decoded = make_tours(prediction)
+                    now = finish("decoding", now)
+                    found = repair_plans(prediction, decoded, options).plans()
+                if best is None:
+                    left[:, rows] = _left_over(prediction, decoded)
+                best = found if best is None else _best(batch, best, found)
+                now = finish("repair", now)
+            if best is not None:
+                parts.append((rows, best.routes))
+    return PlansByNetwork(PlanBatch.gather(len(instances), parts), seconds, *left)
+
+
+def _left_over(prediction: Prediction, decoded: Decoded) -> NDArray[np.int64]:
+    """Count the customers left out that have room somewhere, and the others, (2, B)."""
+    room = prediction.room - decoded.loads(prediction.demands)
+    fits = prediction.demands <= room.amax(1, keepdim=True)
+    early, full = decoded.unserved & fits, decoded.unserved & ~fits
+    counts: NDArray[np.int64] = torch.stack([early.sum(1), full.sum(1)]).cpu().numpy()
+    return counts
+
+
+def _best(batch: InstanceBatch, known: PlanBatch, found: PlanBatch) -> PlanBatch:
+    """Return the better plans: more customers, fewer vehicles too many, shorter."""
+    more = (found.routes > 0).sum(1) - (known.routes > 0).sum(1)
+    fewer = _excess(batch, known) - _excess(batch, found)
+    shorter = found.lengths(batch) < known.lengths(batch)
+    tie = more == 0
+    better = (more > 0) | (tie & (fewer > 0)) | (tie & (fewer == 0) & shorter)
+    rows = np.flatnonzero(better)
+    return known.replace(rows, found[rows])
+
+
+def _excess(batch: InstanceBatch, plans: PlanBatch) -> NDArray[np.int64]:
+    """Return the number of tours beyond the fleet, shape (B,)."""
+    excess: NDArray[np.int64] = np.maximum(plans.vehicles() - batch.vehicles, 0)
+    return excess
 
 
 def _by_network(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RepairMethod", "RepairOptions", "repair_plans"]
 
-RepairMethod = Literal["none", "paper", "room"]
+RepairMethod = Literal["none", "paper", "paper-demand", "room"]
 
 _EXCHANGES = 200  # the largest number per instance, for ``room``
 
@@ -35,21 +35,19 @@ class RepairOptions:
     Parameters
     ----------
     method
-        ``none``: not at all. ``paper``: the paper's Algorithm 1; each customer goes to
-        the vehicle with the most room, after its likeliest predecessor there. ``room``:
-        each customer goes to the place that adds the least length, in any tour that has
-        room; if no tour has room, customers are exchanged between vehicles until one
-        has.
+        ``none``: not at all. ``paper``: the paper's Algorithm 1; the customers, by
+        their numbers, go to the vehicle with the most room, each after its likeliest
+        predecessor there. ``paper-demand``: the same, but the largest demand first, so
+        that fewer are left over. ``room``: each customer, the largest demand first,
+        goes to the place that adds the least length, in any tour that has room; if no
+        tour has room, customers are exchanged between vehicles until one has.
     guarantee
-        Whether tours beyond the fleet are added for customers that fit nowhere else.
-    order
-        ``demand``: customers with the largest demand first, so that fewer are left
-        over. ``given``: by number, as in Algorithm 1.
+        Whether the customers that fit nowhere get a tour beyond the fleet at the end,
+        or several tours if one vehicle cannot carry them all.
     """
 
     method: RepairMethod = "room"
     guarantee: bool = False
-    order: Literal["demand", "given"] = "demand"
 
     def __post_init__(self) -> None:
         check_settings(self, "repair ")
@@ -79,14 +77,13 @@ def repair_plans(
     queue = _queue(prediction, decoded.unserved, options)
     extra = _most_extra(prediction, decoded.unserved) if options.guarantee else 0
     tours = ChangingTours(prediction, decoded, extra)
-    if options.method == "paper":
-        _insert_all(tours, queue, _roomiest, opening=options.guarantee)
-        return tours.decoded()
-    _insert_all(tours, queue, _cheapest, opening=False)
-    _make_room(tours, options)
+    choose = _cheapest if options.method == "room" else _roomiest
+    _insert_all(tours, queue, choose, opening=False)
+    if options.method == "room":
+        _make_room(tours, options)
     if options.guarantee:
         queue = _queue(prediction, tours.decoded().unserved, options)
-        _insert_all(tours, queue, _cheapest, opening=True)
+        _insert_all(tours, queue, choose, opening=True)
     return tours.decoded()
 
 
@@ -105,8 +102,8 @@ def _check(prediction: Prediction, decoded: Decoded) -> None:
 def _queue(prediction: Prediction, waiting: Tensor, options: RepairOptions) -> Tensor:
     """Return customers in order of insertion, (B, most waiting), zeros to the end."""
     longest = int(waiting.sum(1).max())
-    first = options.order == "demand"
-    key = -prediction.demands if first else torch.zeros_like(prediction.demands)
+    by_number = options.method == "paper"
+    key = torch.zeros_like(prediction.demands) if by_number else -prediction.demands
     order = key.masked_fill(~waiting, 1).sort(dim=1, stable=True).indices[:, :longest]
     return order * waiting.gather(1, order)
 

@@ -45,6 +45,7 @@ SEARCHES: Registry[SearchMethod] = Registry(
         "pyvrp": "fixedfleet.solvers.protocol:pyvrp_search",
         "vroom": "fixedfleet.solvers.protocol:vroom_search",
         "ortools": "fixedfleet.solvers.protocol:ortools_search",
+        "ortools_descent": "fixedfleet.solvers.protocol:ortools_descent_search",
         "lkh": "fixedfleet.solvers.protocol:lkh_search",
     },
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fixedfleet.instance import Instance
     from fixedfleet.search.method import Stop
 
-__all__ = ["OrtoolsParameters", "OrtoolsRouting"]
+__all__ = ["OrtoolsParameters", "OrtoolsRouting", "ortools_descent"]
 
 # Sums of these over any plan stay far below 2^63.
 _LONGEST = 2**31
@@ -85,6 +85,11 @@ class OrtoolsRouting:
             initial = model.ReadAssignmentFromRoutes(tours, True)
             found = model.SolveFromAssignmentWithParameters(initial, search)
         return None if not found else _plan(model, manager, found)
+
+
+def ortools_descent() -> OrtoolsRouting:
+    """Return OR-Tools as a plain local search, which ends at a local optimum."""
+    return OrtoolsRouting(OrtoolsParameters(metaheuristic="greedy_descent"))
 
 
 def _model(manager: Any, instance: Instance) -> Any:

@@ -22,6 +22,7 @@ __all__ = [
     "Solver",
     "get",
     "lkh_search",
+    "ortools_descent_search",
     "ortools_search",
     "pyvrp_search",
     "run",
@@ -175,4 +176,7 @@ def _searching(name: str) -> SearchMethod:
 pyvrp_search = _searching("pyvrp")
 vroom_search = _searching("vroom")
 ortools_search = _searching("ortools")
+ortools_descent_search = _searching(
+    "fixedfleet.solvers.ortools_routing:ortools_descent"
+)
 lkh_search = _searching("lkh")
