@@ -22,6 +22,7 @@ from fixedfleet.errors import (
     check_settings,
     check_whole,
     check_whole_array,
+    place_of,
     require,
 )
 
@@ -139,3 +140,16 @@ def test_numbers_and_choices_outside_a_dataclass():
         check_number("time limit", float("inf"), above(0))
     with pytest.raises(InputError, match=r"unknown colour 'red': choose from blue"):
         check_choice("colour", "red", ["blue"])
+
+
+def test_the_place_of_an_error_is_in_the_users_code(tmp_path):
+    """An error in a library is placed at the line of the user's file that called it."""
+    file = tmp_path / "nearest.py"
+    file.write_text("import json\n\n\ndef read():\n    return json.loads('{')\n")
+    names = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    with pytest.raises(ValueError) as caught:
+        names["read"]()
+    # This test is the user's code, too; the last line of it counts.
+    assert place_of(caught.value) == "nearest.py, line 5"
+    assert place_of(ValueError("never raised")) == ""

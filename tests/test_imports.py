@@ -43,7 +43,7 @@ OUTSIDE = {  # packages that these rooms alone may import
     "pyvrp": ("solvers",),
     "vroom": ("solvers",),
     "hybgensea": ("search",),
-    "numba": ("search",),
+    "numba": ("search", "workers"),  # workers: the copy of cloudpickle in it
     "cupy": ("search",),
     "ray": ("workers",),
     "matplotlib": ("plotting",),

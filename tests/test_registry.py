@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fixedfleet.errors import InputError
-from fixedfleet.registry import Registry
+from fixedfleet.registry import Registry, add_parts, own_parts
 
 
 @pytest.fixture
@@ -30,6 +30,16 @@ def test_an_own_part_is_registered_by_a_decorator(registry):
 
     assert registry.get("own") is encode
     assert registry.names() == ["json", "own"]
+
+
+def test_own_parts_reach_another_process(registry):
+    """What a user registers is found by a registry that is made later, elsewhere."""
+    registry.register("typed")(str.upper)
+    parts = own_parts()
+    assert parts["codec"] == {"typed": str.upper}
+    add_parts({"codec": {"sent": str.lower}, "later": {"sent": str.title}})
+    assert registry.get("sent") is str.lower
+    assert Registry("later", {}).get("sent") is str.title
 
 
 def test_a_part_may_be_given_as_an_object(registry):

@@ -5,8 +5,11 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
+import sysconfig
+import traceback
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
@@ -42,8 +45,12 @@ __all__ = [
     "check_whole",
     "check_whole_array",
     "known_settings",
+    "place_of",
     "require",
 ]
+
+
+_PACKAGE = Path(__file__).parent
 
 
 class InputError(ValueError):
@@ -247,6 +254,24 @@ def _check_hint(name: str, value: Any, hint: Any) -> None:
     elif hint in (bool, str) and not isinstance(value, hint):
         kind = "true or false" if hint is bool else "text"
         raise InputError(f"{name} is {value!r}, not {kind}")
+
+
+def place_of(error: BaseException) -> str:
+    """
+    Return where an error arose: "nearest.py, line 12".
+
+    It is the last line of the user's own code that was running. If there is none, it is
+    the last line at all.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return ""
+    libraries = tuple({str(_PACKAGE), *sysconfig.get_paths().values()})
+    own = [frame for frame in frames if not frame.filename.startswith(libraries)]
+    frame = (own or frames)[-1]
+    path = Path(frame.filename)
+    typed = "ipykernel_" in frame.filename or frame.filename.startswith("<")
+    return f"{'your code' if typed else path.name}, line {frame.lineno}"
 
 
 def require(module: str, extra: str, purpose: str) -> ModuleType:

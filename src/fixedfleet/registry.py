@@ -15,11 +15,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
-__all__ = ["Registry", "load_files", "load_reference", "user_modules"]
+__all__ = [
+    "Registry",
+    "add_parts",
+    "load_files",
+    "load_reference",
+    "own_parts",
+    "user_modules",
+]
 
 Part = TypeVar("Part")
 
+Parts = dict[str, dict[str, Any]]  # by kind and name
+
 _PREFIX = "fixedfleet_user_"  # of the names of modules that are loaded from files
+_registries: dict[str, Registry[Any]] = {}  # by kind
+_received: Parts = {}  # of another process, for registries that do not exist yet
 
 
 class Registry(Generic[Part]):
@@ -38,7 +49,8 @@ class Registry(Generic[Part]):
     def __init__(self, kind: str, built_in: Mapping[str, str]) -> None:
         self.kind = kind
         self._places = dict(built_in)
-        self._parts: dict[str, Part] = {}
+        self._parts: dict[str, Part] = dict(_received.get(kind, {}))
+        _registries[kind] = self
 
     def register(self, name: str) -> Callable[[Part], Part]:
         """Return a decorator that makes a part available under a name."""
@@ -81,8 +93,15 @@ class Registry(Generic[Part]):
 
     def names(self) -> list[str]:
         """Return the known names, the built-in ones first."""
-        own = [name for name in self._parts if name not in self._places]
-        return [*self._places, *(name for name in own if ":" not in name)]
+        return [*self._places, *self.own()]
+
+    def own(self) -> dict[str, Part]:
+        """Return the parts that users have registered, by name."""
+        return {
+            name: part
+            for name, part in self._parts.items()
+            if name not in self._places and ":" not in name
+        }
 
 
 def load_reference(reference: str, kind: str) -> Any:
@@ -93,6 +112,20 @@ def load_reference(reference: str, kind: str) -> Any:
         return getattr(module, name)
     except AttributeError:
         raise InputError(f"{kind} {reference!r}: {place} has no {name!r}") from None
+
+
+def own_parts() -> Parts:
+    """Return all parts that users have registered in this process."""
+    return {kind: own for kind, one in _registries.items() if (own := one.own())}
+
+
+def add_parts(parts: Parts) -> None:
+    """Register parts of another process in this one."""
+    for kind, own in parts.items():
+        if kind in _registries:
+            _registries[kind]._parts.update(own)
+        else:
+            _received.setdefault(kind, {}).update(own)
 
 
 def user_modules() -> list[ModuleType]:

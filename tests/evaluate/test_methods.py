@@ -9,7 +9,13 @@ from dataclasses import dataclass, replace
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.evaluate import Results, evaluate, get_method, get_set
+from fixedfleet.evaluate import (
+    Results,
+    evaluate,
+    get_method,
+    get_methods,
+    get_set,
+)
 from fixedfleet.evaluate.methods import METHODS
 from fixedfleet.evaluate.pipeline import NetworkStart
 from fixedfleet.solve_batch import solve_batch
@@ -65,6 +71,22 @@ def test_a_name_says_what_matters_and_no_paths(spec, name):
     method = get_method(spec)
     assert method.name == name
     assert pickle.loads(pickle.dumps(method)) == method
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (("a/net", "b/net"), ("a/net", "b/net")),
+        (("x/run/model", "y/run/model"), ("x/run/model", "y/run/model")),
+        (("net", "deep/net"), ("TMP/net", "deep/net")),
+    ],
+)
+def test_networks_of_one_name_are_told_apart_by_their_folders(tmp_path, paths, names):
+    """Two trainings can be compared in one call, however their files are called."""
+    specs = [f"network:model={tmp_path}/{path}.safetensors" for path in paths]
+    found = [method.name for method in get_methods([*specs, "network", "savings"])]
+    wanted = [f"network:model={name}".replace("TMP", tmp_path.name) for name in names]
+    assert found == [*wanted, "network", "savings"]
 
 
 @pytest.mark.parametrize(

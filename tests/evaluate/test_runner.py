@@ -91,7 +91,13 @@ def test_whatever_goes_wrong_is_a_row_and_the_run_goes_on(fakes, tmp_path):
     assert sorted(rows) == list("abcdefghi")
     assert rows["a"].fault is rows["i"].fault is None
     assert rows["b"].fault.startswith("infeasible: customer 1 served twice and ")
-    assert rows["c"].fault == "ZeroDivisionError: of all things"
+    lines = Path(fakes.__file__).read_text().splitlines()
+    line = 1 + next(
+        i for i, text in enumerate(lines) if "raise ZeroDivisionError" in text
+    )
+    assert rows["c"].fault == (
+        f"ZeroDivisionError: of all things (fake_methods.py, line {line})"
+    )
     assert re.fullmatch(r"stopped after \d+\.\d s", rows["d"].fault)
     assert rows["e"].fault == "in the warm-up: the worker process ended by signal 9"
     assert rows["f"].fault == "5 tours for 2 vehicles"
@@ -484,3 +490,89 @@ def test_two_networks_are_two_methods(fakes, tmp_path):
     assert names == ["network:model=a", "network:model=b"]
     with pytest.raises(ff.InputError, match="'network:model=a' is given twice"):
         evaluate([fakes.make_set(1)], [specs[0]] * 2, [], tmp_path / "rows")
+
+
+def test_two_trainings_are_compared_in_one_table(fakes, tmp_path):
+    """Both networks run, and their rows bear different names."""
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("safetensors")
+    from fixedfleet.model import ModelConfig, Network, save_model
+
+    specs = []
+    for seed, folder in enumerate(("one", "two")):
+        torch.manual_seed(seed)
+        path = tmp_path / folder / "net.safetensors"
+        path.parent.mkdir()
+        save_model(Network(ModelConfig(width=8, hidden=8, layers=1)), path)
+        specs.append(f"network:model={path}")
+    evaluate([fakes.make_set(1)], specs, [], tmp_path / "rows", processes=1)
+    rows = Results(tmp_path / "rows").rows()
+    names = ["network:model=one/net", "network:model=two/net"]
+    assert [row.method for row in rows] == names
+    assert len({row.made["network"] for row in rows}) == 2
+
+
+TYPED = """
+from dataclasses import dataclass
+
+import fixedfleet as ff
+from fixedfleet.evaluate import METHODS, Answer, InstanceSet, Results, evaluate
+
+class Whole:
+    name, batch, on_gpu, limits, objective = "whole", 1, False, (), "length"
+
+    def check(self):
+        pass
+
+    def solve(self, instances, **options):
+        return [Answer(ff.assess_fleet(one).packing) for one in instances]
+
+
+class Wrong(Whole):
+    name = "wrong"
+
+    def solve(self, instances, **options):
+        return 1 / 0
+
+
+@METHODS.register("typed")
+@dataclass(frozen=True)
+class Typed:
+    batch = 1
+    on_gpu = False
+
+    def check(self):
+        pass
+
+    def plans(self, instances, seed):
+        return [ff.assess_fleet(one).packing for one in instances]
+
+
+instances = [
+    ff.Instance(depot=(0, 0), customers=[[0, 1], [n, 2]], demands=[1, 1], capacity=1,
+                vehicles=2, name=str(n))
+    for n in (1, 2)
+]
+sets = [InstanceSet(name="two", instances=instances)]
+evaluate(sets, [Whole(), Wrong(), "typed"], [], "rows", processes=PROCESSES)
+for row in Results("rows").rows():
+    print(row.method, row.within, row.fault)
+"""
+
+
+@pytest.mark.parametrize(("way", "processes"), [("-c", 1), ("-", 2)])
+def test_methods_typed_in_a_notebook_run(tmp_path, way, processes):
+    """A method needs no file: an object or a registered name, in any processes."""
+    code = TYPED.replace("PROCESSES", str(processes))
+    code = code.replace('"rows"', repr(str(tmp_path / "rows")))
+    done = subprocess.run(
+        [sys.executable, "-c", code] if way == "-c" else [sys.executable, "-"],
+        input=None if way == "-c" else code,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""
+    fault = "ZeroDivisionError: division by zero (your code, line 21)"
+    assert sorted(done.stdout.splitlines()) == sorted(
+        ["whole True None", "typed True None", f"wrong False {fault}"] * 2
+    )

@@ -86,13 +86,13 @@ def add_command(commands: Commands) -> None:
 
 
 def _evaluate(arguments: Arguments) -> int:
-    from fixedfleet.evaluate import Results, evaluate, get_method, summaries
+    from fixedfleet.evaluate import Results, evaluate, get_methods, summaries
     from fixedfleet.progress import ProgressPrinter
 
     if arguments.table:
         check_writable("--table", arguments.table, _TABLES)
     specs = [spec for specs in arguments.method for spec in specs]
-    methods = [get_method(spec) for spec in specs]
+    methods = get_methods(specs)
     sets = _sets(arguments)
     base = _base(arguments, methods, sets)
     results = Results(arguments.results)
@@ -158,7 +158,9 @@ def _base(
 
     if arguments.base is None:
         return None
-    base = get_method(arguments.base)
+    specs = [spec for specs in arguments.method for spec in specs]
+    given = dict(zip(specs, methods, strict=True))
+    base = given.get(arguments.base) or get_method(arguments.base)
     if base.name not in {method.name for method in methods}:
         raise InputError(
             f"--base {base.name} is not one of the methods: give it to --method too"

@@ -1,6 +1,12 @@
 """Compare methods: run them on sets of instances, and make tables of the results."""
 
-from fixedfleet.evaluate.methods import METHODS, Answer, Method, get_method
+from fixedfleet.evaluate.methods import (
+    METHODS,
+    Answer,
+    Method,
+    get_method,
+    get_methods,
+)
 from fixedfleet.evaluate.metrics import Summary, summaries, summarise
 from fixedfleet.evaluate.rows import Results, Row
 from fixedfleet.evaluate.runner import EvaluationSummary, evaluate
@@ -17,6 +23,7 @@ __all__ = [
     "Summary",
     "evaluate",
     "get_method",
+    "get_methods",
     "get_set",
     "summaries",
     "summarise",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
 from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
@@ -28,7 +30,15 @@ if TYPE_CHECKING:
     from fixedfleet.plan import Plan
     from fixedfleet.solve import Objective
 
-__all__ = ["METHODS", "Answer", "Limit", "Method", "Start", "get_method"]
+__all__ = [
+    "METHODS",
+    "Answer",
+    "Limit",
+    "Method",
+    "Start",
+    "get_method",
+    "get_methods",
+]
 
 Limit = Literal["time", "iterations"]
 
@@ -195,6 +205,41 @@ def get_method(spec: str | Method) -> Method:
     if search:
         settings["start_name"] = _name(own[0], made, {})
     return Pipeline(_name("+".join(own), made, named), made, search, **settings)
+
+
+def get_methods(specs: Sequence[str | Method]) -> list[Method]:
+    """
+    Return the methods of several specs, each with a name of its own.
+
+    Networks in files of the same name are told apart by their folders:
+    ``network:model=first/net`` and ``network:model=second/net``.
+    """
+    methods = [get_method(spec) for spec in specs]
+    alike: dict[tuple[str, str], list[int]] = {}
+    for place, method in enumerate(methods):
+        alike.setdefault((method.name, method.objective), []).append(place)
+    for (name, _), places in alike.items():
+        starts = [getattr(methods[place], "start", None) for place in places]
+        files = [getattr(start, "model", "") for start in starts]
+        if len(set(files)) < len(files) or len(files) == 1:
+            continue  # one method; or the same one twice, which `evaluate` refuses
+        before, _, rest = re.split(r"(\bmodel=[^,]+)", name, maxsplit=1)
+        for place, end in zip(places, _different_ends(files), strict=True):
+            same: Any = methods[place]
+            longer = f"{before}model={end}{rest}"
+            methods[place] = dataclasses.replace(same, name=longer)
+    return methods
+
+
+def _different_ends(paths: Sequence[str]) -> list[str]:
+    """Return the shortest ends of paths, in whole folders, that all differ."""
+    parts = [Path(path).absolute().with_suffix("").parts for path in paths]
+    ends: list[str] = []
+    for depth in range(2, max(map(len, parts)) + 1):
+        ends = ["/".join(part[-depth:]) for part in parts]
+        if len(set(ends)) == len(ends):
+            break
+    return ends
 
 
 def _parse(spec: str) -> tuple[str, str, dict[str, str]]:

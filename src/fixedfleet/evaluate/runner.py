@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from fixedfleet.errors import InputError, check_choice, check_whole
-from fixedfleet.evaluate.methods import get_method
+from fixedfleet.evaluate.methods import get_methods
 from fixedfleet.evaluate.origin import current, machine_name, made_with
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.trials import Patience, Skipped, Trial, failed, work
@@ -101,7 +101,8 @@ def evaluate(
     Runs that the file already holds are not repeated, so an evaluation that was
     interrupted, even by ``kill -9``, is resumed by the same call. A script that calls
     this must keep its code under ``if __name__ == "__main__"``, because the worker
-    processes import it again.
+    processes import it again. In a notebook no guard is needed, and methods, decoders
+    and other parts that are defined in its cells reach the worker processes.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ def evaluate(
         If a method lacks a package, before anything runs.
     """
     begin = time.monotonic()
-    chosen = [get_method(method) for method in methods]
+    chosen = get_methods(methods)
     _check(sets, chosen, time_limits, seeds, processes, engine, (grace, longest))
     limits = [_limits_of(method, time_limits, iterations) for method in chosen]
     for method in chosen:

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from fixedfleet.errors import place_of
 from fixedfleet.evaluate.methods import get_method
 from fixedfleet.evaluate.origin import machine_name
 from fixedfleet.evaluate.rows import Row
@@ -178,7 +179,14 @@ def _run(method: Method, trial: Trial) -> list[Row] | Skipped:
         return Skipped(f"{trial.name}: {error}")
     except Exception as error:  # a method may fail in any way
         spent = time.perf_counter() - begin
-        return failed(trial, f"{type(error).__name__}: {error}", spent, machine)
+        return failed(trial, _tell(error), spent, machine)
+
+
+def _tell(error: Exception) -> str:
+    """Say what went wrong in a method, and where."""
+    place = f" ({place_of(error)})"
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    return what[: _LONGEST_FAULT - len(place)] + place
 
 
 def failed(trial: Trial, why: str, seconds: float, machine: str) -> list[Row]:

@@ -10,12 +10,13 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import InputError, require
-from fixedfleet.registry import user_modules
+from fixedfleet.registry import add_parts, own_parts, user_modules
 from fixedfleet.workers.calls import STEP_SECONDS, Call, Done, Event, Lost, Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
+    from fixedfleet.registry import Parts
     from fixedfleet.workers.calls import Todo
 
 __all__ = ["run_on_ray"]
@@ -63,7 +64,7 @@ def run_on_ray(
         for module in user_modules():  # their files are on this machine only
             ray.cloudpickle.register_pickle_by_value(module)
         mailbox = _mailbox(ray)
-        remote, packed = ray.remote(_do_on_ray), ray.put(task)
+        remote, packed = ray.remote(_do_on_ray), ray.put((own_parts(), *task))
         pending: dict[Any, _Pending] = {}
         numbers = 0
         try:
@@ -112,13 +113,14 @@ def _mailbox(ray: Any) -> Any:
 
 
 def _do_on_ray(
-    task: tuple[Callable[..., Any], tuple[Any, ...]],
+    task: tuple[Parts, Callable[..., Any], tuple[Any, ...]],
     job: Any,
     mailbox: Any,
     number: int,
 ) -> Any:
     """Do a job in one of Ray's processes."""
-    work, shared = task
+    parts, work, shared = task
+    add_parts(parts)
     mailbox.put.remote(number, True, None, None)
 
     def send(value: Any, seconds: float | None) -> None:

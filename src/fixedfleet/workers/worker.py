@@ -7,6 +7,7 @@ import os
 import pickle
 import queue
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import InputError
 from fixedfleet.interrupts import interrupts_blocked
-from fixedfleet.registry import load_files, user_modules
+from fixedfleet.registry import add_parts, load_files, own_parts, user_modules
 from fixedfleet.workers.calls import STEP_SECONDS, Call, Done, Event, Lost, Message
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ class Worker:
     ) -> None:
         import multiprocessing  # slow to load, and `import fixedfleet` loads this file
 
-        packed = pickle.dumps((work, shared))
+        typed = _main_is_typed()
+        parts = own_parts() if typed else {}
+        packed = _pack((parts, work, shared), by_value=typed)
         context = multiprocessing.get_context("spawn")
         self._pipe, far = context.Pipe()
         user_files = [str(module.__file__) for module in user_modules()]
@@ -82,7 +85,8 @@ class Worker:
             target=_serve_jobs, args=(far, packed, user_files, core), daemon=True
         )
         changed = {**_ONE_THREAD, **(variables or {})}
-        with self._starting, _environment(changed), interrupts_blocked():
+        hidden = _hidden_main() if typed else contextlib.nullcontext()
+        with self._starting, _environment(changed), hidden, interrupts_blocked():
             self._process.start()
         far.close()
         self.core = core
@@ -194,6 +198,33 @@ class Worker:
         return lost
 
 
+def _main_is_typed() -> bool:
+    """Return whether the user's code is in no file: a notebook or ``python -c``."""
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    return file is None or not os.path.exists(file)
+
+
+def _pack(value: Any, *, by_value: bool) -> bytes:
+    """Pickle a value; what the user has typed is in no module to be imported."""
+    if not by_value:
+        return pickle.dumps(value)
+    from numba import cloudpickle  # Numba, which is always installed, has a copy of it
+
+    return bytes(cloudpickle.dumps(value))
+
+
+@contextlib.contextmanager
+def _hidden_main() -> Iterator[None]:
+    """Keep a new process from running a main module that is not a file, "<stdin>"."""
+    main = sys.modules["__main__"]
+    file = main.__dict__.pop("__file__", None)
+    try:
+        yield
+    finally:
+        if file is not None:
+            main.__file__ = file
+
+
 @contextlib.contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
     """Set environment variables for a child process: its libraries read them early."""
@@ -246,7 +277,8 @@ def _serve_jobs(
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         try:
             load_files(user_files)
-            work, shared = pickle.loads(packed)
+            parts, work, shared = pickle.loads(packed)
+            add_parts(parts)
         except Exception as error:
             reason = f"a worker process cannot load its work: {error!r}"
             pipe.send(("error", InputError(reason), None))
