@@ -112,6 +112,7 @@ def test_networks_of_one_name_are_told_apart_by_their_folders(tmp_path, paths, n
         ("packing+auto:decoding=greedy", "does not take decoding=; its options: "),
         ("network+auto:batch=8", "does not take batch="),
         ("packing+hgs:objective=cost-v", "does not take objective="),
+        ("sweep+auto:decoded=yes", "does not take decoded="),
         ("hgs:guarantee=yes", "does not take guarantee=; its options: none"),
         ("sweep+gpu", "gpu begins with packing, savings or network"),
         ("network+gpu:decoding=greedy", "does not take decoding=; its options: batch"),
@@ -193,11 +194,20 @@ def test_a_missing_network_is_named_by_check():
 
 
 @pytest.mark.parametrize(
-    "spec", ["packing", "savings", "sweep", "network", "network:decoding=greedy"]
+    "spec",
+    [
+        "packing",
+        "savings",
+        "sweep",
+        "sweep:decoded=yes",
+        "packing:decoded=yes",
+        "network",
+        "network:decoding=greedy",
+    ],
 )
 def test_starts_are_given_as_they_are(two, spec):
     """A start alone is a plan for each instance, with nobody served twice."""
-    if spec.startswith("network"):
+    if "network" in spec or "decoded" in spec:
         pytest.importorskip("torch")
     for answer, instance in zip(get_method(spec).solve(two), two, strict=True):
         served = [customer for tour in answer.plan for customer in tour]

@@ -10,7 +10,7 @@ import torch
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.model import ModelConfig, Network
-from fixedfleet.planning import decode, predict, predict_views
+from fixedfleet.planning import certain_prediction, decode, predict, predict_views
 
 from .conftest import log_of, make_prediction
 
@@ -129,3 +129,21 @@ def test_a_network_that_was_trained_again_is_loaded_again(eight, tmp_path):
         save_model(Network(ModelConfig(width=width, hidden=8, layers=1)), path)
         logs.append(ff.predict(eight, path).log_probs)
     assert not torch.equal(*logs)
+
+
+def test_the_assignment_of_a_plan_is_decoded_again():
+    """Membership keeps who rides with whom, orders tours anew and adds the rest."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[(1, 0), (3, 0), (2, 0), (0, 1)],
+        demands=[1, 1, 1, 1],
+        capacity=4,
+        vehicles=2,
+    )
+    plan = ff.Plan([[2, 1, 3], [4]])
+    batch = ff.InstanceBatch.of([instance, instance])
+    prediction = certain_prediction(batch, [plan, ff.Plan([[3, 1, 2]])])
+    kept, completed = decode(prediction).plans()
+    assert sorted(map(sorted, kept)) == [[1, 2, 3], [4]]
+    assert kept.length(instance) == pytest.approx(8.0)
+    assert completed.is_feasible(instance)

@@ -289,7 +289,8 @@ def _known_options(part: Any, search: str) -> set[str]:
     if search == "gpu" or not dataclasses.is_dataclass(part):
         return own
     fields = {field.name for field in dataclasses.fields(part)}
-    return own | fields - {"batch", "guarantee"} if search else fields
+    alone = {"batch", "decoded", "guarantee"}  # options of a start without a search
+    return own | fields - alone if search else fields
 
 
 def _check_known(spec: str, options: dict[str, str], known: set[str]) -> None:

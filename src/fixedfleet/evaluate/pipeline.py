@@ -302,17 +302,45 @@ class Pipeline:
         return plan and complete(instance, fit(instance, plan), seed=seed)
 
 
+@dataclass(frozen=True, kw_only=True)
 class _Construction:
-    """What the starts of :mod:`fixedfleet.search.construct` have in common."""
+    """
+    What the starts of :mod:`fixedfleet.search.construct` have in common.
+
+    Parameters
+    ----------
+    decoded
+        Whether to keep only which vehicle serves a customer, and to order the tours and
+        exchange customers as membership decoding does: a control for networks.
+    """
+
+    decoded: bool = False
 
     batch: ClassVar[int] = 1
     on_gpu: ClassVar[bool] = False
 
     def check(self) -> None:
-        """Do nothing: no package is needed."""
+        """Raise MissingPackageError if PyTorch is needed and missing."""
+        if self.decoded:
+            require("torch", "network", "decoded=yes")
+
+    def plans(self, instances: Sequence[Instance], _seed: int) -> list[Plan | None]:
+        """Return a plan per instance; None where there is none."""
+        found = [self.construct(instance) for instance in instances]
+        if not self.decoded:
+            return found
+        from fixedfleet.planning import certain_prediction, decode
+
+        assigned = [plan or Plan([]) for plan in found]
+        prediction = certain_prediction(InstanceBatch.of(instances), assigned)
+        return list(decode(prediction).plans())
+
+    def construct(self, instance: Instance) -> Plan | None:
+        """Return the plan of one instance."""
+        raise NotImplementedError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Packing(_Construction):
     """
     The packing that proves the fleet sufficient.
@@ -325,28 +353,26 @@ class Packing(_Construction):
 
     guarantee: bool = False
 
-    def plans(self, instances: Sequence[Instance], _seed: int) -> list[Plan | None]:
-        """Return a plan per instance; None where no packing is found."""
-        verdicts = [assess_fleet(instance) for instance in instances]
-        return [v.smallest_packing if self.guarantee else v.packing for v in verdicts]
+    def construct(self, instance: Instance) -> Plan | None:
+        """Return the packing; None where none is found."""
+        verdict = assess_fleet(instance)
+        return verdict.smallest_packing if self.guarantee else verdict.packing
 
 
-@dataclass(frozen=True)
 class Savings(_Construction):
     """Plans by the savings heuristic of Clarke and Wright."""
 
-    def plans(self, instances: Sequence[Instance], _seed: int) -> list[Plan | None]:
-        """Return a plan per instance."""
-        return [savings(instance) for instance in instances]
+    def construct(self, instance: Instance) -> Plan | None:
+        """Return the plan."""
+        return savings(instance)
 
 
-@dataclass(frozen=True)
 class Sweep(_Construction):
     """Plans by the angle of the customers around the depot."""
 
-    def plans(self, instances: Sequence[Instance], _seed: int) -> list[Plan | None]:
-        """Return a plan per instance."""
-        return [sweep(instance) for instance in instances]
+    def construct(self, instance: Instance) -> Plan | None:
+        """Return the plan."""
+        return sweep(instance)
 
 
 # The starts that fixedfleet.solve makes by itself, which then shares its packing with

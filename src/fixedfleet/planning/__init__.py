@@ -13,7 +13,12 @@ from fixedfleet.planning.network_plans import (
     predicted_plan,
     predicted_plans,
 )
-from fixedfleet.planning.prediction import Prediction, predict, predict_views
+from fixedfleet.planning.prediction import (
+    Prediction,
+    certain_prediction,
+    predict,
+    predict_views,
+)
 from fixedfleet.planning.repair import RepairOptions
 from fixedfleet.planning.tours import Decoded
 
@@ -23,6 +28,7 @@ __all__ = [
     "PlansByNetwork",
     "Prediction",
     "RepairOptions",
+    "certain_prediction",
     "decode",
     "get_decoder",
     "plan_by_network",

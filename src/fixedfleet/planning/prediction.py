@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from fixedfleet.planning.decoders import PlanDecoder
     from fixedfleet.planning.repair import RepairMethod, RepairOptions
 
-__all__ = ["Prediction", "predict", "predict_views"]
+__all__ = ["Prediction", "certain_prediction", "predict", "predict_views"]
+
+_UNLIKELY = 1e-6  # the probability of a vehicle that a plan does not use for a customer
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -313,10 +315,28 @@ def predict_views(
         seen = batch._replace(features=batch.features._replace(coordinates=turned))
         with torch.inference_mode(), matmul_precision(device, precision):
             log_probs = network(seen.features)
-        yield _make_prediction(network, log_probs, seen)
+        yield _make_prediction(log_probs, seen, network.normalisation.row_sum)
 
 
-def _make_prediction(network: Network, log_probs: Tensor, batch: Batch) -> Prediction:
+def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Prediction:
+    """
+    Return the prediction that is certain about the tour of each customer in a plan.
+
+    Decoding it by membership shows what ordering, 2-opt and exchanges make of an
+    assignment that was not learnt. Customers in no tour are likely nowhere.
+    """
+    batch = collate(instances)
+    (size, nodes), vehicles = batch.features.nodes.shape, batch.features.vehicles
+    serves = torch.full((size, vehicles.shape[1], nodes), _UNLIKELY)
+    for row, plan in enumerate(plans):
+        for number, tour in enumerate(plan.tours[: int(vehicles[row].sum())]):
+            serves[row, number, list(tour)] = 1.0
+    log_probs = torch.full((*serves.shape, nodes), -torch.inf)
+    log_probs[..., 0] = serves.log()  # the sum over a row is what membership looks at
+    return _make_prediction(log_probs, batch, "probability")
+
+
+def _make_prediction(log_probs: Tensor, batch: Batch, row_sum: RowSum) -> Prediction:
     """Return the prediction with all that decoders need of the instances."""
     customers = batch.features.nodes.clone()
     customers[:, 0] = False
@@ -329,5 +349,5 @@ def _make_prediction(network: Network, log_probs: Tensor, batch: Batch) -> Predi
         customers=customers,
         vehicles=batch.features.vehicles,
         distances=(step[..., 0].square() + step[..., 1].square()).sqrt(),
-        row_sum=network.normalisation.row_sum,
+        row_sum=row_sum,
     )
