@@ -291,7 +291,7 @@ def site(tmp_path_factory):
 @pytest.mark.slow
 def test_the_site_has_every_name_and_command(site):
     """The site is built without a warning, with all public names and commands."""
-    names = (site / "api" / "index.html").read_text(encoding="utf-8")
+    names = (site / "api.html").read_text(encoding="utf-8")
     for name in ff.__all__:
         if hasattr(getattr(ff, name), "__qualname__"):
             part = getattr(ff, name)
@@ -301,7 +301,7 @@ def test_the_site_has_every_name_and_command(site):
         for action in build_parser()._actions
         if isinstance(action.choices, dict)
     )
-    text = (site / "cli" / "index.html").read_text(encoding="utf-8")
+    text = (site / "cli.html").read_text(encoding="utf-8")
     for name, parser in commands.items():
         assert f'id="{name}"' in text
         for action in parser._actions:
