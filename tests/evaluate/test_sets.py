@@ -201,3 +201,78 @@ def test_tight_sets_have_the_smallest_conceivable_fleet():
     for small, large in zip(tight.instances, usual.instances, strict=True):
         assert small.vehicles == large.minimum_vehicles <= large.vehicles
         assert (small.customers == large.customers).all()
+
+
+def test_a_batch_that_generate_wrote_is_a_set(tmp_path):
+    """A .npz is enough: instances are named after the file and their row."""
+    batch = generate.clustered(20, 5, seed=3)
+    ff.files.write_batch(tmp_path / "train.npz", batch)
+    found = get_set(tmp_path / "train.npz", 3)
+    assert (found.name, len(found), found.vehicle_cost) == ("train", 3, 0)
+    assert found.names == ["train/0", "train/1", "train/2"]
+    assert (found.instances[2].customers == batch[2].customers).all()
+    ff.files.write_batch(tmp_path / "other.pkl", batch)
+    with pytest.raises(ff.InputError, match="vehicles"):
+        get_set(tmp_path / "other.pkl")
+    assert get_set(tmp_path / "other.pkl", vehicles=6).instances[0].vehicles == 6
+
+
+def test_a_folder_is_a_set_of_all_its_files(tmp_path):
+    """VRPLIB, CSV, JSON and batches together, in the order of their numbers."""
+    write(tmp_path, "x-n10-k2", comment="Best value: 41")
+    write(tmp_path, "x-n9-k2")
+    ff.files.write_batch(tmp_path / "y.npz", generate.uniform(20, 2, seed=1))
+    (tmp_path / "notes.txt").write_text("not an instance")
+    found = get_set(tmp_path)
+    assert found.names == ["x-n9-k2", "x-n10-k2", "y/0", "y/1"]
+    assert found.reference == {"x-n10-k2": 41}
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ff.InputError, match=r"empty has no files \.vrp, \.csv"):
+        get_set(tmp_path / "empty")
+
+
+def test_labels_are_instances_with_reference_plans(tmp_path):
+    """A label folder is a set, and its plans are the reference of the gaps."""
+    from fixedfleet.labels import get_teacher, label, load_labels
+
+    batch = generate.uniform(20, 4, seed=1)
+    teacher = get_teacher("ruin_recreate", iterations=5)
+    label(batch, tmp_path / "mine", teacher=teacher, shard_size=4, processes=1)
+    found = get_set(str(tmp_path / "mine"))
+    _, plans, _ = load_labels(tmp_path / "mine")
+    assert (found.name, found.names[3]) == ("mine", "mine/3")
+    assert found.reference["mine/3"] == pytest.approx(plans[3].length(batch[3]))
+
+
+@pytest.mark.parametrize(
+    ("spec", "cost"),
+    [("clustered20", 0), ("clustered20:5", 0), ("uchoa30:2", 0), ("uniform20:5", 35)],
+)
+def test_a_distribution_is_a_set(spec, cost):
+    """Its name, the number of customers and a seed draw it; the count only cuts."""
+    few, more = get_set(spec, 2), get_set(spec, 4)
+    assert few.names == more.names[:2] == [f"{spec}/0", f"{spec}/1"]
+    assert few.instances[1] == more.instances[1]
+    assert (few.name, few.vehicle_cost) == (spec, cost)
+    with pytest.raises(ff.InputError, match="has no reference plans"):
+        get_set(spec, 2, reference="folder")
+
+
+def test_a_distribution_of_ones_own_is_a_set(tmp_path, make_instance, monkeypatch):
+    """It is named as module.py:name with the customers, or by its registered name."""
+    file = tmp_path / "rings.py"
+    file.write_text(
+        "from fixedfleet.generate import uniform\n"
+        "def ring(n, count, *, seed):\n"
+        "    return uniform(n, count, seed=seed, capacity=40, vehicles=seed)\n"
+    )
+    found = get_set(f"{file}:ring:30:9", 2)
+    assert found.names == ["ring30:9/0", "ring30:9/1"]
+    assert {one.vehicles for one in found.instances} == {9}
+    monkeypatch.setattr(generate.DISTRIBUTIONS, "_parts", {})
+
+    @generate.DISTRIBUTIONS.register("own")
+    def own(n, count, *, seed):
+        return [make_instance(n=n, seed=seed + row) for row in range(count)]
+
+    assert get_set("own7:3", 2).instances[0].num_customers == 7

@@ -31,7 +31,8 @@ def add_command(commands: Commands) -> None:
         action="append",
         required=True,
         metavar="SET",
-        help="vrp20, kool20, tight20, fresh20:SEED, uchoa100, …, or .vrp files",
+        help="a test set (vrp20, kool20, tight20, fresh20:SEED, …), a distribution "
+        "(clustered50:SEED), or files and folders: .vrp, .csv, .json, .npz, .pkl",
     )
     add(
         "--method",
@@ -58,6 +59,9 @@ def add_command(commands: Commands) -> None:
     add_options(parser, "--iterations")
     add("--count", type=int, default=1000, help="instances per set (default: 1000)")
     add("--reference", metavar="FOLDER", help="reference plans of the test sets")
+    add_options(
+        parser, "--vehicles", help="fleet of instances in files (default: the files')"
+    )
     add_options(
         parser,
         "--vehicle-cost",
@@ -146,7 +150,10 @@ def _sets(arguments: Arguments) -> list[InstanceSet]:
             )
         if paths := [value for value in values if not is_named(value)]:
             cost = arguments.vehicle_cost
-            sets.append(get_set(paths, arguments.count, vehicle_cost=cost))
+            fleet = arguments.vehicles
+            sets.append(
+                get_set(paths, arguments.count, vehicle_cost=cost, vehicles=fleet)
+            )
     return sets
 
 

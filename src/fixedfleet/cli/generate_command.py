@@ -36,7 +36,8 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "distribution",
         metavar="DISTRIBUTION",
-        help="uniform, uchoa, or your own function as module.py:name",
+        help=f"{', '.join(generate.DISTRIBUTIONS.names())}, or your own function as "
+        "module.py:name",
     )
     parser.add_argument("n", type=int, metavar="N", help="number of customers")
     parser.add_argument("--count", type=int, help="number of instances (default: 1)")

@@ -1,8 +1,9 @@
-"""Sets of instances to evaluate on, by name or from files, with reference plans."""
+"""Sets of instances to evaluate on: by name, drawn, or from files and folders."""
 
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 import re
 from dataclasses import dataclass, field, replace
@@ -14,11 +15,12 @@ import numpy as np
 from fixedfleet import files, generate
 from fixedfleet.errors import InputError, check_whole
 from fixedfleet.evaluate.best_known import best_known
+from fixedfleet.labels import has_labels, load_labels
 from fixedfleet.plan import PlanBatch
 from fixedfleet.search import check_vehicle_cost
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fixedfleet.instance import Instance, InstanceBatch
 
@@ -27,12 +29,18 @@ __all__ = ["VEHICLE_COSTS", "InstanceSet", "get_set", "is_named"]
 # Fixed cost per vehicle, by the number of customers.
 VEHICLE_COSTS = {20: 35.0, 50: 50.0, 100: 80.0}
 
-_NAMED = re.compile(r"(vrp|kool|tight|fresh|uchoa)(\d+)(?::(\d+))?", re.ASCII)
-_NAMES = "vrp20, vrp50, vrp100, kool20 …, tight20 …, fresh20:SEED …, uchoa100"
+# vrp20, clustered50, fresh20:7; or a distribution in a file, rings.py:ring:50:7.
+_NAMED = re.compile(r"(.+?)(?<!\d):?(\d+)(?::(\d+))?", re.ASCII)
+_TEST_SETS = ("vrp", "kool", "tight", "fresh")
+_NAMES = (
+    "vrp20, vrp50, vrp100, kool20 …, tight20 …, fresh20:SEED …, a distribution with "
+    "the number of customers (uchoa100, clustered50:SEED)"
+)
+_READABLE = (*files.INSTANCE_EXTENSIONS, *files.BATCH_EXTENSIONS)
 # Instances depend on the seed and on how many are drawn at once, so that always this
 # many are drawn and the first of them are used.
 _DRAWN = 10_000
-_UCHOA_SEED = 1234
+_SEED = 1234  # of distributions, unless another one is given
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -88,7 +96,11 @@ class InstanceSet:
 
 def is_named(spec: str) -> bool:
     """Return whether a spec is the name of a set, rather than of files."""
-    return _NAMED.fullmatch(spec) is not None
+    named = _NAMED.fullmatch(spec)
+    if named is None or os.path.exists(spec):
+        return False
+    known = named[1] in _TEST_SETS or generate.DISTRIBUTIONS.knows(named[1])
+    return known or ":" in named[1]
 
 
 def get_set(
@@ -96,9 +108,10 @@ def get_set(
     count: int | None = 1000,
     reference: str | os.PathLike[str] | None = None,
     vehicle_cost: float | None = None,
+    vehicles: int | None = None,
 ) -> InstanceSet:
     """
-    Return a set by its name, or read one from VRPLIB files.
+    Return a set by its name, draw one from a distribution, or read one from files.
 
     Parameters
     ----------
@@ -107,17 +120,21 @@ def get_set(
         whose demands exceed the fleet, Σq > MQ. ``kool20``, …: all its instances.
         ``tight20``, …: those of ``vrp20``, … with the smallest conceivable fleet,
         ⌈Σq/Q⌉ vehicles. ``fresh20:7``, …: other instances of that kind, from seed 7,
-        for tuning. ``uchoa100``, or another number of customers: instances drawn as
-        Uchoa et al. drew the set X. Or else a path, a pattern such as ``X/*.vrp``, or
-        several paths.
+        for tuning. ``clustered50:7``: 50 customers of the distribution ``clustered``
+        from seed 7 (default: 1234); your own is ``rings.py:ring:50:7``. Or else a path,
+        a pattern such as ``X/*.vrp``, or several paths: files of instances (.vrp, .csv,
+        .json), of batches (.npz, .pkl) or of labels, and folders of these.
     count
         Number of instances to take from the front; None for all.
     reference
         Folder with ``ref_vrp20_cost.npz`` and ``ref_vrp20_costv.npz``, … for the test
-        sets. VRPLIB files have their own: the ``.sol`` beside them, or the comment.
+        sets. Files have their own: the ``.sol`` beside a VRPLIB file, or its comment;
+        the plans of labels.
     vehicle_cost
         Fixed cost per vehicle. Default: 35, 50 and 80 for the sets of 20, 50 and 100
-        customers, 0 for Uchoa's and for files.
+        uniform customers, 0 for others and for files.
+    vehicles
+        The fleet of instances in files. Default: what the files say.
 
     Raises
     ------
@@ -126,57 +143,36 @@ def get_set(
     """
     if count is not None:
         check_whole("count", count, least=1)
-    if isinstance(spec, str) and (named := _NAMED.fullmatch(spec)):
-        kind, size, seed = named[1], int(named[2]), named[3]
-        if (kind == "fresh") != (seed is not None):
-            raise InputError(
-                f"set {spec!r}: a fresh set needs a seed, as in fresh20:7, and other "
-                "sets take none"
-            )
-        drawn = _draw(kind, size, None if seed is None else int(seed), count)
-        cost = VEHICLE_COSTS.get(size, 0.0) if kind != "uchoa" else 0.0
-        return _named_set(
-            spec, *drawn, reference, cost if vehicle_cost is None else vehicle_cost
-        )
+    if isinstance(spec, str) and is_named(spec):
+        if vehicles is not None:
+            raise InputError(f"the set {spec!r} has its own fleet: leave vehicles out")
+        return _named_set(spec, count, reference, vehicle_cost)
     if reference is not None:
         raise InputError(
             f"a reference folder is for the test sets, not for {_show(spec)}: the best "
-            "known plans of VRPLIB files are read from beside the files"
+            "known plans of files are read from beside the files"
         )
-    return _from_files(_paths(spec), count, vehicle_cost or 0.0)
-
-
-def _draw(
-    kind: str, size: int, seed: int | None, count: int | None
-) -> tuple[InstanceBatch, list[str]]:
-    """Return the first instances of a named set, and their names."""
-    if kind == "uchoa":
-        count = _DRAWN if count is None else count
-        names = [f"uchoa{size}/{row}" for row in range(count)]
-        return generate.uchoa_batch(size, count, seed=_UCHOA_SEED), names
-    if size not in VEHICLE_COSTS:
-        raise InputError(f"no set {kind}{size}: choose from {_NAMES}")
-    if seed is not None:
-        batch = generate.uniform(size, _DRAWN, seed=seed)
-        rows, stem = np.arange(_DRAWN), f"fresh{size}:{seed}"
-    else:
-        batch = generate.test_set(size, reject=False)
-        rows, stem = np.arange(len(batch)), f"test{size}"
-    if kind in ("vrp", "tight"):
-        rows = np.flatnonzero(batch.minimum_vehicles <= batch.vehicles)
-        if kind == "tight":
-            stem, batch = f"tight{size}", batch.with_vehicles(batch.minimum_vehicles)
-    rows = rows[:count]
-    return batch[rows], [f"{stem}/{row}" for row in rows]
+    return _from_files(_paths(spec), count, vehicle_cost or 0.0, vehicles)
 
 
 def _named_set(
     spec: str,
-    batch: InstanceBatch,
-    names: list[str],
+    count: int | None,
     reference: str | os.PathLike[str] | None,
-    vehicle_cost: float,
+    vehicle_cost: float | None,
 ) -> InstanceSet:
+    kind, number, given = _NAMED.fullmatch(spec).groups()  # type: ignore[union-attr]
+    size, seed = int(number), None if given is None else int(given)
+    if kind in _TEST_SETS and (kind == "fresh") != (seed is not None):
+        raise InputError(
+            f"set {spec!r}: a fresh set needs a seed, as in fresh20:7, and other "
+            "sets take none"
+        )
+    draw = _draw_test_set if kind in _TEST_SETS else _draw_distribution
+    batch, names = draw(kind, size, seed, count)
+    if vehicle_cost is None:
+        uniform = kind in (*_TEST_SETS, "uniform")
+        vehicle_cost = VEHICLE_COSTS.get(size, 0.0) if uniform else 0.0
     lengths: dict[str, float] = {}
     costs: dict[str, float] = {}
     if reference is not None:
@@ -195,6 +191,37 @@ def _named_set(
         reference=lengths,
         reference_cost_v=costs,
     )
+
+
+def _draw_distribution(
+    kind: str, size: int, seed: int | None, count: int | None
+) -> tuple[InstanceBatch, list[str]]:
+    """Return instances of a distribution, and their names."""
+    stem = f"{kind.rpartition(':')[2]}{size}" + ("" if seed is None else f":{seed}")
+    drawn = _DRAWN if count is None or kind == "uniform" else count
+    seed = _SEED if seed is None else seed
+    batch = generate.draw(kind, size, drawn, seed=seed)[:count]
+    return batch, [f"{stem}/{row}" for row in range(len(batch))]
+
+
+def _draw_test_set(
+    kind: str, size: int, seed: int | None, count: int | None
+) -> tuple[InstanceBatch, list[str]]:
+    """Return the first instances of a test set, and their names."""
+    if size not in VEHICLE_COSTS:
+        raise InputError(f"no set {kind}{size}: choose from {_NAMES}")
+    if seed is not None:
+        batch = generate.uniform(size, _DRAWN, seed=seed)
+        rows, stem = np.arange(_DRAWN), f"fresh{size}:{seed}"
+    else:
+        batch = generate.test_set(size, reject=False)
+        rows, stem = np.arange(len(batch)), f"test{size}"
+    if kind in ("vrp", "tight"):
+        rows = np.flatnonzero(batch.minimum_vehicles <= batch.vehicles)
+        if kind == "tight":
+            stem, batch = f"tight{size}", batch.with_vehicles(batch.minimum_vehicles)
+    rows = rows[:count]
+    return batch[rows], [f"{stem}/{row}" for row in rows]
 
 
 def _reference(
@@ -229,38 +256,66 @@ def _reference(
 def _paths(
     spec: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
 ) -> list[Path]:
+    """Return the files and label folders that a spec stands for."""
     given = [spec] if isinstance(spec, (str, os.PathLike)) else list(spec)
     paths: list[Path] = []
     for entry in (os.fspath(path) for path in given):
         if os.path.exists(entry):
-            paths.append(Path(entry))
+            paths += _unfold(Path(entry))
         elif matches := glob.glob(entry):
             paths += map(Path, sorted(matches, key=_by_numbers))
-        elif glob.escape(entry) == entry and Path(entry).suffix != ".vrp":
+        elif glob.escape(entry) == entry and Path(entry).suffix not in _READABLE:
             raise InputError(
-                f"unknown set {entry!r}: choose from {_NAMES}, or give files .vrp"
+                f"unknown set {entry!r}: choose from {_NAMES}, or give files "
+                f"{', '.join(_READABLE)}"
             )
         else:
             raise InputError(f"no file {entry}")
     return paths
 
 
+def _unfold(path: Path) -> list[Path]:
+    """Return the instance files of a folder; a file or a label folder as it is."""
+    if not path.is_dir() or has_labels(path):
+        return [path]
+    found = [str(one) for one in path.iterdir() if one.suffix.lower() in _READABLE]
+    if not found:
+        raise InputError(f"{path} has no files {', '.join(_READABLE)}")
+    return [Path(one) for one in sorted(found, key=_by_numbers)]
+
+
 def _from_files(
-    paths: list[Path], count: int | None, vehicle_cost: float
+    paths: list[Path], count: int | None, vehicle_cost: float, vehicles: int | None
 ) -> InstanceSet:
-    reference: dict[str, float] = {}
-    instances = []
-    for path in paths[:count]:
-        instance, length = best_known(path)
-        instances.append(instance)
-        if length is not None:
-            reference[instance.name] = length
+    found = itertools.chain.from_iterable(_read(path, vehicles) for path in paths)
+    pairs = list(itertools.islice(found, count))
+    together = os.path.commonpath([path.absolute().parent for path in paths])
+    batch = paths[0].is_dir() or paths[0].suffix.lower() in files.BATCH_EXTENSIONS
     return InstanceSet(
-        name=Path(os.path.commonpath([path.absolute().parent for path in paths])).name,
-        instances=instances,
+        name=paths[0].stem if batch and len(paths) == 1 else Path(together).name,
+        instances=[instance for instance, _ in pairs],
         vehicle_cost=vehicle_cost,
-        reference=reference,
+        reference={one.name: length for one, length in pairs if length is not None},
     )
+
+
+def _read(path: Path, vehicles: int | None) -> Iterator[tuple[Instance, float | None]]:
+    """Yield the instances of a file or a label folder, with reference lengths."""
+    if has_labels(path):
+        batch, plans, labelled = load_labels(path)
+        lengths = np.where(labelled, plans.lengths(batch), np.nan)
+    elif path.suffix.lower() in files.BATCH_EXTENSIONS:
+        batch = files.read_batch(path, vehicles)
+        lengths = np.full(len(batch), np.nan)
+    elif path.suffix.lower() == ".vrp" and vehicles is None:
+        yield best_known(path)
+        return
+    else:
+        yield replace(files.read(path, vehicles), name=path.stem), None
+        return
+    for row, (instance, length) in enumerate(zip(batch, lengths, strict=True)):
+        known = None if np.isnan(length) else float(length)
+        yield replace(instance, name=f"{path.stem}/{row}"), known
 
 
 def _by_numbers(path: str) -> list[tuple[int, str]]:

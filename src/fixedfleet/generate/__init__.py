@@ -6,6 +6,16 @@ import inspect
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fixedfleet.errors import InputError
+from fixedfleet.generate import point_patterns
+from fixedfleet.generate.point_patterns import (
+    clustered,
+    compression,
+    expansion,
+    explosion,
+    grid,
+    implosion,
+    rotation,
+)
 from fixedfleet.generate.set_x import (
     CustomerPosition,
     Demand,
@@ -29,8 +39,15 @@ __all__ = [
     "Demand",
     "DepotPosition",
     "Distribution",
+    "clustered",
+    "compression",
     "default_fleet",
     "draw",
+    "expansion",
+    "explosion",
+    "grid",
+    "implosion",
+    "rotation",
     "test_set",
     "uchoa",
     "uchoa_batch",
@@ -52,6 +69,10 @@ DISTRIBUTIONS: Registry[Distribution] = Registry(
     {
         "uniform": "fixedfleet.generate.unit_square:uniform",
         "uchoa": "fixedfleet.generate.set_x:uchoa_batch",
+        **{
+            name: f"fixedfleet.generate.point_patterns:{name}"
+            for name in point_patterns.__all__
+        },
     },
 )
 
@@ -65,8 +86,10 @@ def draw(
     Parameters
     ----------
     distribution
-        The function itself or its name: ``uniform``, ``uchoa``, one registered with
-        ``@DISTRIBUTIONS.register("name")``, or a reference "module.py:Name".
+        The function itself or its name: ``uniform``, ``uchoa``, ``clustered``,
+        ``explosion``, ``implosion``, ``expansion``, ``compression``, ``rotation``,
+        ``grid``, one registered with ``@DISTRIBUTIONS.register("name")``, or a
+        reference "module.py:Name".
     n
         The number of customers per instance.
     count

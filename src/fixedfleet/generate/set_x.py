@@ -27,7 +27,14 @@ if TYPE_CHECKING:
 
     from fixedfleet.distances import Rounding
 
-__all__ = ["CustomerPosition", "Demand", "DepotPosition", "uchoa", "uchoa_batch"]
+__all__ = [
+    "CustomerPosition",
+    "Demand",
+    "DepotPosition",
+    "smallest_fleet",
+    "uchoa",
+    "uchoa_batch",
+]
 
 DepotPosition = Literal["central", "eccentric", "random"]
 CustomerPosition = Literal["random", "clustered", "random-clustered"]
@@ -89,7 +96,7 @@ def uchoa(
     row = _draw_uchoa(rs, n, depot, customers, demand, route_size)
     given = 1 if vehicles is None else vehicles
     drawn = Instance(**row._asdict(), vehicles=given, rounding=rounding)
-    fleet = _smallest_fleet(drawn) if vehicles is None else drawn.vehicles
+    fleet = smallest_fleet(drawn) if vehicles is None else drawn.vehicles
     return replace(drawn, vehicles=fleet, name=f"uchoa-n{n + 1}-k{fleet}-seed{seed}")
 
 
@@ -120,6 +127,10 @@ def uchoa_batch(
         Seed of the whole batch.
     depot, customers, demand, route_size, vehicles
         As in :func:`uchoa`. A given value holds for all instances.
+
+    References
+    ----------
+    Uchoa et al. (2017); see :func:`uchoa`.
     """
     n, count = check_whole("n", n, least=1), check_whole("count", count, least=1)
     seed = check_seed(seed)
@@ -136,7 +147,7 @@ def uchoa_batch(
     )
     if vehicles is not None:
         return batch
-    return batch.with_vehicles([_smallest_fleet(instance) for instance in batch])
+    return batch.with_vehicles([smallest_fleet(instance) for instance in batch])
 
 
 class _Row(NamedTuple):
@@ -232,7 +243,8 @@ def _between(rs: RandomState, low: int, high: int, n: int) -> NDArray[np.int64]:
     return rs.randint(low, high + 1, size=n, dtype=np.int64)
 
 
-def _smallest_fleet(instance: Instance) -> int:
+def smallest_fleet(instance: Instance) -> int:
+    """Return the fewest vehicles that quick packings need."""
     # The exact search depends on the speed of the machine, and a seed must always give
     # the same instance.
     verdict = assess_fleet(instance, time_limit=0)

@@ -76,6 +76,12 @@ def uniform(
     oversample
         With ``reject``, int(count · oversample) + 64 instances are drawn, and the
         first ``count`` of them with Σq ≤ MQ are returned.
+
+    References
+    ----------
+    Nazari et al., "Reinforcement learning for solving the vehicle routing problem",
+    NeurIPS 2018. Kool, van Hoof and Welling, "Attention, learn to solve routing
+    problems!", ICLR 2019.
     """
     n, count = check_whole("n", n, least=1), check_whole("count", count, least=0)
     capacity, vehicles = default_fleet(n, capacity, vehicles)

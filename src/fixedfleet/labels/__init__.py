@@ -10,7 +10,7 @@ processes) → ``shard`` (one shard's instances) → ``teacher`` (the plans) →
 """
 
 from fixedfleet.labels.label_run import LabelSummary, label
-from fixedfleet.labels.load import load_labels
+from fixedfleet.labels.load import has_labels, load_labels
 from fixedfleet.labels.shard import LabellingError
 from fixedfleet.labels.teacher import (
     TEACHERS,
@@ -33,6 +33,7 @@ __all__ = [
     "SolverTeacher",
     "Teacher",
     "get_teacher",
+    "has_labels",
     "label",
     "load_labels",
 ]

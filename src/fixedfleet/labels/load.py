@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,9 +23,19 @@ if TYPE_CHECKING:
 
     Labels = tuple[InstanceBatch, PlanBatch, NDArray[np.bool_]]
 
-__all__ = ["load_labels"]
+__all__ = ["has_labels", "load_labels"]
 
 _CHECKED_AT_ONCE = 20_000
+
+
+def has_labels(path: Path) -> bool:
+    """Return whether :func:`load_labels` is the reader of a folder or a file."""
+    if path.is_dir():
+        return (path / "manifest.json").is_file()
+    if path.suffix.lower() != ".npz" or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return "routes.npy" in archive.namelist()
 
 
 def load_labels(path: str | os.PathLike[str], *, limit: int | None = None) -> Labels:
