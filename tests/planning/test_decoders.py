@@ -120,7 +120,7 @@ def all_in_one(prediction):
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        (("magic",), "unknown decoder 'magic': choose from greedy, membership, beam"),
+        (("magic",), "unknown decoder 'magic': choose from greedy, edges, memb"),
         (("beam0",), "width is 0"),
         (("greedy", "magic"), "'magic': choose from none, paper, paper-demand, room"),
     ],

@@ -24,6 +24,8 @@ WAYS = {
     "greedy, paper": ("greedy", "paper"),
     "greedy, paper, by demand": ("greedy", "paper-demand"),
     "greedy, room": ("greedy", "room"),
+    "edges, no repair": ("edges", "none"),
+    "edges, paper": ("edges", "paper"),
     "membership, paper": ("membership", "paper"),
     "membership, room": ("membership", "room"),
     "beam, no repair": ("beam", "none"),

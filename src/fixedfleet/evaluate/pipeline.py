@@ -400,7 +400,7 @@ class NetworkStart:
     model
         A shipped network's name, a path, or ``auto``: the nearest in size.
     decoding
-        A decoder: ``greedy``, ``membership``, ``beam20`` for a beam of width 20, …; see
+        A decoder: ``greedy``, ``edges``, ``membership``, ``beam20``, …; see
         :func:`fixedfleet.planning.get_decoder`.
     repair
         How customers that the decoding leaves out are inserted.

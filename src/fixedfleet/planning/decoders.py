@@ -36,6 +36,7 @@ DECODERS: Registry[PlanDecoder] = Registry(
     "decoder",
     {
         "greedy": "fixedfleet.planning.greedy:greedy_tours",
+        "edges": "fixedfleet.planning.edges:edge_tours",
         "membership": "fixedfleet.planning.membership:membership_tours",
         "beam": "fixedfleet.planning.beam:beam_tours",
     },
@@ -49,8 +50,8 @@ def get_decoder(decoder: str | PlanDecoder) -> PlanDecoder:
     Parameters
     ----------
     decoder
-        ``greedy``, ``membership``, ``beam``, or ``beam200`` for a beam of width 200; a
-        registered name; "module.py:Name"; or a decoder.
+        ``greedy``, ``edges``, ``membership``, ``beam``, or ``beam200`` for a beam of
+        width 200; a registered name; "module.py:Name"; or a decoder.
 
     Raises
     ------
