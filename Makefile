@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # What a plan and its picture need; what the tests need on top of it.
 SOLVE_READY := $(VENV)/.ready-solve
 TEST_READY := $(VENV)/.ready-test
-EXTRAS := dev,network,plot,peers,cluster,serve,browser,docs
+EXTRAS := dev,network,plot,excel,peers,cluster,serve,browser,docs
 
 .PHONY: solve test check lint format setup docs notebooks dist test-browser chromium clean
 

@@ -184,9 +184,10 @@ def test_no_false_alarms_about_generated_instances(n):
             assert find_doubts(generate.uchoa(n, seed=seed)) == []
 
 
-def test_no_false_alarms_about_the_example():
-    """The example has nothing doubtful in it."""
-    assert find_doubts(read(EXAMPLES / "leipzig_parcels.csv")) == []
+def test_no_false_alarms_about_the_examples():
+    """The examples have nothing doubtful in them."""
+    for path in sorted(EXAMPLES.glob("*.csv")):
+        assert find_doubts(read(path, 7, capacity=950)) == [], path.name
 
 
 def test_no_false_alarms_about_cvrplib(shared):

@@ -54,17 +54,22 @@ BAD = {
     "empty.csv": ("", "empty"),
     "junk.csv": (bytes(range(256)) * 9, "text"),
     "junk.vrp": (b"\x00\x01\x02\xff" * 99, ""),
-    "nan.csv": ("x,y,demand\n0,0,\nnan,1,1\n", "line 3: x"),
-    "infinite.csv": ("x,y,demand\n0,0,\n1,inf,1\n", "line 3: y"),
-    "negative.csv": ("x,y,demand\n0,0,\n1,1,-1\n", "line 3: demand is -1"),
-    "missing.csv": ("x,y,demand\n0,0,\n1,1,\n", "line 3: demand is missing"),
+    "nan.csv": ("x,y,demand\n0,0,\nnan,1,1\n", "row 3: x"),
+    "infinite.csv": ("x,y,demand\n0,0,\n1,inf,1\n", "row 3: y"),
+    "negative.csv": ("x,y,demand\n0,0,\n1,1,-1\n", "row 3: demand is -1"),
+    "missing.csv": (
+        "x,y,demand\n0,0,\n1,1,\n",
+        "row 3: demand is empty; only the depot",
+    ),
     "column.csv": ("x,y\n0,0\n1,1\n", "'demand'"),
     "ragged.json": ('{"matrix": [[0, 1], [1]], "demands": [1]}', "matrix[1]"),
     "twice.vrp": (VRP.replace("DEPOT_S", "DEMAND_SECTION\n2 2\nDEPOT_S"), "DEMAND"),
     "huge.vrp": (VRP.replace("DIMENSION : 3", "DIMENSION : 10000000"), "10000000"),
     "short.vrp": (VRP.replace("3 2\nDEPOT", "DEPOT"), ""),
     "list.json": ("[]", "not an object"),
-    "what.xls": ("", "'.xls'"),
+    "what.xls": ("", "an old Excel file (.xls): save it as .xlsx or .csv"),
+    "what.ods": ("", "an OpenDocument table (.ods): save it as .xlsx or .csv"),
+    "old.xlsx": (b"\xd0\xcf\x11\xe0old", "an old Excel file (.xls): save it"),
 }
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+from pathlib import Path
 
 import pytest
 
 from fixedfleet import InputError, Plan
 from fixedfleet.files import (
-    ReadContext,
+    ReadOptions,
     _recognise,
     parse,
     read,
@@ -20,6 +21,8 @@ from fixedfleet.files import (
     write_instance,
     write_plan,
 )
+
+MOST = 256 * 10**6  # bytes of a text file
 
 ALL_READERS = pytest.mark.parametrize(
     ("reader", "name"),
@@ -119,8 +122,8 @@ def test_a_fleet_below_one(square, tmp_path, vehicles):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"\xff\xfex\x00,\x00", "the file is UTF-16: save it as UTF-8"),
-        (b"x,y,demand\n1,2,\xe4", "byte 15 is 0xe4, which is not UTF-8"),
+        (b"\xff\xfex\x00,", "not a text file: character 3 is 0x00"),
+        (b"x,y,demand\n1,2,\x81", "byte 15 is 0x81, which is not UTF-8: save"),
         (b"x,y,demand\n\x00\x01", "not a text file: character 11 is 0x00"),
         (b" \n\n", "the file is empty"),
     ],
@@ -183,28 +186,28 @@ def points(customers):
 @pytest.mark.parametrize("make", [table, vrplib, matrix, points])
 def test_an_instance_beyond_the_limit(make, monkeypatch):
     """An instance at the limit is read; a larger one is refused and never built."""
-    context = ReadContext(max_customers=40, allow_missing=True)
-    assert parse(make(40), context).num_customers == 40
-    for module in ("csv_files", "json_files", "vrplib_files"):
-        monkeypatch.setattr(f"fixedfleet.files.{module}.Instance", None)
+    options = ReadOptions(max_customers=40, allow_missing=True)
+    assert parse(make(40), options).instance.num_customers == 40
+    monkeypatch.setattr("fixedfleet.files.reading.Instance", None)
     for customers in (41, 400):
         with pytest.raises(
             InputError, match="too many customers: at most 40 are allowed"
         ):
-            parse(make(customers), context)
+            parse(make(customers), options)
 
 
 def test_a_quoted_cell_of_several_lines_is_one_customer():
     """Lines within quotes are not taken for customers."""
-    context = ReadContext(vehicles=9, max_customers=40)
-    assert parse(table(40, '"two\nlines"'), context).names[0] == "two\nlines"
+    options = ReadOptions(vehicles=9, max_customers=40)
+    reading = parse(table(40, '"two\nlines"'), options)
+    assert reading.instance.names[0] == "two\nlines"
 
 
 def test_what_nobody_has_given_is_reported():
     """On request, a missing fleet or capacity is reported instead of refused."""
-    context = ReadContext(allow_missing=True)
-    assert parse("x,y,demand\n0,0,\n1,1,7\n", context).num_customers == 1
-    assert context.missing == ["capacity", "vehicles"]
+    reading = parse("x,y,demand\n0,0,\n1,1,7\n", ReadOptions(allow_missing=True))
+    assert reading.instance.num_customers == 1
+    assert reading.missing == ["capacity", "vehicles"]
     with pytest.raises(InputError, match="the file does not say what a vehicle"):
         parse("x,y,demand\n0,0,\n1,1,7\n")
 
@@ -213,3 +216,52 @@ def test_what_nobody_has_given_is_reported():
 def test_many_empty_lines_take_linear_time(filler):
     """The format of a text is recognised after 200,000 empty lines."""
     assert _recognise(filler * 200_000 + "x,y") == "csv"
+
+
+@pytest.mark.parametrize(
+    ("reader", "name", "size"),
+    [
+        (read, "x.csv", 2**31),
+        (read, "x.xlsx", 2**31),
+        (read, "x.vrp", MOST + 1),
+        (read, "x.json", MOST + 1),
+        (read_plan, "x.sol", MOST + 1),
+        (read_plan, "x.csv", MOST + 1),
+        (read_batch, "x.pkl", 2**33),
+    ],
+)
+def test_point_14_a_file_is_measured_before_it_is_read(
+    reader, name, size, tmp_path, monkeypatch
+):
+    """A huge file, even one with nothing in it, is refused before it is read."""
+    with open(tmp_path / name, "wb") as file:
+        file.truncate(size)  # sparse: it takes no room on the disk
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail("it was read"))
+    with pytest.raises(InputError, match=r" MB, and at most .* is this the right file"):
+        reader(tmp_path / name)
+
+
+def test_doubtful_data_is_logged(tmp_path, caplog):
+    """Reading a file warns about doubtful rows, also in a program of one's own."""
+    (tmp_path / "x.csv").write_text("x,y,demand,name\n0,0,,hub\n1,1,0,Ada\n")
+    read(tmp_path / "x.csv", 1, capacity=1)
+    said = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+    assert said == [f"{tmp_path / 'x.csv'}: row 3 (Ada): the demand is 0"]
+
+
+def test_customers_can_be_left_out_of_a_reading():
+    """Rows, doubts and notes follow when customers are left out."""
+    text = "x,y,demand,name\n0,0,,hub\n1,1,0,Ada\n2,1,1,Bob\n3,3,0,Eve\n"
+    reading = parse(text, ReadOptions(vehicles=1, capacity=1))
+    assert reading.rows == [2, 3, 4, 5]
+    (doubt,) = reading.doubts
+    assert (doubt.customers, doubt.text) == (
+        [1, 3],
+        "row 3 (Ada) and row 5 (Eve): the demand is 0",
+    )
+    rest = reading.without([1])
+    assert rest.instance.names == ("Bob", "Eve")
+    assert rest.rows == [2, 4, 5]
+    assert rest.notes == [*reading.notes, "1 customer left out: Ada"]
+    assert rest.doubts[0].text == "row 5 (Eve): the demand is 0"
+    assert reading.without([]) is reading

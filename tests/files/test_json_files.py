@@ -38,8 +38,8 @@ def test_a_plain_object(load):
     assert instance.distances[0].tolist() == [0, 5, 10]
     assert instance.demands.tolist() == [1, 2.5]
     assert notes == [
-        "fleet of 2 vehicles taken from the key 'vehicles'",
         "distances not rounded",
+        "fleet of 2 vehicles taken from the key 'vehicles'",
     ]
 
 

@@ -60,6 +60,13 @@ def instances(draw, *, metrics, names=None, title=titles):
     if names is not None:
         fields["depot_name"] = draw(names | st.just("depot"))
         fields["names"] = draw(st.none() | st.lists(names, min_size=n, max_size=n))
+        fields["unit"] = draw(st.sampled_from(["", "kg", "m³"]))
+        fields["length_unit"] = draw(st.sampled_from(["", "km", "mi"]))
+        headings = st.sampled_from(
+            ["Telefon", "=1", "Menge", "Gewicht (t)", "a,b", "#"]
+        )
+        texts = st.lists(names | st.just(""), min_size=n + 1, max_size=n + 1)
+        fields["columns"] = draw(st.dictionaries(headings, texts, max_size=3))
     return Instance(**fields)
 
 
@@ -97,6 +104,30 @@ def test_an_instance_survives_json(instance, tmp_path):
 def test_an_instance_survives_csv(instance, tmp_path):
     """A CSV file holds everything of an instance but a matrix."""
     assert there_and_back(instance, tmp_path / "i.csv") == instance
+
+
+def as_excel_holds_it(instance):
+    """The same with numbers of 16 digits, and line ends that are line feeds."""
+    unix = lambda text: text.replace("\r\n", "\n").replace("\r", "\n")  # noqa: E731
+    short = np.vectorize(lambda number: float(f"{number:.16g}"))
+    return replace(
+        instance,
+        depot=short(instance.depot),
+        customers=short(instance.customers),
+        demands=short(instance.demands),
+        name=unix(instance.name),
+        depot_name=unix(instance.depot_name),
+        names=instance.names and [unix(name) for name in instance.names],
+        columns={h: [unix(t) for t in texts] for h, texts in instance.columns.items()},
+    )
+
+
+@settings(again, max_examples=15)
+@given(instance=named)
+def test_an_instance_survives_excel(instance, tmp_path):
+    """An Excel file holds what a CSV file holds, within Excel's own limits."""
+    found = there_and_back(instance, tmp_path / "i.xlsx")
+    assert found == as_excel_holds_it(instance)
 
 
 @again
@@ -141,7 +172,7 @@ six = Instance(
 )
 
 
-@pytest.mark.parametrize("extension", ["sol", "json", "csv"])
+@pytest.mark.parametrize("extension", ["sol", "json", "csv", "xlsx"])
 @again
 @given(plan=plans())
 def test_a_plan_survives(extension, plan, tmp_path):

@@ -159,7 +159,7 @@ def test_depot_and_rounding_can_be_given(client):
         (b'{"text": "x", "plan": "y"}', 422, "exactly one of"),
         (b'{"text": "  "}', 422, "empty"),
         (b'{"text": "a\\u0000b"}', 422, "control character"),
-        (b'{"text": "x,y,demand\\n0,0,\\n1,1,nan"}', 422, "line 3"),
+        (b'{"text": "x,y,demand\\n0,0,\\n1,1,nan"}', 422, "row 3"),
         (b'{"txt": "x"}', 422, "txt"),
         (b'{"text": "x", "format": "pickle"}', 422, "format"),
         (b'{"text": "x", "vehicles": "3"}', 422, "vehicles"),

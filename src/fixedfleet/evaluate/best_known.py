@@ -69,6 +69,6 @@ def _read(path: Path, tours: int | None) -> Instance:
 
 
 def _in_comment(path: Path) -> float | None:
-    comment = split_sections(read_text(path, latin=True)).header("COMMENT")
+    comment = split_sections(read_text(path, "latin-1")).header("COMMENT")
     found = _VALUE.search(comment or "")
     return float(found[1]) if found else None

@@ -17,19 +17,21 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.files import (
     atomic,
-    csv_files,
     json_files,
     npz_files,
     pickle_files,
     sol_files,
+    table,
+    table_files,
     vrplib_files,
 )
-from fixedfleet.files.context import ReadContext
 from fixedfleet.files.npz_files import LabelFile, ReferenceFile
-from fixedfleet.files.text import read_text
+from fixedfleet.files.reading import Reading, ReadOptions, complete
+from fixedfleet.files.table import Dialect
+from fixedfleet.files.text import decode, read_bytes, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from fixedfleet.distances import Rounding
     from fixedfleet.instance import Instance, InstanceBatch
@@ -39,14 +41,17 @@ __all__ = [
     "BATCH_EXTENSIONS",
     "INSTANCE_EXTENSIONS",
     "PLAN_EXTENSIONS",
+    "Dialect",
     "Format",
     "LabelFile",
-    "ReadContext",
+    "ReadOptions",
+    "Reading",
     "ReferenceFile",
     "format_plan",
     "parse",
     "read",
     "read_batch",
+    "read_file",
     "read_labels",
     "read_plan",
     "read_reference",
@@ -56,30 +61,29 @@ __all__ = [
     "write_plan",
 ]
 
-Format = Literal["vrplib", "csv", "json"]
+Format = Literal["vrplib", "csv", "json", "excel"]
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]
 
 _log = logging.getLogger("fixedfleet")
 
-_FORMATS: dict[str, Format] = {".vrp": "vrplib", ".csv": "csv", ".json": "json"}
-_INSTANCES = {
-    "vrplib": (vrplib_files.parse_instance, vrplib_files.format_instance),
-    "csv": (csv_files.parse_instance, csv_files.format_instance),
-    "json": (json_files.parse_instance, json_files.format_instance),
+_FORMATS: dict[str, Format] = {
+    ".vrp": "vrplib",
+    ".csv": "csv",
+    ".json": "json",
+    ".xlsx": "excel",
+}
+_TABLES = {  # spreadsheets that are told what they are
+    ".xls": "an old Excel file (.xls)",
+    ".ods": "an OpenDocument table (.ods)",
 }
 _BATCHES = {
     ".npz": (npz_files.read_batch, npz_files.write_batch),
     ".pkl": (pickle_files.read_batch, pickle_files.write_batch),
 }
-_PLANS = {
-    ".sol": (sol_files.parse_plan, sol_files.format_plan),
-    ".json": (json_files.parse_plan, json_files.format_plan),
-    ".csv": (csv_files.parse_plan, csv_files.format_plan),
-}
 BATCH_EXTENSIONS = tuple(_BATCHES)
 INSTANCE_EXTENSIONS = tuple(_FORMATS)
-PLAN_EXTENSIONS = tuple(_PLANS)
+PLAN_EXTENSIONS = (".sol", ".json", ".csv", ".xlsx")
 
 # A header or a section of VRPLIB at the beginning of a line. The blanks before it
 # exclude line ends, otherwise many empty lines would take quadratic time.
@@ -97,11 +101,15 @@ def read(
     capacity: float | None = None,
     rounding: Rounding | None = None,
     depot: str | int | None = None,
+    columns: Mapping[str, str] | None = None,
     format: Format | None = None,
     notes: list[str] | None = None,
 ) -> Instance:
     """
-    Read an instance from a VRPLIB, CSV or JSON file.
+    Read an instance from a VRPLIB, CSV, Excel or JSON file.
+
+    Whatever is probably a mistake in the instance (:func:`fixedfleet.find_doubts`) is
+    logged to the logger ``fixedfleet`` at level WARNING.
 
     Parameters
     ----------
@@ -116,10 +124,13 @@ def read(
         Default: what the file says, else ``round`` for VRPLIB's EUC_2D (CVRPLIB's
         convention) and GEO, and ``none`` for all others.
     depot
-        The depot: the name of a row in CSV (default: the first row), the number of a
-        node in VRPLIB (default: its DEPOT_SECTION).
+        The depot: the name of a row in a table (default: the first row), the number of
+        a node in VRPLIB (default: its DEPOT_SECTION).
+    columns
+        Headings in a table that are not recognised: ``{"demand": "Paletten"}``.
     format
-        ``vrplib``, ``csv`` or ``json``. Default: by extension (.vrp, .csv, .json).
+        ``vrplib``, ``csv``, ``excel`` or ``json``. Default: by extension (.vrp, .csv,
+        .xlsx, .json).
     notes
         A list that receives remarks on how the file was read: where the fleet comes
         from, how distances are rounded. They are also logged to the logger
@@ -132,52 +143,72 @@ def read(
     OSError
         If the file does not exist or cannot be read.
     """
+    options = ReadOptions(
+        vehicles=vehicles,
+        capacity=capacity,
+        rounding=rounding,
+        depot=depot,
+        columns=columns or {},
+    )
+    reading = read_file(path, options, format)
+    for note in reading.notes:
+        _log.info("%s: %s", os.fspath(path), note)
+    for doubt in reading.doubts:
+        _log.warning("%s: %s", os.fspath(path), doubt.text)
+    if notes is not None:
+        notes.extend(reading.notes)
+    return reading.instance
+
+
+def read_file(
+    path: PathLike, options: ReadOptions | None = None, format: Format | None = None
+) -> Reading:
+    """Read an instance with the notes and doubts about it, as :func:`read` does."""
     with _reading(path):
         chosen = _choose(path, _FORMATS, "an instance") if format is None else format
-        context = ReadContext(vehicles, capacity, rounding, depot)
-        # Old VRPLIB files have comments in Latin-1. In CSV, a wrong guess of the
-        # encoding would garble names.
-        instance = parse(read_text(path, latin=chosen == "vrplib"), context, chosen)
-    for note in context.notes:
-        _log.info("%s: %s", os.fspath(path), note)
-    if notes is not None:
-        notes.extend(context.notes)
-    return instance
+        return parse(read_bytes(path), options, chosen)
 
 
 def parse(
-    text: str,
-    context: ReadContext | None = None,
+    content: str | bytes,
+    options: ReadOptions | None = None,
     format: Format | Literal["auto"] = "auto",
-) -> Instance:
+) -> Reading:
     """
-    Read an instance from text, without a file.
+    Read an instance from the content of a file.
 
     Parameters
     ----------
-    text
-        The text of a VRPLIB, CSV or JSON file.
-    context
-        The caller's options and limits. It receives the notes, and the names of
-        missing fields if ``allow_missing`` is set.
+    content
+        A VRPLIB, CSV, Excel or JSON file: its bytes, or its text.
+    options
+        What the caller says about the instance, and limits.
     format
-        The format of the text. Default: ``auto``, which recognises it.
+        The format of the content. Default: ``auto``, which recognises it.
     """
-    chosen = _recognise(text) if format == "auto" else format
-    check_choice("format", chosen, _INSTANCES)
-    return _INSTANCES[chosen][0](text, context or ReadContext())
+    options = options or ReadOptions()
+    chosen = _recognise(content) if format == "auto" else format
+    check_choice("format", chosen, _FORMATS.values())
+    if chosen in ("csv", "excel"):
+        return complete(table_files.parse_instance(content, options), options)
+    if isinstance(content, bytes):
+        # Old VRPLIB files have comments in Latin-1.
+        content = decode(content, "latin-1" if chosen == "vrplib" else None)
+    module = vrplib_files if chosen == "vrplib" else json_files
+    return complete(module.parse_instance(content, options), options)
 
 
-def _recognise(text: str) -> Format:
+def _recognise(content: str | bytes) -> Format:
     """Recognise JSON and VRPLIB by their beginnings; everything else is a table."""
-    if text.lstrip("\ufeff \t\r\n").startswith("{"):
+    text = content if isinstance(content, str) else content.decode("latin-1")
+    if text.lstrip("\ufeff\xef\xbb\xbf \t\r\n").startswith("{"):
         return "json"
     return "vrplib" if _VRPLIB.search(text) else "csv"
 
 
 def write_instance(instance: Instance, path: PathLike) -> None:
     """
-    Write an instance to a .vrp, .csv or .json file.
+    Write an instance to a .vrp, .csv, .xlsx or .json file.
 
     Raises
     ------
@@ -186,7 +217,12 @@ def write_instance(instance: Instance, path: PathLike) -> None:
     """
     with _naming(path):
         chosen = _choose(path, _FORMATS, "an instance")
-        atomic.write_text(path, _INSTANCES[chosen][1](instance))
+        if chosen in ("csv", "excel"):
+            rows = table_files.instance_rows(instance)
+            _write(path, _format_table(rows, chosen == "excel", Dialect()))
+        else:
+            module = vrplib_files if chosen == "vrplib" else json_files
+            _write(path, module.format_instance(instance))
 
 
 def read_batch(
@@ -220,14 +256,32 @@ def write_batch(path: PathLike, batch: InstanceBatch) -> None:
 
 
 def read_plan(path: PathLike) -> Plan:
-    """Read a plan from a .sol, .json or .csv file."""
+    """Read a plan from a .sol, .json, .csv or .xlsx file."""
     with _reading(path):
-        return _choose(path, _PLANS, "a plan")[0](read_text(path))
+        extension = _check_extension(path, PLAN_EXTENSIONS, "a plan")
+        if extension in (".csv", ".xlsx"):
+            return table_files.parse_plan(read_bytes(path))
+        is_sol = extension == ".sol"
+        parse_text = sol_files.parse_plan if is_sol else json_files.parse_plan
+        return parse_text(read_text(path))
 
 
-def write_plan(plan: Plan, instance: Instance, path: PathLike) -> None:
+def write_plan(
+    plan: Plan, instance: Instance, path: PathLike, dialect: Dialect | None = None
+) -> None:
     """
-    Write a plan to a .sol, .json or .csv file.
+    Write a plan to a .sol, .json, .csv or .xlsx file.
+
+    Customers that the plan does not serve are in the file, too, and marked as such.
+
+    Parameters
+    ----------
+    plan, instance
+        The plan, and the instance that it is for.
+    path
+        The file.
+    dialect
+        How to write .csv. Default: commas between cells, and decimal points.
 
     Raises
     ------
@@ -235,14 +289,27 @@ def write_plan(plan: Plan, instance: Instance, path: PathLike) -> None:
         If the plan serves a customer that the instance does not have.
     """
     with _naming(path):
-        _choose(path, _PLANS, "a plan")
-        atomic.write_text(path, format_plan(plan, instance, Path(path).suffix.lower()))
+        extension = _check_extension(path, PLAN_EXTENSIONS, "a plan")
+        _write(path, format_plan(plan, instance, extension, dialect))
 
 
-def format_plan(plan: Plan, instance: Instance, extension: str) -> str:
-    """Return the text of a plan's file with the extension .sol, .json or .csv."""
+def format_plan(
+    plan: Plan, instance: Instance, extension: str, dialect: Dialect | None = None
+) -> str | bytes:
+    """Return a plan's file with the extension .sol, .json, .csv or .xlsx."""
     plan.require_known(instance)
-    return _PLANS[extension][1](plan, instance)
+    if extension in (".csv", ".xlsx"):
+        rows = table_files.plan_rows(plan, instance)
+        return _format_table(rows, extension == ".xlsx", dialect or Dialect())
+    is_sol = extension == ".sol"
+    format_text = sol_files.format_plan if is_sol else json_files.format_plan
+    return format_text(plan, instance)
+
+
+def _format_table(
+    rows: list[table_files.Row], excel: bool, dialect: Dialect
+) -> str | bytes:
+    return table.format_excel(rows) if excel else table.format_csv(rows, dialect)
 
 
 def read_solution_cost(path: PathLike) -> float | None:
@@ -261,6 +328,14 @@ def read_reference(path: PathLike) -> ReferenceFile:
     """Read a file of reference plans (npz) for rows of a test set."""
     with _reading(path):
         return npz_files.read_reference(path)
+
+
+def _write(path: PathLike, content: str | bytes) -> None:
+    if isinstance(content, str):
+        atomic.write_text(path, content)
+    else:
+        with atomic.replacing(path) as file:
+            file.write(content)
 
 
 @contextmanager
@@ -286,8 +361,15 @@ def _reading(path: PathLike) -> Iterator[None]:
 
 def _choose(path: PathLike, known: Mapping[str, T], what: str) -> T:
     """Return the entry for the extension of a path."""
+    return known[_check_extension(path, known, what)]
+
+
+def _check_extension(path: PathLike, known: Collection[str], what: str) -> str:
+    """Return the extension of a path, in lower case; raise InputError for others."""
     extension = Path(path).suffix.lower()
+    if extension in _TABLES:
+        raise InputError(f"{_TABLES[extension]}: save it as .xlsx or .csv")
     if extension not in known:
         said = f"extension {extension!r}" if extension else "no extension"
         raise InputError(f"{said}, but {what} is a file {', '.join(known)}")
-    return known[extension]
+    return extension

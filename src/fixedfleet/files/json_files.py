@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 from fixedfleet.distances import Rounding
 from fixedfleet.errors import InputError, check_choice, check_number, check_whole
+from fixedfleet.files.reading import Draft, Stated
 from fixedfleet.files.text import shorten
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
-    from fixedfleet.files.context import ReadContext
+    from fixedfleet.files.reading import ReadOptions
 
 __all__ = [
     "format_instance",
@@ -29,9 +30,9 @@ _ARRAYS = ("depot", "customers", "demands", "matrix")
 _TEXTS = ("name", "metric", "rounding", "depot_name", "unit", "length_unit")
 
 
-def parse_instance(text: str, context: ReadContext) -> Instance:
+def parse_instance(text: str, options: ReadOptions) -> Draft:
     """Read an instance. A key with the value null counts as left out."""
-    if context.depot is not None:
+    if options.depot is not None:
         raise InputError("a JSON instance states its depot: leave depot= out")
     data = _object(_load(text))
     values = {key: value for key, value in data.items() if value is not None}
@@ -42,16 +43,18 @@ def parse_instance(text: str, context: ReadContext) -> Instance:
             )
     for key in _ARRAYS:
         size = len(values[key]) if isinstance(values.get(key), list) else 0
-        context.check_size(size - (key == "matrix"))
+        options.check_size(size - (key == "matrix"))
     _check_values(values)
-    values["vehicles"] = context.choose_vehicles(
-        values.get("vehicles"), "the key 'vehicles'", "add the key 'vehicles'"
+    vehicles, capacity = values.pop("vehicles", None), values.pop("capacity", None)
+    has_fleet, has_capacity = vehicles is not None, capacity is not None
+    return Draft(
+        vehicles=Stated(vehicles, f"{'' if has_fleet else 'add '}the key 'vehicles'"),
+        capacity=Stated(
+            capacity, "capacity" if has_capacity else "add the key 'capacity'"
+        ),
+        rounding=Stated(values.pop("rounding", "none"), ""),
+        fields=values,
     )
-    values["capacity"] = context.choose_capacity(
-        values.get("capacity"), "capacity", "add the key 'capacity'"
-    )
-    values["rounding"] = context.choose_rounding(values.get("rounding", "none"))
-    return Instance(**values)
 
 
 def _check_values(values: dict[str, Any]) -> None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import logging
 import pickle
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fixedfleet.errors import InputError
 from fixedfleet.files import atomic
+from fixedfleet.files.text import read_bytes
 from fixedfleet.instance import InstanceBatch
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["read_batch", "write_batch"]
+
+_MOST_BYTES = 2 * 10**9
 
 _log = logging.getLogger("fixedfleet")
 
@@ -48,9 +50,7 @@ def read_batch(
     capacity: int | None = None,
 ) -> InstanceBatch:
     """Read a test set; the fleet is not in it and must be given."""
-    data = Path(path).read_bytes()
-    if not data:
-        raise InputError("the file is empty")
+    data = read_bytes(path, _MOST_BYTES)
     if _PLAIN.sub(b"", data):
         raise InputError(
             "not a pickle of lists, tuples and numbers alone; anything else could run "

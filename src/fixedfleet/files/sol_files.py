@@ -67,9 +67,12 @@ def _customer(value: str, line: int) -> int:
 
 
 def format_plan(plan: Plan, instance: Instance) -> str:
-    """Write the tours and their total length."""
+    """Write the tours, their total length, and the customers that none serves."""
     lines = [
         f"Route #{number}: {' '.join(map(str, tour))}"
         for number, tour in enumerate(plan, 1)
     ]
-    return "\n".join([*lines, f"Cost {format_number(plan.length(instance))}"]) + "\n"
+    lines.append(f"Cost {format_number(plan.length(instance))}")
+    if unserved := plan.unserved(instance):
+        lines.append(f"Unserved: {' '.join(map(str, unserved))}")
+    return "\n".join(lines) + "\n"

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError
 
-if TYPE_CHECKING:
-    import os
-
 __all__ = [
+    "MOST_BYTES",
     "check_storable",
+    "decode",
     "format_number",
+    "is_number",
+    "read_bytes",
     "read_text",
     "shorten",
     "split_lines",
@@ -22,49 +23,82 @@ __all__ = [
     "to_whole",
 ]
 
+MOST_BYTES = 256 * 10**6  # of a text file: ten times the largest instance known to us
+
 # Tabs, line ends and form feeds are text; the other control characters are not.
 _BINARY = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_WITH_UNIT = re.compile(r"([+-]?\d+([.,]\d+)?)\s*[^\W\d]+\.?")
 _WHOLE = re.compile(r"\d{1,18}", re.ASCII)
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
-def read_text(path: str | os.PathLike[str], *, latin: bool = False) -> str:
+def read_bytes(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
     """
-    Read a text file in UTF-8, with or without a byte-order mark.
-
-    Parameters
-    ----------
-    path
-        The file.
-    latin
-        Read a file that is not UTF-8 as Latin-1: comments in old files often are.
+    Read a file that is not empty.
 
     Raises
     ------
     InputError
-        If the file is empty or not text.
+        If the file is empty, or has more than ``most`` bytes. It is not read then.
     """
+    size = os.path.getsize(path)
+    if size > most:
+        raise InputError(
+            f"the file has {size / 1e6:,.0f} MB, and at most {most / 1e6:,.0f} MB are "
+            "read: is this the right file?"
+        )
     data = Path(path).read_bytes()
     if not data.strip():
         raise InputError("the file is empty")
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise InputError("the file is UTF-16: save it as UTF-8")
+    return data
+
+
+def read_text(path: str | os.PathLike[str], legacy: str | None = None) -> str:
+    """Read a text file; see :func:`decode`."""
+    return decode(read_bytes(path), legacy)
+
+
+def decode(data: bytes, legacy: str | None = None) -> str:
+    """
+    Return the text of bytes in UTF-8, or in UTF-16 with a byte-order mark.
+
+    Parameters
+    ----------
+    data
+        The content of a file.
+    legacy
+        The encoding of a file that is not UTF-8, such as "cp1252", which Excel writes
+        in western Europe. Default: refuse it.
+
+    Raises
+    ------
+    InputError
+        If the bytes are not text.
+    """
+    is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
-        if not latin:
-            raise InputError(
-                f"byte {error.start} is {data[error.start]:#04x}, which is not UTF-8: "
-                "save the file as UTF-8 text"
-            ) from None
-        text = data.decode("latin-1")
+        text = _decode_legacy(data, legacy, error.start)
     text = text.rstrip("\x1a")  # the end-of-file mark of DOS
     if (junk := _BINARY.search(text)) is not None:
         raise InputError(
             f"not a text file: character {junk.start()} is {ord(junk.group()):#04x}"
         )
     return text
+
+
+def _decode_legacy(data: bytes, legacy: str | None, start: int) -> str:
+    try:
+        if legacy is not None:
+            return data.decode(legacy)
+    except UnicodeDecodeError as error:
+        start = error.start
+    raise InputError(
+        f"byte {start} is {data[start]:#04x}, which is not UTF-8: save the file as "
+        "UTF-8 text"
+    )
 
 
 def split_lines(text: str) -> list[str]:
@@ -87,14 +121,21 @@ def shorten(value: object, limit: int = 40) -> str:
     return quoted if len(quoted) <= limit else f"{quoted[: limit - 1]}…"
 
 
+def is_number(text: str) -> bool:
+    """Return whether a text is a number with a decimal point."""
+    return _NUMBER.fullmatch(text) is not None
+
+
 def to_number(text: str, what: str) -> float:
     """Return the finite number that a text states; ``what`` opens the message."""
     text = text.strip()
-    value = float(text) if _NUMBER.fullmatch(text) else math.nan
+    value = float(text) if is_number(text) else math.nan
     if not math.isfinite(value):
         hint = ""
         if re.fullmatch(r"[+-]?\d*,\d+", text):
             hint = ": write decimals with a point"
+        elif with_unit := _WITH_UNIT.fullmatch(text):
+            hint = f": write {with_unit[1]}"
         raise InputError(f"{what} is {shorten(text)}, not a finite number{hint}")
     return value
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from fixedfleet.distances import Rounding
 from fixedfleet.errors import InputError
-from fixedfleet.files.context import ReadContext
+from fixedfleet.files.reading import Draft, ReadOptions, Stated
 from fixedfleet.files.text import (
     check_storable,
     format_number,
@@ -19,7 +19,6 @@ from fixedfleet.files.text import (
     to_number,
     to_whole,
 )
-from fixedfleet.instance import Instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fixedfleet.distances import Metric
+    from fixedfleet.instance import Instance
 
 __all__ = ["VrplibFile", "format_instance", "parse_instance", "split_sections"]
 
@@ -102,7 +102,7 @@ class VrplibFile:
         return None if value is None else to_whole(value, self.place(name))
 
 
-def split_sections(text: str, context: ReadContext | None = None) -> VrplibFile:
+def split_sections(text: str, options: ReadOptions | None = None) -> VrplibFile:
     """
     Split a VRPLIB file into headers and sections.
 
@@ -113,7 +113,7 @@ def split_sections(text: str, context: ReadContext | None = None) -> VrplibFile:
         section of the same name; for a section of another problem, such as time
         windows; for a row with too many or too few values; for too many customers.
     """
-    context = context or ReadContext()
+    options = options or ReadOptions()
     file = VrplibFile()
     comments: list[str] = []
     current: str | None = None
@@ -132,7 +132,7 @@ def split_sections(text: str, context: ReadContext | None = None) -> VrplibFile:
         elif current is not None:
             _add_row(file, current, line, number)
             if _COLUMNS[current] is not None:
-                context.check_size(len(file.sections[current].rows) - 1)
+                options.check_size(len(file.sections[current].rows) - 1)
         else:
             raise InputError(
                 f"line {number}: {shorten(line)} is neither 'KEYWORD : value' nor the "
@@ -177,7 +177,7 @@ def _add_row(file: VrplibFile, section: str, text: str, line: int) -> None:
     file.sections[section].rows.append((line, values))
 
 
-def parse_instance(text: str, context: ReadContext) -> Instance:
+def parse_instance(text: str, options: ReadOptions) -> Draft:
     """
     Read an instance.
 
@@ -185,34 +185,39 @@ def parse_instance(text: str, context: ReadContext) -> Instance:
     order of the file. If the depot is node 1 of 1 … n, customer i is node i + 1, as
     everywhere in VRPLIB; otherwise customers are named after their nodes' numbers.
     """
-    file = split_sections(text, context)
-    _check_problem(file, context)
-    kind, metric, rounding = _distances(file, context)
+    file = split_sections(text, options)
+    notes = _check_problem(file)
+    kind, metric, rounding = _distances(file, notes)
     listing = _node_section(file, kind)
     places = _by_node(file, listing)
     nodes = _sorted_nodes(file, listing, list(places))
-    depot = _depot(file, context, nodes)
+    depot = _depot(file, options, nodes)
     order = [depot, *(node for node in nodes if node != depot)]
     standard = depot == 1 and nodes == list(range(1, len(nodes) + 1))
     points = None
     if listing != "DEMAND":
         points = np.array([places[node].values for node in order])
-    return Instance(
-        depot=None if points is None else points[0],
-        customers=None if points is None else points[1:],
-        demands=_demands(file, order),
-        matrix=_matrix(file, nodes, order) if kind == "EXPLICIT" else None,
-        capacity=_capacity(file, context),
-        vehicles=_vehicles(file, context),
-        names=None if standard else [str(node) for node in order[1:]],
-        depot_name="depot" if standard else str(depot),
-        name=file.headers.get("NAME", ""),
-        metric=metric,
+    return Draft(
+        fields={
+            "depot": None if points is None else points[0],
+            "customers": None if points is None else points[1:],
+            "demands": _demands(file, order),
+            "matrix": _matrix(file, nodes, order) if kind == "EXPLICIT" else None,
+            "names": None if standard else [str(node) for node in order[1:]],
+            "depot_name": "depot" if standard else str(depot),
+            "name": file.headers.get("NAME", ""),
+            "metric": metric,
+        },
+        capacity=_capacity(file),
+        vehicles=_vehicles(file),
         rounding=rounding,
+        notes=notes,
     )
 
 
-def _check_problem(file: VrplibFile, context: ReadContext) -> None:
+def _check_problem(file: VrplibFile) -> list[str]:
+    """Refuse problems that plans would not respect; return notes on what is ignored."""
+    notes = []
     problem = file.header("TYPE")
     if problem is not None and problem.upper() not in ("CVRP", "ACVRP", "VRP"):
         raise InputError(f"{file.place('TYPE')} is {shorten(problem)}, not CVRP")
@@ -223,19 +228,18 @@ def _check_problem(file: VrplibFile, context: ReadContext) -> None:
             "is not supported: plans would not respect it"
         )
     if limit is not None:
-        context.notes.append(
-            f"DISTANCE {limit:g} read as no limit on the length of tours"
-        )
+        notes.append(f"DISTANCE {limit:g} read as no limit on the length of tours")
     if ignored := sorted(file.headers.keys() - _HEADERS):
-        context.notes.append(f"headers ignored: {', '.join(ignored)}")
+        notes.append(f"headers ignored: {', '.join(ignored)}")
+    return notes
 
 
-def _distances(file: VrplibFile, context: ReadContext) -> tuple[str, Metric, Rounding]:
+def _distances(file: VrplibFile, notes: list[str]) -> tuple[str, Metric, Stated]:
     """Return the edge-weight type, its metric and the rounding."""
     kind = file.header("EDGE_WEIGHT_TYPE")
     if kind is None:
         kind = "EXPLICIT" if "EDGE_WEIGHT" in file.sections else "EUC_2D"
-        context.notes.append(f"no EDGE_WEIGHT_TYPE in the file: {kind} is assumed")
+        notes.append(f"no EDGE_WEIGHT_TYPE in the file: {kind} is assumed")
     kind = kind.upper()
     if kind not in _TYPES:
         raise InputError(
@@ -245,8 +249,8 @@ def _distances(file: VrplibFile, context: ReadContext) -> tuple[str, Metric, Rou
     metric, rounding = _TYPES[kind]
     why = "CVRPLIB's convention" if kind == "EUC_2D" else f"{kind} in the file"
     if comment := _ROUNDING_IN_COMMENT.search(file.headers.get("COMMENT", "")):
-        rounding, why = cast("Rounding", comment[1]), "the file's comment"
-    return kind, metric, context.choose_rounding(rounding, why)
+        return kind, metric, Stated(comment[1], "the file's comment")
+    return kind, metric, Stated(rounding, why)
 
 
 def _node_section(file: VrplibFile, kind: str) -> str:
@@ -308,9 +312,9 @@ def _sorted_nodes(file: VrplibFile, listing: str, nodes: list[int]) -> list[int]
     return sorted(nodes) if set(nodes) == set(range(1, len(nodes) + 1)) else nodes
 
 
-def _depot(file: VrplibFile, context: ReadContext, nodes: list[int]) -> int:
-    if context.depot is not None:
-        place, depots = "the depot asked for", [str(context.depot)]
+def _depot(file: VrplibFile, options: ReadOptions, nodes: list[int]) -> int:
+    if options.depot is not None:
+        place, depots = "the depot asked for", [str(options.depot)]
     elif "DEPOT" not in file.sections:
         raise InputError("no DEPOT_SECTION: add one, or give depot= a node's number")
     else:
@@ -395,22 +399,21 @@ def _lengths(section: _Section) -> Iterator[float]:
             yield length
 
 
-def _capacity(file: VrplibFile, context: ReadContext) -> float:
-    capacity = file.number("CAPACITY")
-    where = "" if capacity is None else file.place("CAPACITY")
-    return context.choose_capacity(capacity, where, "add the header CAPACITY")
+def _capacity(file: VrplibFile) -> Stated:
+    if (capacity := file.number("CAPACITY")) is None:
+        return Stated(None, "add the header CAPACITY")
+    return Stated(capacity, file.place("CAPACITY"))
 
 
-def _vehicles(file: VrplibFile, context: ReadContext) -> int:
+def _vehicles(file: VrplibFile) -> Stated:
     name, comment = file.headers.get("NAME", ""), file.headers.get("COMMENT", "")
-    vehicles, source = file.whole("VEHICLES"), "VEHICLES"
-    if vehicles is not None:
-        source = f"VEHICLES (line {file.lines['VEHICLES']})"
-    elif match := _FLEET_IN_NAME.search(name):
-        vehicles, source = int(match[1]), f"the name {name}"
-    elif match := _FLEET_IN_COMMENT.search(comment):
-        vehicles, source = int(match[1]), f"the comment {match[0]!r}"
-    return context.choose_vehicles(vehicles, source, "add the header VEHICLES")
+    if (vehicles := file.whole("VEHICLES")) is not None:
+        return Stated(vehicles, f"VEHICLES (line {file.lines['VEHICLES']})")
+    if match := _FLEET_IN_NAME.search(name):
+        return Stated(int(match[1]), f"the name {name}")
+    if match := _FLEET_IN_COMMENT.search(comment):
+        return Stated(int(match[1]), f"the comment {match[0]!r}")
+    return Stated(None, "add the header VEHICLES")
 
 
 def format_instance(instance: Instance) -> str:
@@ -420,11 +423,15 @@ def format_instance(instance: Instance) -> str:
     Raises
     ------
     InputError
-        If VRPLIB cannot hold the instance: names other than numbers of nodes, or
-        great-circle distances.
+        If VRPLIB cannot hold the instance: names other than numbers of nodes,
+        great-circle distances, units or further columns.
     """
     if instance.metric == "great_circle":
         raise InputError("VRPLIB has no great-circle distances: write .csv or .json")
+    if instance.unit or instance.length_unit or instance.columns:
+        raise InputError(
+            "VRPLIB cannot hold units or further columns: write .csv or .json"
+        )
     kinds = [kind for kind, (metric, _) in _TYPES.items() if metric == instance.metric]
     exact = [kind for kind in kinds if _TYPES[kind][1] == instance.rounding]
     kind = (exact or kinds)[0]

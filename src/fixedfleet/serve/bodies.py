@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -25,12 +24,10 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from fixedfleet.instance import Instance
     from fixedfleet.serve.schema import PlanRequest, ReadingOptions, TextFormat
 
 __all__ = [
     "CONTENT_TYPES",
-    "Reading",
     "make_order",
     "parse_body",
     "parse_json",
@@ -161,29 +158,9 @@ def _decode(body: bytes) -> str:
         ) from None
 
 
-@dataclass(frozen=True)
-class Reading:
-    """
-    An instance as it was read from a request.
-
-    Attributes
-    ----------
-    instance
-        The instance. What is missing has the value 1 in it.
-    notes
-        Remarks on how it was read.
-    missing
-        Those of ``vehicles`` and ``capacity`` that are not given.
-    """
-
-    instance: Instance
-    notes: list[str]
-    missing: list[str]
-
-
 def read_instance(
     request: InstanceRequest, stored: Callable[[str], str | None], most: int
-) -> Reading:
+) -> files.Reading:
     """
     Read the instance of a request.
 
@@ -202,7 +179,7 @@ def read_instance(
         With 422, if the instance is wrong or too large.
     """
     text, format = _text_of(request, stored)
-    context = files.ReadContext(
+    options = files.ReadOptions(
         vehicles=request.vehicles,
         capacity=request.capacity,
         rounding=request.rounding,
@@ -211,16 +188,17 @@ def read_instance(
         allow_missing=True,
     )
     try:
-        instance = files.parse(text, context, format)
+        read = files.parse(text, options, format)
     except InputError as error:
         raise ApiError(422, _in_request_terms(str(error)), where="instance") from None
-    if instance.vehicles > most:
+    vehicles = read.instance.vehicles
+    if vehicles > most:
         raise ApiError(
             422,
-            f"{instance.vehicles} vehicles, but this server plans for at most {most}",
+            f"{vehicles} vehicles, but this server plans for at most {most}",
             where="vehicles",
         )
-    return Reading(instance, context.notes, context.missing)
+    return read
 
 
 def _text_of(
@@ -264,7 +242,7 @@ def _in_request_terms(sentence: str) -> str:
     return re.sub(r"\b(vehicles|capacity|depot|rounding)=", r"'\1'", sentence)
 
 
-def make_order(asked: PlanRequest, read: Reading, longest: float) -> Order:
+def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order:
     """
     Return the order for a worker, with all defaults filled in.
 

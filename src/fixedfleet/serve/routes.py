@@ -28,7 +28,6 @@ from fixedfleet.documents import (
     finite,
     to_json,
 )
-from fixedfleet.doubts import find_doubts
 from fixedfleet.errors import InputError
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import Instance
@@ -138,7 +137,7 @@ async def read_instance(
         document = schema.ReadDocument(
             instance=instance,
             notes=read.notes,
-            doubts=find_doubts(read.instance),
+            doubts=read.doubts,
             verdict=verdict,
         )
         return to_json(document, one_line=True)
@@ -306,8 +305,8 @@ def _planned_for(document: dict[str, Any], instance_text: str) -> Instance:
     result = document["result"]
     if result is None:
         raise ApiError(409, f"plan {document['id']} has no tours")
-    context = files.ReadContext(vehicles=result["vehicles_planned_for"])
-    return files.parse(instance_text, context, "json")
+    options = files.ReadOptions(vehicles=result["vehicles_planned_for"])
+    return files.parse(instance_text, options, "json").instance
 
 
 def _edited(

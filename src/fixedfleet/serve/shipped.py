@@ -25,7 +25,7 @@ def examples() -> dict[str, ExampleDocument]:
 def _load(name: str, title: str) -> ExampleDocument:
     folder = resources.files("fixedfleet.serve") / "examples"
     text = (folder / f"{name}.csv").read_text(encoding="utf-8")
-    instance = files.parse(text, format="csv")
+    instance = files.parse(text, format="csv").instance
     return ExampleDocument(
         name=name,
         title=title,

@@ -45,7 +45,7 @@ def renew_documents(writer: sqlite3.Connection) -> None:
 def _renew(document: str, instance_text: str) -> str:
     """Return the document of a plan as a document of version 2."""
     old = json.loads(document)
-    instance = files.parse(instance_text, format="json")
+    instance = files.parse(instance_text, format="json").instance
     notes = old["instance"]["notes"]
     result = None
     if old["result"] is not None:

@@ -1,0 +1,410 @@
+"""
+Tables of text cells, from and to CSV or Excel.
+
+A table has comments ``# key: value``, then a row of headings, then rows of cells.
+Excel files are read and written by openpyxl, which the extra ``excel`` installs.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from collections import Counter
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from fixedfleet.errors import InputError, require
+from fixedfleet.files.text import (
+    check_storable,
+    decode,
+    format_number,
+    is_number,
+    shorten,
+    to_number,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    Rows = Iterator[tuple[int, list[str]]]  # the number of each row, and its cells
+
+__all__ = [
+    "Dialect",
+    "Table",
+    "format_csv",
+    "format_excel",
+    "is_excel",
+    "read_table",
+]
+
+_DELIMITERS = ",;\t"
+# Spreadsheets take a cell that begins like this for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_COMMENT = re.compile(r"#\s*([A-Za-z_]+)\s*:(.*)", re.DOTALL)
+# A heading and its unit: "Menge (kg)", "Menge [kg]" or "Menge in kg".
+_UNIT = re.compile(r"\s*(?:[(\[]([^)\]]*)[)\]]|\sin\s+(\S+))\s*$")
+# 1.250 or 1,250: a decimal number, or a thousand and more.
+_DOUBTFUL = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}")
+_DECIMAL = re.compile(r"[+-]?\d*([.,])\d+")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,])\d{3}(?:\1\d{3})*(?!\1)[.,]\d+")
+_BLANKS = str.maketrans("", "", "\u00a0\u202f")  # some separate thousands by these
+_ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+_MOST_EXCEL = 64 * 10**6  # bytes of an Excel file when it is unpacked
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a CSV file separates its cells, and its decimal sign."""
+
+    delimiter: str = ","
+    decimal: str = "."
+
+
+@dataclass(frozen=True)
+class Table:
+    """
+    A table with known columns.
+
+    Attributes
+    ----------
+    comments
+        The values of ``# key: value`` above the headings, by lower-case key.
+    headings
+        The headings, without blanks around them.
+    columns
+        Position of each known column, by its name.
+    rows
+        The number of each row, as a spreadsheet shows it, and its cells; all rows are
+        as long as the headings.
+    dialect
+        How the file is written.
+    decimals
+        The decimal signs that the numbers of the table surely have.
+    notes
+        Remarks on how the file was read.
+    """
+
+    comments: dict[str, str]
+    headings: list[str]
+    columns: dict[str, int]
+    rows: list[tuple[int, list[str]]]
+    dialect: Dialect
+    decimals: frozenset[str]
+    notes: list[str]
+
+    def heading(self, column: str) -> str:
+        """Return the heading of a known column."""
+        return self.headings[self.columns[column]]
+
+    def unit(self, column: str) -> str:
+        """Return the unit in the heading of a known column, such as "kg", or ""."""
+        return _split_heading(self.heading(column))[1]
+
+    def cell(self, cells: Sequence[str], column: str) -> str:
+        """Return the cell of a known column; "" if the table has no such column."""
+        return cells[self.columns[column]] if column in self.columns else ""
+
+    def number(self, text: str, what: str, *, degrees: bool = False) -> float:
+        """
+        Return the number that a cell states; ``what`` opens the message.
+
+        A number such as 1.250 is refused if other numbers of the table have a decimal
+        comma, because it could be a thousand and more, unless it is in degrees.
+        """
+        plain = text.strip().translate(_BLANKS)
+        doubtful = _DOUBTFUL.fullmatch(plain)
+        if doubtful and not degrees and self.decimals - {doubtful[1]}:
+            raise InputError(
+                f"{what} is {shorten(plain)}, which could be a decimal number or a "
+                "thousand and more: write it without a sign between thousands"
+            )
+        if grouped := _THOUSANDS.fullmatch(plain):
+            plain = plain.replace(grouped[1], "")
+        plain = plain.replace(",", ".")
+        return to_number(plain if is_number(plain) else text, what)
+
+
+def read_table(
+    content: str | bytes,
+    names: Mapping[str, str],
+    *,
+    numbers: Collection[str],
+    chosen: Mapping[str, str] | None = None,
+    max_rows: int | None = None,
+) -> Table:
+    """
+    Read a table from an Excel file or from text with commas, semicolons or tabs.
+
+    Parameters
+    ----------
+    content
+        The file, or its text.
+    names
+        The name of the column for every known heading, in lower case.
+    numbers
+        Names of the columns that hold numbers.
+    chosen
+        Headings that the caller chose for columns, by the column's name.
+    max_rows
+        Stop after one row more than this, so that the caller sees that the table is
+        too long without reading all of it.
+    """
+    notes: list[str] = []
+    names = dict(names) | {h.strip().casefold(): c for c, h in (chosen or {}).items()}
+    if isinstance(content, bytes) and is_excel(content):
+        rows, delimiter = _excel_rows(content, notes), None
+    else:
+        text = content if isinstance(content, str) else _text(content, notes)
+        delimiter = max(_DELIMITERS, key=lambda d: _count_known(text, d, names))
+        rows = _csv_rows(text, delimiter)
+    try:
+        comments, headings = _read_header(rows)
+        columns = _columns(headings, names, chosen or {}, numbers)
+        full = (row for row in rows if any(cell.strip() for cell in row[1]))
+        most = None if max_rows is None else max_rows + 1
+        body = [
+            (number, _trim(cells, len(headings), number))
+            for number, cells in islice(full, most)
+        ]
+    except csv.Error as error:
+        raise InputError(f"not a CSV file: {error}") from None
+    places = [columns[column] for column in numbers if column in columns]
+    decimals = _decimals(cells[place] for _, cells in body for place in places)
+    dialect = Dialect() if delimiter is None else _dialect(delimiter, decimals)
+    return Table(comments, headings, columns, body, dialect, decimals, notes)
+
+
+def is_excel(data: bytes) -> bool:
+    """
+    Return whether a file is an Excel file.
+
+    Raises
+    ------
+    InputError
+        If it is an old Excel file, or an archive of another kind.
+    """
+    if data.startswith(_OLD_EXCEL):
+        raise InputError("an old Excel file (.xls): save it as .xlsx or .csv")
+    if not data.startswith(_ZIP):
+        return False
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            files = {info.filename: info.file_size for info in archive.infolist()}
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
+        raise InputError(f"not an Excel file, or a broken one: {error}") from None
+    if "content.xml" in files:
+        raise InputError("an OpenDocument table (.ods): save it as .xlsx or .csv")
+    if "xl/workbook.xml" not in files:
+        raise InputError("a zip archive, not an Excel file")
+    if sum(files.values()) > _MOST_EXCEL:
+        raise InputError(
+            f"an Excel file of {sum(files.values()) / 1e6:,.0f} MB when unpacked, and "
+            f"at most {_MOST_EXCEL / 1e6:,.0f} MB are read: is this the right file?"
+        )
+    return True
+
+
+def _excel_rows(data: bytes, notes: list[str]) -> Rows:
+    openpyxl = require("openpyxl", "excel", "an Excel file")
+    try:  # a broken file makes openpyxl raise errors of many kinds
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        sheet, *others = book.worksheets
+        if others:
+            notes.append(f"only the first sheet, {shorten(sheet.title)}, was read")
+        width = 0
+        for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
+            width = max(width, len(values))  # empty cells at the end may be left out
+            cells = [_cell_text(value) for value in values]
+            yield number, cells + [""] * (width - len(cells))
+    except Exception as error:
+        said = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise InputError(f"not an Excel file, or a broken one: {said}") from None
+
+
+def _cell_text(value: Any) -> str:
+    if value is None:
+        return ""
+    is_plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return format_number(value) if is_plain else str(value)
+
+
+def _text(data: bytes, notes: list[str]) -> str:
+    """Decode a text file; Excel writes UTF-8, UTF-16 or, in western Europe, cp1252."""
+    try:
+        return decode(data)
+    except InputError:
+        text = decode(data, "cp1252")
+    notes.append("the file is not UTF-8: it was read as Windows text (cp1252)")
+    return text
+
+
+def _csv_rows(text: str, delimiter: str) -> Rows:
+    reader = csv.reader(
+        io.StringIO(text.removeprefix("\ufeff"), newline=""),
+        delimiter=delimiter,
+        skipinitialspace=delimiter != "\t",
+        strict=True,
+    )
+    cells = ([unescape_formula(cell) for cell in row] for row in reader)
+    return enumerate(cells, 1)
+
+
+def _count_known(text: str, delimiter: str, names: Mapping[str, str]) -> float:
+    """Return how many headings are known if this is the delimiter."""
+    try:
+        _, headings = _read_header(_csv_rows(text, delimiter))
+    except csv.Error:
+        return 0
+    known = sum(_split_heading(heading)[0] in names for heading in headings)
+    return known + len(headings) / (
+        1 + len(headings)
+    )  # else, the more cells the better
+
+
+def _read_header(rows: Rows) -> tuple[dict[str, str], list[str]]:
+    """Consume the rows up to the headings; return the comments and the headings."""
+    comments: dict[str, str] = {}
+    for number, cells in rows:
+        if not any(cell.strip() for cell in cells):
+            continue
+        if not cells[0].startswith("#"):
+            return comments, [cell.strip() for cell in cells]
+        # A comment without quotes is split into cells at its delimiters.
+        if match := _COMMENT.fullmatch(", ".join(filter(None, cells))):
+            key = match[1].lower()
+            if key in comments:
+                raise InputError(f"row {number}: a second '# {key}:'")
+            # One blank belongs to the notation, further ones to the value.
+            comments[key] = match[2].removeprefix(" ")
+    return comments, []
+
+
+def _split_heading(heading: str) -> tuple[str, str]:
+    """Return a heading in lower case without its unit, and the unit."""
+    match = _UNIT.search(heading)
+    bare = heading[: match.start()] if match else heading
+    unit = (match[1] or match[2] or "").strip() if match else ""
+    return bare.strip().rstrip(".:").replace("_", " ").casefold(), unit
+
+
+def _columns(
+    headings: Sequence[str],
+    names: Mapping[str, str],
+    chosen: Mapping[str, str],
+    numbers: Collection[str],
+) -> dict[str, int]:
+    """Return the position of each known column."""
+    columns: dict[str, int] = {}
+    for column in dict.fromkeys(names.values()):
+        if column in chosen:
+            wanted = chosen[column].strip().casefold()
+            found = [i for i, h in enumerate(headings) if h.casefold() == wanted]
+            if len(found) != 1:
+                said = "no column" if not found else f"{len(found)} columns"
+                raise InputError(
+                    f"{said} {shorten(chosen[column])} for {column}: the headings are "
+                    f"{', '.join(map(shorten, headings))}"
+                )
+        else:
+            bare = [_split_heading(heading)[0] for heading in headings]
+            found = [
+                i for i, heading in enumerate(bare) if names.get(heading) == column
+            ]
+            # A column with exactly this name wins over others.
+            found = [i for i in found if bare[i] == column] or found
+        if len(found) > 1 and column in numbers:
+            two = " and ".join(shorten(headings[i]) for i in found[:2])
+            raise InputError(
+                f"two columns for {column}: {two}; choose one with columns="
+            )
+        if found:
+            columns[column] = found[0]
+    for position, times in Counter(columns.values()).items():
+        if times > 1:
+            raise InputError(f"two uses of the column {shorten(headings[position])}")
+    return columns
+
+
+def _trim(cells: list[str], width: int, row: int) -> list[str]:
+    """Return as many cells as there are headings; those behind them must be empty."""
+    if len(cells) < width or any(cell.strip() for cell in cells[width:]):
+        raise InputError(f"row {row}: {len(cells)} cells, but {width} headings")
+    return cells[:width]
+
+
+def _decimals(cells: Iterable[str]) -> frozenset[str]:
+    """Return the decimal signs that numbers surely have."""
+    found = set()
+    for cell in cells:
+        plain = cell.strip().translate(_BLANKS)
+        if grouped := _THOUSANDS.fullmatch(plain):
+            found.add("," if grouped[1] == "." else ".")
+        elif (match := _DECIMAL.fullmatch(plain)) and not _DOUBTFUL.fullmatch(plain):
+            found.add(match[1])
+    return frozenset(found)
+
+
+def _dialect(delimiter: str, decimals: frozenset[str]) -> Dialect:
+    comma = "," in decimals or (delimiter == ";" and not decimals)
+    return Dialect(delimiter, "," if comma and "." not in decimals else ".")
+
+
+def format_csv(rows: Iterable[Sequence[str | float]], dialect: Dialect) -> str:
+    """Write rows as CSV; a byte-order mark tells Excel that it is UTF-8."""
+    lines = (
+        dialect.delimiter.join(_csv_cell(cell, dialect) for cell in row) for row in rows
+    )
+    return "\ufeff" + "".join(f"{line}\n" for line in lines)
+
+
+def _csv_cell(cell: str | float, dialect: Dialect) -> str:
+    if not isinstance(cell, str):
+        text = format_number(cell).replace(".", dialect.decimal)
+        return f'"{text}"' if dialect.delimiter in text else text
+    cell = escape_formula(cell)
+    check_storable("the text", cell)
+    if re.search(r'[",;\t\r\n]', cell) or cell != cell.strip():
+        return '"' + cell.replace('"', '""') + '"'
+    return cell
+
+
+def format_excel(rows: Iterable[Sequence[str | float]]) -> bytes:
+    """Write rows as an Excel file: texts as texts, numbers as numbers."""
+    openpyxl = require("openpyxl", "excel", "an Excel file")
+    cell_of = require("openpyxl.cell", "excel", "an Excel file").WriteOnlyCell
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("fixedfleet")
+    for row in rows:
+        cells = []
+        for value in row:
+            if isinstance(value, str):
+                check_storable(
+                    "the text", value.replace("\v", "\0").replace("\f", "\0")
+                )
+            cell = cell_of(sheet, value if isinstance(value, str) else float(value))
+            cell.data_type = "s" if isinstance(value, str) else "n"  # never a formula
+            cells.append(cell)
+        sheet.append(cells)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def escape_formula(text: str) -> str:
+    """
+    Put an apostrophe before a text that a spreadsheet would take for a formula.
+
+    A text that already has one gets another, so that
+    :func:`unescape_formula` returns the original text.
+    """
+    stripped = text.lstrip("'")
+    return f"'{text}" if stripped.startswith(_FORMULA) else text
+
+
+def unescape_formula(cell: str) -> str:
+    """Undo :func:`escape_formula`."""
+    escaped = cell.startswith("'") and escape_formula(cell[1:]) == cell
+    return cell[1:] if escaped else cell

@@ -1,0 +1,351 @@
+"""Instances as a table of locations, plans as a table of stops: CSV and Excel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args
+
+from fixedfleet.distances import Rounding
+from fixedfleet.errors import InputError, check_choice
+from fixedfleet.files.reading import Draft, Stated
+from fixedfleet.files.table import Table, read_table
+from fixedfleet.files.text import format_number, shorten, to_whole
+from fixedfleet.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fixedfleet.distances import Metric
+    from fixedfleet.files.reading import ReadOptions
+    from fixedfleet.instance import Instance
+
+    Row = list[str | float]
+
+__all__ = ["COLUMNS", "instance_rows", "parse_instance", "parse_plan", "plan_rows"]
+
+# The headings of each column, in lower case and without a unit.
+_HEADINGS = {
+    "x": ("x",),
+    "y": ("y",),
+    "lat": ("lat", "latitude", "breite", "breitengrad", "geobreite"),
+    "lon": ("lon", "lng", "long", "longitude", "länge", "laenge", "längengrad",
+            "laengengrad", "geolänge", "geolaenge"),
+    "demand": ("demand", "quantity", "qty", "amount", "weight", "menge", "liefermenge",
+               "bedarf", "gewicht", "anzahl"),
+    "name": ("name", "kunde", "kundenname", "firma", "customer name"),
+    "capacity": ("capacity", "kapazität"),
+    "vehicles": ("vehicles", "fahrzeuge"),
+}  # fmt: skip
+COLUMNS = tuple(_HEADINGS)
+_NAMES = {heading: column for column in COLUMNS for heading in _HEADINGS[column]}
+_NUMBERS = ("x", "y", "lat", "lon", "demand", "capacity")
+_LIMITS = {"lat": 90.0, "lon": 180.0}
+_COMMENTS = (
+    *("name", "capacity", "vehicles", "metric", "rounding"),
+    *("unit", "length_unit"),
+)
+_UNSERVED = "unserved"  # in the column "tour" of a plan
+
+
+@dataclass(frozen=True)
+class _Location:
+    """One row of the table: its number, its values and its cells."""
+
+    row: int
+    point: tuple[float, float]
+    demand: float | None
+    name: str
+    cells: Sequence[str]
+
+
+def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
+    """Read an instance from a table with the depot's row and a row per customer."""
+    for column in options.columns:
+        check_choice("column", column, COLUMNS)
+    most = None if options.max_customers is None else options.max_customers + 1
+    table = read_table(
+        content, _NAMES, numbers=_NUMBERS, chosen=options.columns, max_rows=most
+    )
+    options.check_size(len(table.rows) - 1)
+    axes, metric = _axes(table)
+    locations = [_location(table, row, axes, metric) for row in table.rows]
+    notes = list(table.notes)
+    depot = _depot(locations, options, notes)
+    customers = [place for place in locations if place is not depot]
+    if not customers:
+        raise InputError("no customers: the table has only the depot's row")
+    columns = _further(table, [depot, *customers], notes)
+    if unknown := sorted(table.comments.keys() - set(_COMMENTS)):
+        notes.append(f"comments ignored: {', '.join(unknown)}")
+    names = [place.name or str(i) for i, place in enumerate(customers, 1)]
+    return Draft(
+        fields={
+            "depot": depot.point,
+            "customers": [place.point for place in customers],
+            "demands": [_demand(table, place, depot) for place in customers],
+            "names": names if any(place.name for place in customers) else None,
+            "depot_name": depot.name or "depot",
+            "name": table.comments.get("name", ""),
+            "metric": metric,
+            "unit": table.comments.get("unit", table.unit("demand")).strip(),
+            "length_unit": table.comments.get("length_unit", "").strip(),
+            "columns": columns,
+        },
+        vehicles=_vehicles(table),
+        capacity=_capacity(table),
+        rounding=_rounding(table),
+        notes=notes,
+        rows=[place.row for place in (depot, *customers)],
+        dialect=table.dialect,
+    )
+
+
+def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
+    """Return the two columns of coordinates and their metric."""
+    pairs = [p for p in (("x", "y"), ("lat", "lon")) if table.columns.keys() & {*p}]
+    said = f"the headings are {', '.join(map(shorten, table.headings))}"
+    if len(pairs) != 1 or not {*pairs[0]} <= table.columns.keys():
+        raise InputError(
+            f"{said}: name the columns of the place lat and lon, or x and y; or say "
+            "which they are, with columns="
+        )
+    if "demand" not in table.columns:
+        raise InputError(
+            f"no column 'demand': {said}; name one demand, or say which it is, with "
+            "columns="
+        )
+    metric: Metric = "euclidean" if pairs[0] == ("x", "y") else "great_circle"
+    stated = table.comments.get("metric", metric).strip()
+    if stated == "geo" and metric == "great_circle":
+        metric = "geo"
+    elif stated != metric:
+        raise InputError(
+            f"comment '# metric:' is {shorten(stated)}, not euclidean for columns x "
+            "and y, or great_circle or geo for lat and lon"
+        )
+    return pairs[0], metric
+
+
+def _location(
+    table: Table, row: tuple[int, list[str]], axes: tuple[str, str], metric: Metric
+) -> _Location:
+    number, cells = row
+    values = []
+    for axis in axes:
+        what = f"row {number}: {table.heading(axis)}"
+        if not (cell := table.cell(cells, axis)).strip():
+            raise InputError(f"{what} is empty, so the place is not known")
+        value = table.number(cell, what, degrees=axis in _LIMITS)
+        if metric == "great_circle" and abs(value) > _LIMITS[axis]:
+            hint = "; are lat and lon swapped?" if abs(value) <= _LIMITS["lon"] else ""
+            raise InputError(
+                f"{what} is {value:g}, not within ±{_LIMITS[axis]:g} degrees{hint}"
+            )
+        values.append(value)
+    demand = None
+    if (cell := table.cell(cells, "demand")).strip():
+        what = f"row {number}: {table.heading('demand')}"
+        demand = table.number(cell, what)
+        if demand < 0:
+            raise InputError(f"{what} is {demand:g}, not at least 0")
+    name = table.cell(cells, "name")
+    return _Location(number, (values[0], values[1]), demand, name, cells)
+
+
+def _depot(
+    locations: list[_Location], options: ReadOptions, notes: list[str]
+) -> _Location:
+    if not locations:
+        raise InputError(
+            "no rows under the headings: write one for the depot and one per customer"
+        )
+    if options.depot is None:
+        depot = locations[0]
+        notes.append(f"the depot is the first row (row {depot.row})")
+    else:
+        found = [place for place in locations if place.name == str(options.depot)]
+        if len(found) != 1:
+            said = f"{len(found)} rows are" if found else "no row is"
+            raise InputError(
+                f"{said} named {shorten(str(options.depot))}: the depot is one row"
+            )
+        depot = found[0]
+    if depot.demand:
+        raise InputError(
+            f"row {depot.row} is the depot and has demand {depot.demand:g}, not 0: "
+            "put the depot first, or give depot= its name"
+        )
+    return depot
+
+
+def _demand(table: Table, place: _Location, depot: _Location) -> float:
+    if place.demand is None:
+        raise InputError(
+            f"row {place.row}: {table.heading('demand')} is empty; only the depot has "
+            f"no demand, and there is one depot, in row {depot.row}"
+        )
+    return place.demand
+
+
+def _further(
+    table: Table, places: Sequence[_Location], notes: list[str]
+) -> dict[str, list[str]]:
+    """Return the columns that mean nothing here and travel along, by heading."""
+    columns: dict[str, list[str]] = {}
+    known = set(table.columns.values())
+    for position, heading in enumerate(table.headings):
+        texts = [place.cells[position] for place in places]
+        if position in known or not (heading or any(map(str.strip, texts))):
+            continue  # spreadsheets leave empty columns behind
+        if heading:
+            columns[_unused(heading, columns)] = texts
+        else:
+            notes.append("a column without a heading was ignored")
+    if columns:
+        notes.append(f"further columns: {', '.join(columns)}")
+    return columns
+
+
+def _unused(heading: str, used: Sequence[str] | dict[str, Any]) -> str:
+    """Return the heading, with a number behind it if it is in use."""
+    taken = {other.casefold() for other in used}
+    free, number = heading, 2
+    while free.casefold() in taken:
+        free, number = f"{heading} {number}", number + 1
+    return free
+
+
+def _rounding(table: Table) -> Stated:
+    stated = table.comments.get("rounding", "none").strip()
+    if stated not in get_args(Rounding):
+        raise InputError(
+            f"comment '# rounding:' is {shorten(stated)}, not one of "
+            f"{', '.join(get_args(Rounding))}"
+        )
+    return Stated(stated, "")
+
+
+def _constant(table: Table, key: str) -> tuple[str | None, str]:
+    """Return what a comment or a column says for all vehicles, and where."""
+    if key in table.comments:
+        return table.comments[key], f"comment '# {key}:'"
+    said: str | None = None
+    for row, cells in table.rows:
+        if not (cell := table.cell(cells, key).strip()):
+            continue
+        if said is not None and cell != said:
+            raise InputError(
+                f"row {row}: {key} is {shorten(cell)}, above it is {shorten(said)}; "
+                "all vehicles are alike"
+            )
+        said = cell
+    return said, f"column {table.heading(key)}" if said is not None else ""
+
+
+def _capacity(table: Table) -> Stated:
+    said, where = _constant(table, "capacity")
+    if said is None:
+        return Stated(None, "begin the file with '# capacity: …'")
+    return Stated(table.number(said, where), where)
+
+
+def _vehicles(table: Table) -> Stated:
+    said, where = _constant(table, "vehicles")
+    if said is None:
+        return Stated(None, "begin it with '# vehicles: …'")
+    return Stated(to_whole(said, where), where)
+
+
+def instance_rows(instance: Instance) -> list[Row]:
+    """
+    Return an instance as a table, depot first, after comments with the fleet.
+
+    Raises
+    ------
+    InputError
+        If a table cannot hold the instance: a matrix, or an empty name.
+    """
+    if instance.matrix is not None:
+        raise InputError("a table cannot hold distances: write .json or .vrp")
+    given = (instance.depot_name, *(instance.names or ()))
+    if "" in given:
+        raise InputError(
+            f"a table cannot hold the empty name of location {given.index('')} (0 is "
+            "the depot): write .json"
+        )
+    comments = {
+        "name": instance.name,
+        "capacity": format_number(instance.capacity),
+        "vehicles": instance.vehicles,
+        "metric": instance.metric,
+        "rounding": instance.rounding,
+        "unit": instance.unit,
+        "length_unit": instance.length_unit,
+    }
+    rows: list[Row] = [[f"# {key}: {said}"] for key, said in comments.items() if said]
+    named = instance.names is not None or instance.depot_name != "depot"
+    own = [*_axes_of(instance), "demand", *(["name"] if named else [])]
+    rows.append([*own, *_further_headings(instance, own)])
+    names = (instance.depot_name, *(instance.names or [""] * instance.num_customers))
+    demands = (0, *instance.demands)
+    for location, point in enumerate(instance.coordinates):
+        cells: Row = [*point, demands[location], *([names[location]] if named else [])]
+        rows.append([*cells, *_further_cells(instance, location)])
+    return rows
+
+
+def _axes_of(instance: Instance) -> tuple[str, str]:
+    return ("lat", "lon") if instance.geographic else ("x", "y")
+
+
+def _further_headings(instance: Instance, own: Sequence[str]) -> list[str]:
+    used = list(own)
+    for heading in instance.columns:
+        if not heading.strip() or heading != heading.strip():
+            raise InputError(f"a table cannot hold the heading {shorten(heading)}")
+        used.append(_unused(heading, used))
+    return used[len(own) :]
+
+
+def _further_cells(instance: Instance, location: int) -> list[str]:
+    return [texts[location] for texts in instance.columns.values()]
+
+
+def plan_rows(plan: Plan, instance: Instance) -> list[Row]:
+    """Return a plan as a table: a row per stop, then the unserved customers."""
+    axes = _axes_of(instance) if instance.has_coordinates else ()
+    own = ["tour", "stop", "customer", "name", "demand", *axes]
+
+    def row(tour: str | int, stop: str | int, customer: int) -> Row:
+        point = instance.coordinates[customer] if axes else ()
+        name, demand = instance.name_of(customer), instance.demands[customer - 1]
+        further = _further_cells(instance, customer)
+        return [tour, stop, customer, name, demand, *point, *further]
+
+    rows: list[Row] = [[*own, *_further_headings(instance, own)]]
+    for number, tour in enumerate(plan, 1):
+        rows += [row(number, stop, customer) for stop, customer in enumerate(tour, 1)]
+    rows += [row(_UNSERVED, "", customer) for customer in plan.unserved(instance)]
+    return rows
+
+
+def parse_plan(content: str | bytes) -> Plan:
+    """Read a plan from the columns tour, stop and customer; others are ignored."""
+    names = ("tour", "stop", "customer")
+    table = read_table(content, {name: name for name in names}, numbers=names)
+    for name in names:
+        if name not in table.columns:
+            raise InputError(f"no column {name!r} in the header of a plan")
+    tours: dict[int, dict[int, int]] = {}
+    for row, cells in table.rows:
+        if table.cell(cells, "tour").strip() == _UNSERVED:
+            continue
+        tour, stop, customer = (
+            to_whole(table.cell(cells, name), f"row {row}: {name}") for name in names
+        )
+        if customer < 1:
+            raise InputError(f"row {row}: customer is 0, not a number from 1")
+        if stop in tours.setdefault(tour, {}):
+            raise InputError(f"row {row}: a second stop {stop} of tour {tour}")
+        tours[tour][stop] = customer
+    return Plan([c for _, c in sorted(tours[t].items())] for t in sorted(tours))

@@ -1,0 +1,527 @@
+"""Instances and plans as tables, in CSV and Excel."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+import zipfile
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from fixedfleet import InputError, Instance, MissingPackageError, Plan
+from fixedfleet.files import (
+    Dialect,
+    ReadOptions,
+    read,
+    read_file,
+    read_plan,
+    write_instance,
+    write_plan,
+)
+
+TABLE = "name,x,y,demand\nHub,0,0,0\nAda,3,4,1\nBob,6,8,2.5\n"
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Return a reader of text as a CSV file, with notes."""
+
+    def load(text, encoding="utf-8", **options):
+        path = tmp_path / "toy.csv"
+        path.write_bytes(text.encode(encoding))
+        notes = []
+        options = {"vehicles": 2, "capacity": 5, "notes": notes} | options
+        return read(path, **options), notes
+
+    return load
+
+
+def test_a_plain_table(load):
+    """The first row is the depot; the rest are customers with names and demands."""
+    instance, notes = load(TABLE)
+    assert instance == Instance(
+        depot=(0, 0),
+        customers=[[3, 4], [6, 8]],
+        demands=[1, 2.5],
+        capacity=5,
+        vehicles=2,
+        names=["Ada", "Bob"],
+        depot_name="Hub",
+    )
+    assert notes == [
+        "the depot is the first row (row 2)",
+        "distances not rounded",
+        "fleet of 2 vehicles, as asked for",
+    ]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", ", "])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_delimiters_and_byte_order_marks_make_no_difference(load, delimiter, encoding):
+    """Commas, semicolons and tabs delimit, with or without a mark or blanks."""
+    text = TABLE.replace(",", delimiter).replace("\n", "\r\n")
+    assert load(text, encoding=encoding)[0] == load(TABLE)[0]
+
+
+def test_trailing_empty_cells_of_a_spreadsheet_make_no_difference(load):
+    """Rows and lines of empty cells, as spreadsheets leave them, are passed over."""
+    text = "# capacity: 5,,,,\n" + TABLE.replace("\n", ",\n") + ",,,,\n\n"
+    assert load(text, capacity=None)[0] == load(TABLE)[0]
+
+
+@pytest.mark.parametrize(
+    "header", ["lat,lon", "Latitude,Longitude", "LAT,LNG", "latitude,long"]
+)
+def test_degrees_mean_great_circle_distances(load, header):
+    """Columns of latitude and longitude, under their usual names, are on the globe."""
+    instance, _ = load(f"{header},Demand\n52.52,13.405,\n48.137,11.575,1\n")
+    assert instance.metric == "great_circle"
+    assert instance.depot.tolist() == [52.52, 13.405]
+    assert instance.distances[0, 1] == pytest.approx(504, abs=1)  # Berlin to Munich
+
+
+def test_longitude_may_stand_first(load):
+    """The header says which column is which, not their order."""
+    instance, _ = load("lon,lat,demand\n13.405,52.52,\n11.575,48.137,1\n")
+    assert instance.depot.tolist() == [52.52, 13.405]
+
+
+def test_a_named_depot(load):
+    """The depot is the row the caller names."""
+    instance, _ = load(TABLE.replace(",1\n", ",0\n"), depot="Ada")
+    assert instance.depot_name == "Ada"
+    assert instance.names == ("Hub", "Bob")
+
+
+def test_fleet_and_capacity_in_comments_or_columns(load):
+    """A file can say its fleet and capacity above the header, or in columns."""
+    above = "# vehicles: 3\n# capacity: 7.5\n" + TABLE
+    beside = "x,y,demand,vehicles,capacity\n0,0,,3,7.5\n3,4,1,,\n6,8,2,3,7.5\n"
+    for text, source in ((above, "comment '# vehicles:'"), (beside, "column vehicles")):
+        instance, notes = load(text, vehicles=None, capacity=None)
+        assert (instance.vehicles, instance.capacity) == (3, 7.5)
+        assert f"fleet of 3 vehicles taken from {source}" in notes
+
+
+def test_customers_without_names_are_numbered(load):
+    """Without names there are none; with some, the others go by their numbers."""
+    nameless = "x,y,demand\n0,0,0\n3,4,1\n6,8,2.5\n"
+    assert load(nameless)[0].names is None
+    assert load(TABLE.replace("Ada", ""))[0].names == ("1", "Bob")
+
+
+def test_other_columns_travel_and_other_comments_are_ignored(load):
+    """Columns that mean nothing here are kept, comments are not, and one is told."""
+    text = "# source: a map\nx,phone,y,demand,\n0,'+1,0,,\n1,0341 2,1,1,\n"
+    instance, notes = load(text)
+    assert instance.columns == {"phone": ("+1", "0341 2")}
+    assert "further columns: phone" in notes
+    assert "comments ignored: source" in notes
+    instance, notes = load(",x,y,demand\n0,0,0,\n1,1,1,1\n")  # pandas and its index
+    assert instance.columns == {}
+    assert "a column without a heading was ignored" in notes
+
+
+def test_two_columns_with_one_heading_both_travel(load):
+    """A second column of the same heading gets a number."""
+    instance, _ = load("x,y,demand,Tel,tel\n0,0,,a,b\n1,1,1,c,d\n")
+    assert instance.columns == {"Tel": ("a", "c"), "tel 2": ("b", "d")}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("3,4,1", "nan,4,1", "row 3: x is 'nan', not a finite number"),
+        ("3,4,1", "3,inf,1", "row 3: y is 'inf', not a finite number"),
+        ("3,4,1", "3,,1", "row 3: y is empty, so the place is not known"),
+        ("3,4,1", "3,4,-1", "row 3: demand is -1, not at least 0"),
+        ("3,4,1", "3,4,", "row 3: demand is empty; only the depot has no demand, and"),
+        ("3,4,1", "3,4", "row 3: 3 cells, but 4 headings"),
+        (
+            "3,4,1",
+            "3,4,12 kg",
+            "row 3: demand is '12 kg', not a finite number: write 12",
+        ),
+        ("0,0,0", "0,0,4", "row 2 is the depot and has demand 4, not 0: put"),
+        ("demand", "load", "no column 'demand': the headings are 'name', 'x', 'y', 'l"),
+        ("name,x,y", "name,x,lat", "the headings are 'name', 'x', 'lat', 'demand': n"),
+        ("name,x,y", "a,b,c", "the headings are 'a', 'b', 'c', 'demand': name the co"),
+        ("name", "X", "two columns for x: 'X' and 'x'; choose one with columns="),
+        ("Ada", '"Ada', "not a CSV file: unexpected end of data"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(wrong, old, new, said):
+    """Each fault of a table is told with its line or column."""
+    assert old in TABLE
+    assert wrong(TABLE.replace(old, new, 1)).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("comment", "said"),
+    [
+        ("capacity: 0", "comment '# capacity:' is 0, not above 0"),
+        ("capacity: much", "comment '# capacity:' is 'much', not a finite number"),
+        ("vehicles: 0", "fleet of 0 vehicles taken from comment '# vehicles:', not"),
+        ("vehicles: 2.5", "comment '# vehicles:' is '2.5', not a whole number"),
+        ("rounding: up", "comment '# rounding:' is 'up', not one of none, round"),
+        ("metric: geo", "comment '# metric:' is 'geo', not euclidean for columns x"),
+    ],
+)
+def test_a_comment_that_is_wrong(wrong, comment, said):
+    """What a comment says must make sense."""
+    key = comment.partition(":")[0]
+    options = {key: None} if key in ("capacity", "vehicles") else {}
+    assert wrong(f"# {comment}\n{TABLE}", **options).startswith(said)
+
+
+def test_degrees_out_of_range(wrong):
+    """A latitude of 95 degrees is refused with its line."""
+    assert wrong("lat,lon,demand\n0,0,\n95,0,1\n").startswith(
+        "row 3: lat is 95, not within ±90 degrees; are lat and lon swapped?"
+    )
+
+
+@pytest.mark.parametrize("name", ["Eve", "Ada"])
+def test_a_depot_that_is_no_row_or_two(wrong, name):
+    """The caller's depot must be exactly one row."""
+    text = TABLE.replace("Bob", "Ada")
+    assert f"named {name!r}: the depot is one row" in wrong(text, depot=name)
+
+
+def test_capacity_and_fleet_are_asked_for(wrong):
+    """A table without a capacity or a fleet is refused with the way out."""
+    assert "give capacity=" in wrong(TABLE, capacity=None)
+    assert "give vehicles=" in wrong(TABLE, vehicles=None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"matrix": [[0, 1], [1, 0]]}, "a table cannot hold distances: write .json"),
+        ({"names": [""]}, "a table cannot hold the empty name of location 1"),
+        ({"names": ["a\x00"]}, "holds the control character 0x00"),
+    ],
+)
+def test_what_csv_cannot_hold_is_refused(tmp_path, changes, said):
+    """Nothing of an instance is dropped without a word, and no file is left."""
+    fields = {"depot": (0, 0), "customers": [[1, 1]], "demands": [1]}
+    instance = Instance(**fields, capacity=1, vehicles=1, **changes)
+    with pytest.raises(InputError, match=r"out\.csv: ") as caught:
+        write_instance(instance, tmp_path / "out.csv")
+    assert said in str(caught.value)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_no_cell_of_a_plan_is_a_formula(load, tmp_path):
+    """A name that a spreadsheet would compute is written so that it does not."""
+    instance, _ = load(TABLE.replace("Ada", "=2+3").replace("Bob", "@x"))
+    write_plan(Plan([[2, 1]]), instance, tmp_path / "plan.csv")
+    with open(tmp_path / "plan.csv", encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["name"] for row in rows] == ["'@x", "'=2+3"]
+    assert rows[0] == {
+        "tour": "1",
+        "stop": "1",
+        "customer": "2",
+        "name": "'@x",
+        "demand": "2.5",
+        "x": "6",
+        "y": "8",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tour,stop\n1,1\n", "no column 'customer' in the header of a plan"),
+        ("tour,stop,customer\n1,1,0\n", "row 2: customer is 0, not a number from 1"),
+        ("tour,stop,customer\n1,1,2\n1,1,3\n", "row 3: a second stop 1 of tour 1"),
+        ("tour,stop,customer\n1,x,2\n", "row 2: stop is 'x', not a whole number"),
+    ],
+)
+def test_a_plan_that_is_wrong(tmp_path, text, said):
+    """Each fault of a plan's table is told with its line."""
+    (tmp_path / "plan.csv").write_text(text)
+    with pytest.raises(InputError, match=r"plan\.csv: ") as caught:
+        read_plan(tmp_path / "plan.csv")
+    assert said in str(caught.value)
+
+
+EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "getraenke_koeln.csv"
+# What an Excel of each country writes: encoding, separator, decimal sign.
+EXCELS = [
+    ("cp1252", ";", ","),
+    ("utf-8-sig", ";", ","),
+    ("utf-8-sig", ",", "."),
+    ("utf-16", "\t", ","),
+    ("utf-16", "\t", "."),
+]
+GERMAN = """Kunde;Breite;Länge;Menge [kg];Telefon;Bemerkung
+Lager Süd;51,3952;12,2987;;;
+Bäckerei Groß;51,3396;12,3796;192,7;0341 1;"Hof; klingeln"
+Café;51,3372;12,3744;35;0341 2;
+"""
+
+
+@pytest.mark.parametrize(("encoding", "separator", "decimal"), EXCELS)
+def test_point_3_a_table_as_excel_writes_it(load, encoding, separator, decimal):
+    """Separator, decimal sign, encoding and German headings are recognised."""
+    cells = [row.split(";", 5) for row in GERMAN.splitlines()]
+    cells = [[cell.replace(",", decimal) for cell in row] for row in cells]
+    for row in cells:
+        row[5] = row[5].replace('"Hof; klingeln"', '"Hof, klingeln"')
+        if separator == decimal:
+            row[:5] = [f'"{cell}"' for cell in row[:5]]
+    text = "\r\n".join(separator.join(row) for row in cells)
+    instance, notes = load(text, encoding=encoding)
+    assert instance == Instance(
+        depot=(51.3952, 12.2987),
+        customers=[(51.3396, 12.3796), (51.3372, 12.3744)],
+        demands=[192.7, 35],
+        capacity=5,
+        vehicles=2,
+        metric="great_circle",
+        names=["Bäckerei Groß", "Café"],
+        depot_name="Lager Süd",
+        unit="kg",
+        columns={
+            "Telefon": ("", "0341 1", "0341 2"),
+            "Bemerkung": ("", "Hof, klingeln", ""),
+        },
+    )
+    said = "the file is not UTF-8: it was read as Windows text (cp1252)"
+    assert (said in notes) == (encoding == "cp1252")
+
+
+def test_point_3_decimal_commas_in_quotes(load):
+    """Google's sheets write decimal commas within quotes between commas."""
+    text = 'x,y,demand\n"0,5",0,\n"1,25",2,"12,5"\n'
+    assert load(text)[0].demands.tolist() == [12.5]
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["BREITE;LÄNGE;MENGE", "Latitude (WGS84);Longitude (WGS84);Weight in kg",
+     "Breitengrad;Laengengrad;Liefermenge", "lat.;lon.;Qty:"],
+)  # fmt: skip
+def test_headings_in_english_and_german(load, header):
+    """Case, units and punctuation of a heading make no difference."""
+    instance, _ = load(f"{header}\n51,5;12,5;\n51,25;12,25;3\n")
+    assert instance.depot.tolist() == [51.5, 12.5]
+    assert instance.columns == {}
+
+
+def test_headings_of_ones_own(load, wrong):
+    """The caller can say which column is which; the other one travels along."""
+    text = "Nord;Ost;Gewicht;Menge\n51,5;12,5;;\n51,25;12,25;3;7\n"
+    own = {"lat": "Nord", "lon": "ost", "demand": "Menge"}
+    instance, _ = load(text, columns=own)
+    assert instance.demands.tolist() == [7]
+    assert instance.columns == {"Gewicht": ("", "3")}
+    said = "two columns for demand: 'Gewicht' and 'Menge'; choose one with columns="
+    assert wrong(text, columns={"lat": "Nord", "lon": "Ost"}) == said
+    said = wrong(text, columns=own | {"demand": "Kisten"})
+    assert said.startswith("no column 'Kisten' for demand: the headings are 'Nord', 'O")
+    assert wrong(text, columns={"hat": "Nord"}).startswith("unknown column 'hat': choo")
+    assert wrong(text, columns=own | {"lon": "Nord"}) == (
+        "two uses of the column 'Nord'"
+    )
+
+
+def test_an_exact_heading_wins(load):
+    """Among several headings for a column, the English one is taken."""
+    instance, _ = load("x;y;Gewicht;demand;Firma;Name\n0;0;;;a;b\n1;1;2;3;c;d\n")
+    assert (instance.demands.tolist(), instance.names) == ([3], ("d",))
+    assert instance.columns == {"Gewicht": ("", "2"), "Firma": ("a", "c")}
+
+
+@pytest.mark.parametrize(
+    ("demand", "other", "value"),
+    [
+        ("1.250,5", "12,5", 1250.5),
+        ("1,250.5", "12.5", 1250.5),
+        ("1\u00a0250,5", "12,5", 1250.5),
+        ("1.250", "12,5", None),
+        ("1,250", "12.5", None),
+        ("1,250", "12,5", 1.25),
+        ("0.125", "12,5", 0.125),
+    ],
+)
+def test_a_sign_between_thousands_is_never_guessed(load, wrong, demand, other, value):
+    """A number that could be 1.25 or 1250 is refused, with its row and column."""
+    text = f"x;y;Menge\n0;0;\n1;1;{demand}\n2;2;{other}\n"
+    if value is None:
+        said = f"row 3: Menge is {demand!r}, which could be a decimal number or a thou"
+        assert wrong(text).startswith(said)
+    else:
+        assert load(text)[0].demands[0] == value
+
+
+def test_degrees_are_never_thousands(load):
+    """A latitude with a point is a latitude, whatever the other numbers look like."""
+    instance, _ = load("lat;lon;Menge\n51.345;12.345;\n51.346;12.346;1,5\n")
+    assert instance.depot.tolist() == [51.345, 12.345]
+
+
+def test_point_10_a_second_depot_without_demand(wrong):
+    """A second row without demand is told that there is one depot, and where."""
+    text = "x,y,demand,name\n0,0,,hub\n1,1,3,a\n2,2,,Lager Süd\n"
+    assert wrong(text) == (
+        "row 4: demand is empty; only the depot has no demand, and there is one "
+        "depot, in row 2"
+    )
+
+
+def test_point_4_a_plan_opens_in_the_excel_that_wrote_the_customers(tmp_path):
+    """A plan has a byte-order mark, and the separators and decimals of the input."""
+    reading = read_file(EXAMPLE, ReadOptions(vehicles=4, capacity=950))
+    assert reading.dialect == Dialect(";", ",")
+    plan = Plan([range(1, 43)])
+    write_plan(plan, reading.instance, tmp_path / "p.csv", reading.dialect)
+    data = (tmp_path / "p.csv").read_bytes()
+    assert data.startswith(b"\xef\xbb\xbftour;stop;customer;name;demand;lat;lon;Stra")
+    assert "Café Eigelstein;66,4;50,9487;6,9568;Eigelstein 87;" in data.decode()
+    assert read_plan(tmp_path / "p.csv") == plan
+    write_plan(plan, reading.instance, tmp_path / "p.csv")
+    assert b"66.4,50.9487,6.9568,Eigelstein 87" in (tmp_path / "p.csv").read_bytes()
+
+
+@pytest.mark.parametrize("extension", ["csv", "xlsx"])
+def test_point_6_phone_and_remarks_travel_to_the_plan(extension, tmp_path):
+    """Columns that mean nothing here are in the plan, beside each stop."""
+    instance = read(EXAMPLE, 4, capacity=950)
+    plan = Plan([[4, 1]])
+    write_plan(plan, instance, tmp_path / f"p.{extension}")
+    assert read_plan(tmp_path / f"p.{extension}") == plan
+    rows = cells_of(tmp_path / f"p.{extension}")
+    assert rows[0][-3:] == ["Straße", "Telefon", "Bemerkung"]
+    assert rows[1][-3:] == [
+        "Hohenzollernring 62",
+        "0221 4710 104",
+        "Rampe im Hof; bitte klingeln",
+    ]
+
+
+def cells_of(path):
+    """The cells of a table, as a spreadsheet shows them."""
+    if path.suffix == ".xlsx":
+        sheet = openpyxl.load_workbook(path).worksheets[0]
+        return [list(row) for row in sheet.iter_rows(values_only=True)]
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return list(csv.reader(file))
+
+
+@pytest.mark.parametrize("extension", ["csv", "xlsx", "json", "sol"])
+def test_point_5_unserved_customers_are_marked(load, extension, tmp_path):
+    """Every format of a plan names the customers that it does not serve."""
+    instance, _ = load(TABLE)
+    path = tmp_path / f"p.{extension}"
+    write_plan(Plan([[2]]), instance, path)
+    assert read_plan(path) == Plan([[2]])
+    if extension in ("csv", "xlsx"):
+        last = [str(cell or "") for cell in cells_of(path)[-1]]
+        assert last[:5] == ["unserved", "", "1", "Ada", "1"]
+    elif extension == "sol":
+        assert path.read_text().splitlines()[-1] == "Unserved: 1"
+    else:
+        assert '"unserved_names": ["Ada"]' in path.read_text()
+
+
+def sheet_of(rows):
+    """The bytes of an Excel file with these rows, and a second sheet."""
+    book = openpyxl.Workbook()
+    book.active.title = "Kunden"
+    book.create_sheet("Notizen")
+    for row in rows:
+        book.active.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def test_point_11_an_excel_file(tmp_path):
+    """Numbers, texts, empty cells and empty columns of an Excel file are read."""
+    rows = [
+        ["# capacity: 9"],
+        [],
+        ["Name", "lat", "lon", "Menge (Kisten)", None, "Telefon"],
+        ["Hub", 51.5, 12.5, None],
+        ["Ada", 51.25, "12,25", 3, None, 3411],
+        [7, 51, 12, 2.5, None, "=1"],
+    ]
+    path = tmp_path / "x.xlsx"
+    path.write_bytes(sheet_of(rows))
+    notes = []
+    instance = read(path, 2, notes=notes)
+    assert instance.names == ("Ada", "7")
+    assert instance.customers.tolist() == [[51.25, 12.25], [51, 12]]
+    assert (instance.demands.tolist(), instance.unit) == ([3, 2.5], "Kisten")
+    assert instance.columns == {"Telefon": ("", "3411", "")}  # a formula, not computed
+    assert "only the first sheet, 'Kunden', was read" in notes
+    assert "the depot is the first row (row 4)" in notes
+    path.rename(tmp_path / "x.csv")  # the content counts
+    assert read(tmp_path / "x.csv", 2) == instance
+
+
+def test_texts_in_excel_are_never_formulas(load, tmp_path):
+    """A name that begins like a formula is a text in Excel, without an apostrophe."""
+    instance, _ = load(TABLE.replace("Ada", "=2+3").replace("Bob", "+49 341"))
+    write_plan(Plan([[1, 2]]), instance, tmp_path / "p.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "p.xlsx").worksheets[0]
+    assert [(c.value, c.data_type) for c in sheet["D"][1:]] == [
+        ("=2+3", "s"),
+        ("+49 341", "s"),
+    ]
+    assert [c.data_type for c in sheet[2]] == ["n", "n", "n", "s", "n", "n", "n"]
+
+
+def archive(**files):
+    """The bytes of a zip archive."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in files.items():
+            made.writestr(name.replace("__", "/"), content)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\xd0\xcf\x11\xe0 old", "an old Excel file (.xls): save it as .xlsx or"),
+        (archive(**{"content.xml": "x"}), "an OpenDocument table (.ods): save it as"),
+        (archive(a="x"), "a zip archive, not an Excel file"),
+        (b"PK\x03\x04 and so on", "not an Excel file, or a broken one: "),
+        (archive(**{"xl__workbook.xml": "x"}), "not an Excel file, or a broken one: "),
+        (
+            archive(**{"xl__workbook.xml": b"0" * (64 * 10**6 + 1)}),
+            "an Excel file of 64 MB when unpacked, and at most 64 MB are read",
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("extension", ["csv", "xlsx"])
+def test_point_11_what_is_no_excel_file_is_told_what_it_is(
+    data, said, extension, tmp_path
+):
+    """Spreadsheets of other kinds, broken files and zip bombs are refused by name."""
+    path = tmp_path / f"x.{extension}"
+    path.write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}: {said}")
+
+
+def test_excel_needs_an_extra(load, tmp_path, monkeypatch):
+    """Without openpyxl, the error names the extra to install."""
+    instance, _ = load(TABLE)
+    write_instance(instance, tmp_path / "x.xlsx")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    for attempt in (
+        lambda: read(tmp_path / "x.xlsx"),
+        lambda: write_instance(instance, tmp_path / "y.xlsx"),
+    ):
+        with pytest.raises(MissingPackageError, match=r"fixedfleet\[excel\]"):
+            attempt()
+    assert not (tmp_path / "y.xlsx").exists()
