@@ -175,6 +175,8 @@ def test_a_cuda_device_means_the_search_there(batch, no_kernel):
         ({"time_limit": math.inf}, "time limit is inf"),
         ({"iterations": 0}, "iterations is 0"),
         ({"iterations": 1, "processes": 0}, "processes is 0"),
+        ({"iterations": 1, "engine": "dask"}, "unknown engine 'dask'"),
+        ({"iterations": 1, "engine": "ray"}, "'ray' needs an address"),
         ({"iterations": 1, "search": "hgs"}, "unknown search 'hgs'"),
         ({"iterations": 1, "start": "sweep"}, "unknown start 'sweep'"),
         ({"iterations": 1, "objective": "fun"}, "unknown objective 'fun'"),
@@ -229,3 +231,20 @@ def test_display_says_how_far_it_is(batch, capsys):
     out = capsys.readouterr().out
     assert out.startswith("fleet: ")
     assert out.endswith(f"{result}\n")
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_plans_of_one_machine(cluster, batch):
+    """With the same seed, Ray plans as one process does, row by row."""
+    few = batch[:12]
+    options = {"iterations": 50, "seed": 3, "start": "savings"}
+    here = ff.solve_batch(few, **options, processes=1)
+    there = ff.solve_batch(few, **options, engine="ray")
+    assert list(there.plans) == list(here.plans)
+    assert there.statuses.tolist() == here.statuses.tolist()
+
+
+def test_ray_and_a_gpu_exclude_each_other(batch, no_kernel):
+    """The GPU search does not run on a cluster, and says so."""
+    with pytest.raises(ff.InputError, match="leave Ray out"):
+        ff.solve_batch(batch, iterations=1, search="gpu", engine="ray")

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from fixedfleet.search import Stop, check_vehicle_cost, improve
 from fixedfleet.search.construct import complete, make_start
 from fixedfleet.search.parameters import EXPENSIVE
 from fixedfleet.solve import Stage, with_gains
-from fixedfleet.workers import Lost, available_cores, run_jobs
+from fixedfleet.workers import Engine, Lost, available_cores, run_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +40,7 @@ BatchSearch = Literal["auto", "ruin_recreate", "gpu", "none"]
 
 _CHUNK_SECONDS = 0.5  # of work that a process is given at a time
 _CHUNK = 64  # instances that it is given at most
+_CLUSTER_CORES = 64  # that the chunks for a cluster are made for, however many it has
 _CHUNKS = 4  # per process at least, so that all processes end at about the same time
 
 
@@ -55,11 +56,13 @@ def solve_batch(
     vehicle_cost: float = 0.0,
     device: str | None = None,
     processes: int | None = None,
+    engine: Engine = "processes",
+    ray_address: str | None = None,
     fleet_limit: float = 0.1,
     display: bool = False,
 ) -> BatchResult:
     """
-    Plan tours for many instances, on all cores or on a GPU.
+    Plan tours for many instances, on all cores, on a Ray cluster or on a GPU.
 
     An instance whose fleet does not suffice gets no plan but a reason, and does not
     disturb the others.
@@ -73,7 +76,7 @@ def solve_batch(
         GPU searches for all at once, for this time multiplied by their number.
     iterations
         Iterations of ruin and recreate per instance, instead of a time limit. Then the
-        same seed gives the same plans on any number of cores.
+        same seed gives the same plans on any number of cores and on a cluster.
     seed
         Seed of the search.
     start
@@ -91,8 +94,13 @@ def solve_batch(
         Where the network predicts: ``cpu`` or ``cuda``. Default: where the search is.
         The search takes the first GPU.
     processes
-        Processes to search with, on cores. Default: as many as there are cores; a
-        script must then keep its code under ``if __name__ == "__main__"``.
+        Processes to search with, on cores. Default: as many as there are cores, or
+        what the cluster has; a script must then keep its code under
+        ``if __name__ == "__main__"``.
+    engine
+        ``processes`` for the cores of this machine, ``ray`` for a cluster.
+    ray_address
+        Address of the Ray cluster; see :func:`fixedfleet.labels.label`.
     fleet_limit
         Seconds per instance for the exact search whether the fleet suffices, if quick
         packings leave it open.
@@ -102,13 +110,14 @@ def solve_batch(
     Raises
     ------
     InputError
-        If an argument is wrong, or a GPU is asked for and there is none.
+        If an argument is wrong, or there is no GPU or cluster that is asked for.
     MissingPackageError
         If the chosen start or search needs a package that is not installed.
     """
     search, device = _choose(search, device)
     limit = _check_limit(time_limit, iterations, search)
-    _check(start, search, device, objective, vehicle_cost, processes)
+    _check(start, search, device, objective, vehicle_cost)
+    pool = _check_pool(processes, engine, ray_address, search)
     batch = InstanceBatch.of(instances)
     charged = vehicle_cost if objective == "cost-v" else 0.0
     stages = _Stages(charged, display)
@@ -123,9 +132,9 @@ def solve_batch(
         plans = _predict(solvable, packings, device, seed)
         stages.close(start, solvable, plans)
     elif start == "savings":
-        chunks = _chunks(solvable, plans, packings, processes)
+        chunks = _chunks(solvable, plans, packings, pool)
         plans, interrupted = _over_cores(
-            _make_savings, (seed,), chunks, plans, processes, stages
+            _make_savings, (seed,), chunks, plans, pool, stages
         )
         stages.close(start, solvable, plans)
 
@@ -135,10 +144,10 @@ def solve_batch(
                 solvable, plans, packings, limit, seed, charged
             )
         else:
-            chunks = _chunks(solvable, plans, packings, processes, limit.seconds)
+            chunks = _chunks(solvable, plans, packings, pool, limit.seconds)
             shared = search, limit, seed, charged
             plans, interrupted = _over_cores(
-                _improve, shared, chunks, plans, processes, stages
+                _improve, shared, chunks, plans, pool, stages
             )
         stages.close(search, solvable, plans)
 
@@ -332,19 +341,23 @@ def _over_cores(
     shared: tuple[Any, ...],
     chunks: list[_Chunk],
     plans: PlanBatch,
-    processes: int | None,
+    pool: _Pool,
     stages: _Stages,
 ) -> tuple[PlanBatch, bool]:
     """Do the chunks in processes; also return whether Ctrl-C ended it."""
     found: dict[int, Plan] = {}
-    processes = min(processes or available_cores(), len(chunks))
+    engine, processes = pool.engine, pool.processes
+    if engine != "ray":
+        processes = min(processes or available_cores(), len(chunks))
+        engine = "processes" if processes > 1 else "here"
     with interrupt_noted() as pressed:
         jobs = run_jobs(
             work,
             chunks,
             shared=shared,
-            engine="processes" if processes > 1 else "here",
+            engine=engine,
             processes=processes,
+            ray_address=pool.ray_address,
             ending=pressed,
         )
         with contextlib.closing(jobs) as events:
@@ -382,11 +395,12 @@ def _chunks(
     batch: InstanceBatch,
     plans: PlanBatch,
     packings: PlanBatch,
-    processes: int | None,
+    pool: _Pool,
     seconds: float = math.inf,
 ) -> list[_Chunk]:
     """Divide a batch among processes; ``seconds`` is the time limit per instance."""
-    workers = processes or available_cores()
+    usual = _CLUSTER_CORES if pool.engine == "ray" else available_cores()
+    workers = pool.processes or usual
     size = min(_CHUNK, max(1, -(-len(batch) // (_CHUNKS * workers))))
     if seconds < math.inf:
         size = min(size, max(1, int(_CHUNK_SECONDS / seconds)))
@@ -431,6 +445,26 @@ def _improve(
 # ------------------------------------------------------------------- the arguments
 
 
+class _Pool(NamedTuple):
+    """Where chunks are searched; without a number of processes, on all cores."""
+
+    processes: int | None
+    engine: Engine | Literal["here"]
+    ray_address: str | None
+
+
+def _check_pool(
+    processes: int | None, engine: Engine, ray_address: str | None, search: str
+) -> _Pool:
+    """Return where to search; raise InputError for a wrong argument."""
+    if processes is not None:
+        check_whole("processes", processes, least=1)
+    check_choice("engine", engine, get_args(Engine))
+    if engine == "ray" and search == "gpu":
+        raise InputError("the search gpu takes the GPU of this machine: leave Ray out")
+    return _Pool(processes, engine, ray_address)
+
+
 def _choose(search: BatchSearch, device: str | None) -> tuple[BatchSearch, str]:
     """Return which search runs, and where the network predicts."""
     on_gpu = device is not None and device.startswith("cuda")
@@ -456,15 +490,12 @@ def _check(
     device: str,
     objective: str,
     vehicle_cost: float,
-    processes: int | None,
 ) -> None:
     """Raise InputError for a wrong argument, before anything is computed."""
     check_choice("start", start, get_args(BatchStart))
     check_choice("search", search, get_args(BatchSearch))
     check_choice("objective", objective, get_args(Objective))
     check_vehicle_cost(vehicle_cost)
-    if processes is not None:
-        check_whole("processes", processes, least=1)
     if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
         raise InputError(f"device is {device!r}, not cpu, cuda or cuda:1")
     if search == "gpu":
