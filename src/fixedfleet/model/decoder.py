@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import torch
@@ -10,6 +11,8 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fixedfleet.model.config import ModelConfig
 
 __all__ = ["Decoder", "edge_scores"]
@@ -34,7 +37,6 @@ def _score_block(
     return torch.stack(scores, dim=1)
 
 
-@torch.compiler.disable  # type: ignore[untyped-decorator]
 def _score_in_blocks(
     a: Tensor, b: Tensor, c: Tensor, v: Tensor, d: Tensor, w: Tensor
 ) -> Tensor:
@@ -44,8 +46,14 @@ def _score_in_blocks(
     The terms of the sums are not kept: the backward pass computes them again.
     """
     _, n, width = a.shape
-    # A backward pass holds the terms of all vehicles of a block.
-    most = _CHUNK // max(1, c.shape[1]) if torch.is_grad_enabled() else _CHUNK
+    most = _CHUNK
+    score: Callable[..., Tensor] = _score_block
+    if torch.is_grad_enabled():  # checkpoint imports the compiler of torch: 2 s
+        # A backward pass holds the terms of all vehicles of a block.
+        most //= max(1, c.shape[1])
+        score = partial(
+            checkpoint, _score_block, use_reentrant=False, preserve_rng_state=False
+        )
     rows = max(1, min(n, most // (n * width)))
     several = max(1, most // (n * rows * width))
     parts = []
@@ -54,18 +62,7 @@ def _score_in_blocks(
         blocks = zip(
             torch.split(a_part, rows, 1), torch.split(d_part, rows, 1), strict=True
         )
-        scores = [
-            checkpoint(
-                _score_block,
-                a_rows,
-                *ends,
-                d_rows,
-                w,
-                use_reentrant=False,
-                preserve_rng_state=False,
-            )
-            for a_rows, d_rows in blocks
-        ]
+        scores = [score(a_rows, *ends, d_rows, w) for a_rows, d_rows in blocks]
         parts.append(torch.cat(scores, dim=2))
     return torch.cat(parts)
 
@@ -107,7 +104,7 @@ def edge_scores(
         return cast("Tensor", score(a, b, c, v, distances, weight))
     if weight is None:
         weight = a.new_zeros(a.shape[2])
-    return cast("Tensor", _score_in_blocks(a, b, c, v, distances, weight))
+    return _score_in_blocks(a, b, c, v, distances, weight)
 
 
 class Decoder(nn.Module):
