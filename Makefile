@@ -7,6 +7,11 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOLVE_READY := $(VENV)/.ready-solve
 TEST_READY := $(VENV)/.ready-test
 EXTRAS := dev,network,plot,excel,peers,cluster,serve,browser,docs
+# Tests on all cores, one thread each. Tests of one group (see tests/conftest.py) share a core.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 \
+	--dist loadgroup --no-loadscope-reorder
+# Python keeps what it has compiled: the tests start some hundred processes.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: solve test check lint format setup docs notebooks dist test-browser chromium clean
 
@@ -19,12 +24,11 @@ solve: $(SOLVE_READY)
 # Everything. The page is tested in Chromium if it is installed; on CI it is installed first.
 test: lint
 	@[ -z "$$CI" ] || $(MAKE) --no-print-directory chromium || true
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n auto
-	$(BIN)/python -m pytest -m slow
+	$(PYTEST)
 
 # Lint, types and the quick tests, for everyday work.
 check: lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n auto
+	$(PYTEST) -m "not slow"
 
 lint: $(TEST_READY)
 	$(BIN)/ruff check .

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import runpy
 import signal
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,9 +91,27 @@ def cluster() -> Iterator[None]:
     ray.shutdown()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run what needs the cluster last: other tests must find this process alone."""
-    items.sort(key=lambda item: "cluster" in getattr(item, "fixturenames", ()))
+    """
+    Give tests that share something costly to one worker process, long ones first.
+
+    The tests of the page share a server and a browser, those of the service share
+    servers, and those on Ray a cluster; the other tests are kept together by file.
+    """
+    groups = {item: _group(item) for item in items}
+    slow = Counter(groups[item] for item in items if item.get_closest_marker("slow"))
+    for item, group in groups.items():
+        item.add_marker(pytest.mark.xdist_group(group))
+    # Other tests must find their process alone, so those on the cluster are the last.
+    items.sort(key=lambda item: (groups[item] == "cluster", -slow[groups[item]]))
+
+
+def _group(item: pytest.Item) -> str:
+    if "cluster" in getattr(item, "fixturenames", ()):
+        return "cluster"
+    room = item.path.parent.name
+    return room if room in ("browser", "serve") else item.path.stem
 
 
 @pytest.fixture

@@ -38,4 +38,5 @@ def test_predict_refuses_unknown_names(run):
     """An unknown network, decoder or repair is answered with those there are."""
     assert refused(run("predict", EXAMPLE, "--model", "vrp7"), "vrp20")
     assert refused(run("predict", EXAMPLE, "--decoding", "best"), "greedy, membership")
-    assert refused(run("predict", EXAMPLE, "--repair", "magic"), "none, paper, room")
+    names = "none, paper, paper-demand, room"
+    assert refused(run("predict", EXAMPLE, "--repair", "magic"), names)

@@ -9,11 +9,10 @@ from fixedfleet.evaluate import Results, evaluate
 
 pytestmark = pytest.mark.slow
 
-ray = pytest.importorskip("ray", reason="Ray is not installed")
-
 
 def test_an_address_is_asked_for(fakes, tmp_path):
     """Without a cluster at hand, the engine 'ray' asks where one is."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed")
     if ray.is_initialized():
         pytest.skip("this process is connected to a cluster")
     with pytest.raises(ff.InputError, match="needs an address: 'auto'"):
