@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import runpy
 import signal
 from collections import Counter
 from pathlib import Path
@@ -13,6 +12,8 @@ import numpy as np
 import pytest
 
 import fixedfleet as ff
+from tests.oracle import optimal_plan as plan_optimally
+from tests.small_instances import IMPOSSIBLE, SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,11 +50,22 @@ def square() -> ff.Instance:
     )
 
 
+@pytest.fixture(params=SMALL.values(), ids=SMALL.keys())
+def small(request: pytest.FixtureRequest) -> ff.Instance:
+    """An instance of at most seven customers, feasible for its fleet."""
+    return request.param
+
+
+@pytest.fixture
+def impossible() -> ff.Instance:
+    """Three customers of 6 into two vehicles of 10: the sum fits, the packing fails."""
+    return IMPOSSIBLE
+
+
 @pytest.fixture(scope="session")
 def optimal_plan() -> Callable[..., ff.Plan | None]:
     """A function that returns the optimal plan of at most ten customers."""
-    place = ROOT / "tests" / "oracle.py"
-    return runpy.run_path(str(place))["optimal_plan"]
+    return plan_optimally
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -44,11 +45,21 @@ def kernels():
 @pytest.mark.slow
 @pytest.mark.skipif(GPU or INTERPRETER, reason="the kernels run in this process")
 def test_kernels_in_the_interpreter():
-    """Without a GPU, this file's tests pass in Triton's interpreter."""
+    """Without a GPU, all tests of kernels pass in Triton's interpreter."""
     pytest.importorskip("triton", reason="Triton is not installed")
+    loads = Path(__file__).parents[1] / "training" / "test_greedy_loads.py"
     # It has to be chosen before Triton is imported, hence another process.
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            __file__,
+            loads,
+        ],
         env=os.environ | {"TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -52,23 +50,8 @@ def kernel():
     """The kernel's way, on a GPU or in Triton's interpreter."""
     pytest.importorskip("triton", reason="Triton is not installed")
     if not (GPU or INTERPRETER):
-        pytest.skip("no GPU; see the test in the interpreter")
+        pytest.skip("no GPU; tests/model/test_kernels.py uses the interpreter")
     return module._walk_on_gpu
-
-
-@pytest.mark.skipif(GPU or INTERPRETER, reason="the kernel runs in this process")
-def test_kernel_in_the_interpreter():
-    """Without a GPU, this file's tests pass in Triton's interpreter."""
-    pytest.importorskip("triton", reason="Triton is not installed")
-    # It has to be chosen before Triton is imported, hence another process.
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__],
-        env=os.environ | {"TRITON_INTERPRET": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
 
 
 def test_loads_are_the_decoders():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import fixedfleet as ff
 
@@ -89,14 +88,5 @@ SMALL = {
     ),
 }
 
-
-@pytest.fixture(params=SMALL.values(), ids=SMALL.keys())
-def small(request: pytest.FixtureRequest) -> ff.Instance:
-    """An instance of at most seven customers, feasible for its fleet."""
-    return request.param
-
-
-@pytest.fixture
-def impossible() -> ff.Instance:
-    """Three customers of 6 into two vehicles of 10: the sum fits, the packing fails."""
-    return ff.Instance(**_points(3, 15), demands=[6, 6, 6], capacity=10, vehicles=2)
+# Three customers of 6 into two vehicles of 10: the sum fits, the packing fails.
+IMPOSSIBLE = ff.Instance(**_points(3, 15), demands=[6, 6, 6], capacity=10, vehicles=2)
