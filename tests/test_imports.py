@@ -10,6 +10,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "src" / "fixedfleet"
 ROOMS = (
+    "command_start",
     "errors",
     "registry",
     "version",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from functools import cached_property
@@ -283,6 +284,16 @@ class Instance:
         if customer == 0:
             return self.depot_name
         return self.names[customer - 1] if self.names else str(customer)
+
+    @cached_property
+    def _shared_names(self) -> set[str]:
+        counts = Counter(self.names or ())
+        return {name for name, count in counts.items() if count > 1}
+
+    def label_of(self, customer: int) -> str:
+        """Return the name of a location, with its number if others share the name."""
+        name = self.name_of(customer)
+        return f"{name} ({customer})" if name in self._shared_names else name
 
     def with_vehicles(self, vehicles: int) -> Instance:
         """Return the same instance with another number of vehicles."""

@@ -101,17 +101,152 @@ def test_a_plan_is_written_and_read_back(run, csv, tmp_path, name):
 
 
 def test_too_small_a_fleet_is_proven_so(run, csv):
-    """A fleet that cannot carry the demands ends with 3, the proof, and no file."""
-    code, out, _ = run(
-        "solve", csv, "--vehicles", 1, "--capacity", 2, "--output", "p.sol"
-    )
+    """A fleet that cannot carry the demands ends with 3, and the proof."""
+    code, out, _ = run("solve", csv, "--vehicles", 1, "--capacity", 2)
     assert code == 3
     assert "1 vehicle: impossible, the demands sum to 4 of 2" in out
-    assert "no file was written" in out
-    assert not Path("p.sol").exists()
     assert "tour 1: " in out
     left_out = out.split("with 1 vehicle 2 of 4 customers are left out: ")[1]
     assert set(left_out.strip().split(", ")) < {"a", "b", "c", "d"}
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.xlsx", "p.json", "p.sol"])
+def test_point_5_without_a_plan_the_file_is_todays_nevertheless(run, csv, name):
+    """If the fleet is too small, the best partial plan replaces yesterday's file."""
+    Path(name).write_text("yesterday's plan")
+    small = ("--vehicles", 1, "--capacity", 2, "--time-limit", 0.1)
+    code, out, _ = run("solve", csv, *small, "--output", name, "--plot", "p.png")
+    assert code == 3
+    remark = "(not a whole plan: 2 of 4 customers are not served)"
+    assert f"written: {name} {remark}\nwritten: p.png {remark}\n" in out
+    assert Path("p.png").read_bytes().startswith(PNG)
+    plan = read_plan(name)
+    assert plan.vehicles == 1
+    assert len(plan.unserved(ff.read(csv, 1, capacity=2))) == 2
+    if name == "p.csv":
+        assert Path(name).read_text("utf-8-sig").count("\nunserved,,") == 2
+
+
+def test_point_5_after_an_error_the_old_file_is_said_to_be_old(run, csv):
+    """If nothing is written, the error says that the file was not changed."""
+    Path("p.csv").write_text("yesterday's plan")
+    answer = run("solve", csv, "--vehicles", 1, "--capacity", 0.5, "--output", "p.csv")
+    assert refused(answer, "alone exceeds", "p.csv was not changed")
+    assert Path("p.csv").read_text() == "yesterday's plan"
+
+
+def other_names(path):
+    """The same file by other names: spelled differently, by links."""
+    os.symlink(path, "link.csv")
+    os.link(path, "hard.csv")
+    return [path, f"./{path}", str(Path(path).absolute()), "link.csv", "hard.csv"]
+
+
+def test_point_1_an_output_that_is_an_input_is_refused(run, csv, tmp_path):
+    """Neither the customers nor a start is ever overwritten, whatever its name."""
+    before = Path(csv).read_bytes()
+    for name in other_names(csv):
+        answer = run("solve", csv, *FAST, "--output", name)
+        assert refused(answer, "--output", "would be overwritten: choose another name")
+    assert refused(run("solve", "link.csv", *FAST, "--output", csv), "overwritten")
+    assert Path(csv).read_bytes() == before
+    plan = make(tmp_path, "plan.csv", "tour,stop,customer\n1,1,1\n1,2,2\n")
+    for option in ("--start", "--locked"):
+        answer = run("solve", csv, *FAST, option, plan, "--output", plan)
+        assert refused(answer, "would be overwritten")
+    for command in ("plot", "predict"):
+        Path(csv).rename("in.png")  # a table under another name
+        answer = run(command, "in.png", *FLEET, "--output", "in.png")
+        assert answer[0] == 2
+        assert Path("in.png").read_bytes() == before
+        Path("in.png").rename(csv)
+    assert refused(run("predict", csv, *FLEET, "--output", csv), "overwritten")
+
+
+def test_point_2_doubtful_rows_are_shown_before_planning(run, tmp_path):
+    """A row with swapped coordinates is a warning that names it; it can be left out."""
+    text = EXAMPLE.read_text().replace("51.3372,12.3744", "12.3744,51.3372")
+    wrong = make(tmp_path, "wrong.csv", text)
+    code, out, err = run("solve", wrong, "--time-limit", 0.1)
+    assert code == 0
+    assert err.splitlines() == [
+        "fixedfleet: warning: row 7 (Café Petersstraße 28): latitude and longitude "
+        "look swapped",
+        "fixedfleet: warning: correct these rows, or leave them out with --leave-out "
+        "doubtful",
+    ]
+    assert run("solve", wrong, "--time-limit", 0.1, "--quiet")[2] == ""
+    for row in ("doubtful", "7"):
+        code, out, err = run("fleet", wrong, "--leave-out", row)
+        assert (code, err) == (0, "")
+        assert "note: 1 customer left out: Café Petersstraße 28" in out
+    code, out, _ = run("fleet", wrong, "--json")
+    (doubt,) = json.loads(out)["doubts"]
+    assert (doubt["kind"], doubt["customers"]) == ("swapped", [2])
+    code, out, _ = run("solve", wrong, "--time-limit", 0.1, "--json")
+    assert json.loads(out)["doubts"] == [doubt]
+    said = "there is no customer of this row"
+    assert refused(run("fleet", wrong, "--leave-out", "5"), said)  # the depot
+
+
+def test_rows_are_numbers_of_customers_where_there_are_no_rows(run, tmp_path):
+    """In a VRPLIB file, --leave-out takes the numbers of customers."""
+    path = make(tmp_path, "two.vrp", VRP)
+    code, out, _ = run("fleet", path, "--leave-out", 2)
+    assert (code, "1 customer left out: 2" in out) == (0, True)
+    assert refused(run("fleet", path, "--leave-out", 3), "no customer of this number")
+
+
+def test_many_warnings_are_cut_short(run, tmp_path):
+    """More than twenty warnings are counted instead of printed."""
+    rows = "".join(f"1,{i % 30},1,a\n" for i in range(60))
+    table = make(tmp_path, "twice.csv", f"x,y,demand,name\n0,0,,hub\n{rows}")
+    _, _, err = run("fleet", table, "--vehicles", 9, "--capacity", 9)
+    lines = err.splitlines()
+    assert len(lines) == 22
+    assert "row 32 (a) has the same name and place as row 2" not in lines[0]
+    assert lines[20] == "fixedfleet: warning: and 10 more warnings"
+
+
+def test_point_3_the_table_of_a_german_excel(run):
+    """A German table is planned, and the plan is written like it, with its columns."""
+    shops = EXAMPLE.parent / "getraenke_koeln.csv"
+    fleet = ("--vehicles", 4, "--capacity", 950, "--time-limit", 0.2)
+    code, out, err = run("solve", shops, *fleet, "--output", "plan.csv")
+    assert (code, err) == (0, "")
+    assert out.startswith("42 customers, 4 vehicles of capacity 950 kg\n")
+    assert "note: further columns: Straße, Telefon, Bemerkung" in out
+    assert "tour  stops  load kg  utilisation  length km" in out
+    text = Path("plan.csv").read_bytes().decode("utf-8-sig")
+    assert text.startswith("tour;stop;customer;name;demand;lat;lon;Straße;Telefon;Be")
+    assert ";Café Eigelstein;66,4;50,9487;6,9568;Eigelstein 87;0221 4710 102;" in text
+
+
+def test_headings_and_units_of_ones_own(run, tmp_path):
+    """--columns names headings; --unit and --length-unit name units."""
+    table = "Nord;Ost;Paletten\n51,5;12,5;\n51,25;12,25;3\n"
+    path = make(tmp_path, "own.csv", table)
+    fleet = ("--vehicles", 1, "--capacity", 9)
+    assert refused(run("fleet", path, *fleet), "say which they are, with --columns")
+    own = ("--columns", "lat=Nord", "lon=Ost", "demand=Paletten")
+    units = ("--unit", "pallets", "--length-unit", "mi")
+    code, out, _ = run("solve", path, *fleet, *own, *units, "--time-limit", 0.1)
+    assert code == 0
+    assert "1 vehicle of capacity 9 pallets" in out
+    assert "load pallets  utilisation  length mi\n" in out
+    assert "length 40.7248 mi\n" in out
+    assert refused(run("fleet", path, *fleet, "--columns", "Nord"), "demand=Paletten")
+
+
+def test_point_20_equal_names_can_be_told_apart(run, tmp_path):
+    """Customers that share a name are printed with their numbers."""
+    table = "x,y,demand,name\n0,0,,hub\n1,0,1,Rewe\n2,0,1,Aldi\n3,0,1,Rewe\n"
+    path = make(tmp_path, "chain.csv", table)
+    fleet = ("--vehicles", 1, "--capacity", 3, "--time-limit", 0.1)
+    _, out, _ = run("solve", path, *fleet)
+    (tour,) = [line for line in out.splitlines() if line.startswith("tour 1: ")]
+    stops = tour.removeprefix("tour 1: ").split(" → ")
+    assert set(stops) == {"Rewe (1)", "Aldi", "Rewe (3)"}
 
 
 def test_the_guarantee_plans_for_the_smallest_fleet(run, csv):

@@ -22,6 +22,7 @@ from fixedfleet.cli import (
 )
 from fixedfleet.cli.console import BAD_INPUT, INTERRUPTED, say_error
 from fixedfleet.cli.options import Parser
+from fixedfleet.command_start import loaded
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.version import own_version
 
@@ -43,7 +44,7 @@ _COMMANDS = (
     list_commands,
 )
 # Messages of the readers name arguments of functions: "give vehicles=".
-_ARGUMENT = re.compile(r"\b(vehicles|capacity|depot)=(?!\w)")
+_ARGUMENT = re.compile(r"\b(vehicles|capacity|depot|columns)=(?!\w)")
 _BROKEN_PIPE = 141  # what a shell reports if the reader of a pipe has ended
 
 
@@ -62,11 +63,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 for success; 2 for bad input; 3 if the fleet is proven too small; 4 if no
         plan, or no verdict, was found within the time limit; 130 after Ctrl-C.
     """
+    with loaded():
+        return _report_errors(list(sys.argv[1:] if argv is None else argv))
+
+
+def _report_errors(argv: list[str]) -> int:
+    """Run a command; report an error of the user in one line."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names may not fit the terminal
             stream.reconfigure(errors="replace")
     try:
-        return _run(list(sys.argv[1:] if argv is None else argv))
+        return _run(argv)
     except (InputError, MissingPackageError) as error:
         return say_error(_ARGUMENT.sub(r"--\1", str(error)), BAD_INPUT)
     except BrokenPipeError:

@@ -12,6 +12,7 @@ __all__ = [
     "NOT_FOUND",
     "printable",
     "say_error",
+    "warn",
 ]
 
 DIVERGED = 1  # the loss of a training is no longer a finite number
@@ -26,6 +27,12 @@ def say_error(message: str, code: int) -> int:
     line = printable(" ".join(message.split()))
     print(f"fixedfleet: error: {line}", file=sys.stderr)
     return code
+
+
+def warn(message: str) -> None:
+    """Print a warning as a single line on standard error."""
+    line = printable(" ".join(message.split()))
+    print(f"fixedfleet: warning: {line}", file=sys.stderr)
 
 
 def printable(text: str) -> str:

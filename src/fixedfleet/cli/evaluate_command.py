@@ -94,7 +94,8 @@ def _evaluate(arguments: Arguments) -> int:
     from fixedfleet.progress import ProgressPrinter
 
     if arguments.table:
-        check_writable("--table", arguments.table, _TABLES)
+        inputs = [value for values in arguments.set for value in values]
+        check_writable("--table", arguments.table, _TABLES, inputs)
     specs = [spec for specs in arguments.method for spec in specs]
     methods = get_methods(specs)
     sets = _sets(arguments)

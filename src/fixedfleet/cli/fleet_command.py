@@ -32,13 +32,14 @@ def add_command(commands: Commands) -> None:
 
 
 def _fleet(arguments: Arguments) -> int:
-    instance, notes = read_instance(arguments)
+    reading = read_instance(arguments)
+    instance, notes = reading.instance, reading.notes
     check_demands(arguments.file, instance)
     verdict = assess_fleet(instance, time_limit=arguments.time_limit)
     if arguments.json:
         from fixedfleet.documents import describe_fleet, to_json
 
-        print(to_json(describe_fleet(instance, verdict, notes)), end="")
+        print(to_json(describe_fleet(instance, verdict, notes, reading.doubts)), end="")
     else:
         lines = map(printable, str(verdict).splitlines())
         print(*(f"note: {note}" for note in notes), *lines, sep="\n")

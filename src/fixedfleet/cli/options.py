@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, get_args
 
-from fixedfleet.cli.console import printable
-from fixedfleet.distances import Rounding
+from fixedfleet.cli.console import printable, warn
+from fixedfleet.distances import LengthUnit, Rounding
 from fixedfleet.errors import InputError
-from fixedfleet.files import read
+from fixedfleet.files import ReadOptions, read_file
+from fixedfleet.wording import count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from fixedfleet.instance import Instance
+    from fixedfleet.files import Reading
 
 __all__ = [
     "Arguments",
@@ -26,6 +28,8 @@ __all__ = [
     "check_writable",
     "read_instance",
 ]
+
+_MOST_WARNINGS = 20
 
 Arguments: TypeAlias = argparse.Namespace
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"
@@ -43,7 +47,29 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     },
     "--depot": {
         "metavar": "NAME",
-        "help": "name of the depot's row in CSV, number of its node in VRPLIB",
+        "help": "name of the depot's row in a table, number of its node in VRPLIB",
+    },
+    "--columns": {
+        "nargs": "+",
+        "default": [],
+        "metavar": "COLUMN=HEADING",
+        "help": "headings of a table that are not recognised: demand=Paletten",
+    },
+    "--leave-out": {
+        "nargs": "+",
+        "default": [],
+        "metavar": "ROW",
+        "help": "rows of a table, or numbers of customers, that are not planned; or "
+        "'doubtful' for all rows that there is a warning about",
+    },
+    "--unit": {
+        "metavar": "NAME",
+        "help": "unit of demands and capacity, such as kg (default: the file's)",
+    },
+    "--length-unit": {
+        "choices": [unit for unit in get_args(LengthUnit) if unit],
+        "help": "unit of distances; for lat and lon, they are measured in it "
+        "(default: km)",
     },
     "--rounding": {
         "choices": get_args(Rounding),
@@ -118,32 +144,85 @@ def add_options(parser: argparse.ArgumentParser, *names: str, **changes: Any) ->
 
 def add_instance(parser: argparse.ArgumentParser) -> None:
     """Add FILE and the options for reading it."""
-    parser.add_argument("file", metavar="FILE", help="instance: .vrp, .csv or .json")
-    add_options(parser, "--vehicles", "--capacity", "--depot", "--rounding")
+    extensions = ".csv, .xlsx, .vrp or .json"
+    parser.add_argument("file", metavar="FILE", help=f"instance: {extensions}")
+    add_options(parser, "--vehicles", "--capacity", "--depot", "--columns")
+    add_options(parser, "--leave-out", "--rounding", "--unit", "--length-unit")
 
 
-def read_instance(arguments: Arguments) -> tuple[Instance, list[str]]:
-    """Read FILE; return the instance and the notes on how it was read."""
-    notes: list[str] = []
-    instance = read(
-        arguments.file,
-        arguments.vehicles,
+def read_instance(arguments: Arguments) -> Reading:
+    """Read FILE, without the rows to leave out; warn about doubtful rows."""
+    columns = {}
+    for word in arguments.columns:
+        column, equals, heading = word.partition("=")
+        if not equals:
+            raise InputError(f"--columns {word} is not of the form demand=Paletten")
+        columns[column.strip().lower()] = heading
+    options = ReadOptions(
+        vehicles=arguments.vehicles,
         capacity=arguments.capacity,
         rounding=arguments.rounding,
         depot=arguments.depot,
-        notes=notes,
+        columns=columns,
+        unit=arguments.unit,
+        length_unit=arguments.length_unit,
     )
-    return instance, [printable(note) for note in notes]
+    reading = read_file(arguments.file, options)
+    reading = reading.without(_customers(arguments.leave_out, reading))
+    if not getattr(arguments, "quiet", False):
+        _warn_about(reading)
+    return replace(reading, notes=[printable(note) for note in reading.notes])
 
 
-def check_writable(option: str, path: str, extensions: Sequence[str]) -> None:
+def _customers(words: Sequence[str], reading: Reading) -> set[int]:
+    """Return the customers that --leave-out names, by rows if the file has them."""
+    known = reading.rows or range(reading.instance.num_customers + 1)
+    customers = {str(row): customer for customer, row in enumerate(known) if customer}
+    found: set[int] = set()
+    for word in words:
+        if word == "doubtful":
+            found.update(c for doubt in reading.doubts for c in doubt.customers)
+        elif word in customers:
+            found.add(customers[word])
+        else:
+            kind = "row" if reading.rows else "number"
+            raise InputError(f"--leave-out {word}: there is no customer of this {kind}")
+    return found
+
+
+def _warn_about(reading: Reading) -> None:
+    """Print a line on standard error for each doubt, and what can be done."""
+    for doubt in reading.doubts[:_MOST_WARNINGS]:
+        warn(doubt.text)
+    if (more := len(reading.doubts) - _MOST_WARNINGS) > 0:
+        warn(f"and {count(more, 'more warning')}")
+    if any(doubt.customers for doubt in reading.doubts):
+        warn("correct these rows, or leave them out with --leave-out doubtful")
+
+
+def check_writable(
+    option: str,
+    path: str,
+    extensions: Sequence[str],
+    inputs: Iterable[str | None] = (),
+) -> None:
     """
     Check that a file can be written, before time is spent on its content.
+
+    Parameters
+    ----------
+    option, path
+        The option, and the file that it names.
+    extensions
+        What the file may end with.
+    inputs
+        Files that the command reads, which must not be overwritten.
 
     Raises
     ------
     InputError
-        If the extension is not one of these, or the folder cannot be written to.
+        If the extension is not one of these, the folder cannot be written to, or the
+        file is one of the inputs, under whatever name.
     """
     extension = Path(path).suffix.lower()
     if extension not in extensions:
@@ -154,3 +233,9 @@ def check_writable(option: str, path: str, extensions: Sequence[str]) -> None:
         raise InputError(f"{option} {path}: there is no folder {folder}")
     if Path(path).is_dir() or not os.access(folder, os.W_OK):
         raise InputError(f"{option} {path}: cannot be written")
+    for used in filter(None, inputs):
+        if Path(path).exists() and Path(used).exists() and os.path.samefile(path, used):
+            raise InputError(
+                f"{option} {path}: this is the file that is read, {used}, and would be "
+                "overwritten: choose another name"
+            )

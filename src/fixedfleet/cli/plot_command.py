@@ -21,19 +21,26 @@ def add_command(commands: Commands) -> None:
     parser = commands.add_parser("plot", help="draw an instance or a plan")
     add_instance(parser)
     add = parser.add_argument
-    add("plan", metavar="PLAN", nargs="?", help="a plan for it: .sol, .json or .csv")
+    add(
+        "plan",
+        metavar="PLAN",
+        nargs="?",
+        help="a plan for it: .sol, .json, .csv, .xlsx",
+    )
     add("--output", metavar="PICTURE", required=True, help=".png, .svg or .pdf")
     parser.set_defaults(run=_plot)
 
 
 def _plot(arguments: Arguments) -> int:
-    check_writable("--output", arguments.output, PICTURES)
-    instance, notes = read_instance(arguments)
+    inputs = (arguments.file, arguments.plan)
+    check_writable("--output", arguments.output, PICTURES, inputs)
+    reading = read_instance(arguments)
+    instance = reading.instance
     check_drawable(instance)
     plan = read_plan(arguments.plan) if arguments.plan else None
     faults = plan.check(instance) if plan is not None else []
     save_plan_picture(arguments.output, instance, plan)
-    for note in notes:
+    for note in reading.notes:
         print(f"note: {note}")
     for fault in faults:
         print(f"fault of the plan: {printable(fault)}", file=sys.stderr)

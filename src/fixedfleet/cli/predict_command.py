@@ -53,15 +53,17 @@ def add_command(commands: Commands) -> None:
         help="add tours beyond the fleet for customers that fit nowhere else",
     )
     add_options(parser, "--device")
-    add("--output", metavar="PLAN", help="write the plan: .json, .sol or .csv")
+    add("--output", metavar="PLAN", help="write the plan: .csv, .xlsx, .json or .sol")
     add("--plot", metavar="PICTURE", help="draw the prediction: .png, .svg or .pdf")
     parser.set_defaults(run=_predict)
 
 
 def _predict(arguments: Arguments) -> int:
-    instance, notes = read_instance(arguments)
+    reading = read_instance(arguments)
+    instance = reading.instance
     if arguments.output:
-        check_writable("--output", arguments.output, PLAN_EXTENSIONS)
+        inputs = (arguments.file,)
+        check_writable("--output", arguments.output, PLAN_EXTENSIONS, inputs)
     if arguments.plot:
         check_writable("--plot", arguments.plot, PICTURES)
         check_drawable(instance)
@@ -71,14 +73,14 @@ def _predict(arguments: Arguments) -> int:
     repair = RepairOptions(arguments.repair, arguments.guarantee)
     prediction = predict(instance, arguments.model, device=arguments.device)
     plan = decode(prediction, arguments.decoding, repair).plans()[0]
-    for note in notes:
+    for note in reading.notes:
         print(f"note: {note}")
     print("\n".join(report_tours(plan, instance)))
     faults = plan.check(instance)
     for fault in faults:
         print(f"fault of the plan: {printable(fault)}")
     if arguments.output:
-        write_plan(plan, instance, arguments.output)
+        write_plan(plan, instance, arguments.output, reading.dialect)
         print(f"written: {arguments.output}")
     if arguments.plot:
         save_picture(arguments.plot, prediction.plot)

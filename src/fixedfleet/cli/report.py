@@ -39,7 +39,7 @@ def report_result(result: Result, asked: Instance, notes: Sequence[str]) -> str:
     vehicles = count(asked.vehicles, "vehicle")
     lines = [
         f"{name}{count(asked.num_customers, 'customer')}, {vehicles} of capacity "
-        f"{asked.capacity}",
+        f"{with_unit(str(asked.capacity), printable(asked.unit))}",
         *(f"note: {note}" for note in notes),
         "",
     ]
@@ -67,7 +67,7 @@ def report_tours(plan: Plan, instance: Instance) -> list[str]:
     """Write each tour by the names of its customers, then a table of all tours."""
     lines = []
     for number, tour in enumerate(plan, 1):
-        stops = " → ".join(printable(instance.name_of(customer)) for customer in tour)
+        stops = " → ".join(printable(instance.label_of(customer)) for customer in tour)
         lines += _wrap(f"tour {number}: {stops}")
     return [*lines, "", _tour_table(plan, instance), ""]
 
@@ -82,15 +82,9 @@ def _tour_table(plan: Plan, instance: Instance) -> str:
         return [label, str(stops), str(amount), share, f"{length:.{places}f}"]
 
     room = instance.capacity_units
-    rows = [
-        [
-            "tour",
-            "stops",
-            "load",
-            "utilisation",
-            with_unit("length", length_unit(instance)),
-        ]
-    ]
+    weight = with_unit("load", printable(instance.unit))
+    way = with_unit("length", length_unit(instance))
+    rows = [["tour", "stops", weight, "utilisation", way]]
     tours = zip(plan, loads, lengths, strict=True)
     for number, (tour, load, length) in enumerate(tours, 1):
         rows.append(row(str(number), len(tour), load, room, length))
@@ -127,7 +121,7 @@ def _larger_fleet(result: Result, vehicles: str) -> str:
 
 def _unserved(result: Result, asked: Instance) -> list[str]:
     """Say which customers remain unserved with the fleet asked for."""
-    names = ", ".join(printable(asked.name_of(c)) for c in result.unserved)
+    names = ", ".join(printable(asked.label_of(c)) for c in result.unserved)
     verb = "is" if len(result.unserved) == 1 else "are"
     if result.plan is not None:
         verb = "would be"

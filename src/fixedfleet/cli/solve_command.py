@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from fixedfleet.cli.console import IMPOSSIBLE, INTERRUPTED, NOT_FOUND
@@ -24,9 +25,11 @@ from fixedfleet.progress import ProgressPrinter
 from fixedfleet.search import SEARCHES
 from fixedfleet.search.construct import StartName
 from fixedfleet.solve import Objective, Result, solve
+from fixedfleet.wording import count
 
 if TYPE_CHECKING:
     from fixedfleet.cli.options import Arguments, Commands
+    from fixedfleet.files import Reading
     from fixedfleet.instance import Instance
 
 __all__ = ["add_command"]
@@ -71,32 +74,52 @@ def add_command(commands: Commands) -> None:
         metavar="PLAN",
         help="file of tours that the plan must keep; the other customers are planned",
     )
-    add("--output", metavar="PLAN", help="write the plan: .json, .sol or .csv")
+    add("--output", metavar="PLAN", help="write the plan: .csv, .xlsx, .json or .sol")
     add("--plot", metavar="PICTURE", help="draw the plan: .png, .svg or .pdf")
     parser.set_defaults(run=_solve)
 
 
 def _solve(arguments: Arguments) -> int:
-    instance, notes = read_instance(arguments)
-    _check(arguments, instance)
-    result = _search(arguments, instance)
-    files = [path for path in (arguments.output, arguments.plot) if path]
-    if result.plan is None and files:
-        notes.append("there is no plan, so no file was written")
-        files = []
-    if result.plan is not None and arguments.output:
-        write_plan(result.plan, result.instance, arguments.output)
-    if result.plan is not None and arguments.plot:
-        save_plan_picture(arguments.plot, result.instance, result.plan)
+    try:
+        reading = read_instance(arguments)
+        instance = reading.instance
+        _check(arguments, instance)
+        result = _search(arguments, instance)
+    except InputError as error:
+        if arguments.output and Path(arguments.output).exists():
+            raise InputError(f"{error}; {arguments.output} was not changed") from None
+        raise
+    written = _write_files(arguments, reading, result)
     if arguments.json:
         from fixedfleet.documents import to_json
 
-        print(to_json(result.document(notes)), end="")
+        print(to_json(result.document(reading.notes, reading.doubts)), end="")
     elif not arguments.quiet:
-        print(report_result(result, instance, notes))
-        for path in files:
-            print(f"written: {path}")
+        print(report_result(result, instance, reading.notes))
+        print(*written, sep="\n", end="\n" if written else "")
     return _exit_code(result, instance)
+
+
+def _write_files(arguments: Arguments, reading: Reading, result: Result) -> list[str]:
+    """
+    Write the plan and its picture; return lines that say so.
+
+    Without a plan for all customers, the best plan with unserved customers is written,
+    so that a file of an earlier run cannot pass for today's.
+    """
+    plan = result.plan or result.partial or Plan([])
+    instance = result.instance
+    if arguments.output:
+        write_plan(plan, instance, arguments.output, reading.dialect)
+    if arguments.plot:
+        save_plan_picture(arguments.plot, instance, plan)
+    unserved, remark = len(plan.unserved(instance)), ""
+    if unserved:
+        verb = "is" if unserved == 1 else "are"
+        customers = count(instance.num_customers, "customer")
+        remark = f" (not a whole plan: {unserved} of {customers} {verb} not served)"
+    files = filter(None, (arguments.output, arguments.plot))
+    return [f"written: {path}{remark}" for path in files]
 
 
 def _check(arguments: Arguments, instance: Instance) -> None:
@@ -104,10 +127,11 @@ def _check(arguments: Arguments, instance: Instance) -> None:
     check_demands(arguments.file, instance)
     if arguments.objective == "cost-v" and arguments.vehicle_cost is None:
         raise InputError("--objective cost-v needs --vehicle-cost, a number from 0")
+    inputs = (arguments.file, arguments.start, arguments.locked)
     if arguments.output:
-        check_writable("--output", arguments.output, PLAN_EXTENSIONS)
+        check_writable("--output", arguments.output, PLAN_EXTENSIONS, inputs)
     if arguments.plot:
-        check_writable("--plot", arguments.plot, PICTURES)
+        check_writable("--plot", arguments.plot, PICTURES, inputs)
         check_drawable(instance)
 
 
