@@ -37,6 +37,6 @@ def test_predict_says_who_is_left_out(run):
 def test_predict_refuses_unknown_names(run):
     """An unknown network, decoder or repair is answered with those there are."""
     assert refused(run("predict", EXAMPLE, "--model", "vrp7"), "vrp20")
-    assert refused(run("predict", EXAMPLE, "--decoding", "best"), "greedy, membership")
+    assert refused(run("predict", EXAMPLE, "--decoding", "best"), "greedy, edges")
     names = "none, paper, paper-demand, room"
     assert refused(run("predict", EXAMPLE, "--repair", "magic"), names)
