@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from experiments import figures, training_times
 from experiments.attention_model import WEIGHTS_VARIABLE
-from experiments.cells import measured_cells, read_stores
+from experiments.cells import measured_cells, read_stores, reference_mean
 from experiments.collecting import collect
 from experiments.definitions import Options, load_tables
+from experiments.keeping import keep_rows
 from experiments.pages import render_page, trainings_part
 from experiments.published import published
 from experiments.trainings import train_missing
@@ -115,12 +116,15 @@ def _render(
     notes = notes + _left_out(table, missing, reasons)
     source = published(table.name)
     printed = [row for row in source.rows if row.set in table.sets] if source else []
-    page, numbers = render_page(table, cells, printed, notes, options)
+    means = {name: reference_mean(table, name, stores) for name in table.sets}
+    known = {name: mean for name, mean in means.items() if mean is not None}
+    page, numbers = render_page(table, cells, printed, notes, options, known)
     if table.trains:
-        page += "\n" + trainings_part(table, options)
+        page += trainings_part(table, options)
     drawn = figures.draw(table, cells, options)
     page += "".join(f"\n![{path.stem}]({path.name})\n" for path in drawn)
-    return [*_write(options.out, table.name, page, numbers), *drawn]
+    written = _write(options.out, table.name, page, numbers)
+    return [*written, keep_rows(table, cells, options), *drawn]
 
 
 def _left_out(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from experiments.collecting import load_set, row_files
+from experiments.published import whole_names
 from fixedfleet.evaluate.methods import get_method
-from fixedfleet.evaluate.metrics import paired, summarise
+from fixedfleet.evaluate.metrics import Mean, paired, summarise
 from fixedfleet.evaluate.origin import current
 
 if TYPE_CHECKING:
@@ -16,9 +18,8 @@ if TYPE_CHECKING:
 
     from experiments.definitions import Line, Options, Table
     from fixedfleet.evaluate import InstanceSet, Results, Row, Summary
-    from fixedfleet.evaluate.metrics import Mean
 
-__all__ = ["Cell", "measured_cells", "read_stores"]
+__all__ = ["Cell", "measured_cells", "read_stores", "reference_mean"]
 
 _CONTROL = "packing+auto"
 
@@ -34,19 +35,26 @@ class Cell:
         The set and the line.
     summary, rows
         What was measured, and the rows it comes from.
+    source
+        The same rows as the files have them: of each training, and with the plans
+        beyond the fleet that the line does not count.
     machine
         The machine of the set: see :func:`measured_cells`.
     against
         Percentage above the control, mean of the pairs, if both minimise the same in
         the same time on the same machine; None otherwise.
+    spread
+        The mean lengths of several trainings, if the line is about more than one.
     """
 
     set: str
     line: Line
     summary: Summary
     rows: tuple[Row, ...]
+    source: tuple[Row, ...]
     machine: str
     against: Mean | None = None
+    spread: Mean | None = None
 
     @property
     def label(self) -> str:
@@ -99,12 +107,71 @@ def measured_cells(
     of_set = [store for _, store, _ in found]
     machine = next((store.machine for store in stores if store in of_set), "")
     cells = []
-    for line, _, rows in found:
+    for group in _by_label(found):
+        line, rows, spread = _together(group)
         instances = _with_reference(table, line, name, stores, options)
         summary = summarise(rows, instances)
-        cell = Cell(name, line, summary, tuple(rows), machine)
+        source = tuple(row for _, part in group for row in part)
+        cell = Cell(name, line, summary, tuple(rows), source, machine, spread=spread)
         cells.append(replace(cell, against=_against(cell, stores)))
     return cells, missing
+
+
+def _by_label(
+    found: Sequence[tuple[Line, Store, list[Row]]],
+) -> list[list[tuple[Line, list[Row]]]]:
+    """Group the trainings that a table shows in one line: same label, same limit."""
+    groups: dict[tuple[str, float | None], list[tuple[Line, list[Row]]]]
+    groups = defaultdict(list)
+    for line, _, rows in found:
+        groups[line.label, rows[0].time_limit].append((line, rows))
+    return list(groups.values())
+
+
+def _together(
+    group: Sequence[tuple[Line, list[Row]]],
+) -> tuple[Line, list[Row], Mean | None]:
+    """Return the rows of several trainings as those of one, and their spread."""
+    first = group[0][0]
+    parts = [_counted(line, rows) for line, rows in group]
+    if len(parts) == 1:
+        return first, parts[0], None
+    name = ", ".join(rows[0].method for rows in parts)
+    means = [[row.length for row in rows if row.length] for rows in parts]
+    together = [
+        replace(row, method=name, seed=number)
+        for number, rows in enumerate(parts)
+        for row in rows
+    ]
+    return first, together, Mean.of([fmean(lengths) for lengths in means if lengths])
+
+
+def _counted(line: Line, rows: list[Row]) -> list[Row]:
+    """Return a line's rows; plans beyond the fleet do not count if it says so."""
+    if not line.solved:
+        return rows
+    return [
+        row
+        if row.within
+        else replace(row, length=None, cost_v=None, vehicles=None, served=False)
+        for row in rows
+    ]
+
+
+def reference_mean(table: Table, name: str, stores: Sequence[Store]) -> float | None:
+    """Return the mean length of a whole set's reference plans; None if some lack."""
+    line = table.reference.get(name)
+    if line is None or name.startswith("uchoa"):
+        return None
+    for store in stores:
+        for spec in line.specs:
+            method = get_method(spec)
+            rows = store.by_method.get((method.name, method.objective), [])
+            known = {row.instance: row.length for row in rows if row.within}
+            wanted = whole_names(name) if known else frozenset()
+            if wanted and wanted <= known.keys():
+                return fmean(known[instance] or 0.0 for instance in wanted)
+    return None
 
 
 def _rows(

@@ -77,9 +77,9 @@ def row_files(options: Options) -> list[Results]:
     Return the files of rows in the working folder, each of one machine.
 
     All tables share ``rows.jsonl``, which this machine appends to; ``rows-….jsonl``
-    beside it were made on other machines.
+    beside it, compressed or not, were made on other machines or are kept for a page.
     """
-    elsewhere = sorted(options.work.glob("rows-*.jsonl"))
+    elsewhere = sorted(options.work.glob("rows-*.jsonl*"))
     return [Results(path) for path in (options.work / "rows.jsonl", *elsewhere)]
 
 
@@ -102,6 +102,16 @@ def collect(table: Table, options: Options) -> dict[str, str]:
 
     Rows are written as they arrive, so the next call resumes an interrupted one.
     """
+    # Lines that begin with kept plans run after the lines that make these plans.
+    kept = [line for line in table.lines if "kept=" in line.spec(options)]
+    first = [line for line in table.lines if line not in kept]
+    reasons: dict[str, str] = {}
+    for lines in (first, kept):
+        reasons |= _collect(replace(table, lines=tuple(lines)), options)
+    return reasons
+
+
+def _collect(table: Table, options: Options) -> dict[str, str]:
     groups, reasons = group_runs(table, options)
     for label, reason in reasons.items():
         options.say(f"not run here: {label}: {reason}")

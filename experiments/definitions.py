@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Callable  # noqa: TC003  # check_settings reads annotations
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -14,11 +14,15 @@ from experiments.trainings import Training
 from fixedfleet.errors import InputError, above, at_least, check_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 __all__ = ["Line", "Options", "Table", "customers_of", "load_tables", "title_of"]
 
 _FILE = Path(__file__).parent / "tables.toml"
+_KEYS = (
+    "title", "sets", "lines", "gpu_lines", "share", "picture", "limits", "variants",
+    "trainings", "shipped", "reference", "unit", "notes", "extra",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +84,8 @@ class Line:
     kind: Literal["ours", "control", "peer"] = "ours"
     limit: float | None = None
     share: str = ""
+    gpu_share: str = ""
+    solved: bool = False
     sets: tuple[str, ...] | None = None
     training: Training | None = None
 
@@ -94,10 +100,14 @@ class Line:
 
     def count(self, name: str, options: Options) -> int:
         """Return how many of a set's instances it takes, at least one."""
-        whole = not self.share or (self.gpu_method and options.on_gpu)
-        shares: dict[str, float] = {} if whole else _definitions()["shares"][self.share]
+        on_gpu = self.gpu_method and options.on_gpu
+        share_name = self.gpu_share if on_gpu else self.share
+        shares: dict[str, float] = _definitions()["shares"].get(share_name, {})
         share = shares.get(str(customers_of(name)), 1.0)
         return max(1, math.ceil(round(share * options.instances, 6)))
+
+
+_LINE_KEYS = {field.name for field in fields(Line)} - {"training"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,9 +119,9 @@ class Table:
     ----------
     name, title
         Name and heading. The paper's figures have the same name, if it has any.
-    layout
-        ``figures``: a line per method with all its figures. ``vehicles``: how many
-        vehicles are used. ``limits``: gaps, with one column per time limit.
+    picture
+        ``vehicles``: how many vehicles are used. ``gaps``: gaps by time. Tables that
+        train networks have a picture of the trainings.
     sets
         The sets, one part of the table each.
     lines
@@ -135,7 +145,7 @@ class Table:
 
     name: str
     title: str
-    layout: Literal["figures", "vehicles", "limits"] = "figures"
+    picture: Literal["", "vehicles", "gaps"] = ""
     sets: tuple[str, ...]
     lines: tuple[Line, ...]
     limits: tuple[float, ...] = ()
@@ -166,6 +176,7 @@ def load_tables(options: Options) -> dict[str, Table]:
 
 
 def _table(name: str, raw: dict[str, Any], options: Options) -> Table:
+    _check_keys(f"table {name}", raw, _KEYS)
     trainings = {
         Training(name=key, **_definitions()["trainings"][key]): label
         for key, label in raw.get("trainings", {}).items()
@@ -180,7 +191,7 @@ def _table(name: str, raw: dict[str, Any], options: Options) -> Table:
     return Table(
         name=name,
         title=raw["title"],
-        layout=raw.get("layout", "figures"),
+        picture=raw.get("picture", ""),
         sets=tuple(raw["sets"]),
         lines=tuple(own.get(line.label, line) for line in lines),
         limits=tuple(raw.get("limits", ())),
@@ -196,6 +207,7 @@ def _table(name: str, raw: dict[str, Any], options: Options) -> Table:
 def _line(entry: str | dict[str, Any]) -> Line:
     """Return the line of a name, or one that a table defines itself."""
     raw = _definitions()["lines"][entry] if isinstance(entry, str) else entry
+    _check_keys(f"line {entry}", raw, _LINE_KEYS)
     return Line(**raw | {"sets": tuple(raw["sets"]) if "sets" in raw else None})
 
 
@@ -204,6 +216,8 @@ def _network_lines(
 ) -> list[Line]:
     """Return a line for each variant of the shipped and the trained networks."""
     variants = _definitions()["variants"].get(raw.get("variants"), ())
+    for variant in variants:
+        _check_keys(f"variant {variant['label']}", variant, _LINE_KEYS)
     lines = []
     if "shipped" in raw:
         for variant in variants:
@@ -211,23 +225,36 @@ def _network_lines(
             lines.append(Line(**variant | {"label": label}))
     for training, label in trainings.items():
         for variant in variants:
-            method = variant["method"]
-            line = Line(
-                **variant
-                | {
-                    "label": f"{training.preset}, {label}: {variant['label']}",
-                    "method": f"{method}{',' if ':' in method else ':'}"
-                    f"model={training.model(work)}",
-                },
-                sets=tuple(
-                    name
-                    for name in raw["sets"]
-                    if customers_of(name) == training.customers
-                ),
-                training=training,
+            line = Line(**variant)
+            lines.append(
+                replace(
+                    line,
+                    label=f"{training.preset}, {label}: {line.label}",
+                    method=_with_model(line.method, training, work),
+                    gpu_method=_with_model(line.gpu_method, training, work),
+                    sets=tuple(
+                        name
+                        for name in raw["sets"]
+                        if customers_of(name) == training.customers
+                    ),
+                    training=training,
+                )
             )
-            lines.append(line)
     return lines
+
+
+def _with_model(method: str, training: Training, work: Path) -> str:
+    """Return a method with the network of a training, and with the file of rows."""
+    if not method:
+        return ""
+    method = method.replace("ROWS", str(work / "rows.jsonl"))
+    return f"{method}{',' if ':' in method else ':'}model={training.model(work)}"
+
+
+def _check_keys(what: str, raw: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Raise InputError if a table or line of ``tables.toml`` has an unknown key."""
+    if unknown := sorted(set(raw) - set(known)):
+        raise InputError(f"{_FILE.name}: {what}: unknown key {unknown[0]!r}")
 
 
 @cache

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from experiments.definitions import title_of
-from experiments.pages import common_cells, count_vehicles
+from experiments.pages import count_vehicles
 from experiments.trainings import read_curve
 from fixedfleet.errors import InputError, require
 from fixedfleet.files.atomic import replacing
@@ -42,17 +43,17 @@ _SMALLEST_GAP = 1e-3  # per cent, on a log axis
 
 def draw(table: Table, cells: Sequence[Cell], options: Options) -> list[Path]:
     """Draw the pictures of a table, if it has any; return their files."""
-    if table.layout == "figures" and not table.trains:
+    if not table.picture and not table.trains:
         return []
     if importlib.util.find_spec("matplotlib") is None:
         options.say("no pictures: install matplotlib (pip install 'fixedfleet[plot]')")
         return []
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / f"{table.name}.png"
-    if table.layout == "vehicles":
+    if table.picture == "vehicles":
         draw_vehicles(path, cells)
         return [path]
-    if table.layout == "limits":
+    if table.picture == "gaps":
         draw_gaps(path, cells)
         return [path]
     presets: dict[str, dict[str, Curve]] = {}
@@ -68,20 +69,19 @@ def draw(table: Table, cells: Sequence[Cell], options: Options) -> list[Path]:
 
 def draw_vehicles(path: Path, cells: Sequence[Cell]) -> None:
     """Draw histograms of the vehicles that methods use, one per set (Figure 1)."""
-    names = dict.fromkeys(cell.set for cell in cells)
-    common = {
-        name: common_cells([cell for cell in cells if cell.set == name])
-        for name in names
-    }
-    common = {name: of_set for name, of_set in common.items() if of_set}
-    if not common:
+    names = list(dict.fromkeys(cell.set for cell in cells))
+    if not names:
         raise InputError("no rows to draw fleet sizes from")
-    labels = list(dict.fromkeys(c.label for of_set in common.values() for c in of_set))
+    labels = list(dict.fromkeys(cell.label for cell in cells))
     _check_colours(labels, "methods")
-    figure, axes = _panels(len(common), width=4.6, height=3.6)
-    for ax, (name, of_set) in zip(axes, common.items(), strict=True):
-        fleet = of_set[0].rows[0].fleet
-        _draw_histogram(ax, labels, count_vehicles(of_set), fleet)
+    figure, axes = _panels(len(names), width=4.6, height=3.6)
+    for ax, name in zip(axes, names, strict=True):
+        of_set = [cell for cell in cells if cell.set == name]
+        rows = [row for cell in of_set for row in cell.rows]
+        fleet, floors = rows[0].fleet, {row.instance: row.floor for row in rows}
+        counts = {"floor ⌈Σq/Q⌉": Counter(floors.values())}
+        counts |= {cell.label: count_vehicles(cell) for cell in of_set}
+        _draw_histogram(ax, labels, counts, fleet)
         ax.axvline(fleet + 0.5, color="black", linestyle="--", linewidth=1)
         ax.annotate(
             f"fleet: {fleet}",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
 from experiments.definitions import title_of
 from experiments.published import published
@@ -14,21 +15,34 @@ from fixedfleet.evaluate.tables import (
     NOTHING,
     csv_table,
     markdown_table,
-    show_mean,
     show_time,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from experiments.cells import Cell
     from experiments.definitions import Options, Table
     from experiments.published import PublishedRow
-    from fixedfleet.evaluate import Summary
+    from fixedfleet.evaluate.metrics import Mean
 
-__all__ = ["common_cells", "count_vehicles", "render_page", "trainings_part"]
+__all__ = ["count_vehicles", "render_page", "trainings_part"]
 
 _LATE = 0.05  # share of runs beyond their limit from which on a page says so
+_CSV = (
+    "table", "set", "source", "kind", "label", "method", "objective", "time_limit",
+    "seed", "instances", "trainings", "no_plan", "share_within", "excess_vehicles",
+    "vehicles", "vehicles_used", "cost", "cost_half", "cost_half_trainings", "cost_v",
+    "cost_v_half", "cost_v_floor", "gap_percent", "gap_half", "gap_of", "gap_instances",
+    "control_percent", "control_half", "control_instances", "seconds", "total_seconds",
+    "overrun", "machine", "network", "decoding", "repair", "search", "left_early",
+    "left_full",
+)  # fmt: skip
+_PARTS = ("network", "decoding", "repair", "search")
+_LEFT = ("left_early", "left_full")
+
+Fields = dict[str, Any]
+Column = Callable[[Fields, float], str]
 
 
 def render_page(
@@ -37,6 +51,7 @@ def render_page(
     printed: Sequence[PublishedRow],
     notes: Sequence[str],
     options: Options,
+    references: Mapping[str, float] | None = None,
 ) -> tuple[str, str]:
     """
     Return a table as a page of Markdown, with one part per set, and as CSV.
@@ -48,26 +63,34 @@ def render_page(
     cells
         What was measured.
     printed
-        What the paper prints; only the layout ``figures`` shows it.
+        What the paper prints.
     notes
         What to say below, after the table's own notes.
     options
         What was asked for.
+    references
+        By set, the mean length of the reference plans of all its instances, if it is
+        known: published lengths get a gap to it.
     """
-    part, numbers, explanation = _LAYOUTS[table.layout]
-    parts = [f"# {table.title}\n"]
+    parts, numbers = [f"# {table.title}\n"], []
     for name in table.sets:
         of_set = [cell for cell in cells if cell.set == name]
-        said = [row for row in printed if row.set == name]
-        if of_set or said:
-            parts.append(f"## {title_of(name)}\n\n{part(table, of_set, said)}")
-            remarks = (_elsewhere(of_set), _late(of_set))
-            parts += [f"{remark}\n" for remark in remarks if remark]
-    parts.append(explanation(table, cells, printed) + "\n")
+        mean = (references or {}).get(name)
+        found = [_printed_fields(row, mean) for row in printed if row.set == name]
+        found += [_measured_fields(cell) | {"seed": options.seed} for cell in of_set]
+        if not found:
+            continue
+        numbers += [fields | {"table": table.name} for fields in found]
+        unit = table.unit.get(name, 1.0)
+        parts.append(f"## {title_of(name)}\n\n{_main_part(table, found, unit)}")
+        remarks = (_parts_part(found), _elsewhere(of_set), _late(of_set))
+        parts += [f"{remark}\n" for remark in remarks if remark]
+    parts.append(_explanation(table, cells, printed) + "\n")
     if below := [*table.notes, *notes]:
         parts.append("\n".join(f"- {note}" for note in below) + "\n")
     parts.append(_origin(table.name, cells, options))
-    return "\n".join(parts), numbers(table, cells, printed, options)
+    rows = [[row.get(name) for name in _CSV] for row in numbers]
+    return "\n".join(parts), csv_table(_CSV, rows)
 
 
 def trainings_part(table: Table, options: Options) -> str:
@@ -85,6 +108,8 @@ def trainings_part(table: Table, options: Options) -> str:
                     *(f"{end[-1][1]:.4f}" if end else NOTHING for end in ends),
                 ]
             )
+    if not body:
+        return ""
     source = published(table.name)
     for row in source.rows if source else ():
         if row.violation is not None:
@@ -92,7 +117,7 @@ def trainings_part(table: Table, options: Options) -> str:
             body.append([f"*{row.method}*", *dashes, f"{row.violation:.3f}"])
     headings = ("training", "epochs", "time", "loss", "held out", "violation")
     return (
-        f"## How the trainings ended\n\n{markdown_table(headings, body)}\n"
+        f"\n## How the trainings ended\n\n{markdown_table(headings, body)}\n"
         "Violation: the load of the pseudo-greedy plan above the capacity, mean over "
         "the vehicles, as a share of the capacity. Held out: the loss on labels that "
         "were not trained on. Time: spent in training steps; longer where trainings "
@@ -100,125 +125,66 @@ def trainings_part(table: Table, options: Options) -> str:
     )
 
 
-# The layout "figures": a line per method with all its figures.
-
-_FIGURES = (
-    "method",
-    "Cost",
-    "Cost_v",
-    "floor of Cost_v",
-    "within the fleet",
-    "no plan",
-    "gap, %",
-    "above the control, %",
-    "seconds per instance",
-    "instances",
-)
-_CSV = (
-    "table", "set", "source", "kind", "label", "method", "objective", "time_limit",
-    "seed", "instances", "no_plan", "share_within", "excess_vehicles", "vehicles",
-    "cost", "cost_half", "cost_v", "cost_v_half", "cost_v_floor", "gap_percent",
-    "gap_half", "gap_of", "gap_instances", "control_percent", "control_half",
-    "control_instances", "seconds", "total_seconds", "overrun", "machine",
-)  # fmt: skip
+def count_vehicles(cell: Cell) -> Counter[int]:
+    """Count the plans of a cell by the number of vehicles that they use."""
+    return Counter(row.vehicles for row in cell.rows if row.vehicles is not None)
 
 
-def _figures_part(
-    table: Table, cells: Sequence[Cell], printed: Sequence[PublishedRow]
-) -> str:
-    body = [_printed_row(row) for row in printed]
-    body += [_measured_row(cell, table.unit.get(cell.set, 1.0)) for cell in cells]
-    return markdown_table(_FIGURES, body)
-
-
-def _measured_row(cell: Cell, unit: float) -> list[str]:
-    summary = cell.summary
-    cost, cost_v, floor = summary.length, summary.cost_v, summary.cost_v_floor
-    return [
-        _label(cell),
-        NOTHING if cost is None else _length(cost.value / unit),
-        NOTHING if cost_v is None else _cost_v(cost_v.value / unit),
-        NOTHING if floor is None else _cost_v(floor / unit),
-        f"{100 * summary.share_within:.1f} %",
-        str(summary.runs - summary.served),
-        _gap(summary),
-        show_mean(cell.against, 3),
-        _seconds(summary.seconds.value),
-        f"{summary.runs:,}",
-    ]
-
-
-def _printed_row(row: PublishedRow) -> list[str]:
-    below = " †" if row.impossible else ""
-    seconds = NOTHING if row.seconds is None else f"{row.seconds:g}"
-    if row.total is not None:
-        seconds = f"{show_time(row.total)} in total"
-    return [
-        f"*{row.method}*",
-        NOTHING if row.cost is None else f"{row.cost:.{2 if row.cost < 1e3 else 0}f}",
-        NOTHING if row.cost_v is None else f"{row.cost_v:.1f}{below}",
-        NOTHING if row.floor is None else _cost_v(row.floor),
-        NOTHING if row.solved is None else f"{100 * row.solved:.3g} %",
-        NOTHING if row.unsolved is None else str(row.unsolved),
-        NOTHING,
-        NOTHING,
-        seconds,
-        "published",
-    ]
-
-
-def _figures_csv(
-    table: Table,
-    cells: Sequence[Cell],
-    printed: Sequence[PublishedRow],
-    options: Options,
-) -> str:
-    found: list[dict[str, object]] = []
-    for name in table.sets:
-        found += [_printed_fields(row) for row in printed if row.set == name]
-        found += [
-            _measured_fields(cell) | {"seed": options.seed}
-            for cell in cells
-            if cell.set == name
-        ]
-    rows = (fields | {"table": table.name} for fields in found)
-    return csv_table(_CSV, [[row.get(name) for name in _CSV] for row in rows])
-
-
-def _measured_fields(cell: Cell) -> dict[str, object]:
-    summary, gap, against = cell.summary, cell.summary.gap, cell.against
-    return {
+def _measured_fields(cell: Cell) -> Fields:
+    summary, against, spread = cell.summary, cell.against, cell.spread
+    details = [row.details for row in cell.rows if row.details]
+    parts = {
+        name: fmean(known)
+        for name in (*_PARTS, *_LEFT)
+        if (known := [one[name] for one in details if name in one])
+    }
+    return parts | {
         "set": cell.set,
         "label": cell.label,
         "source": "measured",
         "kind": cell.line.kind,
+        "mark": " ‡" if cell.elsewhere else "",
         "method": summary.method,
         "objective": summary.objective,
         "time_limit": summary.time_limit,
         "instances": summary.runs,
+        "trainings": spread and spread.count,
         "no_plan": summary.runs - summary.served,
         "share_within": summary.share_within,
         "excess_vehicles": summary.excess,
         "vehicles": summary.vehicles and summary.vehicles.value,
+        "vehicles_used": " ".join(
+            f"{size}:{count}" for size, count in sorted(count_vehicles(cell).items())
+        ),
         "cost": summary.length and summary.length.value,
         "cost_half": summary.length and summary.length.half,
+        "cost_half_trainings": spread and spread.half,
         "cost_v": summary.cost_v and summary.cost_v.value,
         "cost_v_half": summary.cost_v and summary.cost_v.half,
         "cost_v_floor": summary.cost_v_floor,
-        "gap_percent": gap and gap.value,
-        "gap_half": gap and gap.half,
+        **_mean_fields("gap", summary.gap),
         "gap_of": "cost_v" if summary.objective == "cost-v" else "cost",
-        "gap_instances": gap and gap.count,
-        "control_percent": against and against.value,
-        "control_half": against and against.half,
-        "control_instances": against and against.count,
+        **_mean_fields("control", against),
         "seconds": summary.seconds.value,
         "overrun": summary.overrun,
         "machine": "; ".join(summary.machines),
     }
 
 
-def _printed_fields(row: PublishedRow) -> dict[str, object]:
+def _mean_fields(name: str, mean: Mean | None) -> Fields:
+    if mean is None:
+        return {}
+    return {
+        f"{name}_percent": mean.value,
+        f"{name}_half": mean.half,
+        f"{name}_instances": mean.count,
+    }
+
+
+def _printed_fields(row: PublishedRow, reference: float | None) -> Fields:
+    gap = None
+    if reference is not None and row.cost is not None:
+        gap = 100 * (row.cost / reference - 1)
     return {
         "set": row.set,
         "label": row.method,
@@ -226,15 +192,169 @@ def _printed_fields(row: PublishedRow) -> dict[str, object]:
         "kind": "paper" if row.ours else "peer",
         "cost": row.cost,
         "cost_v": row.cost_v,
+        "mark_cost_v": " †" if row.impossible else "",
         "cost_v_floor": row.floor,
         "no_plan": row.unsolved,
         "share_within": row.solved,
+        "gap_percent": gap,
         "seconds": row.seconds,
         "total_seconds": row.total,
     }
 
 
-def _explain_figures(
+# The columns of a page. Each function gets the fields of a line and the set's unit.
+
+
+def _label(line: Fields, _unit: float) -> str:
+    if line["source"] == "published":
+        return f"*{line['label']}*"
+    label = f"**{line['label']}**" if line["kind"] == "ours" else line["label"]
+    return f"{label}{line['mark']}"
+
+
+def _cost(line: Fields, unit: float) -> str:
+    value = line["cost"]
+    if value is None:
+        return NOTHING
+    if line["source"] == "published":
+        return f"{value:.{2 if value < 1e3 else 0}f}"
+    text = f"{value / unit:.1f}" if value / unit >= 1e3 else f"{value / unit:.4f}"
+    if line.get("cost_half_trainings") is not None:
+        half = line["cost_half_trainings"] / unit
+        text += f" ± {half:.4f} over {line['trainings']} trainings"
+    return text
+
+
+def _cost_v(line: Fields, unit: float) -> str:
+    value = line["cost_v"]
+    if value is not None and line["source"] == "published":
+        return f"{value:.1f}{line['mark_cost_v']}"
+    return _priced(value, unit)
+
+
+def _floor(line: Fields, unit: float) -> str:
+    return _priced(line["cost_v_floor"], unit if line["source"] == "measured" else 1.0)
+
+
+def _priced(value: float | None, unit: float) -> str:
+    if value is None:
+        return NOTHING
+    value = value / unit
+    return f"{value:,.0f}" if value >= 1e4 else f"{value:.2f}"
+
+
+def _within(line: Fields, _unit: float) -> str:
+    share = line["share_within"]
+    if share is None:
+        return NOTHING
+    digits = "3g" if line["source"] == "published" else "1f"
+    return f"{100 * share:.{digits}} %"
+
+
+def _gap(line: Fields, _unit: float) -> str:
+    text = _percent(line, "gap")
+    if text == NOTHING or line["source"] == "published":
+        return text
+    if line["gap_instances"] != line["instances"] // (line["trainings"] or 1):
+        text += f" ({line['gap_instances']:,} plans)"
+    return f"{text} (of Cost_v)" if line["gap_of"] == "cost_v" else text
+
+
+def _percent(line: Fields, name: str) -> str:
+    value, half = line.get(f"{name}_percent"), line.get(f"{name}_half")
+    if value is None:
+        return NOTHING
+    digits = 1 if line["source"] == "published" else 3
+    text = f"{round(value, digits) + 0.0:.{digits}f}"  # no minus zero
+    return text if half is None else f"{text} ± {half:.{digits}f}"
+
+
+def _time(line: Fields, _unit: float) -> str:
+    if line.get("total_seconds") is not None:
+        return f"{show_time(line['total_seconds'])} in total"
+    value = line["seconds"]
+    if value is None:
+        return NOTHING
+    if line["source"] == "published":
+        return f"{value:g}"
+    return f"{value:.3f}" if value >= 0.01 else f"{value:.2g}"
+
+
+def _used(line: Fields, _unit: float) -> str:
+    if not line.get("vehicles_used"):
+        return NOTHING
+    counts = [part.split(":") for part in line["vehicles_used"].split()]
+    total = sum(int(count) for _, count in counts)
+    return ", ".join(f"{size}: {100 * int(n) / total:.1f} %" for size, n in counts)
+
+
+def _limit(line: Fields, _unit: float) -> str:
+    limit = line.get("time_limit")
+    return NOTHING if limit is None else f"{1e3 * limit:g} ms"
+
+
+def _shown(
+    name: str, say: Callable[[Any], str] = str
+) -> Callable[[Fields, float], str]:
+    """Return the column of a field as it is."""
+
+    def column(line: Fields, _unit: float) -> str:
+        return NOTHING if line.get(name) is None else say(line[name])
+
+    return column
+
+
+_COLUMNS: dict[str, Column] = {
+    "method": _label,
+    "limit": _limit,
+    "Cost": _cost,
+    "Cost_v": _cost_v,
+    "floor of Cost_v": _floor,
+    "vehicles used": _used,
+    "within the fleet": _within,
+    "no plan": _shown("no_plan"),
+    "gap, %": _gap,
+    "above the control, %": lambda line, _unit: _percent(line, "control"),
+    "seconds per instance": _time,
+    "instances": _shown("instances", "{:,}".format),
+}
+# Columns that only tables with this picture have.
+_ONLY = {"limit": "gaps", "vehicles used": "vehicles"}
+
+
+def _main_part(table: Table, lines: Sequence[Fields], unit: float) -> str:
+    columns = {
+        heading: show
+        for heading, show in _COLUMNS.items()
+        if _ONLY.get(heading, table.picture) == table.picture
+    }
+    body = []
+    for line in lines:
+        row = [show(line, unit) for show in columns.values()]
+        if line["source"] == "published":
+            row[-1] = "published"
+        body.append(row)
+    return markdown_table(list(columns), body)
+
+
+def _parts_part(lines: Sequence[Fields]) -> str:
+    """Return the time of each part, and what the decoder left out, if it is known."""
+    body = [
+        [
+            _label(line, 1.0),
+            *(_shown(name, lambda s: f"{1e3 * s:.3g}")(line, 1.0) for name in _PARTS),
+            *(_shown(name, "{:.3f}".format)(line, 1.0) for name in _LEFT),
+        ]
+        for line in lines
+        if "network" in line
+    ]
+    if not body:
+        return ""
+    headings = ("part, ms per instance", *_PARTS, "left, early return", "left, no room")
+    return markdown_table(headings, body)
+
+
+def _explanation(
     table: Table, cells: Sequence[Cell], printed: Sequence[PublishedRow]
 ) -> str:
     text = (
@@ -250,7 +370,10 @@ def _explain_figures(
     )
     if source := published(table.name):
         text += f" Italics: published, {source.source}, on "
-        text += f"{source.instances.removesuffix('.')}."
+        text += (
+            f"{source.instances.removesuffix('.')}; a gap of a published Cost is to "
+        )
+        text += "the mean length of the reference plans of the whole set."
     counts = {(cell.set, cell.summary.runs) for cell in cells}
     if len(counts) > len({name for name, _ in counts}):
         text += (
@@ -267,6 +390,17 @@ def _explain_figures(
             " In batches: many instances at once, with their time shared equally. It "
             "is not the time that a single instance would take."
         )
+    if any(row.details for cell in cells for row in cell.rows):
+        text += (
+            " Left: customers per instance that the decoder leaves out before any "
+            "repair, because every vehicle with room for them had returned to the "
+            "depot, or because no vehicle has room."
+        )
+    if any(cell.spread for cell in cells):
+        text += (
+            " Over several trainings: the mean of the networks, ± half of the 95 % "
+            "interval over them."
+        )
     if any(row.impossible for row in printed):
         text += (
             " † lies below the floor of the whole rejection-sampled test set: if the "
@@ -274,146 +408,6 @@ def _explain_figures(
             "Cost_v."
         )
     return text
-
-
-# The layout "limits": gaps, with one column per time limit.
-
-
-def _limits_part(
-    _table: Table, cells: Sequence[Cell], _printed: Sequence[PublishedRow]
-) -> str:
-    limits = sorted({cell.summary.time_limit or 0.0 for cell in cells} - {0.0})
-    body = []
-    for label, of_line in _by_label(cells).items():
-        by_limit = {cell.summary.time_limit: cell for cell in of_line}
-        shown = [by_limit.get(limit, by_limit.get(None)) for limit in limits]
-        body.append([label, *(_timed_gap(cell) for cell in shown)])
-        peer = of_line[0].line.kind == "peer"
-        if not peer and any(cell.against for cell in of_line):
-            above = [show_mean(cell.against if cell else None, 3) for cell in shown]
-            body.append([f"{label}, above the control", *above])
-    return markdown_table(["method", *(f"{1e3 * x:g} ms" for x in limits)], body)
-
-
-def _timed_gap(cell: Cell | None) -> str:
-    if cell is None:
-        return NOTHING
-    summary = cell.summary
-    if not summary.within:
-        return "none solved"
-    said = f"{show_mean(summary.gap, 3)} ({summary.seconds.value:.3f} s"
-    if summary.within < summary.runs:
-        said += f", {100 * summary.share_within:.1f} % solved"
-    return f"{said})"
-
-
-def _explain_limits(
-    _table: Table, _cells: Sequence[Cell], _printed: Sequence[PublishedRow]
-) -> str:
-    return (
-        "Percentage above reference plans of the same instances by time limit: mean "
-        "and half of the 95 % interval, and in brackets the mean wall time and, if it "
-        "is not all, the share of instances solved within the fleet. Above the "
-        "control: percentage above packing + search in the same time, mean of the "
-        "pairs."
-    )
-
-
-# The layout "vehicles": how many vehicles the plans use.
-
-
-def common_cells(cells: Sequence[Cell]) -> list[Cell]:
-    """Restrict lines to the instances for which all of them have plans."""
-    planned = [{row.instance for row in cell.rows if row.served} for cell in cells]
-    common = set.intersection(*planned) if planned else set()
-    if not common:
-        return []
-    return [
-        replace(cell, rows=tuple(row for row in cell.rows if row.instance in common))
-        for cell in cells
-    ]
-
-
-def count_vehicles(cells: Sequence[Cell]) -> dict[str, Counter[int]]:
-    """Count plans by the number of vehicles: first the floor, then each line."""
-    floors = {row.instance: row.floor for cell in cells for row in cell.rows}
-    counts = {"floor ⌈Σq/Q⌉": Counter(floors.values())}
-    for cell in cells:
-        used = (row.vehicles for row in cell.rows if row.vehicles is not None)
-        counts[cell.label] = Counter(used)
-    return counts
-
-
-def _vehicles_part(
-    _table: Table, cells: Sequence[Cell], _printed: Sequence[PublishedRow]
-) -> str:
-    common = common_cells(cells)
-    if not common:
-        return "No instance has plans of all lines.\n"
-    counts, fleet = count_vehicles(common), common[0].rows[0].fleet
-    marks = {cell.label: _mark(cell) for cell in common}
-    sizes = sorted({size for of_line in counts.values() for size in of_line})
-    body = []
-    for label, of_line in counts.items():
-        total = max(1, of_line.total())
-        beyond = sum(count for size, count in of_line.items() if size > fleet)
-        shares = [*(of_line[size] for size in sizes), beyond]
-        mean = sum(size * count for size, count in of_line.items()) / total
-        body.append(
-            [
-                label + marks.get(label, ""),
-                *(f"{100 * share / total:.1f} %" for share in shares),
-                f"{mean:.3f}",
-                f"{of_line.total():,}",
-            ]
-        )
-    headings = ["method", *map(str, sizes), f"above {fleet}", "mean", "plans"]
-    return markdown_table(headings, body)
-
-
-def _vehicles_csv(
-    table: Table,
-    cells: Sequence[Cell],
-    _printed: Sequence[PublishedRow],
-    _options: Options,
-) -> str:
-    rows = []
-    for name in table.sets:
-        common = common_cells([cell for cell in cells if cell.set == name])
-        methods = {cell.label: cell.rows[0].method for cell in common}
-        for label, counts in count_vehicles(common).items():
-            for size, count in sorted(counts.items()):
-                method = methods.get(label, "")
-                rows.append((table.name, name, label, method, size, count))
-    headings = ("table", "set", "label", "method", "vehicles", "instances")
-    return csv_table(headings, rows)
-
-
-def _explain_vehicles(
-    _table: Table, _cells: Sequence[Cell], _printed: Sequence[PublishedRow]
-) -> str:
-    return (
-        "Share of the plans by the number of vehicles they use, over the instances for "
-        "which all lines have plans. The floor is the number of vehicles that the "
-        "demands need, ⌈Σq/Q⌉; no plan uses fewer."
-    )
-
-
-_LAYOUTS: dict[
-    str,
-    tuple[
-        Callable[[Table, Sequence[Cell], Sequence[PublishedRow]], str],
-        Callable[[Table, Sequence[Cell], Sequence[PublishedRow], Options], str],
-        Callable[[Table, Sequence[Cell], Sequence[PublishedRow]], str],
-    ],
-] = {
-    "figures": (_figures_part, _figures_csv, _explain_figures),
-    "limits": (_limits_part, _figures_csv, _explain_limits),
-    "vehicles": (_vehicles_part, _vehicles_csv, _explain_vehicles),
-}
-
-
-# What all layouts say.
 
 
 def _elsewhere(cells: Sequence[Cell]) -> str:
@@ -458,39 +452,3 @@ def _origin(name: str, cells: Sequence[Cell], options: Options) -> str:
         f"Versions: {'; or '.join(versions)}.\n\n"
         f"    {command(name, options)}\n"
     )
-
-
-def _by_label(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
-    lines: dict[str, list[Cell]] = {}
-    for cell in cells:
-        lines.setdefault(_label(cell), []).append(cell)
-    return lines
-
-
-def _label(cell: Cell) -> str:
-    ours = cell.line.kind == "ours"
-    return (f"**{cell.label}**" if ours else cell.label) + _mark(cell)
-
-
-def _mark(cell: Cell) -> str:
-    return " ‡" if cell.elsewhere else ""
-
-
-def _length(value: float) -> str:
-    return f"{value:.1f}" if value >= 1e3 else f"{value:.4f}"
-
-
-def _cost_v(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1e4 else f"{value:.2f}"
-
-
-def _gap(summary: Summary) -> str:
-    text = show_mean(summary.gap, 3)
-    if summary.gap is not None and summary.gap.count != summary.runs:
-        text += f" ({summary.gap.count:,} plans)"
-    in_cost_v = summary.gap is not None and summary.objective == "cost-v"
-    return f"{text} (of Cost_v)" if in_cost_v else text
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.01 else f"{value:.2g}"

@@ -13,7 +13,13 @@ from fixedfleet import generate
 from fixedfleet.errors import InputError
 from fixedfleet.evaluate.sets import VEHICLE_COSTS
 
-__all__ = ["PublishedRow", "PublishedTable", "published", "vehicle_floor"]
+__all__ = [
+    "PublishedRow",
+    "PublishedTable",
+    "published",
+    "vehicle_floor",
+    "whole_names",
+]
 
 _FILE = Path(__file__).parent / "published.toml"
 
@@ -94,6 +100,15 @@ def vehicle_floor(name: str) -> float:
     size = customers_of(name)
     batch = generate.test_set(size, reject=name.startswith("vrp"))
     return float(batch.minimum_vehicles.mean()) * VEHICLE_COSTS[size]
+
+
+@cache
+def whole_names(name: str) -> frozenset[str]:
+    """Return the names of all instances of a test set, as rows have them."""
+    size = customers_of(name)
+    batch = generate.test_set(size, reject=False)
+    kept = batch.minimum_vehicles <= (batch.vehicles if name.startswith("vrp") else 99)
+    return frozenset(f"test{size}/{row}" for row in kept.nonzero()[0].tolist())
 
 
 @cache

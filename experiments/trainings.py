@@ -42,11 +42,14 @@ class Training:
         The preset that it changes.
     settings
         What differs from the preset, by dotted name.
+    seed
+        Its seed, instead of that of ``python -m experiments``.
     """
 
     name: str
     preset: str
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    seed: int | None = None
 
     @property
     def customers(self) -> int:
@@ -66,7 +69,7 @@ class Training:
         changed = "".join(f" --set {k}={v}" for k, v in self._all_settings().items())
         return (
             f"fixedfleet train {self.preset} --labels FILE --out {self.folder(work)}"
-            f"{changed}"
+            f"{'' if self.seed is None else f' --seed {self.seed}'}{changed}"
         )
 
     def finished(self, work: Path) -> bool:
@@ -93,7 +96,7 @@ class Training:
             out=folder,
             resume=find_checkpoint(folder),
             device=options.device,
-            seed=options.seed,
+            seed=options.seed if self.seed is None else self.seed,
             display=options.display,
         )
         if result.finished:
@@ -121,6 +124,8 @@ class Training:
     def _asked(self, options: Options) -> dict[str, Any]:
         """Return what identifies a training; without a budget, the preset's counts."""
         asked = {name: getattr(options, name) for name in ("seed", "minutes", "epochs")}
+        if self.seed is not None:
+            asked["seed"] = self.seed
         return asked | {"settings": self._all_settings()}
 
     def _all_settings(self) -> dict[str, Any]:

@@ -152,7 +152,7 @@ def test_collecting_renders_nothing_and_rendering_collects_nothing(calls, folder
     assert not folders["out"].exists()
     done = len(calls)
     paths = make_table("targets", instances=2, collecting=False, **folders)
-    assert [path.suffix for path in paths] == [".md", ".csv"]
+    assert [path.suffix for path in paths] == [".md", ".csv", ".xz"]
     assert len(calls) == done
 
 
@@ -281,17 +281,14 @@ def test_lengths_of_uchoa_are_in_the_papers_unit(calls, folders):
     assert "| 0.0060 |" in page  # the first instance alone: 6 of 1,000
 
 
-@pytest.mark.slow
-def test_fleet_sizes_are_counted(calls, folders):
-    """Shares of a method's fleet sizes add up, and the floor is among them."""
-    paths = make_table("fleet-sizes", instances=20, **folders)
-    rows = [row for row in read_csv(paths[1]) if row["set"] == "vrp20"]
-    floor = {r["vehicles"]: r["instances"] for r in rows if "floor" in r["label"]}
-    ours = {
-        r["vehicles"]: r["instances"] for r in rows if r["method"] == "network+auto"
-    }
-    assert ours == floor
-    assert sum(map(int, floor.values())) == 20
+def test_a_page_is_made_again_from_the_rows_kept_beside_it(calls, folders):
+    """The rows of a page are kept, compressed, and give the same figures."""
+    paths = make_table("uchoa", instances=8, **folders)
+    numbers = paths[1].read_text(encoding="utf-8")
+    assert paths[2].name == "rows-uchoa.jsonl.xz"
+    folders["work"] = folders["out"]
+    again = make_table("uchoa", instances=8, collecting=False, **folders)
+    assert again[1].read_text(encoding="utf-8") == numbers
 
 
 def test_pictures_are_left_out_without_matplotlib(calls, folders, monkeypatch):
@@ -300,7 +297,7 @@ def test_pictures_are_left_out_without_matplotlib(calls, folders, monkeypatch):
     monkeypatch.setattr(Pipeline, "check", lambda _self: None)
     said = []
     paths = make_table("fleet-sizes", instances=2, display=said.append, **folders)
-    assert [path.suffix for path in paths] == [".md", ".csv"]
+    assert [path.suffix for path in paths] == [".md", ".csv", ".xz"]
     assert any("no pictures" in line for line in said)
 
 

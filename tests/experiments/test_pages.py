@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from experiments import definitions
 from experiments.cells import measured_cells, read_stores
-from experiments.definitions import Line, Options, Table
+from experiments.definitions import Line, Options, Table, load_tables
 from experiments.pages import render_page
-from experiments.published import published, vehicle_floor
+from experiments.published import published, vehicle_floor, whole_names
 from experiments.versions import command, recorded
+from fixedfleet.errors import InputError
 from fixedfleet.evaluate import Results
 from fixedfleet.evaluate.origin import made_with
 
@@ -242,14 +246,14 @@ def test_lines_that_often_run_late_are_named(render, row):
         assert ("1.1 times their limit: someone (50 %)" in page) == late
 
 
-def test_time_limits_are_columns(render, row):
-    """Where a table has several limits, a line shows its gap at each of them."""
+def test_a_line_shows_its_gap_at_each_time_limit(render, row):
+    """Where a table has several limits, a method has a line for each of them."""
     start = Line(label="savings", method="savings", kind="control")
     ours = Line(label="ours", method="hgs")
     table = Table(
         name="anytime",
         title="Some",
-        layout="limits",
+        picture="gaps",
         sets=("vrp20",),
         lines=(ours, CONTROL, start),
         limits=(0.01, 0.03),
@@ -260,13 +264,52 @@ def test_time_limits_are_columns(render, row):
             rows.append(row(place, time_limit=limit, length=length))
             rows.append(row(place, "packing+auto", time_limit=limit, length=4.0))
         rows.append(row(place, "savings", time_limit=None, length=9.0))
-    lines = lines_of(render(rows, table, 2))
-    assert set(lines["**ours**"]) == {"method", "10 ms", "30 ms"}
-    above = lines["**ours**, above the control"]
-    assert above["10 ms"].startswith("100.000")
-    assert above["30 ms"].startswith("50.000")
-    assert lines["savings"]["10 ms"] == lines["savings"]["30 ms"]
-    assert len(render.numbers) == 5
+    page = render(rows, table, 2)
+    assert "| **ours** | 10 ms | 8.0000 |" in page
+    assert "| savings | – | 9.0000 |" in page
+    found = [
+        (n["label"], n["time_limit"], n["control_percent"]) for n in render.numbers
+    ]
+    assert found[:2] == [("ours", "0.01", "100.0"), ("ours", "0.03", "50.0")]
+    assert len(found) == 5
+
+
+def test_plans_beyond_the_fleet_count_or_not(render, row):
+    """One line counts all plans, another with the same rows only those solved."""
+    solved = replace(LINE, label="solved", solved=True)
+    rows = [row(0), row(1, vehicles=5, length=9.0, within=False)]
+    lines = lines_of(render(rows, replace(TABLE, lines=(LINE, solved)), 2))
+    assert [float(lines[name]["Cost"]) for name in ("someone", "solved")] == [7.5, 6.0]
+    assert {line["within the fleet"] for line in lines.values()} == {"50.0 %"}
+
+
+def test_trainings_with_one_label_are_one_line(render, row):
+    """The line has the mean of the networks, with an interval over them."""
+    seeds = [replace(LINE, method=f"network:model={name}") for name in "ab"]
+    rows = [
+        row(place, f"network:model={name}", time_limit=None, length=length)
+        for name, length in (("a", 6.0), ("b", 6.2))
+        for place in range(3)
+    ]
+    line = lines_of(render(rows, replace(TABLE, lines=tuple(seeds)), 3))["someone"]
+    assert line["Cost"].startswith("6.1000 ± 1.27")
+    assert line["Cost"].endswith("over 2 trainings")
+    assert render.cells[0].source == tuple(rows)
+
+
+def test_parts_and_customers_left_out_are_shown(render, row):
+    """The seconds of each part are means, in milliseconds."""
+    details = {"network": 0.002, "decoding": 0.001, "left_early": 3, "left_full": 0}
+    page = render([row(0, details=details), row(1, details=details)], instances=2)
+    assert "| someone | 2 | 1 | – | – | 3.000 | 0.000 |" in page
+
+
+def test_published_lengths_get_a_gap_to_the_whole_set(row):
+    """A published mean is compared with the mean reference of all instances."""
+    printed = published("pipeline").on("vrp20")
+    options, table = Options(instances=1), replace(TABLE, name="pipeline")
+    page, _ = render_page(table, [], printed, [], options, {"vrp20": 6.0})
+    assert lines_of(page)["*the paper, guaranteed*"]["gap, %"] == "2.8"
 
 
 def test_versions_are_those_of_the_rows(tmp_path, row):
@@ -281,20 +324,12 @@ def test_versions_are_those_of_the_rows(tmp_path, row):
     assert recorded(options, [new, old]) == ["fixedfleet 0.1", "fixedfleet 0.2"]
 
 
-def test_fleet_sizes_are_of_the_same_instances(render, row):
-    """Lines with more instances than others are restricted to the common ones."""
-    other = Line(label="other", method="pyvrp", kind="peer")
-    table = replace(TABLE, layout="vehicles", lines=(LINE, other))
-    rows = [row(place, vehicles=4 - place, floor=4 - place) for place in range(3)]
-    rows += [row(1, "pyvrp", floor=3), row(3, "pyvrp"), row(2, "pyvrp", **NOTHING)]
-    page = render(rows, table)
-    counted = [(n["label"], n["vehicles"], n["instances"]) for n in render.numbers]
-    assert counted == [
-        ("floor ⌈Σq/Q⌉", "3", "1"),  # of the only instance with plans of both lines
-        ("someone", "3", "1"),
-        ("other", "4", "1"),
-    ]
-    assert lines_of(page)["other"]["4"] == "100.0 %"
+def test_fleet_sizes_are_counted(render, row):
+    """A table of vehicles shows how many plans use how many."""
+    table = replace(TABLE, picture="vehicles")
+    page = render([row(0), row(1, vehicles=3), row(2, **NOTHING)], table)
+    assert lines_of(page)["someone"]["vehicles used"] == "3: 50.0 %, 4: 50.0 %"
+    assert render.numbers[0]["vehicles_used"] == "3:1 4:1"
 
 
 def test_a_table_shows_the_present_network(render, row):
@@ -310,6 +345,13 @@ def test_a_table_shows_the_present_network(render, row):
     ]
     render(rows, replace(TABLE, lines=(line,)), 2)
     assert list(render.cells[0].rows) == rows[1:]
+
+
+def test_the_whole_sets_are_known():
+    """The rejection-sampled sets have as many instances as the design says."""
+    counts = [len(whole_names(f"vrp{size}")) for size in (20, 50, 100)]
+    assert counts == [9646, 9525, 9772]
+    assert len(whole_names("kool20")) == 10_000
 
 
 def test_the_floor_of_a_whole_set_is_known():
@@ -351,5 +393,23 @@ def test_a_share_is_at_least_one_instance():
 def test_a_gpu_takes_all_instances():
     """A line with a method of its own for a GPU takes no share there."""
     line = Line(label="AM", method="a", gpu_method="b", share="tenth")
-    assert line.count("vrp20", Options(instances=30, device="cuda")) == 30
+    on_gpu = Options(instances=30, device="cuda")
+    assert line.count("vrp20", on_gpu) == 30
     assert line.count("vrp20", Options(instances=30)) == 3
+    assert replace(line, gpu_share="tenth").count("vrp20", on_gpu) == 3
+
+
+def test_an_unknown_key_of_a_table_is_an_error(monkeypatch):
+    """A misspelt key is named, in a table as in a line."""
+    whole = tomllib.loads(
+        Path(definitions.__file__).with_name("tables.toml").read_text()
+    )
+    for place, key in (
+        (whole["tables"]["uchoa"], "note"),
+        (whole["lines"]["hgs"], "x"),
+    ):
+        place[key] = "something"
+        monkeypatch.setattr(definitions, "_definitions", lambda: whole)
+        with pytest.raises(InputError, match=f"unknown key '{key}'"):
+            load_tables(Options())
+        del place[key]

@@ -1,0 +1,56 @@
+"""The rows behind a page, kept compressed beside it, so that it can be made again."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fixedfleet.evaluate.rows import FORMAT, VERSION
+from fixedfleet.files.atomic import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from experiments.cells import Cell
+    from experiments.definitions import Options, Table
+    from fixedfleet.evaluate import Row
+
+__all__ = ["keep_rows"]
+
+
+def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
+    """
+    Write the rows of a table's cells to ``rows-NAME.jsonl.xz`` in the folder of pages.
+
+    They are kept without plans and traces, and with rounded numbers. The page is made
+    again by ``python -m experiments NAME --render-only --work results``.
+    """
+    path = options.out / f"rows-{table.name}.jsonl.xz"
+    machine = cells[0].machine
+    header = {"format": FORMAT, "version": VERSION, "machine": machine}
+    lines = dict.fromkeys(
+        _short(row).to_json() for cell in cells for row in cell.source
+    )
+    text = "\n".join([json.dumps(header), *lines, ""])
+    with replacing(path) as file:
+        file.write(lzma.compress(text.encode()))
+    return path
+
+
+def _short(row: Row) -> Row:
+    return replace(
+        row,
+        length=None if row.length is None else round(row.length, 6),
+        cost_v=None if row.cost_v is None else round(row.cost_v, 6),
+        seconds=_rounded(row.seconds),
+        details={name: _rounded(value) for name, value in row.details.items()},
+        trace=(),
+        tours=None,
+    )
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.3g}")
