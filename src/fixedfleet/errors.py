@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
+import os
+import sys
 import sysconfig
 import traceback
 from dataclasses import dataclass
@@ -287,6 +289,9 @@ def require(module: str, extra: str, purpose: str) -> ModuleType:
     purpose
         What the user chose that needs it, for the message.
     """
+    if module == "torch" and module not in sys.modules:
+        # OpenMP reads this when torch is loaded; see `model.devices.calm_threads`.
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -1,16 +1,101 @@
-"""Devices and their memory."""
+"""Devices: their memory, and the threads of torch on a CPU."""
 
 from __future__ import annotations
+
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
 
 import fixedfleet as ff
-from fixedfleet.model import ModelConfig
-from fixedfleet.model.devices import check_memory
+from fixedfleet import generate
+from fixedfleet.model import ModelConfig, Network
+from fixedfleet.model.devices import calm_threads, check_memory
+
+CPU = torch.device("cpu")
+POLICY = "OMP_WAIT_POLICY"
 
 
 def test_too_large_for_memory_is_said_before():
     """A prediction that cannot fit is refused with its size, not begun."""
     with pytest.raises(ff.InputError, match="100000 customers and 1000 vehicles need"):
         check_memory(ModelConfig(), 1, 100_001, 1000, torch.device("cpu"))
+
+
+@pytest.fixture
+def undecided(monkeypatch):
+    """A user who has set nothing about threads, and a torch with three of them."""
+    for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    yield
+    torch.set_num_threads(before)
+
+
+def policy_of(code: str) -> str:
+    """Return the wait policy of a fresh process, in which nothing was decided."""
+    free = {k: v for k, v in os.environ.items() if not k.startswith("OMP_")}
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"{code}\nimport os\nprint(os.getenv('OMP_WAIT_POLICY'))",
+        ],
+        env=free,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.slow
+def test_threads_sleep_if_torch_is_loaded_by_this_package():
+    """OpenMP is told before torch is loaded; afterwards it would not listen."""
+    assert policy_of("import fixedfleet as ff; ff.model") == "PASSIVE"
+    assert policy_of("import torch, fixedfleet as ff; ff.model") == "None"
+
+
+def test_one_thread_if_torch_was_loaded_before(undecided):
+    """Inside the block there is one thread; afterwards the user has theirs again."""
+    with calm_threads(CPU):
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 3
+
+
+@pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "OMP_WAIT_POLICY"])
+def test_what_the_user_has_decided_is_kept(undecided, monkeypatch, name):
+    """A variable that the user has set is not overruled."""
+    monkeypatch.setenv(name, "ACTIVE" if name == "OMP_WAIT_POLICY" else "3")
+    with calm_threads(CPU):
+        assert torch.get_num_threads() == 3
+
+
+def test_threads_do_not_matter_on_a_gpu(undecided):
+    """For another device than a CPU, nothing is changed."""
+    with calm_threads(torch.device("cuda")):
+        assert torch.get_num_threads() == 3
+
+
+def test_predictions_and_decoders_compute_in_calm_threads(undecided, monkeypatch):
+    """The network and the decoder of a user see one thread."""
+    seen = []
+    network = Network(ModelConfig(width=8, hidden=8, layers=1)).eval()
+    forward = network.forward
+
+    def watched(features):
+        seen.append(torch.get_num_threads())
+        return forward(features)
+
+    monkeypatch.setattr(network, "forward", watched)
+    from fixedfleet.planning import get_decoder
+
+    def decoder(prediction):
+        seen.append(torch.get_num_threads())
+        return get_decoder("greedy")(prediction)
+
+    ff.predict(generate.uniform(20, 2, seed=1), network).decode(decoder)
+    assert seen == [1, 1]

@@ -182,3 +182,17 @@ def test_training_needs_none_of_the_solvers():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_training_on_a_cpu_computes_in_calm_threads(
+    preset, dataset, tmp_path, monkeypatch
+):
+    """Without a decision of the user, steps on a busy CPU do not wait in loops."""
+    for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    seen = []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    monkeypatch.setattr(torch, "set_num_threads", seen.append)
+    one = preset.with_settings({"training.steps": 1})
+    train(one, dataset, out=tmp_path / "run", display=None)
+    assert (seen[0], seen[-1]) == (1, 3)

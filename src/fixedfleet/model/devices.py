@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Literal
 
@@ -10,10 +11,13 @@ import torch
 from fixedfleet.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fixedfleet.model.config import ModelConfig
 
 __all__ = [
     "Precision",
+    "calm_threads",
     "check_device",
     "check_memory",
     "matmul_precision",
@@ -30,6 +34,31 @@ def matmul_precision(device: torch.device, precision: Precision) -> torch.autoca
     ``tf32`` and ``fp32`` leave them to ``torch.set_float32_matmul_precision``.
     """
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
+
+
+@contextlib.contextmanager
+def calm_threads(device: torch.device) -> Iterator[None]:
+    """
+    Keep torch's threads from waiting in a loop while they compute on a CPU.
+
+    A prediction is thousands of small operations. By default, a thread that has done
+    its share of one waits in a loop for the others. If another program has the core of
+    one of them, all the others burn theirs: on two busy cores, a training took six
+    times the processor time. OpenMP can let its threads sleep instead, if it is told so
+    before torch is loaded, which :func:`fixedfleet.errors.require` does. If the user's
+    code has loaded torch before, this block computes in one thread. A user who has set
+    OMP_NUM_THREADS or OMP_WAIT_POLICY has decided already.
+    """
+    decided = {"OMP_NUM_THREADS", "OMP_WAIT_POLICY"} & os.environ.keys()
+    if device.type != "cpu" or decided:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def check_device(device: str) -> torch.device:

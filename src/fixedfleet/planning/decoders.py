@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import torch
 
 from fixedfleet.errors import check_whole
+from fixedfleet.model.devices import calm_threads
 from fixedfleet.planning.beam import beam_tours
 from fixedfleet.planning.repair import RepairOptions, repair_plans
 from fixedfleet.planning.tours import Decoded
@@ -101,4 +102,5 @@ def decode(
             (0, prediction.fleet, prediction.locations - 1)
         )
         return Decoded.from_routes(empty, prediction.customers)
-    return repair_plans(prediction, make_tours(prediction), options)
+    with calm_threads(prediction.demands.device):
+        return repair_plans(prediction, make_tours(prediction), options)

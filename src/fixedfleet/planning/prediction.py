@@ -14,6 +14,7 @@ from fixedfleet.instance import Instance, InstanceBatch
 from fixedfleet.model import Batch, Network, collate, find_model, load_once, symmetry
 from fixedfleet.model.devices import (
     Precision,
+    calm_threads,
     check_device,
     check_memory,
     matmul_precision,
@@ -313,7 +314,8 @@ def predict_views(
         codes = torch.full((size,), code, device=device)
         turned = symmetry(batch.features.coordinates, codes)
         seen = batch._replace(features=batch.features._replace(coordinates=turned))
-        with torch.inference_mode(), matmul_precision(device, precision):
+        exact = matmul_precision(device, precision)
+        with torch.inference_mode(), calm_threads(device), exact:
             log_probs = network(seen.features)
         yield _make_prediction(log_probs, seen, network.normalisation.row_sum)
 

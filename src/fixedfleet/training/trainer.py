@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fixedfleet.errors import InputError
-from fixedfleet.model.devices import check_memory
+from fixedfleet.model.devices import calm_threads, check_memory
 from fixedfleet.model.network import Network
 from fixedfleet.model.weights import save_model
 from fixedfleet.training.checkpoint import (
@@ -156,7 +156,7 @@ def train(
         raise InputError("resume and weights are both given: a checkpoint has weights")
     if isinstance(labels, Dataset) and device is None:
         device = labels.device
-    with Ranks(device) as ranks:
+    with Ranks(device) as ranks, calm_threads(ranks.device):
         data = gather_data(preset, labels, fresh, ranks, seed)
         trainer = _Trainer(preset, data, ranks, Path(out), seed)
         facts = trainer.start(resume, weights)
