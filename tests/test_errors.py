@@ -45,7 +45,7 @@ class Settings:
 @pytest.mark.parametrize("number", [3, 3.0, np.int32(3), np.float64(3)])
 def test_a_whole_number_of_any_type(number):
     """A whole number is one, whatever its type, and comes back as an int."""
-    whole = check_whole("count", number, least=3)
+    whole = check_whole("count", number, at_least(3))
     assert type(whole) is int
     assert whole == 3
 
@@ -54,7 +54,7 @@ def test_a_whole_number_of_any_type(number):
 def test_what_is_no_whole_number(number):
     """Anything else is refused in one line that says what would be right."""
     with pytest.raises(InputError, match=r"count is .*, not a whole number of at leas"):
-        check_whole("count", number, least=1 if number != 2 else 3)
+        check_whole("count", number, at_least(1 if number != 2 else 3))
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, 2**32, None])

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
-from fixedfleet.errors import InputError, check_choice, check_whole, require
+from fixedfleet.errors import InputError, at_least, check_choice, check_whole, require
 
 require("torch", "network", "the Attention Model")
 
@@ -85,7 +85,7 @@ class AttentionModel:
     ) -> None:
         check_choice("decoding", decoding, get_args(Decoding))
         self.decoding = decoding
-        self.samples = check_whole("samples", samples, least=1)
+        self.samples = check_whole("samples", samples, at_least(1))
         self.exact_loads = exact_loads
         self.device = check_device(device)
         self.network = read_network(path).to(self.device)
@@ -138,7 +138,7 @@ class AttentionModel:
             plans = self.samples if self.decoding == "sampling" else 1
             each = nodes * (_ENCODED + _DECODED * plans + _DISTANCES * nodes)
             batch_size = max(1, _NUMBERS // each)
-        batch_size = check_whole("batch_size", batch_size, least=1)
+        batch_size = check_whole("batch_size", batch_size, at_least(1))
         at_once = max(1, _NUMBERS // (_DECODED * nodes * batch_size))
         generator = self._generator(seed)
         routes = np.zeros((len(batch), 2 * batch.num_customers), dtype=np.int64)
@@ -149,7 +149,7 @@ class AttentionModel:
         return PlanBatch(routes)
 
     def _generator(self, seed: int) -> torch.Generator:
-        seed = check_whole("seed", seed, least=0)
+        seed = check_whole("seed", seed, at_least(0))
         return torch.Generator(self.device).manual_seed(seed % 2**63)
 
     def _plan(

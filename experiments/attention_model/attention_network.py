@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from fixedfleet.errors import InputError, check_whole
+from fixedfleet.errors import InputError, at_least, check_whole
 
 __all__ = ["AttentionNetwork", "Prepared", "Settings"]
 
@@ -41,9 +41,9 @@ class Settings:
     clipping: float = 10.0
 
     def __post_init__(self) -> None:
-        check_whole("the number of customers", self.customers, least=1)
-        check_whole("the number of layers", self.layers, least=1)
-        check_whole("the width", self.width, least=_HEADS)
+        check_whole("the number of customers", self.customers, at_least(1))
+        check_whole("the number of layers", self.layers, at_least(1))
+        check_whole("the width", self.width, at_least(_HEADS))
         if self.width % _HEADS:
             raise InputError(f"the width is {self.width}, not a multiple of {_HEADS}")
         if not 0 < self.clipping < math.inf:

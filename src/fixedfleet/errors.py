@@ -122,12 +122,9 @@ def check_number(what: str, number: Any, bounds: Bounds | None = None) -> float:
     return value
 
 
-def check_whole(what: str, number: Any, least: float = -math.inf) -> int:
-    """Return a whole number of at least ``least``; raise InputError otherwise."""
-    return _whole(what, number, Bounds(least))
-
-
-def _whole(what: str, number: Any, bounds: Bounds) -> int:
+def check_whole(what: str, number: Any, bounds: Bounds | None = None) -> int:
+    """Return a whole number within the bounds; raise InputError for anything else."""
+    bounds = bounds or Bounds()
     try:
         whole = int(number)
         good = whole == number and not isinstance(number, bool)
@@ -140,7 +137,7 @@ def _whole(what: str, number: Any, bounds: Bounds) -> int:
 
 def check_seed(seed: Any) -> int:
     """Return a seed that NumPy's generators take: from 0 and below 2^32."""
-    whole = check_whole("seed", seed, least=0)
+    whole = check_whole("seed", seed, at_least(0))
     if whole >= 2**32:
         raise InputError(f"seed is {seed}, not below 2^32")
     return whole
@@ -250,7 +247,7 @@ def _check_hint(name: str, value: Any, hint: Any) -> None:
     elif hint is int:
         if isinstance(value, float):  # 2.0 would stay a float, which is no index
             raise InputError(f"{name} is {value!r}, not a whole number{bounds}")
-        _whole(name, value, bounds)
+        check_whole(name, value, bounds)
     elif hint is float:
         check_number(name, value, bounds)
     elif hint in (bool, str) and not isinstance(value, hint):

@@ -21,6 +21,7 @@ from fixedfleet.distances import (
 from fixedfleet.errors import (
     InputError,
     above,
+    at_least,
     check_array,
     check_choice,
     check_number,
@@ -645,7 +646,7 @@ def _per_instance(what: str, values: ArrayLike, count: int) -> NDArray[np.int64]
 
 
 def _check_vehicles(vehicles: Any) -> int:
-    number = check_whole("vehicles", vehicles, least=1)
+    number = check_whole("vehicles", vehicles, at_least(1))
     if number >= _EXACT_BELOW:
         raise InputError(f"vehicles is {vehicles!r}, not a whole number below 2^53")
     return number

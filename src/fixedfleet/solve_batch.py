@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from fixedfleet.errors import InputError, check_choice, check_whole
+from fixedfleet.errors import InputError, at_least, check_choice, check_whole
 from fixedfleet.fleet import assess_batch
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.interrupts import interrupt_noted
@@ -458,7 +458,7 @@ def _check_pool(
 ) -> _Pool:
     """Return where to search; raise InputError for a wrong argument."""
     if processes is not None:
-        check_whole("processes", processes, least=1)
+        check_whole("processes", processes, at_least(1))
     check_choice("engine", engine, get_args(Engine))
     if engine == "ray" and search == "gpu":
         raise InputError("the search gpu takes the GPU of this machine: leave Ray out")

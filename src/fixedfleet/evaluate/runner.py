@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from fixedfleet.errors import InputError, check_choice, check_whole
+from fixedfleet.errors import InputError, at_least, check_choice, check_whole
 from fixedfleet.evaluate.methods import get_methods
 from fixedfleet.evaluate.origin import current, machine_name, made_with
 from fixedfleet.evaluate.rows import Results
@@ -191,7 +191,7 @@ def _limits_of(
     if not method.limits:
         return [(None, None)]
     if iterations is not None:
-        check_whole("iterations", iterations, least=1)
+        check_whole("iterations", iterations, at_least(1))
         if time_limits:
             raise InputError("give either time limits or iterations, not both")
         if "iterations" not in method.limits:
@@ -455,7 +455,7 @@ def _check(
         if not 0 < limit < math.inf:
             raise InputError(f"a limit of {limit:g} s is not a time above 0")
     for seed in seeds:
-        check_whole("seed", seed, least=0)
+        check_whole("seed", seed, at_least(0))
     if processes is not None:
-        check_whole("processes", processes, least=1)
+        check_whole("processes", processes, at_least(1))
     check_choice("engine", engine, get_args(Engine))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fixedfleet import files, generate
-from fixedfleet.errors import InputError, check_whole
+from fixedfleet.errors import InputError, at_least, check_whole
 from fixedfleet.evaluate.best_known import best_known
 from fixedfleet.labels import has_labels, load_labels
 from fixedfleet.plan import PlanBatch
@@ -142,7 +142,7 @@ def get_set(
         If there is no such set, no such file, or no reference for it in the folder.
     """
     if count is not None:
-        check_whole("count", count, least=1)
+        check_whole("count", count, at_least(1))
     if isinstance(spec, str) and is_named(spec):
         if vehicles is not None:
             raise InputError(f"the set {spec!r} has its own fleet: leave vehicles out")

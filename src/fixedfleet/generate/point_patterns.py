@@ -11,6 +11,7 @@ import numpy as np
 from fixedfleet.errors import (
     InputError,
     above,
+    at_least,
     between,
     check_number,
     check_seed,
@@ -75,7 +76,7 @@ def clustered(
     curriculum", AAAI 2022. Zhou et al., "Towards omni-generalizable neural methods for
     vehicle routing problems", ICML 2023.
     """
-    modes = check_whole("modes", modes, least=1)
+    modes = check_whole("modes", modes, at_least(1))
     distance = check_number("distance", distance, above(0))
     draw = partial(_mixture, modes=modes, distance=distance)
     return _draw_batch(draw, n, count, seed, capacity, vehicles)
@@ -271,7 +272,10 @@ def _draw_batch(
     vehicles: int | None,
 ) -> InstanceBatch:
     """Draw instances whose customers form a pattern."""
-    n, count = check_whole("n", n, least=1), check_whole("count", count, least=1)
+    n, count = (
+        check_whole("n", n, at_least(1)),
+        check_whole("count", count, at_least(1)),
+    )
     seed = check_seed(seed)
     if capacity is None and n in FLEETS:
         capacity = FLEETS[n][0]

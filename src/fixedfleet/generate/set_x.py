@@ -91,7 +91,7 @@ def uchoa(
     Uchoa et al., "New benchmark instances for the capacitated vehicle routing
     problem", European Journal of Operational Research 257 (2017).
     """
-    n, seed = check_whole("n", n, least=1), check_seed(seed)
+    n, seed = check_whole("n", n, at_least(1)), check_seed(seed)
     rs = np.random.RandomState(seed)
     row = _draw_uchoa(rs, n, depot, customers, demand, route_size)
     given = 1 if vehicles is None else vehicles
@@ -132,7 +132,10 @@ def uchoa_batch(
     ----------
     Uchoa et al. (2017); see :func:`uchoa`.
     """
-    n, count = check_whole("n", n, least=1), check_whole("count", count, least=1)
+    n, count = (
+        check_whole("n", n, at_least(1)),
+        check_whole("count", count, at_least(1)),
+    )
     seed = check_seed(seed)
     rows = []
     for index in range(count):

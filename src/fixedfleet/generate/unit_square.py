@@ -83,7 +83,10 @@ def uniform(
     NeurIPS 2018. Kool, van Hoof and Welling, "Attention, learn to solve routing
     problems!", ICLR 2019.
     """
-    n, count = check_whole("n", n, least=1), check_whole("count", count, least=0)
+    n, count = (
+        check_whole("n", n, at_least(1)),
+        check_whole("count", count, at_least(0)),
+    )
     capacity, vehicles = default_fleet(n, capacity, vehicles)
     if not reject:
         return _draw_uniform(n, count, seed, capacity, vehicles)
@@ -112,7 +115,7 @@ def test_set(n: int, *, reject: bool = True) -> InstanceBatch:
         Whether to leave out the instances with Σq > MQ. Then 9,646, 9,525 and 9,772
         instances remain.
     """
-    n = check_whole("n", n, least=1)
+    n = check_whole("n", n, at_least(1))
     drawn = _draw_uniform(n, 10_000, 1234, *default_fleet(n, None, None))
     return drawn[_within_fleet(drawn)] if reject else drawn
 

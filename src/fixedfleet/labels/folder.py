@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fixedfleet import files
-from fixedfleet.errors import InputError, check_whole
+from fixedfleet.errors import InputError, at_least, check_whole
 from fixedfleet.files.atomic import replacing, write_text
 from fixedfleet.files.npz_files import Archive
 from fixedfleet.labels.shard import INFEASIBLE, Shard, ShardLabels
@@ -281,7 +281,7 @@ def _read_manifest(path: Path) -> Manifest:
     if missing := [name for name in fields if name not in found]:
         raise InputError(f"{path} has no {missing[0]!r}")
     for name in ("count", "shard_size"):
-        check_whole(f"{path}: {name}", found[name], least=1)
+        check_whole(f"{path}: {name}", found[name], at_least(1))
     return Manifest(**{name: found[name] for name in fields})
 
 

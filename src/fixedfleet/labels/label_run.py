@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from fixedfleet.errors import InputError, check_choice, check_whole
+from fixedfleet.errors import InputError, at_least, check_choice, check_whole
 from fixedfleet.labels.folder import LabelFolder, Manifest, locked
 from fixedfleet.labels.shard import (
     INFEASIBLE,
@@ -142,8 +142,8 @@ def label(
     check_choice("engine", engine, get_args(Engine))
     for name, value in (("shard_size", shard_size), ("processes", processes)):
         if value is not None:
-            check_whole(name, value, least=1)
-    seed = check_whole("seed", seed, least=0)
+            check_whole(name, value, at_least(1))
+    seed = check_whole("seed", seed, at_least(0))
     path = Path(folder)
     with locked(path):
         size = shard_size or _shard_size(path, batch, teacher, processes)

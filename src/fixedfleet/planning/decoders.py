@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import torch
 
-from fixedfleet.errors import check_whole
+from fixedfleet.errors import at_least, check_whole
 from fixedfleet.model.devices import calm_threads
 from fixedfleet.planning.beam import beam_tours
 from fixedfleet.planning.repair import RepairOptions, repair_plans
@@ -62,7 +62,9 @@ def get_decoder(decoder: str | PlanDecoder) -> PlanDecoder:
     if isinstance(decoder, str) and decoder.startswith("beam"):
         width = decoder.removeprefix("beam")
         if width.isascii() and width.isdigit():
-            return partial(beam_tours, width=check_whole("beam width", int(width), 1))
+            return partial(
+                beam_tours, width=check_whole("beam width", int(width), at_least(1))
+            )
     return DECODERS.get(decoder)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fixedfleet.errors import InputError, check_whole
+from fixedfleet.errors import InputError, at_least, check_whole
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.plan import PlanBatch
 from fixedfleet.search import gpu_kernel
@@ -82,8 +82,8 @@ def improve_batch(
         If CuPy is not installed.
     """
     check_vehicle_cost(vehicle_cost)
-    check_whole("seed", seed, least=0)
-    check_whole("chains", chains, least=1)
+    check_whole("seed", seed, at_least(0))
+    check_whole("chains", chains, at_least(1))
     _check_parameters(parameters)
     _check_starts(batch, starts)
     call = _Call(batch, seed, vehicle_cost, parameters, chains)

@@ -75,7 +75,7 @@ class Stop:
         if seconds is not None:
             seconds = check_number("time limit", seconds, above(0))
         if iterations is not None:
-            iterations = check_whole("iterations", iterations, least=1)
+            iterations = check_whole("iterations", iterations, at_least(1))
         self.seconds = math.inf if seconds is None else seconds
         self.iterations = iterations
         self.done = 0
