@@ -133,6 +133,8 @@ def _show(output: Mapping[str, Any]) -> str:
     if "image/png" in data:
         code = "".join(data["image/png"]).strip()
         return f'<img alt="" src="data:image/png;base64,{code}">'
+    if "text/markdown" in data:
+        return "".join(data["text/markdown"])
     if "text/html" in data:
         return f"<div>{''.join(data['text/html'])}</div>"
     text = "".join(data.get("text/plain", output.get("text", "")))
