@@ -144,9 +144,13 @@ class Reader:
         return self.page.inner_text(selector)
 
     def spot_of(self, customer: int) -> dict[str, float]:
-        """Return where a customer of the shown plan is on the canvas, in pixels."""
-        spot: dict[str, float] = self.page.evaluate(
-            """async (customer) => {
+        """Return where a customer is on the canvas, if the whole plan is shown."""
+        return self.spots_of([customer], everything=True)[0]
+
+    def spots_of(self, customers: list[int], *, everything: bool = False):
+        """Return where customers are on the canvas when it shows just them, or all."""
+        return self.page.evaluate(
+            """async ([customers, everything]) => {
               const {instanceOf} = await import("/static/instance.js");
               const {fit, placesOf, toScreen} = await import("/static/projection.js");
               const id = new URLSearchParams(location.hash.slice(1)).get("plan");
@@ -154,12 +158,12 @@ class Reader:
               const places = placesOf(instanceOf(instance));
               const canvas = document.getElementById("canvas");
               const {width, height} = canvas.getBoundingClientRect();
-              const view = fit(places, width, height, 44);
-              return toScreen(places[customer], view, width, height);
+              const sought = customers.map((customer) => places[customer]);
+              const view = fit(everything ? places : sought, width, height, 44);
+              return sought.map((place) => toScreen(place, view, width, height));
             }""",
-            customer,
+            [customers, everything],
         )
-        return spot
 
 
 @pytest.fixture
@@ -197,17 +201,21 @@ def reader(open_page):
     return open_page()
 
 
+def make_plan(address: str, **wishes):
+    """Ask the server for a plan, and return its document when it is finished."""
+    body = json.dumps({"wait": 30, **wishes}).encode()
+    headers = {"Content-Type": "application/json"}
+    request = Request(f"{address}plans", body, headers, method="POST")
+    with urlopen(request) as answer:
+        return json.load(answer)
+
+
 @pytest.fixture(scope="package")
 def finished(address) -> str:
     """The fragment of the address of a finished plan of the Leipzig example."""
     with urlopen(f"{address}examples/leipzig_parcels") as answer:
         text = json.load(answer)["text"]
-    body = json.dumps({"text": text, "time_limit": 1, "wait": 30}).encode()
-    request = Request(
-        f"{address}plans", body, {"Content-Type": "application/json"}, method="POST"
-    )
-    with urlopen(request) as answer:
-        return f"#plan={json.load(answer)['id']}"
+    return f"#plan={make_plan(address, text=text, time_limit=1)['id']}"
 
 
 @pytest.fixture

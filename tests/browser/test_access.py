@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from .conftest import make_plan
+
 pytestmark = pytest.mark.slow
 
 SHOT = "<img src=x onerror='window.shot=1'>"
@@ -40,7 +42,7 @@ def test_all_can_be_done_by_keyboard(reader):
     tab_to(reader, "[data-example=leipzig_parcels]")
     reader.page.keyboard.press("Enter")
     reader.see("#plan").to_be_focused()
-    for _ in range(2):  # back over the cost of a vehicle to the seconds
+    for _ in range(3):  # back over names and the cost of a vehicle to the seconds
         reader.page.keyboard.press("Shift+Tab")
     reader.see("#time_limit").to_be_focused()
     reader.page.keyboard.type("1")
@@ -131,6 +133,54 @@ def test_markup_in_names_is_shown_as_text(reader):
     assert "<b>Depot</b>" in reader.page.text_content(".sheet")
     assert reader.page.locator("img").count() == 0
     assert reader.page.evaluate("window.shot") is None
+
+
+def test_nobody_is_shut_out(open_page, finished):
+    """axe-core finds no fault before planning, while editing and on a phone."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+
+    def faults(reader):
+        violations = axe.run(reader.page).response["violations"]
+        return [
+            (fault["id"], [node["html"] for node in fault["nodes"][:3]])
+            for fault in violations
+        ]
+
+    assert faults(open_page()) == []
+    for options in ({}, {"color_scheme": "dark"}, PHONE):
+        reader = open_page(finished, **options)
+        reader.page.click(".tour:nth-child(2) .tour-head")
+        reader.page.click(".tour:nth-child(2) .lock")
+        reader.see(".tour.locked").to_have_count(1)
+        assert faults(reader) == []
+        reader.page.click(".tour:nth-child(2) .lock")
+        reader.see(".tour.locked").to_have_count(0)
+        reader.page.click(".tour:nth-child(2) .stop-menu >> nth=0")
+        assert faults(reader) == []
+        reader.page.keyboard.press("Escape")
+
+
+def test_long_tours_have_sheets_without_spilled_pages(open_page, address):
+    """Tours of 24 stops fit on one page each, with box, phone, name and date."""
+    rows = ["name,x,y,demand,phone,remarks", "Depot,0,0,,,"]
+    rows += [
+        f"Grocery {i} in the old town,{i % 40},{i % 7},1,0341 {i},Ring twice please"
+        for i in range(1, 145)
+    ]
+    names = [f"Van {letter}" for letter in "ABCDEF"]
+    body = {"text": "\n".join(rows), "vehicles": 6, "capacity": 24, "time_limit": 0.3}
+    plan = make_plan(address, vehicle_names=names, **body)
+    reader = open_page(f"#plan={plan['id']}")
+    for format in ("Letter", "A4"):
+        document = reader.page.pdf(format=format)
+        assert len(re.findall(rb"/Type\s*/Page\b", document)) == 6
+    reader.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    sheet = reader.page.locator(".sheet").first
+    reader.expect(sheet.locator("h2")).to_have_text("Van A")
+    assert re.search(r"Vehicle 1 of 6.*20\d\d", sheet.text_content())
+    reader.expect(sheet.locator("th")).to_contain_text(["phone", "remarks"])
+    reader.expect(sheet.locator(".tick")).to_have_count(24)
+    reader.expect(sheet.locator("tbody")).to_contain_text("Ring twice")
 
 
 def test_print_gives_one_sheet_per_driver(planned):

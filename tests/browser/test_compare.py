@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from urllib.request import Request, urlopen
-
 import pytest
+
+from .conftest import make_plan
 
 pytestmark = pytest.mark.slow
 
@@ -90,17 +89,57 @@ def test_a_refused_request_is_not_repeated_after_the_end(page):
     assert page.evaluate(COMPARE, 503) == ["POST plans"]
 
 
+WORDS = """async ([costs, twin]) => {
+  const {Comparison} = await import("/static/compare.js");
+  const [fetched, opened] = [window.fetch, window.EventSource];
+  const asked = [];
+  const planOf = ({vehicles, seed}) => ({
+    instance: {metric: "great_circle"},
+    status: "done",
+    request: {time_limit: 3, seed},
+    result: {
+      tours: [],
+      vehicles_planned_for: vehicles,
+      cost: seed ? twin : costs[vehicles],
+    },
+    verdict: {upper_bound: 3},
+  });
+  window.fetch = async (path, {body}) => {
+    asked.push(JSON.parse(body));
+    return new Response(JSON.stringify({id: `${asked.length - 1}`}));
+  };
+  window.EventSource = class extends EventTarget {
+    constructor(path) {
+      super();
+      const data = JSON.stringify(planOf(asked[path.match(/\\d+/)]));
+      setTimeout(() => this.dispatchEvent(new MessageEvent("done", {data})));
+    }
+    close() {}
+  };
+  try {
+    new Comparison(() => {}).begin(planOf({vehicles: 7, seed: 0}), (wish) => wish);
+    while (document.getElementById("options").textContent.includes("…")) {
+      await new Promise((done) => setTimeout(done, 5));
+    }
+    const changes = [...document.querySelectorAll(".option-change")];
+    return [asked, changes.map((change) => change.textContent)];
+  } finally {
+    [window.fetch, window.EventSource] = [fetched, opened];
+  }
+}"""
+
+
+def test_only_real_savings_are_shown(page):
+    """All plans have the same time; what another seed changes, too, is no saving."""
+    costs = {6: 120, 7: 100, 8: 99.5, 9: 95}
+    asked, changes = page.evaluate(WORDS, [costs, 100.4])
+    assert {plan["time_limit"] for plan in asked} == {3}
+    assert changes == ["+20\u00a0km", "", "no change", "−5\u00a0km"]
+
+
 def test_a_plan_of_another_tab_can_be_planned_again(open_page, address):
     """A plan of another tab can be planned with more vehicles, even without a map."""
-    body = {"instance": MATRIX, "time_limit": 0.2, "wait": 30}
-    request = Request(
-        f"{address}plans",
-        json.dumps(body).encode(),
-        {"Content-Type": "application/json"},
-        method="POST",
-    )
-    with urlopen(request) as answer:
-        id = json.load(answer)["id"]
+    id = make_plan(address, instance=MATRIX, time_limit=0.2)["id"]
     reader = open_page(f"#plan={id}")
     reader.see("#result-verdict").to_contain_text("2 vehicles are not enough.")
     reader.see("#form-verdict").to_contain_text("The smallest fleet that suffices: 3.")

@@ -116,11 +116,96 @@ def test_a_wrong_table_is_explained_where_it_was_given(reader):
     reader.see("#source-error").to_contain_text("The table is empty")
 
 
-def test_a_file_that_is_no_text_is_refused(reader):
-    """A binary file is refused, and the message says what to do."""
+def test_a_file_that_cannot_be_read_is_refused(reader):
+    """A broken or a huge file is refused in words, before anything is sent."""
     file = {"name": "book.xlsx", "mimeType": "text/csv", "buffer": b"PK\x03\x04\xff"}
     reader.page.set_input_files("#file", file)
-    reader.see("#source-error").to_contain_text("CSV UTF-8")
+    reader.see("#source-error").to_contain_text("Not an Excel file, or a broken one")
+    file = {"name": "all.csv", "mimeType": "text/csv", "buffer": b"x" * 8_200_000}
+    reader.page.set_input_files("#file", file)
+    reader.see("#source-error").to_contain_text("All.csv has 8.2 MB, and this server")
+
+
+TWO = "name,x,y,demand\nDepot,0,0,\nMill,3,4,5\nShop,6,8,5"
+
+
+def test_typed_numbers_never_change_in_silence(open_page):
+    """A comma is a decimal sign; what may mean two numbers is refused."""
+    reader = open_page()
+    reader.paste(TWO)
+    reader.set_fleet(2, "700,5")
+    reader.see("#filling-text").to_contain_text("10 of 1,401: ")
+    reader.page.fill("#capacity", "1,500")
+    reader.page.click("#plan")
+    reader.see("#capacity-error").to_contain_text("write 1500 or 1.5")
+    german = open_page(locale="de-DE")
+    german.paste(TWO)
+    german.set_fleet(2, "700,5")
+    german.see("#filling-text").to_contain_text("10 of 1.401: ")
+    german.page.fill("#capacity", "1.500")
+    german.page.click("#plan")
+    german.see("#capacity-error").to_contain_text("write 1500 or 1,500")
+    german.page.fill("#capacity", "7,25")
+    german.plan(0.2)
+    german.see(".tour-load").to_have_text(["5 of 7,25", "5 of 7,25"])
+    german.page.reload()
+    german.see("#capacity").to_have_value("7,25")
+
+
+def test_the_fleet_is_kept_for_the_next_file_and_visit(reader):
+    """Vehicles, capacity, names and units stay; a file's own fleet comes first."""
+    reader.paste(TWO)
+    reader.set_fleet(3, 12)
+    reader.page.click(".more summary")
+    reader.page.fill("#unit", "crates")
+    reader.see("#filling-text").to_contain_text("10 of 36 crates")
+    reader.page.click("#change")
+    reader.page.fill("#table", TWO.replace("Mill", "Farm"))
+    reader.page.click("#use-table")
+    reader.see("#form-verdict").to_contain_text("3 vehicles suffice.")
+    reader.see("#capacity").to_have_value("12")
+    reader.page.reload()
+    reader.paste(TWO)
+    reader.see("#vehicles").to_have_value("3")
+    reader.see("#unit").to_have_value("crates")
+    reader.page.click("#change")
+    reader.take_example()
+    reader.see("#vehicles").to_have_value("7")
+
+
+DOUBTFUL = """name,lat,lon,demand
+Depot,51.3,12.3,
+A,51.31,12.31,3
+B,51.32,12.32,4
+C,51.29,12.33,4
+D,51.33,12.29,4
+Zero,0,0,4
+Swapped,12.3,51.3,2
+"""
+
+
+def test_doubtful_rows_are_shown_before_planning(reader):
+    """They are named; planning waits until the user leaves them out or goes on."""
+    reader.paste(DOUBTFUL)
+    reader.see("#doubts").to_be_focused()
+    reader.see("#doubts-list li").to_have_text(
+        [re.compile(r"Row 8 \(Swapped\)"), re.compile(r"Row 7 \(Zero\)")]
+    )
+    reader.set_fleet(2, 20)
+    reader.page.click("#plan")
+    reader.see("#form-error").to_contain_text("decide about the doubtful rows")
+    reader.page.click("#leave-out")
+    reader.see("#loaded-count").to_have_text("4 customers")
+    reader.see("#doubts").to_be_hidden()
+    reader.plan(0.2)
+    reader.see("#cost-unit").to_have_text("km")
+    kilometres = float(reader.text("#cost"))
+    reader.page.click(".more summary")
+    reader.page.select_option("#length_unit", "mi")
+    reader.plan(0.2)
+    reader.see("#cost-unit").to_have_text("mi")
+    reader.see("#status").to_contain_text("Finished")
+    assert float(reader.text("#cost")) == pytest.approx(kilometres / 1.609, rel=0.01)
 
 
 def test_a_server_that_cannot_be_reached_is_reported(reader):
@@ -140,7 +225,9 @@ def test_the_printed_address_opens_the_page(open_page, guarded):
     reader.see(".tour").to_have_count(7)
     with reader.page.expect_download() as download:
         reader.page.click("[data-download=csv]")
-    assert download.value.path().read_bytes().startswith(b"tour,stop,customer")
+    assert (
+        download.value.path().read_bytes().startswith(b"\xef\xbb\xbftour,stop,customer")
+    )
     reader.page.reload()
     reader.see(".tour").to_have_count(7)
     assert reader.page.evaluate("document.cookie") == ""  # scripts cannot read it

@@ -116,3 +116,66 @@ def test_numbers_are_written_for_people(page, call, text):
     name, arguments = call.split("(", 1)
     module = 'await import("/static/numbers.js")'
     assert page.evaluate(f"async () => ({module}).{name}({arguments}") == text
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("700,5", 700.5),
+        ("700.5", 700.5),
+        ("0,125", 0.125),
+        ("1500", 1500),
+        ("1.500", 1.5),
+        ("1,500", "write 1500 or 1.500"),
+        ("1,500.5", "not a number"),
+        ("12 kg", "not a number"),
+        ("", None),
+    ],
+)
+def test_typed_numbers_are_read(page, typed, read):
+    """In a browser with a decimal point, a comma that may group digits is refused."""
+    found = page.evaluate(
+        """async (typed) =>
+          (await import("/static/numbers.js")).readNumber(typed)""",
+        typed,
+    )
+    assert found.get("value") == read or read in found.get("error", "")
+
+
+def test_fifty_tours_can_be_told_apart(page):
+    """No two of 50 tours have both the same colour and the same dashes."""
+    looks = page.evaluate(
+        """async () => {
+          const {LIGHT, DARK, dash, hue} = await import("/static/colours.js");
+          return [LIGHT, DARK].map((theme) =>
+            [...Array(50).keys()].map((slot) => `${hue(slot, theme)} ${dash(slot)}`));
+        }"""
+    )
+    for theme in looks:
+        assert len(set(theme)) == 50
+        assert len({look.split()[0] for look in theme}) >= 24
+
+
+def test_the_numbers_of_stops_do_not_overlap(page):
+    """Thirty stops within a few pixels get labels that do not touch."""
+    smallest = page.evaluate(
+        """async () => {
+          const {placeLabels} = await import("/static/labels.js");
+          const stops = [...Array(30).keys()].map((i) => ({x: i % 6, y: i / 6}));
+          const labels = placeLabels(stops, 9);
+          const gaps = labels.flatMap((a, i) => labels.slice(0, i).map((b) =>
+            Math.hypot(a.x - b.x, a.y - b.y)));
+          return Math.min(...gaps);
+        }"""
+    )
+    assert smallest >= 18
+
+
+def test_the_curve_begins_with_a_good_plan(page):
+    """The packing that a search starts from is not a plan to compare with."""
+    trace = [[0.01, 1000], [0.02, 400], [0.5, 105], [1, 100]]
+    found = page.evaluate(
+        """async (trace) => (await import("/static/summary.js")).goodPart(trace)""",
+        trace,
+    )
+    assert found == trace[2:]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import socket
 import time
 
+import openpyxl
 import pytest
 from pydantic import TypeAdapter
 from starlette.requests import Request
@@ -185,14 +187,14 @@ def test_a_wrong_body_is_explained_in_one_sentence(client, body, status, said):
 def read(text, format, most=40):
     """Read a text, of at most so many customers."""
     request = InstanceRequest(text=text, format=format)
-    return read_instance(request, lambda _id: None, most)
+    return read_instance(request, None, lambda _id: None, most)
 
 
 def test_a_number_of_thousands_of_digits_is_refused():
     """A number that is too long to be written is refused."""
     request = InstanceRequest(instance={"demands": [10**5000]})
     with pytest.raises(ApiError, match="digits"):
-        read_instance(request, lambda _id: None, 40)
+        read_instance(request, None, lambda _id: None, 40)
 
 
 def test_other_content_types_are_refused(client):
@@ -210,11 +212,41 @@ def test_other_content_types_are_refused(client):
 
 
 def test_bytes_that_are_not_text_are_refused(client):
-    """A raw body that is not UTF-8 is a 400 that names the byte."""
+    """A raw body that is no text is refused, and the message names the place."""
+    for kind in ("text/csv", bodies.EXCEL):
+        answer = client.post(
+            "/instances", content=b"x,y\x00\xff", headers={"content-type": kind}
+        )
+        assert answer.status_code == 422
+        assert "character 3" in answer.json()["error"]
+
+
+def test_a_file_as_excel_writes_it_is_read(client, order):
+    """Semicolons, decimal commas, cp1252; an Excel file; further columns travel."""
+    table = "Kunde;Breite;Länge;Menge (kg);Telefon\r\nLager;50,9;6,9;;1\r\n"
+    table += "Café Süß;50,95;6,95;12,5;0221\r\n"
     answer = client.post(
-        "/instances", content=b"x,y\xff", headers={"content-type": "text/csv"}
+        "/plans?vehicles=1&capacity=20&wait=30",
+        content=table.encode("cp1252"),
+        headers={"content-type": "text/csv"},
     )
-    assert answer.status_code == 400 and "byte 3" in answer.json()["error"]
+    plan = answer.json()
+    assert plan["instance"]["names"] == ["Café Süß"]
+    assert plan["instance"]["unit"] == "kg"
+    place = f"/plans/{plan['id']}/plan"
+    german = client.get(f"{place}.csv?decimal=,").text
+    assert german.startswith("\ufefftour;stop;customer;name;demand;lat;lon;Telefon\n")
+    assert "Café Süß;12,5;" in german
+    excel = client.get(f"{place}.xlsx")
+    assert excel.headers["content-type"] == bodies.EXCEL
+    book = openpyxl.load_workbook(io.BytesIO(excel.content))
+    row = [cell.value for cell in book.active[2]]
+    assert row[3:5] == ["Café Süß", 12.5] and row[-1] == "0221"
+    again = client.post(
+        "/instances", content=excel.content, headers={"content-type": bodies.EXCEL}
+    )
+    assert again.status_code == 422  # a plan is no list of customers, and that is said
+    assert "\n" not in again.json()["error"]
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,30 @@ def test_locked_tours_and_names_are_noted(client, order):
     }
 
 
+def test_customers_can_be_left_out(client, order):
+    """Doubtful customers are left out, and units are named, in body and query."""
+    kind = {"content-type": "text/csv"}
+    query = "leave_out=1&leave_out=3&unit=kg&vehicle_names=Anna&vehicle_names=Ben"
+    by_query = client.post(
+        f"/plans?vehicles=3&capacity=5&wait=30&{query}",
+        content=order()["text"],
+        headers=kind,
+    ).json()
+    wishes = {"leave_out": [1, 3], "unit": "kg", "vehicle_names": ["Anna", "Ben"]}
+    by_body = client.post("/plans", json=order(**wishes)).json()
+    for plan in (by_query, by_body):
+        assert plan["instance"]["names"] == ["Shop"]
+        assert plan["instance"]["unit"] == "kg"
+        assert plan["request"]["vehicle_names"] == ["Anna", "Ben"]
+
+
+def test_a_plan_can_stay_out_of_the_list(client, order):
+    """A plan that only serves a comparison is kept, but not listed."""
+    plan = client.post("/plans", json=order(listed=False)).json()
+    assert client.get(f"/plans/{plan['id']}").json()["status"] == "done"
+    assert plan["id"] not in [listed["id"] for listed in client.get("/plans").json()]
+
+
 def test_changed_tours_are_kept(client, order):
     """A dispatcher's tours are measured, kept with the plan, listed and downloaded."""
     plan = client.post("/plans", json=order()).json()
@@ -119,6 +143,8 @@ def test_changed_tours_are_kept(client, order):
     assert client.get("/plans").json()[0]["cost"] == edited["cost"]
     stops = sol_files.parse_plan(client.get(f"{place}/plan.sol").text)
     assert stops.tours == ((2, 3, 1),)
+    table = client.get(f"{place}/plan.csv").text.splitlines()
+    assert table[0].endswith(",vehicle") and table[1].endswith(",Anna")
 
 
 @pytest.mark.parametrize(

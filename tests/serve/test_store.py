@@ -67,7 +67,8 @@ def test_a_store_of_version_2_is_opened(store, tmp_path):
     store.close()
     folder = tmp_path / "new" / "folder"
     with sqlite3.connect(folder / "plans.sqlite") as database:
-        database.execute("ALTER TABLE plans DROP COLUMN unit")
+        for column in ("unit", "listed"):
+            database.execute(f"ALTER TABLE plans DROP COLUMN {column}")
         database.execute("PRAGMA user_version = 2")
     database.close()
     again = PlanStore(folder, keep=3)

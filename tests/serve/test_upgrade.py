@@ -75,7 +75,8 @@ def version_1(folder, text, status="done"):
     PlanStore(folder, keep=9).close()
     with sqlite3.connect(folder / "plans.sqlite") as database:
         database.execute("DROP INDEX finished")
-        database.execute("ALTER TABLE plans DROP COLUMN unit")
+        for column in ("unit", "listed"):
+            database.execute(f"ALTER TABLE plans DROP COLUMN {column}")
         database.execute("PRAGMA user_version = 1")
         values = ("a", "me", "three", status, "now", 3, 2, json.dumps(INSTANCE), text)
         database.execute(

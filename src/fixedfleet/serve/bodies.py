@@ -6,12 +6,14 @@ import asyncio
 import json
 import logging
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect
 
 from fixedfleet import files
+from fixedfleet.doubts import find_doubts
 from fixedfleet.errors import InputError
 from fixedfleet.files.text import check_storable
 from fixedfleet.search.locked_tours import LockedTours
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONTENT_TYPES",
+    "EXCEL",
     "make_order",
     "parse_body",
     "parse_json",
@@ -43,11 +46,13 @@ M = TypeVar("M", bound=BaseModel)
 MAX_BODY = 8_000_000  # bytes
 BODY_SECONDS = 30.0  # a client must send its body within this time
 
+EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 # The content types that are accepted, and the format of the text in each.
 CONTENT_TYPES: dict[str, TextFormat] = {
     "application/json": "json",
     "text/csv": "csv",
     "text/plain": "auto",
+    EXCEL: "excel",
 }
 _TIME_LIMIT = 2.0  # seconds to plan for by default
 
@@ -91,9 +96,9 @@ def _size(length: int) -> str:
 
 def parse_body(
     model: type[R], content_type: str, body: bytes, query: ReadingOptions
-) -> R:
+) -> tuple[R, bytes | None]:
     """
-    Parse a body of any accepted content type into a request.
+    Parse a body of any accepted content type into a request, and a file if it is one.
 
     Parameters of the query fill in what the body leaves out.
 
@@ -106,17 +111,17 @@ def parse_body(
     if kind not in CONTENT_TYPES or charset not in ("utf-8", "utf8", "us-ascii"):
         raise ApiError(
             415,
-            f"content type {content_type[:60]!r} is not supported: send "
-            f"{', '.join(CONTENT_TYPES)} in UTF-8",
+            f"content type {content_type[:80]!r} is not supported: send "
+            f"{', '.join(CONTENT_TYPES)}",
         )
     if not body.strip():
         raise ApiError(400, "the body is empty: send an instance")
     given = query.model_dump(exclude_none=True)
     if kind != "application/json":
-        return model(text=_decode(body), format=CONTENT_TYPES[kind], **given)
+        return model(format=CONTENT_TYPES[kind], **given), body
     request = parse_json(model, body)
     left_out = {k: v for k, v in given.items() if getattr(request, k) is None}
-    return request.model_copy(update=left_out)
+    return request.model_copy(update=left_out), None
 
 
 def parse_json(model: type[M], body: bytes) -> M:
@@ -147,19 +152,11 @@ def _content_type(header: str) -> tuple[str, str]:
     return kind, charset
 
 
-def _decode(body: bytes) -> str:
-    try:
-        return body.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ApiError(
-            400,
-            f"byte {error.start} of the body is {body[error.start]:#04x}, which is not "
-            "UTF-8: save the file as UTF-8 text",
-        ) from None
-
-
 def read_instance(
-    request: InstanceRequest, stored: Callable[[str], str | None], most: int
+    request: InstanceRequest,
+    file: bytes | None,
+    stored: Callable[[str], str | None],
+    most: int,
 ) -> files.Reading:
     """
     Read the instance of a request.
@@ -168,6 +165,8 @@ def read_instance(
     ----------
     request
         The request. It gives the instance as JSON or text, or names an earlier plan.
+    file
+        The body of a request that is itself a file.
     stored
         Returns the instance of an earlier plan as JSON; None if there is no such plan.
     most
@@ -178,17 +177,21 @@ def read_instance(
     ApiError
         With 422, if the instance is wrong or too large.
     """
-    text, format = _text_of(request, stored)
+    content, format = _content_of(request, file, stored)
     options = files.ReadOptions(
         vehicles=request.vehicles,
         capacity=request.capacity,
         rounding=request.rounding,
         depot=request.depot,
+        unit=request.unit,
+        length_unit=request.length_unit,
         max_customers=most,
         allow_missing=True,
     )
     try:
-        read = files.parse(text, options, format)
+        read = files.parse(content, options, format)
+        if request.leave_out:
+            read = _leave_out(read, request.leave_out)
     except InputError as error:
         raise ApiError(422, _in_request_terms(str(error)), where="instance") from None
     vehicles = read.instance.vehicles
@@ -201,10 +204,24 @@ def read_instance(
     return read
 
 
-def _text_of(
-    request: InstanceRequest, stored: Callable[[str], str | None]
-) -> tuple[str, TextFormat]:
-    """Return the text to read, and its format."""
+def _leave_out(read: files.Reading, customers: list[int]) -> files.Reading:
+    """Return a reading without some customers; other doubts about it remain."""
+    instance = read.instance.without(customers)
+    rows = read.rows
+    if rows is not None:
+        rows = [row for place, row in enumerate(rows) if place not in customers]
+    doubts = find_doubts(instance, rows)
+    return replace(read, instance=instance, doubts=doubts, rows=rows)
+
+
+def _content_of(
+    request: InstanceRequest,
+    file: bytes | None,
+    stored: Callable[[str], str | None],
+) -> tuple[str | bytes, TextFormat]:
+    """Return what to read, and its format."""
+    if file is not None:
+        return file, request.format
     given = (request.instance, request.text, request.plan)
     if sum(value is not None for value in given) != 1:
         sentence = "give exactly one of 'instance', 'text' and 'plan'"
@@ -295,4 +312,4 @@ def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order
             LockedTours(request.locked, read.instance)
         except InputError as error:
             raise ApiError(422, str(error), where="locked") from None
-    return Order(read.instance, request, read.notes)
+    return Order(read.instance, request, read.notes, asked.listed is not False)

@@ -237,7 +237,10 @@ class PlanQueue:
         text = json_files.format_instance(order.instance)
         self._of_client[client] += 1
         try:
-            await self._write(self._store.add, listing, client, text, job.document())
+            document = job.document()
+            await self._write(
+                self._store.add, listing, client, text, document, order.listed
+            )
         except BaseException as error:
             self._release_client(job)
             if not isinstance(error, sqlite3.Error):

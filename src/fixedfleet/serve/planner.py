@@ -25,11 +25,17 @@ _INTERVAL = 0.125  # seconds between two improvements that are reported
 
 @dataclass(frozen=True)
 class Order:
-    """What a worker is to plan; the notes are remarks on how the instance was read."""
+    """
+    What a worker is to plan.
+
+    The notes are remarks on how the instance was read. The list of plans has the plan
+    if it is ``listed``.
+    """
 
     instance: Instance
     request: RequestDocument
     notes: list[str]
+    listed: bool = True
 
 
 def make_plan(order: Order | None, call: Call) -> ResultDocument | None:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Annotated, Any, Literal
 
@@ -57,11 +57,12 @@ _RECONNECT = 2000  # milliseconds after which a browser opens a broken stream ag
 # Reading more bodies at the same time would only slow down the other answers.
 _readers = CapacityLimiter(2)
 
-FileFormat = Literal["csv", "json", "sol"]
+FileFormat = Literal["csv", "json", "sol", "xlsx"]
 _FILE_TYPES = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
     "sol": "text/plain; charset=utf-8",
+    "xlsx": bodies.EXCEL,
 }
 
 
@@ -126,9 +127,9 @@ async def read_instance(
     kind = request.headers.get("content-type", "")
 
     def described() -> str:
-        asked = bodies.parse_body(schema.InstanceRequest, kind, body, options)
+        asked, file = bodies.parse_body(schema.InstanceRequest, kind, body, options)
         read = bodies.read_instance(
-            asked, service.store.instance, service.settings.max_customers
+            asked, file, service.store.instance, service.settings.max_customers
         )
         verdict = None
         if not read.missing:  # quick bounds only: the exact search is for the workers
@@ -176,9 +177,9 @@ async def make_plan(
     kind = request.headers.get("content-type", "")
 
     def ordered() -> tuple[Order, float | None]:
-        asked = bodies.parse_body(schema.PlanRequest, kind, body, options)
+        asked, file = bodies.parse_body(schema.PlanRequest, kind, body, options)
         read = bodies.read_instance(
-            asked, service.store.instance, service.settings.max_customers
+            asked, file, service.store.instance, service.settings.max_customers
         )
         order = bodies.make_order(asked, read, service.settings.max_seconds)
         return order, asked.wait
@@ -427,19 +428,32 @@ def _last_event(plan: StoredPlan) -> ServerSentEvent:
                 "text/csv": {"schema": {"type": "string"}},
                 "application/json": {"schema": {"type": "object"}},
                 "text/plain": {"schema": {"type": "string"}},
+                bodies.EXCEL: {"schema": {"type": "string", "format": "binary"}},
             },
         },
         **error_responses(404, 409, 422),
     },
 )
-async def download_plan(service: ServiceDep, id: str, format: FileFormat) -> Response:
+async def download_plan(
+    service: ServiceDep,
+    id: str,
+    format: FileFormat,
+    decimal: Annotated[
+        Literal[".", ","],
+        Query(description="decimal sign of CSV; with a comma, semicolons separate"),
+    ] = ".",
+) -> Response:
     """Download a finished plan: a table of stops, JSON, or a VRPLIB solution."""
     plan, instance = await _finished(service, id)
-    return await run_in_threadpool(_plan_file, plan, instance, format)
+    dialect = files.Dialect(";", ",") if decimal == "," else files.Dialect()
+    return await run_in_threadpool(_plan_file, plan, instance, format, dialect)
 
 
 def _plan_file(
-    document: dict[str, Any], instance_text: str, format: FileFormat
+    document: dict[str, Any],
+    instance_text: str,
+    format: FileFormat,
+    dialect: files.Dialect,
 ) -> Response:
     """Return the file of a plan; the name has only letters, digits and hyphens."""
     instance = _planned_for(document, instance_text)
@@ -452,14 +466,27 @@ def _plan_file(
     else:
         raise ApiError(409, f"plan {document['id']} has no tours to download")
     plan = Plan(tour["customers"] for tour in tours)
+    names = (document.get("edited") or document["request"]).get("vehicle_names", [])
+    instance = _with_vehicle_names(instance, plan, names)
     try:
-        text = files.format_plan(plan, instance, f".{format}")
+        text = files.format_plan(plan, instance, f".{format}", dialect)
     except InputError as error:
         raise ApiError(409, str(error)) from None
     name = re.sub(r"[^A-Za-z0-9]+", "-", instance.name)[:40].strip("-") or "plan"
     disposition = f'attachment; filename="{name}.{format}"'
     headers = {"content-disposition": disposition}
     return Response(text, headers=headers, media_type=_FILE_TYPES[format])
+
+
+def _with_vehicle_names(instance: Instance, plan: Plan, names: list[str]) -> Instance:
+    """Return the instance with a column that says who serves each customer."""
+    if not any(names):
+        return instance
+    texts = [""] * (instance.num_customers + 1)
+    for tour, name in zip(plan, names, strict=False):
+        for customer in tour:
+            texts[customer] = name
+    return replace(instance, columns={"vehicle": tuple(texts), **instance.columns})
 
 
 # --------------------------------------------------------------------- examples, health

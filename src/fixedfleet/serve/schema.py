@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WithJsonSchema
 
-from fixedfleet.distances import Rounding
+from fixedfleet.distances import LengthUnit, Rounding
 from fixedfleet.documents import (
     InstanceDocument,
     PlanDocument,
@@ -59,6 +59,10 @@ _INSTANCE = {
 }
 
 
+Tours = list[list[Annotated[int, Field(ge=1, lt=2**53)]]]
+VehicleNames = list[Annotated[str, Field(max_length=80)]]
+
+
 class ReadingOptions(BaseModel):
     """Values that complete an instance, or replace what it says."""
 
@@ -70,6 +74,15 @@ class ReadingOptions(BaseModel):
         None, description="the depot's name in a table, its node number in VRPLIB"
     )
     rounding: Rounding | None = Field(None, description="rounding of each distance")
+    unit: str | None = Field(
+        None, max_length=20, description="unit of demands and capacity, such as kg"
+    )
+    length_unit: LengthUnit | None = Field(
+        None, description="unit of lengths between latitudes and longitudes"
+    )
+    leave_out: list[int] | None = Field(
+        None, description="numbers of customers, from 1, to leave out"
+    )
 
 
 class PlanOptions(ReadingOptions):
@@ -93,6 +106,12 @@ class PlanOptions(ReadingOptions):
         description="seconds to wait for the plan before the answer is 202; default: "
         "one second more than the time limit; 0 does not wait",
     )
+    vehicle_names: VehicleNames | None = Field(
+        None, description="names of the vehicles; tour 1 has the first"
+    )
+    listed: bool | None = Field(
+        None, description="whether the list of plans has it; default: yes"
+    )
 
 
 class InstanceRequest(ReadingOptions):
@@ -106,18 +125,11 @@ class InstanceRequest(ReadingOptions):
     plan: str | None = Field(None, description="id of a plan whose customers to take")
 
 
-Tours = list[list[Annotated[int, Field(ge=1, lt=2**53)]]]
-VehicleNames = list[Annotated[str, Field(max_length=80)]]
-
-
 class PlanRequest(InstanceRequest, PlanOptions):
     """An instance, and what to plan for."""
 
     locked: Tours | None = Field(
         None, description="tours that the plan must keep: numbers of customers, from 1"
-    )
-    vehicle_names: VehicleNames | None = Field(
-        None, description="names of the vehicles; tour 1 has the first"
     )
 
 

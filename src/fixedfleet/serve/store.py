@@ -32,13 +32,14 @@ CREATE TABLE plans (
     vehicles INTEGER NOT NULL,
     cost REAL,
     unit TEXT NOT NULL DEFAULT '',
+    listed INTEGER NOT NULL DEFAULT 1,
     begun INTEGER NOT NULL DEFAULT 0,
     instance TEXT NOT NULL,
     document TEXT NOT NULL
 );
 CREATE INDEX unfinished ON plans (number) WHERE status IN ('queued', 'running');
 """
-_ADD_UNIT = "ALTER TABLE plans ADD COLUMN unit TEXT NOT NULL DEFAULT ''"
+_NEW_COLUMNS = ("unit TEXT NOT NULL DEFAULT ''", "listed INTEGER NOT NULL DEFAULT 1")
 _FINISHED = "status NOT IN ('queued', 'running')"
 _INDEX = f"CREATE INDEX finished ON plans (number) WHERE {_FINISHED}"
 # Deletes the oldest finished plans, but never the one that has just been finished: its
@@ -142,7 +143,8 @@ class PlanStore:
                 for statement in filter(str.strip, _SCHEMA.split(";")):
                     writer.execute(statement)
             else:
-                writer.execute(_ADD_UNIT)
+                for column in _NEW_COLUMNS:
+                    writer.execute(f"ALTER TABLE plans ADD COLUMN {column}")
             if version == 1:
                 renew_documents(writer)
             if version != 2:
@@ -170,10 +172,15 @@ class PlanStore:
             self._folder_lock.close()
 
     def add(
-        self, listing: PlanListing, client: str, instance: str, document: str
+        self,
+        listing: PlanListing,
+        client: str,
+        instance: str,
+        document: str,
+        listed: bool = True,
     ) -> None:
         """Add a plan that waits for a worker."""
-        values = {**vars(listing), "client": client}
+        values = {**vars(listing), "client": client, "listed": listed}
         values |= {"instance": instance, "document": document}
         with self._transaction() as writer:
             writer.execute(
@@ -242,9 +249,9 @@ class PlanStore:
     def newest(self, limit: int, before: str | None = None) -> list[PlanListing]:
         """Return plans, newest first; only those older than ``before``, if given."""
         names = PlanListing.__dataclass_fields__
-        older = "WHERE number < (SELECT number FROM plans WHERE id = ?)"
+        older = "AND number < (SELECT number FROM plans WHERE id = ?)"
         rows = self._read(
-            f"SELECT {', '.join(names)} FROM plans "
+            f"SELECT {', '.join(names)} FROM plans WHERE listed "
             f"{older if before is not None else ''} ORDER BY number DESC LIMIT ?",
             *(() if before is None else (before,)),
             limit,

@@ -10,10 +10,14 @@ export class ServerError extends Error {
   }
 }
 
-/* Send a request, with a document if there is one, and return the document it answers. */
-export async function ask(path, { method = "GET", json, signal } = {}) {
-  const headers = json === undefined ? {} : { "Content-Type": "application/json" };
-  const body = json === undefined ? undefined : JSON.stringify(json);
+/*
+ * Send a request, with a document or a file {bytes, type} if there is one, and return the
+ * document it answers.
+ */
+export async function ask(path, { method = "GET", json, file, signal } = {}) {
+  const type = json === undefined ? file?.type : "application/json";
+  const headers = type ? { "Content-Type": type } : {};
+  const body = json === undefined ? file?.bytes : JSON.stringify(json);
   let response;
   try {
     response = await fetch(path, { method, headers, body, signal });
@@ -30,6 +34,20 @@ async function refusal(response) {
   const body = await response.json().catch(() => ({}));
   body.error ??= `the server answered ${response.status}`;
   return new ServerError(response.status, body, seconds || null);
+}
+
+/*
+ * Send customers with options. They are given as {file: {bytes, type}}, with which options
+ * are in the query, or as a document such as {text} or {plan: id}.
+ */
+export function send(path, { file, ...given }, options, signal) {
+  const values = { ...given, ...options };
+  if (!file) return ask(path, { method: "POST", json: values, signal });
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    for (const one of [value ?? []].flat()) query.append(name, one);
+  }
+  return ask(`${path}?${query}`, { method: "POST", file, signal });
 }
 
 export const planPath = (id) => `plans/${encodeURIComponent(id)}`;

@@ -1,9 +1,12 @@
-// The page: it takes the customers, asks for a plan, follows it and shows it.
+// The page: it takes the customers, asks for a plan, follows it, shows it and changes it.
 
 import { planInAddress, putPlan } from "./address.js";
-import { ServerError, ask, drop, planPath } from "./api.js";
+import { ServerError, ask, drop, planPath, send } from "./api.js";
 import { Comparison } from "./compare.js";
+import { Doubts } from "./doubts.js";
 import { downloadPicture, linkFiles } from "./downloads.js";
+import { listEarlier } from "./earlier.js";
+import { Editor, bestPlace } from "./editor.js";
 import { byId, show, write } from "./elements.js";
 import { FleetForm } from "./fleet.js";
 import { instanceOf, servesAll, toursOf } from "./instance.js";
@@ -18,11 +21,24 @@ const TYPING = 350; // milliseconds without a key before the fleet is checked ag
 const TELLING = 4000; // milliseconds between two announcements to a screen reader
 
 class Page {
-  #source = new Source((source) => this.#load(source));
+  #source = new Source((given, about) => this.#load(given, about));
   #form = new FleetForm({ onPlan: () => this.#plan(), onChange: () => this.#weighSoon() });
-  #view = new PlanView((vehicles) => this.#planWith(vehicles));
+  #doubts = new Doubts({
+    onLeaveOut: (customers) => this.#leaveOut(customers),
+    onGoOn: () => this.#view.markDoubtful([]),
+  });
+  #view = new PlanView({
+    onFleet: (vehicles) => this.#planWith(vehicles),
+    onMove: (customer, slot, place) => this.#move(customer, slot, place),
+    onLock: (slot) => this.#editor.toggleLock(slot),
+  });
+  #editor = new Editor({
+    onChange: (tours) => this.#showChange(tours),
+    onSaved: (edited) => this.#showSaved(edited),
+    onError: (error) => this.#warn("edit-error", error.message),
+  });
   #comparison = new Comparison((plan) => this.#showFinished(plan));
-  #given = null; // what to send for the customers: {text, format}, or {plan: id}
+  #given = null; // the customers, as send() takes them
   #name = ""; // name of the file that was read
   #running = null; // {id, stopper} of the plan that is being followed
   #typing = null;
@@ -33,8 +49,11 @@ class Page {
   async start() {
     this.#follow();
     const id = planInAddress();
-    const listed = this.#source.listExamples();
     try {
+      const { max_bytes: largest, ...tiles } = await ask("settings");
+      this.#source.limit(largest);
+      if (tiles.tiles) this.#view.showStreets(tiles);
+      const listed = Promise.all([this.#source.listExamples(), listEarlier()]);
       if (id) await this.#reopen(id);
       await listed;
     } catch (error) {
@@ -46,8 +65,11 @@ class Page {
 
   #follow() {
     byId("cancel").addEventListener("click", () => this.#cancel());
+    byId("undo").addEventListener("click", () => this.#editor.undo());
+    byId("redo").addEventListener("click", () => this.#editor.redo());
     byId("print").addEventListener("click", () => window.print());
     byId("picture").addEventListener("click", () => this.#try(() => this.#savePicture()));
+    document.addEventListener("keydown", (event) => this.#hearKey(event));
     window.addEventListener("beforeprint", () => this.#makeSheets());
     window.addEventListener("afterprint", () => {
       document.body.classList.remove("has-sheets");
@@ -58,12 +80,11 @@ class Page {
 
   // Customers
 
-  async #load({ text, format, vehicles, capacity, title }) {
+  async #load(given, { title, vehicles, capacity, decided = false }) {
     const turn = (this.#turn += 1);
     let read;
     try {
-      const json = { text, format, vehicles, capacity };
-      read = await ask("instances", { method: "POST", json });
+      read = await send("instances", given, { vehicles, capacity });
     } catch (error) {
       if (turn === this.#turn) this.#source.fail(error.message);
       return;
@@ -73,14 +94,24 @@ class Page {
     this.#stop();
     putPlan(null);
     this.#name = title;
-    const instance = this.#take({ text, format }, read);
-    this.#form.fill({ vehicles: instance.vehicles, capacity: instance.capacity });
+    const instance = this.#take(given, read);
+    if (!decided) this.#view.markDoubtful(this.#doubts.show(read.doubts));
+    this.#form.fillFrom(instance);
     this.#showVerdict(read.verdict);
+    if (!read.verdict) this.#weigh();
     this.#form.weigh(instance);
     this.#say(`${count(instance.customers, "customer")} read`);
-    const empty = ["vehicles", "capacity"].find((name) => instance[name] === null);
-    byId(empty ?? "plan").focus({ preventScroll: true });
+    const { vehicles: fleet, capacity: room } = this.#form.values();
+    const empty = fleet === null ? "vehicles" : room === null ? "capacity" : "plan";
+    if (this.#doubts.undecided) this.#doubts.focus();
+    else byId(empty).focus({ preventScroll: true });
     byId("map").scrollIntoView({ block: "nearest" });
+  }
+
+  // Read the customers again, without those whose data is doubtful.
+  #leaveOut(customers) {
+    const given = { ...this.#given, leave_out: customers };
+    this.#load(given, { title: this.#name, decided: true });
   }
 
   // Show the instance of a document, and note what to send for it.
@@ -89,8 +120,11 @@ class Page {
     this.#given = given;
     this.#source.describe(instance, document.notes, this.#name);
     this.#form.clearErrors();
-    this.#form.enable();
+    this.#form.enable(instance);
+    this.#form.setLocked(0);
     this.#comparison.clear();
+    this.#editor.close();
+    this.#doubts.clear();
     this.#view.showInstance(instance);
     return instance;
   }
@@ -116,9 +150,8 @@ class Page {
       return;
     }
     try {
-      const json = { ...this.#given, vehicles, capacity };
-      const { signal } = this.#weighing;
-      const { verdict } = await ask("instances", { method: "POST", json, signal });
+      const fleet = { vehicles, capacity };
+      const { verdict } = await send("instances", this.#given, fleet, this.#weighing.signal);
       this.#showVerdict(verdict);
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -144,20 +177,25 @@ class Page {
   async #plan() {
     this.#form.clearErrors();
     if (!this.#form.isReadable()) return;
+    if (this.#doubts.undecided) {
+      this.#form.fail({ message: "first decide about the doubtful rows above" });
+      this.#doubts.focus();
+      return;
+    }
     this.#stopWeighing();
     this.#stop();
     this.#comparison.clear();
     const turn = (this.#turn += 1);
     byId("plan").disabled = true;
     try {
-      const json = { ...this.#given, ...this.#form.values(), wait: 0 };
-      const plan = await ask("plans", { method: "POST", json });
+      const plan = await send("plans", this.#given, this.#wishes());
       if (turn !== this.#turn) {
         drop(plan.id);
         return;
       }
       putPlan(plan.id);
       this.#given = { plan: plan.id };
+      this.#editor.close();
       this.#view.begin(plan);
       this.#say("Planning has begun");
       // On a phone the figures are below the map: scroll to show both.
@@ -172,13 +210,29 @@ class Page {
     }
   }
 
+  // Return what to ask for. The locked tours come first, and so do their vehicles' names.
+  #wishes() {
+    const locked = this.#editor.locked;
+    const names = locked.map((tour) => tour.name);
+    const others = this.#form.names().filter((name) => !names.includes(name));
+    const wishes = {
+      ...this.#form.values(),
+      ...this.#form.units(this.#view.instance),
+      vehicle_names: [...names, ...others],
+      wait: 0,
+    };
+    if (locked.length) wishes.locked = locked.map((tour) => tour.stops);
+    return wishes;
+  }
+
   async #watch(id, { compare }) {
     const stopper = new AbortController();
     this.#setRunning({ id, stopper });
     try {
       const last = await watch(id, {
         onEvent: (name, data) => this.#hear(name, data),
-        onBroken: () => this.#view.status.status("The connection broke: trying again"),
+        onBroken: () => this.#lose(),
+        onOpen: () => this.#view.status.regain(),
         signal: stopper.signal,
       });
       this.#setRunning(null);
@@ -188,6 +242,11 @@ class Page {
       this.#setRunning(null);
       this.#view.fail(error.message);
     }
+  }
+
+  #lose() {
+    this.#view.status.lose();
+    this.#say("The connection to the server is lost");
   }
 
   // "Stop" replaces "Plan" while a plan is running.
@@ -224,16 +283,20 @@ class Page {
     this.#showFinished(plan);
     if (plan.verdict) this.#showVerdict(plan.verdict);
     this.#say(this.#outcome(plan));
-    const { objective, vehicle_cost, capacity, seed } = plan.request;
-    const values = { plan: plan.id, objective, vehicle_cost, capacity, seed, wait: 0 };
-    const bodyOf = (vehicles) => ({ ...values, vehicles });
-    if (compare) this.#comparison.begin(plan, bodyOf);
+    const { objective, vehicle_cost, capacity, locked, vehicle_names } = plan.request;
+    const values = { plan: plan.id, objective, vehicle_cost, capacity, locked, vehicle_names };
+    const bodyOf = (wishes) => ({ ...values, ...wishes, listed: false, wait: 0 });
+    if (compare) this.#comparison.consider(plan, bodyOf);
     else this.#comparison.offer(plan, bodyOf);
+    listEarlier().catch(() => {});
   }
 
   #showFinished(plan) {
     this.#view.finish(plan);
     linkFiles(plan.id);
+    if (plan.result === null) return;
+    this.#editor.open(plan, this.#view.tours, this.#form.names());
+    this.#showTools();
   }
 
   #outcome({ result }) {
@@ -271,7 +334,8 @@ class Page {
     const plan = await ask(planPath(id));
     if (!plan.instance) throw new Error(plan.error); // its record is damaged
     const instance = this.#take({ plan: id }, plan);
-    this.#form.fill(plan.request);
+    const { unit, demandUnit } = instance;
+    this.#form.fill({ ...plan.request, unit: demandUnit, length_unit: unit });
     this.#form.weigh(instance);
     this.#showVerdict(plan.verdict);
     this.#view.begin(plan);
@@ -283,6 +347,46 @@ class Page {
     }
   }
 
+  // Changes by the user
+
+  #move(customer, slot, place) {
+    if (!this.#editor.isOpen) return;
+    const focused = document.activeElement?.closest("#tour-list") !== null;
+    const tour = this.#view.tours.find((one) => one.slot === slot);
+    const best = () => bestPlace(tour?.stops ?? [], customer, this.#view.scene?.points);
+    this.#editor.move(customer, slot, place ?? best());
+    if (focused) this.#view.focusStop(customer);
+  }
+
+  #showChange(tours) {
+    this.#warn("edit-error", "");
+    this.#view.change(tours);
+    this.#showTools();
+  }
+
+  #showSaved(edited) {
+    this.#warn("edit-error", "");
+    this.#view.measured(edited);
+    const said = [lengthOf(edited.length, this.#view.instance.unit), ...edited.faults];
+    this.#say(`Changed: ${said.join(", ")}`);
+  }
+
+  #showTools() {
+    byId("undo").disabled = !this.#editor.canUndo;
+    byId("redo").disabled = !this.#editor.canRedo;
+    this.#form.setLocked(this.#editor.locked.length);
+  }
+
+  #hearKey(event) {
+    const typing = event.target.closest?.("input, textarea, dialog");
+    if (!(event.ctrlKey || event.metaKey) || typing || !this.#editor.isOpen) return;
+    const key = event.key.toLowerCase();
+    if (key === "y" || (key === "z" && event.shiftKey)) this.#editor.redo();
+    else if (key === "z") this.#editor.undo();
+    else return;
+    event.preventDefault();
+  }
+
   // Saving and printing
 
   #title() {
@@ -290,30 +394,35 @@ class Page {
   }
 
   async #savePicture() {
-    const { scene, tours, instance, plan } = this.#view;
+    const { scene, tours, instance, unserved } = this.#view;
     if (!scene) throw new Error("these customers have no coordinates to draw");
-    const { unserved } = plan.result;
     const length = tours.reduce((sum, tour) => sum + tour.length, 0);
     const parts = [count(tours.length, "tour"), lengthOf(length, instance.unit)];
     if (unserved.length) parts.push(`${count(unserved.length, "customer")} left out`);
-    const about = { subtitle: parts.join(", "), capacity: instance.capacity };
-    await downloadPicture(scene, tours, { title: this.#title(), ...about });
+    const { capacity, demandUnit } = instance;
+    const about = { title: this.#title(), subtitle: parts.join(", "), capacity, demandUnit };
+    await downloadPicture(scene, tours, about);
   }
 
   async #try(action) {
-    show(byId("download-error"), false);
+    this.#warn("download-error", "");
     try {
       await action();
     } catch (error) {
-      write(byId("download-error"), sentence(error.message));
-      show(byId("download-error"), true);
+      this.#warn("download-error", error.message);
     }
   }
 
   #makeSheets() {
     const { tours, instance, scene, plan } = this.#view;
     document.body.classList.toggle("has-sheets", plan !== null && tours.length > 0);
-    if (plan !== null) makeSheets(tours, instance, scene);
+    const { created } = plan ?? {};
+    if (plan !== null) makeSheets(tours, instance, scene, { title: this.#title(), created });
+  }
+
+  #warn(id, message) {
+    write(byId(id), message && sentence(message));
+    show(byId(id), Boolean(message));
   }
 
   #say(text) {

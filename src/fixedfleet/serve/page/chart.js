@@ -60,7 +60,7 @@ export class CostChart {
       return;
     }
     const [first, last] = [trace[0], trace.at(-1)].map(([, cost]) => lengthOf(cost, unit));
-    this.#first.textContent = `at first ${lengthOf(trace[0][1], unit, 4)}`;
+    this.#first.textContent = lengthOf(trace[0][1], unit, 4);
     this.#svg.setAttribute("aria-label", `Best cost: ${first} at first, ${last} now`);
   }
 }

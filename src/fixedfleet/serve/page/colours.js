@@ -1,14 +1,16 @@
-// The colours of tours and maps. People with colour blindness can distinguish the hues,
-// which are Okabe and Ito's. From the eighth tour on, tours also differ by their dashes.
+// The colours of tours and maps, as [light scheme, dark scheme]. The first seven are Okabe
+// and Ito's, which people with colour blindness can distinguish. The others are as far from
+// them and from each other as possible. Tours that share a colour differ by their dashes.
 
 const HUES = [
-  ["#0072b2", "#4aa8e0"],
-  ["#d55e00", "#ee7d2b"],
-  ["#009e73", "#1fbf92"],
-  ["#cc79a7", "#dd93bd"],
-  ["#e69f00", "#f0b429"],
-  ["#56b4e9", "#8fd0f5"],
-  ["#6b6b6b", "#a9b2ba"],
+  ["#0072b2", "#4aa8e0"], ["#d55e00", "#ee7d2b"], ["#009e73", "#1fbf92"],
+  ["#cc79a7", "#dd93bd"], ["#e69f00", "#f0b429"], ["#56b4e9", "#8fd0f5"],
+  ["#6b6b6b", "#a9b2ba"], ["#5fcf28", "#87f85a"], ["#4800ad", "#8769fd"],
+  ["#49431a", "#8f8a5f"], ["#e850f7", "#f9c1fd"], ["#7a0f37", "#cc607b"],
+  ["#1ecdaa", "#5cf5d0"], ["#8705a4", "#d366f3"], ["#a2a276", "#dbdbae"],
+  ["#50326c", "#9778b8"], ["#6e55cf", "#aea5fa"], ["#607934", "#a2bd76"],
+  ["#114a57", "#5d92a0"], ["#ed3151", "#fcb0b1"], ["#b51f9e", "#fd79e1"],
+  ["#1a3b8b", "#5c85dc"], ["#764b44", "#bf8f87"], ["#b24745", "#fe8b85"],
 ];
 
 const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
@@ -21,6 +23,7 @@ export const LIGHT = {
   muted: "#5b6875",
   customer: "#8594a3",
   missing: "#b3261e",
+  doubtful: "#b06a00",
 };
 
 export const DARK = {
@@ -31,6 +34,7 @@ export const DARK = {
   muted: "#9aa7b4",
   customer: "#7f8d9b",
   missing: "#ff8a80",
+  doubtful: "#f0c067",
 };
 
 const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");

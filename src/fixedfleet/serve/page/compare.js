@@ -1,5 +1,6 @@
-// One vehicle more or less: short plans for M − 1, M + 1 and M + 2 vehicles, and a slider
-// that chooses the plan to show.
+// One vehicle more or less: plans for M − 1, M + 1 and M + 2 vehicles, and a slider that
+// chooses the plan to show. All of them have the time that the user's plan had. A second
+// plan for M vehicles, with another seed, shows how much chance changes the cost.
 
 import { ask, drop } from "./api.js";
 import { byId, make, show, write } from "./elements.js";
@@ -7,8 +8,9 @@ import { servesAll, unitOf } from "./instance.js";
 import { count, lengthOf, limitOf } from "./numbers.js";
 import { sleep, watch } from "./watch.js";
 
-const LONGEST = 5; // seconds a comparison may search
+const AT_ONCE = 10; // seconds; plans that take longer are compared if the user asks
 const AROUND = [1, -1, 2]; // the most interesting first
+const NOISE = 2; // a difference of so many times that of two seeds is still chance
 const BUSY = [429, 503];
 
 export class Comparison {
@@ -16,6 +18,7 @@ export class Comparison {
   #slider = byId("fleet-slider");
   #plans = new Map(); // by fleet: a finished plan, "waiting", or "impossible"
   #base = null;
+  #twin = null; // the plan for the same fleet with another seed, when it is finished
   #stopper = null;
 
   /* onShow(plan) is called with the plan that the user chooses. */
@@ -28,23 +31,33 @@ export class Comparison {
     this.#stopper?.abort();
     this.#plans.clear();
     this.#base = null;
+    this.#twin = null;
     byId("options").replaceChildren();
     show(byId("compare"), false);
   }
 
-  /* Offer the comparison by a button, for a plan that was finished earlier. */
+  /* Compare a plan that has just been finished, or offer to if that takes long. */
+  consider(plan, bodyOf) {
+    if (timeOf(plan) <= AT_ONCE) this.begin(plan, bodyOf);
+    else this.offer(plan, bodyOf);
+  }
+
+  /* Offer the comparison by a button. */
   offer(plan, bodyOf) {
     this.clear();
     if (!isComparable(plan)) return;
     this.#reveal({ started: false });
-    write(byId("compare-note"), "");
+    write(byId("compare-note"), `4 plans, ${limitOf(timeOf(plan))} each`);
     byId("compare-start").onclick = () => {
       this.begin(plan, bodyOf);
       this.#slider.focus();
     };
   }
 
-  /* Compare a finished plan with others; bodyOf(vehicles) returns what to ask for. */
+  /*
+   * Compare a finished plan with others; bodyOf({vehicles, seed, time_limit}) returns what
+   * to ask for.
+   */
   begin(plan, bodyOf) {
     this.clear();
     if (!isComparable(plan)) return;
@@ -56,11 +69,13 @@ export class Comparison {
     if (!servesAll(plan.result) && fleet > 1) this.#plans.set(fleet - 1, "impossible");
     Object.assign(this.#slider, { min: fleets[0], max: fleets.at(-1), value: fleet });
     this.#slider.classList.toggle("three", fleets.length === 3);
-    const limit = Math.min(LONGEST, plan.request.time_limit);
-    write(byId("compare-note"), noteOf(plan.request.time_limit, limit));
+    write(byId("compare-note"), `${limitOf(timeOf(plan))} each`);
     this.#reveal({ started: true });
     this.#stopper = new AbortController();
-    this.#run(fleet, (m) => ({ ...bodyOf(m), time_limit: limit }), this.#stopper.signal);
+    const { seed } = plan.request;
+    const body = (vehicles, other) =>
+      bodyOf({ vehicles, seed: seed + other, time_limit: timeOf(plan) });
+    this.#run(fleet, body, this.#stopper.signal);
     this.#draw();
   }
 
@@ -72,10 +87,18 @@ export class Comparison {
 
   // One plan after the other, because the server has other clients.
   async #run(fleet, bodyOf, signal) {
+    try {
+      if (servesAll(this.#base.result)) {
+        this.#twin = await this.#plan(bodyOf(fleet, 1), signal);
+      }
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      write(byId("compare-note"), `No comparison: ${error.message}.`);
+    }
     for (const m of AROUND.map((more) => fleet + more)) {
       if (this.#plans.get(m) !== "waiting") continue;
       try {
-        this.#plans.set(m, await this.#plan(bodyOf(m), signal));
+        this.#plans.set(m, await this.#plan(bodyOf(m, 0), signal));
       } catch (error) {
         if (error.name === "AbortError") return;
         this.#plans.delete(m);
@@ -110,18 +133,31 @@ export class Comparison {
     else if (own?.result) this.#onShow(own);
   }
 
-  // A plan with fewer vehicles is also valid for more, and may be the shorter one.
+  // A plan with fewer vehicles is also valid for more, and may be the shorter one. The
+  // user's own plan is the better one unless the difference is more than chance.
   #bestWithin(fleet) {
-    let best = null;
+    const base = this.#base;
+    const isOwn = base.result.vehicles_planned_for <= fleet && servesAll(base.result);
+    let best = isOwn && this.#settled(fleet) ? base : null;
     for (const [m, plan] of this.#plans) {
       if (m > fleet || !servesAll(plan.result ?? null) || !this.#settled(fleet)) continue;
-      if (best === null || plan.result.cost < best.result.cost) best = plan;
+      if (best === null || this.#difference(plan, best) < 0) best = plan;
     }
     return best;
   }
 
   #settled(fleet) {
     return typeof this.#plans.get(fleet) === "object";
+  }
+
+  // Return by how much a plan costs more than another, 0 if that may be chance.
+  #difference(plan, other) {
+    const { cost } = this.#base.result;
+    const chance = servesAll(this.#twin?.result ?? null)
+      ? NOISE * Math.abs(cost - this.#twin.result.cost)
+      : 0;
+    const difference = plan.result.cost - other.result.cost;
+    return Math.abs(difference) <= chance + 5e-7 ? 0 : difference;
   }
 
   #draw() {
@@ -166,8 +202,7 @@ export class Comparison {
     if (fleet === result.vehicles_planned_for || !servesAll(result)) {
       return { cost, change: "" };
     }
-    const change = differenceOf(best.result.cost - result.cost, unitOf(instance));
-    return { cost, change };
+    return { cost, change: changeOf(this.#difference(best, this.#base), unitOf(instance)) };
   }
 }
 
@@ -175,15 +210,16 @@ export class Comparison {
 const isComparable = ({ result, verdict }) =>
   result !== null && verdict?.upper_bound !== null;
 
-function differenceOf(difference, unit) {
-  if (Math.abs(difference) < 5e-7) return "no change";
-  const sign = difference < 0 ? "−" : "+";
-  return `${sign}${lengthOf(Math.abs(difference), unit, 3)}`;
+// Return the seconds that a plan was searched for; one that was stopped had fewer.
+function timeOf({ status, seconds, request }) {
+  const limit = request.time_limit;
+  return status === "cancelled" ? Math.min(limit, Math.max(0.1, seconds)) : limit;
 }
 
-function noteOf(own, limit) {
-  const text = `${limitOf(limit)} each`;
-  return own > limit ? `${text}, your plan ${limitOf(own)}` : text;
+function changeOf(difference, unit) {
+  if (difference === 0) return "no change";
+  const sign = difference < 0 ? "−" : "+";
+  return `${sign}${lengthOf(Math.abs(difference), unit, 3)}`;
 }
 
 // Send a request again when the server is full, at the time that it says.

@@ -1,9 +1,9 @@
-// Saving the plan: links to the server's CSV, JSON and .sol files, and a PNG of the map.
+// Saving the plan: links to the server's files, and a PNG of the map.
 
 import { planPath } from "./api.js";
 import { LIGHT, hue, textOn } from "./colours.js";
 import { make } from "./elements.js";
-import { amount, count, lengthOf } from "./numbers.js";
+import { DECIMAL, amount, count, lengthOf } from "./numbers.js";
 import { drawScene } from "./picture.js";
 import { fit } from "./projection.js";
 
@@ -13,22 +13,22 @@ const [WIDTH, HEIGHT, LEGEND, HEAD, ROW] = [1240, 860, 300, 64, 24];
 /* Let the links in the page lead to the files of a plan. */
 export function linkFiles(id) {
   for (const link of document.querySelectorAll("[data-download]")) {
-    link.href = `${planPath(id)}/plan.${link.dataset.download}`;
+    const query = link.dataset.download === "csv" && DECIMAL === "," ? "?decimal=," : "";
+    link.href = `${planPath(id)}/plan.${link.dataset.download}${query}`;
   }
 }
 
 /* Save the scene as a picture with a list of the tours beside it. */
-export async function downloadPicture(scene, tours, { title, subtitle, capacity }) {
+export async function downloadPicture(scene, tours, { title, subtitle, capacity, demandUnit }) {
   const canvas = make("canvas", { width: 2 * WIDTH, height: 2 * HEIGHT });
   const context = canvas.getContext("2d");
   const size = { width: WIDTH - LEGEND, height: HEIGHT - HEAD };
   const view = fit(scene.points, size.width, size.height, 44);
   context.setTransform(2, 0, 0, 2, 0, 2 * HEAD);
-  const plain = { ...scene, selected: null, hovered: null };
-  drawScene(context, plain, { ...size, view, theme: LIGHT });
+  drawScene(context, { ...scene, selected: null }, { ...size, view, theme: LIGHT });
   context.setTransform(2, 0, 0, 2, 0, 0);
   drawTitle(context, title, subtitle);
-  drawLegend(context, tours, capacity, scene.unit);
+  drawLegend(context, tours, amount(capacity, demandUnit), scene.unit);
   const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
   save(blob, `${fileName(title)}.png`);
 }
@@ -58,7 +58,7 @@ function drawLegend(context, tours, capacity, unit) {
     context.textAlign = "left";
     context.fillText(text, left + 44, HEAD + ROW * row + 17, LEGEND - 60);
   };
-  tours.slice(0, shown).forEach(({ slot, number, stops, load, length }, row) => {
+  tours.slice(0, shown).forEach(({ slot, number, stops, load, length, name }, row) => {
     const colour = hue(slot, LIGHT);
     context.fillStyle = colour;
     context.beginPath();
@@ -69,8 +69,9 @@ function drawLegend(context, tours, capacity, unit) {
     context.textAlign = "center";
     context.fillText(number, left + 24, HEAD + ROW * row + 16);
     const far = length === null ? "" : `, ${lengthOf(length, unit, 3)}`;
-    const full = `${amount(load)} of ${amount(capacity)}`;
-    line(row, `${count(stops.length, "stop")}, ${full}${far}`);
+    const full = `${amount(load)} of ${capacity}`;
+    const who = name ? `${name}: ` : "";
+    line(row, `${who}${count(stops.length, "stop")}, ${full}${far}`);
   });
   if (shown < tours.length) line(shown, `… and ${tours.length - shown} more tours`);
 }

@@ -1,9 +1,13 @@
-// The form: vehicles, capacity, seconds and the cost of a vehicle.
+// The form: vehicles, capacity, seconds, the cost of a vehicle, names and units. What the
+// user types is kept for the next file and the next visit.
 
 import { byId, show, write } from "./elements.js";
-import { amount, percent, sentence } from "./numbers.js";
+import { amount, percent, readNumber, sentence, typedNumber } from "./numbers.js";
 
-const FIELDS = ["vehicles", "capacity", "time_limit", "vehicle_cost"];
+const NUMBERS = ["vehicles", "capacity", "time_limit", "vehicle_cost"];
+const TEXTS = ["unit", "length_unit", "vehicle_names"];
+const KEPT = ["vehicles", "capacity", ...TEXTS];
+const PLACE = "fixedfleet-fleet"; // in the browser's store
 
 export class FleetForm {
   #form = byId("fleet-form");
@@ -14,31 +18,69 @@ export class FleetForm {
       event.preventDefault();
       onPlan();
     });
-    for (const name of ["vehicles", "capacity"]) {
+    for (const name of NUMBERS) {
+      byId(name).addEventListener("input", () => this.#mark(name, ""));
+      byId(name).addEventListener("change", () => this.#mark(name, errorIn(name)));
+    }
+    for (const name of KEPT) byId(name).addEventListener("input", () => this.#keep());
+    for (const name of ["vehicles", "capacity", "unit"]) {
       byId(name).addEventListener("input", () => onChange());
     }
-    for (const name of FIELDS) {
-      byId(name).addEventListener("input", () => this.#mark(name, ""));
-    }
+    byId("length_unit").addEventListener("change", () => onChange());
+    for (const name of TEXTS) byId(name).value = kept()[name] ?? byId(name).value;
   }
 
-  /* Return what was typed; an empty field is null. The server checks it. */
+  /* Return what was typed; a field that is empty or wrong is null. The server checks it. */
   values() {
-    const typed = Object.fromEntries(FIELDS.map((name) => [name, numberIn(byId(name))]));
+    const typed = Object.fromEntries(NUMBERS.map((name) => [name, numberIn(name)]));
     typed.vehicle_cost ??= 0;
     typed.objective = typed.vehicle_cost === 0 ? "length" : "cost-v";
     return typed;
   }
 
+  /* Return the names of the units, as the server takes them. */
+  units({ geographic }) {
+    const units = geographic ? { length_unit: byId("length_unit").value } : {};
+    const unit = byId("unit").value.trim();
+    return unit ? { ...units, unit } : units;
+  }
+
+  /* Return the names of the vehicles. */
+  names() {
+    const lines = byId("vehicle_names").value.split("\n");
+    return lines.map((line) => line.trim()).filter(Boolean);
+  }
+
   fill(values) {
-    for (const name of FIELDS) {
-      if (values[name] !== undefined) byId(name).value = values[name] ?? "";
+    for (const name of NUMBERS) {
+      const value = values[name];
+      if (value !== undefined) byId(name).value = value === null ? "" : typedNumber(value);
+    }
+    for (const name of ["unit", "length_unit"]) {
+      if (values[name]) byId(name).value = values[name];
     }
   }
 
-  enable() {
+  /* Fill in the fleet of a file; what the file does not say stays as the user typed it. */
+  fillFrom({ vehicles, capacity, demandUnit, unit }) {
+    const before = kept();
+    this.fill({
+      vehicles: vehicles ?? before.vehicles ?? null,
+      capacity: capacity ?? before.capacity ?? null,
+      unit: demandUnit,
+      length_unit: unit,
+    });
+  }
+
+  enable({ geographic }) {
     byId("plan").disabled = false;
     byId("fleet-fields").disabled = false;
+    byId("length_unit").disabled = !geographic;
+  }
+
+  /* Say on the button that only the tours that are not locked are planned. */
+  setLocked(tours) {
+    write(byId("plan"), tours ? "Plan the other tours" : "Plan");
   }
 
   /* Show how full the vehicles would be, if their capacity is known. */
@@ -50,28 +92,29 @@ export class FleetForm {
     if (share === null) return;
     byId("filling-bar").style.setProperty("--fill", Math.min(1, share));
     byId("filling-bar").classList.toggle("over", share > 1);
+    const all = amount(room, byId("unit").value.trim());
     write(
       byId("filling-text"),
-      `${amount(instance.total_demand)} of ${amount(room)}: ${percent(share)} full`,
+      `${amount(instance.total_demand)} of ${all}: ${percent(share)} full`,
     );
   }
 
   clearErrors() {
-    for (const name of FIELDS) this.#mark(name, "");
+    for (const name of NUMBERS) this.#mark(name, "");
     this.#general("");
   }
 
   /* Return whether all fields are numbers; mark the first that is not. */
   isReadable() {
-    const bad = FIELDS.find((name) => byId(name).validity.badInput);
-    if (bad) this.fail({ field: bad, message: "this is not a number" });
+    const bad = NUMBERS.find((name) => errorIn(name));
+    if (bad) this.fail({ field: bad, message: errorIn(bad) });
     return !bad;
   }
 
   /* Show an error beside the field it names, or below the button. */
   fail(error, { focus = true } = {}) {
     const { field } = error;
-    if (!FIELDS.includes(field)) {
+    if (!NUMBERS.includes(field)) {
       this.#general(error.message);
       return;
     }
@@ -92,6 +135,25 @@ export class FleetForm {
     write(byId("form-error"), message && sentence(message));
     show(byId("form-error"), Boolean(message));
   }
+
+  #keep() {
+    const { vehicles, capacity } = this.values();
+    const texts = Object.fromEntries(TEXTS.map((name) => [name, byId(name).value]));
+    try {
+      localStorage.setItem(PLACE, JSON.stringify({ vehicles, capacity, ...texts }));
+    } catch {
+      // A browser without a store forgets the fleet.
+    }
+  }
 }
 
-const numberIn = (field) => (field.value === "" ? null : Number(field.value));
+function kept() {
+  try {
+    return JSON.parse(localStorage.getItem(PLACE)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+const numberIn = (name) => readNumber(byId(name).value).value ?? null;
+const errorIn = (name) => readNumber(byId(name).value).error ?? "";

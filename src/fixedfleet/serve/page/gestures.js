@@ -5,11 +5,13 @@ const SLACK = 4; // pixels that a pointer may move during a click
 
 /*
  * Turn pointer and wheel events of a canvas into calls of the map's methods: pan(dx, dy),
- * zoom(factor, spot), point(spot, touch), leave(), click(spot, touch).
+ * zoom(factor, spot), point(spot, touch), leave(), click(spot, touch), and for stops that
+ * are dragged grab(spot), drag(spot), drop(given).
  */
 export function followGestures(canvas, map) {
   const fingers = new Map();
   let moved = 0;
+  let dragging = false;
   const spotOf = (event) => {
     const box = canvas.getBoundingClientRect();
     return { x: event.clientX - box.left, y: event.clientY - box.top };
@@ -19,6 +21,7 @@ export function followGestures(canvas, map) {
   canvas.addEventListener("pointerdown", (event) => {
     fingers.set(event.pointerId, spotOf(event));
     if (fingers.size === 1) moved = 0;
+    dragging = fingers.size === 1 && !touch(event) && map.grab(spotOf(event));
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
@@ -29,7 +32,8 @@ export function followGestures(canvas, map) {
       return;
     }
     moved += Math.hypot(spot.x - before.x, spot.y - before.y);
-    if (fingers.size === 2) pinch(fingers, event.pointerId, spot, map);
+    if (dragging && moved > SLACK) map.drag(spot);
+    else if (fingers.size === 2) pinch(fingers, event.pointerId, spot, map);
     // One finger scrolls the page, unless the map is zoomed in.
     else if (moved > SLACK && (map.moved || !touch(event))) {
       map.pan(spot.x - before.x, spot.y - before.y);
@@ -38,9 +42,15 @@ export function followGestures(canvas, map) {
   });
   canvas.addEventListener("pointerup", (event) => {
     fingers.delete(event.pointerId);
+    if (dragging) map.drop(moved > SLACK);
+    dragging = false;
     if (moved <= SLACK && fingers.size === 0) map.click(spotOf(event), touch(event));
   });
-  canvas.addEventListener("pointercancel", (event) => fingers.delete(event.pointerId));
+  canvas.addEventListener("pointercancel", (event) => {
+    fingers.delete(event.pointerId);
+    if (dragging) map.drop(false);
+    dragging = false;
+  });
   canvas.addEventListener("pointerleave", (event) => {
     if (!touch(event)) map.leave();
   });

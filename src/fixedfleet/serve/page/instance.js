@@ -2,7 +2,9 @@
 
 const GEOGRAPHIC = ["great_circle", "geo"];
 
-export const unitOf = ({ metric }) => (GEOGRAPHIC.includes(metric) ? "km" : "");
+/* Return the unit of lengths. */
+export const unitOf = ({ metric, length_unit: unit }) =>
+  unit || (GEOGRAPHIC.includes(metric) ? "km" : "");
 
 /*
  * Return an instance with its places: x is the longitude and y the latitude, in decimal
@@ -10,9 +12,13 @@ export const unitOf = ({ metric }) => (GEOGRAPHIC.includes(metric) ? "km" : "");
  */
 export function instanceOf(document) {
   const { name, vehicles, capacity, metric, names, demands, customers } = document;
+  const labels = (names ?? demands.map((_, i) => `${i + 1}`)).map(String);
+  const same = new Map(); // how many customers have a name
+  for (const label of labels) same.set(label, (same.get(label) ?? 0) + 1);
   const stops = demands.map((demand, i) => ({
     index: i + 1,
-    name: names?.[i] ?? `${i + 1}`,
+    // Customers with the same name are told apart by their numbers.
+    name: same.get(labels[i]) > 1 ? `${labels[i]} (${i + 1})` : labels[i],
     demand,
     ...placeOf(customers?.[i], metric),
   }));
@@ -24,6 +30,8 @@ export function instanceOf(document) {
     total_demand: demands.reduce((sum, demand) => sum + demand, 0),
     geographic: GEOGRAPHIC.includes(metric),
     unit: unitOf(document),
+    demandUnit: document.unit ?? "",
+    columns: document.columns ?? {}, // texts of depot and customers, by heading
     depot: { name: document.depot_name, ...placeOf(document.depot, metric) },
     stops,
   };
@@ -45,6 +53,21 @@ function toDecimal(value) {
 export function toursOf(result) {
   const tours = result?.tours ?? result?.partial?.tours ?? [];
   return tours.map(({ customers, load, length }) => ({ stops: customers, load, length }));
+}
+
+/*
+ * Return the tours of a finished plan as {stops, load, length, name, locked}: those that
+ * the dispatcher has changed, else those that were found.
+ */
+export function currentTours({ result, edited, request }) {
+  const tours = edited ? toursOf(edited) : toursOf(result);
+  const names = edited?.vehicle_names ?? request?.vehicle_names ?? [];
+  const locked = edited?.locked ?? (request?.locked ?? []).map((_, i) => i + 1);
+  return tours.map((tour, i) => ({
+    ...tour,
+    name: names[i] ?? "",
+    locked: locked.includes(i + 1),
+  }));
 }
 
 /* Whether a result has a plan that serves every customer. */

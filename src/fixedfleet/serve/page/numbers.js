@@ -1,31 +1,76 @@
-// Numbers and names as texts.
+// Numbers and names as texts, and typed numbers. Digits and signs are the browser's.
 
-const grouped = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 6 });
+const format = (options) =>
+  new Intl.NumberFormat(undefined, { numberingSystem: "latn", ...options });
+const grouped = format({ maximumFractionDigits: 6 });
+export const DECIMAL = grouped.formatToParts(1.5).find(({ type }) => type === "decimal").value;
+
+/*
+ * Read a number that was typed: "700.5" and "700,5" are both 700.5.
+ *
+ * Returns {value}, which is null for an empty text, or {error}. "1,500" is an error where
+ * the comma groups thousands: it might be meant as 1.5.
+ */
+export function readNumber(text) {
+  const typed = text.trim();
+  if (typed === "") return { value: null };
+  const signs = typed.match(/[.,]/g) ?? [];
+  if (!/^[+-]?[\d.,]+$/.test(typed) || !/\d/.test(typed) || signs.length > 1) {
+    return { error: `“${typed}” is not a number: write it like ${sample()}` };
+  }
+  const [sign = DECIMAL] = signs;
+  if (sign !== DECIMAL && /^[+-]?[1-9]\d{0,2}[.,]\d{3}$/.test(typed)) {
+    const [whole, part] = [typed.replace(sign, ""), typed.replace(sign, DECIMAL)];
+    return { error: `“${typed}” can mean two numbers: write ${whole} or ${part}` };
+  }
+  return { value: Number(typed.replace(sign, ".")) };
+}
+
+const sample = () => `700${DECIMAL}5`;
+
+/* Write a number as it can be typed. */
+export const typedNumber = (value) => `${value}`.replace(".", DECIMAL);
 
 // A demand or a load, without the rounding errors of a sum.
-export const amount = (value) => grouped.format(Math.round(value * 1e6) / 1e6);
+export function amount(value, unit = "") {
+  return withUnit(grouped.format(Math.round(value * 1e6) / 1e6), unit);
+}
 
 // A length with at least so many digits, and never with an exponent.
 export function figures(value, digits) {
   if (Number.isInteger(value)) return grouped.format(value);
   const before = value === 0 ? 1 : Math.floor(Math.log10(Math.abs(value))) + 1;
   const places = Math.min(6, Math.max(0, digits - before));
-  const format = { minimumFractionDigits: places, maximumFractionDigits: places };
-  return value.toLocaleString("en-GB", format);
+  const exact = { minimumFractionDigits: places, maximumFractionDigits: places };
+  return format(exact).format(value);
 }
 
-export function lengthOf(value, unit, digits = 5) {
-  return unit ? `${figures(value, digits)}\u00a0${unit}` : figures(value, digits);
-}
+// A space that does not break keeps the unit on the line of its number.
+const withUnit = (text, unit) => (unit ? `${text}\u00a0${unit}` : text);
 
-export const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
+export const lengthOf = (value, unit, digits = 5) => withUnit(figures(value, digits), unit);
+
+export const percent = (share) =>
+  withUnit(format({ maximumFractionDigits: share < 0.0995 ? 1 : 0 }).format(100 * share), "%");
 
 // Seconds that have passed, and seconds that the user has typed.
-export const age = (value) => `${value.toFixed(value < 10 ? 1 : 0)}\u00a0s`;
-export const limitOf = (value) => `${amount(value)}\u00a0s`;
+export function age(value) {
+  const places = value < 10 ? 1 : 0;
+  const exact = { minimumFractionDigits: places, maximumFractionDigits: places };
+  return withUnit(format(exact).format(value), "s");
+}
+export const limitOf = (value) => amount(value, "s");
 
 export function count(number, what, plural = `${what}s`) {
   return `${grouped.format(number)} ${number === 1 ? what : plural}`;
+}
+
+/* Return when something was, as a date with or without the time of day. */
+export function dateOf(text, { time = true } = {}) {
+  const when = new Date(text);
+  if (Number.isNaN(when.getTime())) return "";
+  const style = time ? { dateStyle: "medium", timeStyle: "short" } : { dateStyle: "full" };
+  return new Intl.DateTimeFormat(undefined, style).format(when);
 }
 
 // A customer without a name is called by its number.

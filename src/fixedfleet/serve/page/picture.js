@@ -1,30 +1,29 @@
 // Draws a scene on a canvas: the map on the page, the PNG and the sheets for drivers.
 
 import { dash, hue, textOn } from "./colours.js";
+import { placeLabels } from "./labels.js";
 import { lengthOf } from "./numbers.js";
 import { roundLength, toScreen } from "./projection.js";
 
 const FONT = '"Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif';
 const FADED = 0.14;
 const TURN = 2 * Math.PI;
+const LABEL = 9; // radius of the number of a stop, in pixels
+const SQUARE = 2.5; // dots of a smaller radius are drawn as squares, which is much faster
 // Ways of more pixels are drawn without dashes: thousands of dashes take long to draw, and
 // only plans at the very start of a search have such ways.
 const LONGEST_DASHED = 4000;
 
 /*
- * Draw a scene: {points, demands, unit, tours, unserved, selected, hovered}.
+ * Draw a scene: {points, demands, unit, perUnit, tours, unserved, doubtful, selected}.
  *
- * points and demands begin with the depot; tours are {slot, number, stops}; selected is
- * a slot or null, hovered a customer or null. The frame is {width, height, view, theme},
- * in CSS pixels. motion, while the plan changes, is {drawn, shown, leaving}: the share
+ * points and demands begin with the depot; perUnit is the length of a unit on the map; tours are {slot, number, stops}; selected is
+ * a slot or null. The frame is {width, height, view, theme, streets}, in CSS pixels; with
+ * streets, the background is transparent. motion, while the plan changes, is {drawn, shown, leaving}: the share
  * of the ways that is drawn, the opacity of changed tours, and the tours they replace.
  */
 export function drawScene(context, scene, frame, motion = null) {
-  const spots = scene.points.map((point) =>
-    toScreen(point, frame.view, frame.width, frame.height),
-  );
-  const dot = largestDot(scene, frame);
-  const pen = { context, scene, spots, dot, theme: frame.theme };
+  const pen = penOf(context, scene, frame);
   drawPaper(pen, frame);
   for (const tour of motion?.leaving ?? []) {
     drawWay(pen, tour, { alpha: 1 - motion.shown, drawn: 1 });
@@ -36,9 +35,41 @@ export function drawScene(context, scene, frame, motion = null) {
   drawCustomers(pen);
   drawUnserved(pen);
   drawDepot(pen);
-  if (scene.hovered !== null) drawRing(pen);
   drawNumbers(pen);
   drawScale(pen, frame);
+}
+
+/*
+ * Draw what follows the pointer: a ring around a customer, and while a stop is dragged, its
+ * ways in the tour it would go to. drag is {customer, spot, before, behind}, where before
+ * and behind are the neighbours in that tour, or null if there is none.
+ */
+export function drawPointed(context, scene, frame, hovered, drag) {
+  const pen = penOf(context, scene, frame);
+  context.clearRect(0, 0, frame.width, frame.height);
+  if (hovered !== null) drawRing(pen, hovered);
+  if (!drag) return;
+  context.strokeStyle = frame.theme.ink;
+  context.lineWidth = 2.5;
+  context.setLineDash([6, 4]);
+  context.beginPath();
+  for (const neighbour of drag.target ? [drag.before, drag.behind] : []) {
+    context.moveTo(drag.spot.x, drag.spot.y);
+    context.lineTo(pen.spots[neighbour].x, pen.spots[neighbour].y);
+  }
+  context.stroke();
+  context.setLineDash([]);
+  context.fillStyle = frame.theme.ink;
+  context.beginPath();
+  context.arc(drag.spot.x, drag.spot.y, 8, 0, TURN);
+  context.fill();
+}
+
+function penOf(context, scene, { width, height, view, theme }) {
+  const spots = scene.points.map((point) => toScreen(point, view, width, height));
+  // Dots outside the frame, with a margin for their radius, are not drawn.
+  const seen = ({ x, y }) => x > -20 && y > -20 && x < width + 20 && y < height + 20;
+  return { context, scene, spots, seen, dot: largestDot(scene, { width, height }), theme };
 }
 
 // The selected tour is drawn last, above the others.
@@ -49,8 +80,10 @@ function inOrder({ tours, selected }) {
 const strength = (scene, slot) =>
   scene.selected === null || scene.selected === slot ? 1 : FADED;
 
-function drawPaper({ context, spots, theme }, { width, height, view }) {
+function drawPaper({ context, spots, theme }, { width, height, view, streets }) {
   context.globalAlpha = 1;
+  context.clearRect(0, 0, width, height);
+  if (streets) return;
   context.fillStyle = theme.paper;
   context.fillRect(0, 0, width, height);
   const step = roundLength(view.scale, 130) * view.scale;
@@ -132,29 +165,47 @@ export function radiusOf(scene, customer, dot) {
   return dot * Math.sqrt(0.15 + 0.85 * share);
 }
 
-function drawCustomers({ context, scene, spots, dot, theme }) {
+function drawCustomers(pen) {
+  const { context, scene, theme } = pen;
   context.setLineDash([]);
   context.strokeStyle = theme.paper;
   context.lineWidth = scene.points.length > 300 ? 0.7 : 1.5;
-  const dots = (customers, colour, least) => {
-    context.fillStyle = colour;
-    for (const customer of customers) {
-      const radius = Math.max(least, radiusOf(scene, customer, dot));
-      context.beginPath();
-      context.arc(spots[customer].x, spots[customer].y, radius, 0, TURN);
-      context.fill();
-      context.stroke();
-    }
-  };
   context.globalAlpha = scene.selected === null ? 1 : FADED;
-  dots(inNoTour(scene), theme.customer, 0);
+  drawDots(pen, inNoTour(scene), theme.customer);
   for (const { slot, stops } of inOrder(scene)) {
     context.globalAlpha = strength(scene, slot);
-    const numbered = slot === scene.selected;
-    dots(stops, hue(slot, theme), numbered ? 9 : 0);
-    if (numbered) numberStops(context, stops, spots, hue(slot, theme));
+    drawDots(pen, stops, hue(slot, theme));
+    if (slot === scene.selected) numberStops(pen, stops, hue(slot, theme));
   }
   context.globalAlpha = 1;
+  drawDoubtful(pen);
+}
+
+function drawDots({ context, scene, spots, seen, dot }, customers, colour) {
+  context.fillStyle = colour;
+  for (const customer of customers) {
+    const { x, y } = spots[customer];
+    if (!seen(spots[customer])) continue;
+    const radius = radiusOf(scene, customer, dot);
+    if (radius < SQUARE) {
+      context.fillRect(x - radius, y - radius, 2 * radius, 2 * radius);
+      continue;
+    }
+    context.beginPath();
+    context.arc(x, y, radius, 0, TURN);
+    context.fill();
+    context.stroke();
+  }
+}
+
+function drawDoubtful({ context, scene, spots, theme }) {
+  context.strokeStyle = theme.doubtful;
+  context.lineWidth = 3;
+  for (const customer of scene.doubtful) {
+    context.beginPath();
+    context.arc(spots[customer].x, spots[customer].y, 11, 0, TURN);
+    context.stroke();
+  }
 }
 
 function inNoTour({ points, tours, unserved }) {
@@ -164,13 +215,30 @@ function inNoTour({ points, tours, unserved }) {
   );
 }
 
-function numberStops(context, stops, spots, colour) {
-  context.fillStyle = textOn(colour);
+// A number that has no room on its stop is drawn beside it, with a line to the stop.
+function numberStops({ context, spots, theme }, stops, colour) {
+  const places = stops.map((customer) => spots[customer]);
+  const labels = placeLabels(places, LABEL + 0.5);
+  context.lineWidth = 1.2;
+  context.strokeStyle = colour;
+  context.beginPath();
+  labels.forEach(({ x, y }, i) => {
+    context.moveTo(places[i].x, places[i].y);
+    context.lineTo(x, y);
+  });
+  context.stroke();
   context.font = `600 10px ${FONT}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
-  stops.forEach((customer, place) => {
-    context.fillText(place + 1, spots[customer].x, spots[customer].y + 0.5);
+  context.strokeStyle = theme.paper;
+  labels.forEach(({ x, y }, i) => {
+    context.fillStyle = colour;
+    context.beginPath();
+    context.arc(x, y, LABEL, 0, TURN);
+    context.fill();
+    context.stroke();
+    context.fillStyle = textOn(colour);
+    context.fillText(i + 1, x, y + 0.5);
   });
 }
 
@@ -204,9 +272,9 @@ function drawDepot({ context, spots, theme }) {
   context.fillRect(x - 3, y - 3, 6, 6);
 }
 
-function drawRing({ context, scene, spots, dot, theme }) {
-  const { x, y } = spots[scene.hovered];
-  const radius = scene.hovered === 0 ? 11 : radiusOf(scene, scene.hovered, dot);
+function drawRing({ context, scene, spots, dot, theme }, customer) {
+  const { x, y } = spots[customer];
+  const radius = customer === 0 ? 11 : radiusOf(scene, customer, dot);
   context.strokeStyle = theme.ink;
   context.lineWidth = 2;
   context.beginPath();
@@ -224,7 +292,7 @@ function drawNumbers({ context, scene, spots, dot, theme }) {
     const farthest = farthestOf(spots, stops);
     const far = spots[farthest];
     const away = Math.hypot(far.x - spots[0].x, far.y - spots[0].y) || 1;
-    const least = slot === scene.selected ? 9 : 0;
+    const least = slot === scene.selected ? LABEL : 0;
     const gap = 13 + Math.max(least, radiusOf(scene, farthest, dot));
     const x = far.x + (gap * (far.x - spots[0].x)) / away;
     const y = far.y + (gap * (far.y - spots[0].y)) / away;
@@ -248,8 +316,9 @@ function farthestOf(spots, stops) {
 }
 
 function drawScale({ context, scene, theme }, { height, view }) {
-  const length = roundLength(view.scale, 130);
-  const [left, bottom, width] = [18, height - 18, length * view.scale];
+  const scale = view.scale * scene.perUnit;
+  const length = roundLength(scale, 130);
+  const [left, bottom, width] = [18, height - 18, length * scale];
   const label = lengthOf(length, scene.unit, 1);
   context.font = `500 12px ${FONT}`;
   context.textAlign = "left";

@@ -1,13 +1,15 @@
 // Turns coordinates into points of a plane, and these into points of the screen.
 
-const KM_PER_DEGREE = (6371.0088 * Math.PI) / 180;
+const RADIUS = 6371.0088; // of the earth, in kilometres
+const POLE = 85; // degrees; Mercator's projection does not show the poles
+const toRadians = (degrees) => (degrees * Math.PI) / 180;
 
 /*
  * Return the points of the depot (index 0) and the customers in a plane, y upwards; null
  * if the instance has no coordinates.
  *
- * Degrees are projected equirectangularly about their mean latitude. In a city or a region
- * this changes distances by a fraction of a per cent.
+ * Degrees are projected by Mercator, as street tiles are, and become kilometres at their
+ * mean latitude. In a city or a region this changes distances by a fraction of a per cent.
  */
 export function placesOf(instance) {
   const places = [instance.depot, ...instance.stops];
@@ -18,17 +20,23 @@ export function placesOf(instance) {
   return instance.geographic ? toKilometres(points) : points;
 }
 
+/* Return the kilometres that one radian of longitude has on the map of these places. */
+export function kilometresPerRadian(places) {
+  const [south, north] = range(places.map((place) => place.y));
+  return RADIUS * Math.max(0.05, Math.cos(toRadians((south + north) / 2)));
+}
+
 function toKilometres(degrees) {
   const [west, east] = range(degrees.map((point) => point.x));
   const across = east - west > 180; // the date line is between them
-  const [south, north] = range(degrees.map((point) => point.y));
-  const middle = ((south + north) / 2) * (Math.PI / 180);
-  const shrink = Math.max(0.05, Math.cos(middle));
+  const scale = kilometresPerRadian(degrees);
   return degrees.map(({ x, y }) => ({
-    x: (across ? (x + 360) % 360 : x) * KM_PER_DEGREE * shrink,
-    y: y * KM_PER_DEGREE,
+    x: toRadians(across ? (x + 360) % 360 : x) * scale,
+    y: mercator(Math.min(POLE, Math.max(-POLE, y))) * scale,
   }));
 }
+
+const mercator = (latitude) => Math.asinh(Math.tan(toRadians(latitude)));
 
 // Math.min(...values) would overflow the stack for very long lists.
 function range(values) {

@@ -1,29 +1,43 @@
-// Sheets for the drivers: one per tour.
+// Sheets for the drivers: one per tour, each on one page if its stops fit.
 
 import { LIGHT, paint } from "./colours.js";
 import { byId, make } from "./elements.js";
-import { amount, count, lengthOf, nameOf } from "./numbers.js";
+import { amount, count, dateOf, lengthOf, nameOf } from "./numbers.js";
 import { drawScene } from "./picture.js";
 import { fit } from "./projection.js";
 
-const [WIDTH, HEIGHT] = [680, 300];
+const WIDTH = 680; // pixels of a map
 const MANY = 40; // with more tours, the maps are drawn with fewer pixels
+const MM = 96 / 25.4; // pixels
+const PAGE = 240 * MM; // the height that Letter and A4 both have, with a reserve
+const [LOWEST, HIGHEST, USUAL] = [35 * MM, 95 * MM, 70 * MM]; // of a map
 
-/* Add a sheet for each tour to the page, which only the print shows. scene may be null. */
-export function makeSheets(tours, instance, scene) {
-  const sheets = tours.map((tour) => makeSheet(tour, tours.length, instance, scene));
+/*
+ * Add a sheet for each tour to the page, which only the print shows. scene may be null;
+ * title and created are those of the plan. The body must have the class has-sheets.
+ */
+export function makeSheets(tours, instance, scene, { title, created }) {
+  const about = { tours: tours.length, title, date: dateOf(created, { time: false }) };
+  const sheets = tours.map((tour) => makeSheet(tour, instance, about));
   byId("sheets").replaceChildren(...sheets);
+  const heights = scene ? sheets.map(roomForMap) : [];
+  heights.forEach((height, i) => {
+    const density = tours.length > MANY ? 1 : 2;
+    sheets[i].querySelector("table").before(tourMap(tours[i], scene, height, density));
+  });
 }
 
 export function clearSheets() {
   byId("sheets").replaceChildren();
 }
 
-function makeSheet(tour, tours, instance, scene) {
-  const { number, slot, stops, load, length } = tour;
-  const full = `load ${amount(load)} of ${amount(instance.capacity)}`;
+function makeSheet(tour, instance, { tours, title, date }) {
+  const { number, slot, stops, load, length, name } = tour;
+  const full = `load ${amount(load)} of ${amount(instance.capacity, instance.demandUnit)}`;
   const facts = [count(stops.length, "stop"), full];
   if (length !== null) facts.push(lengthOf(length, instance.unit, 3));
+  const vehicle = `Vehicle ${number} of ${tours}`;
+  if (name) facts.unshift(vehicle);
   const sheet = make(
     "section",
     { class: "sheet" },
@@ -34,54 +48,83 @@ function makeSheet(tour, tours, instance, scene) {
       make(
         "div",
         {},
-        make("h2", { text: `Vehicle ${number} of ${tours}` }),
+        make("h2", { text: name || vehicle }),
         make("p", { text: facts.join(" · ") }),
       ),
-      make("p", { class: "sheet-plan", text: instance.name }),
+      make("div", { class: "sheet-plan" }, make("p", { text: title }), make("p", { text: date })),
     ),
+    stopTable(tour, instance),
   );
-  if (scene) sheet.append(tourMap(tour, scene, tours > MANY ? 1 : 2));
-  sheet.append(stopTable(tour, instance));
   paint(sheet, slot);
   return sheet;
 }
 
-function tourMap(tour, scene, density) {
+// Return the height of a sheet's map: what its table leaves of a page. A long table is
+// tightened first; one that needs more than a page has a map of the usual height.
+function roomForMap(sheet) {
+  const room = () => PAGE - sheet.getBoundingClientRect().height;
+  if (room() < LOWEST) sheet.classList.add("tight");
+  return room() < LOWEST ? USUAL : Math.min(HIGHEST, room());
+}
+
+function tourMap(tour, scene, room, density) {
+  const height = Math.round((room * WIDTH) / (180 * MM));
   const canvas = make("canvas", {
     class: "sheet-map",
     width: WIDTH * density,
-    height: HEIGHT * density,
+    height: height * density,
   });
   const points = [0, ...tour.stops].map((stop) => scene.points[stop]);
-  const view = fit(points, WIDTH, HEIGHT, 30);
+  const view = fit(points, WIDTH, height, 30);
   const context = canvas.getContext("2d");
   context.setTransform(density, 0, 0, density, 0, 0);
-  const alone = { tours: [tour], unserved: new Set(), selected: tour.slot, hovered: null };
-  drawScene(context, { ...scene, ...alone }, { width: WIDTH, height: HEIGHT, view, theme: LIGHT });
+  const alone = { tours: [tour], unserved: new Set(), selected: tour.slot };
+  drawScene(context, { ...scene, ...alone }, { width: WIDTH, height, view, theme: LIGHT });
   return canvas;
 }
 
 function stopTable({ stops }, instance) {
+  const more = Object.keys(instance.columns);
+  const { demandUnit: unit } = instance;
   let sum = 0;
   const rows = stops.map((customer, place) => {
     const stop = instance.stops[customer - 1];
     sum += stop.demand;
-    return row("td", [`${place + 1}`, nameOf(stop), amount(stop.demand), amount(sum), ""]);
+    return row("td", {
+      number: `${place + 1}`,
+      name: nameOf(stop),
+      more: more.map((heading) => instance.columns[heading][customer]),
+      sums: [amount(stop.demand), amount(sum)],
+      done: make("span", { class: "tick" }),
+    });
+  });
+  const head = row("th", {
+    number: "No.",
+    name: "Customer",
+    more,
+    sums: [unit ? `Demand (${unit})` : "Demand", "Together"],
+    done: "Done",
   });
   const depot = instance.depot?.name ?? "depot";
+  const body = [end(`From ${depot}`, more), ...rows, end(`Back to ${depot}`, more)];
+  const parts = [make("thead", {}, head), make("tbody", {}, ...body)];
+  return make("table", { class: "sheet-stops" }, ...parts);
+}
+
+function row(cell, { number, name, more, sums, done }) {
   return make(
-    "table",
-    { class: "sheet-stops" },
-    make("thead", {}, row("th", ["No.", "Customer", "Demand", "Together", "Done"])),
-    make("tbody", {}, end(`From ${depot}`), ...rows, end(`Back to ${depot}`)),
+    "tr",
+    {},
+    make(cell, { class: "number", text: number }),
+    make(cell, { text: name }),
+    ...more.map((text) => make(cell, { text })),
+    ...sums.map((text) => make(cell, { class: "sum", text })),
+    make(cell, { class: "done" }, done),
   );
 }
 
-const row = (cell, texts) =>
-  make("tr", {}, ...texts.map((text) => make(cell, { text })));
-
-const end = (text) => {
-  const line = row("td", ["", text, "", "", ""]);
+function end(name, more) {
+  const line = row("td", { number: "", name, more: more.map(() => ""), sums: ["", ""], done: "" });
   line.className = "sheet-depot";
   return line;
-};
+}

@@ -2,21 +2,22 @@
 
 import { ask } from "./api.js";
 import { byId, make, show, write } from "./elements.js";
-import { capital, count, sentence } from "./numbers.js";
+import { amount, capital, count, sentence } from "./numbers.js";
 
-const LARGEST = 16 * 2 ** 20; // bytes; the server's own limit is lower, and it explains it
-const FORMATS = { vrp: "vrplib", csv: "csv", json: "json" };
+const EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+const TYPES = { csv: "text/csv", xlsx: EXCEL }; // of all others the server finds out
 
 /*
- * Call onText({text, format, vehicles, capacity, title}) with what the user gives. Only an
- * example has vehicles and capacity; otherwise they are null.
+ * Call onGiven(given, {title, vehicles, capacity}) with what the user gives: {text} or
+ * {file: {bytes, type}}. Only an example has vehicles and capacity.
  */
 export class Source {
-  #onText;
+  #onGiven;
   #error = byId("source-error");
+  #largest = Infinity; // bytes
 
-  constructor(onText) {
-    this.#onText = onText;
+  constructor(onGiven) {
+    this.#onGiven = onGiven;
     const file = byId("file");
     file.addEventListener("change", () => {
       if (file.files.length) this.#take(file.files[0]);
@@ -43,6 +44,11 @@ export class Source {
   open(open) {
     show(byId("ways-in"), open);
     byId("change").setAttribute("aria-expanded", open);
+  }
+
+  /* Say how many bytes the server reads. */
+  limit(bytes) {
+    this.#largest = bytes;
   }
 
   describe(instance, notes, title) {
@@ -79,39 +85,31 @@ export class Source {
   async #example(name) {
     try {
       const example = await ask(`examples/${encodeURIComponent(name)}`);
-      this.#onText({ format: "auto", ...example });
+      const { text, title, vehicles, capacity } = example;
+      this.#onGiven({ text }, { title, vehicles, capacity });
     } catch (error) {
       this.fail(error.message);
     }
   }
 
   #paste(text) {
-    if (text.trim()) this.#give(text, "auto", "Pasted table");
+    if (text.trim()) this.#onGiven({ text }, { title: "Pasted table" });
     else this.fail("the table is empty: paste a header and the rows below it");
   }
 
   async #take(file) {
-    if (file.size > LARGEST) {
-      this.fail(`${file.name} is too large to be a table of customers`);
+    if (file.size > this.#largest) {
+      const [size, most] = [file.size, this.#largest].map((b) => amount(b / 1e6, "MB"));
+      this.fail(
+        `${file.name} has ${size}, and this server reads files of up to ${most}: remove ` +
+          "rows and columns that are not needed, or plan it with “fixedfleet solve”",
+      );
       return;
     }
     const extension = file.name.split(".").at(-1).toLowerCase();
+    const type = TYPES[extension] ?? "text/plain";
     const bytes = await file.arrayBuffer();
-    let text;
-    try {
-      text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    } catch {
-      if (extension !== "vrp") {
-        this.fail(`${file.name} is not text in UTF-8: save the table as “CSV UTF-8”`);
-        return;
-      }
-      text = new TextDecoder("latin1").decode(bytes); // only comments are not ASCII there
-    }
-    this.#give(text, FORMATS[extension] ?? "auto", file.name);
-  }
-
-  #give(text, format, title) {
-    this.#onText({ text, format, vehicles: null, capacity: null, title });
+    this.#onGiven({ file: { bytes, type } }, { title: file.name });
   }
 
   #followDrops() {

@@ -3,7 +3,16 @@
 import { CostChart } from "./chart.js";
 import { byId, show, write } from "./elements.js";
 import { servesAll, toursOf } from "./instance.js";
-import { count, figures, lengthOf, percent, age, limitOf } from "./numbers.js";
+import { age, count, figures, lengthOf, limitOf, percent } from "./numbers.js";
+
+const GOOD = 1.1; // a plan that is at most so many times as long as the best is a good one
+
+/* Return the improvements from the first good plan on: the first plans are no plans yet. */
+export function goodPart(trace) {
+  const best = trace.at(-1)?.[1];
+  const first = trace.findIndex(([, cost]) => cost <= GOOD * best);
+  return first === -1 ? trace : trace.slice(first);
+}
 
 export class Summary {
   #chart = new CostChart(byId("chart"));
@@ -12,6 +21,7 @@ export class Summary {
   #limit = 0;
   #start = null; // when the search began, on this machine's clock; null if none runs
   #timer = null;
+  #lost = false; // whether the connection to the server is broken
 
   begin(unit, limit) {
     this.#trace = [];
@@ -21,13 +31,27 @@ export class Summary {
     write(byId("cost-unit"), unit);
     write(byId("cost-of"), "");
     write(byId("gain"), "");
+    write(byId("edited"), "");
     show(byId("chart"), true);
+    this.#lost = false;
     this.status("Sent to the server");
     this.#draw(0);
   }
 
   status(text) {
     write(byId("status"), text);
+  }
+
+  /* Say that the connection is lost, until something is heard again. */
+  lose() {
+    this.#lost = true;
+    this.status("The connection to the server is lost: trying again");
+  }
+
+  regain() {
+    if (!this.#lost) return;
+    this.#lost = false;
+    this.status("Connected again");
   }
 
   /* Note that the search began so many seconds ago. */
@@ -51,7 +75,9 @@ export class Summary {
     const tours = toursOf(result);
     this.#limit = plan.request.time_limit;
     this.#trace = result?.trace ?? [];
+    this.#lost = false;
     this.status(ending(plan));
+    write(byId("edited"), "");
     if (!tours.length) {
       this.#nothing();
       return;
@@ -60,8 +86,18 @@ export class Summary {
     this.#figures(result.cost ?? served, tours.length, result.vehicles_planned_for);
     if (!servesAll(result)) write(byId("gain"), "for the customers served");
     else if (result.objective === "cost-v") this.#split(result);
-    show(byId("chart"), this.#trace.length > 0);
+    show(byId("chart"), goodPart(this.#trace).length > 1);
     this.#draw(plan.seconds ?? this.#trace.at(-1)?.[0] ?? 0);
+  }
+
+  /* Show the cost of the tours that the user has changed, beside the plan's. */
+  edit({ edited, result }) {
+    this.#figures(edited.cost, edited.vehicles_used, result.vehicles_planned_for);
+    const more = edited.cost - (result.cost ?? edited.cost);
+    const text = lengthOf(Math.abs(more), this.#unit, 3);
+    const change = more > 0 ? `${text} more than the plan found` : `${text} less`;
+    const same = Math.abs(more) < 5e-7;
+    write(byId("edited"), same ? "Changed by you" : `Changed by you: ${change}`);
   }
 
   fail() {
@@ -84,19 +120,21 @@ export class Summary {
     write(byId("cost"), cost === null ? "–" : figures(cost, 5));
     write(byId("cost-unit"), cost === null ? "" : this.#unit);
     write(byId("cost-of"), `${used} of ${count(fleet, "vehicle")}`);
-    const first = this.#trace[0]?.[1];
+    const [since, first] = goodPart(this.#trace)[0] ?? [0, 0];
     const gain = first > 0 && cost !== null ? 1 - cost / first : 0;
-    write(byId("gain"), gain > 0.0005 ? `${percent(gain)} below the first plan` : "");
+    const text = `${percent(gain)} shorter than after ${age(since)}`;
+    write(byId("gain"), gain > 0.0005 ? text : "");
   }
 
   #tick() {
     const shown = Math.min((performance.now() - this.#start) / 1000, this.#limit);
+    if (this.#lost) return; // the page does not know whether the search goes on
     this.status(`Planning: ${age(shown)} of ${limitOf(this.#limit)}`);
     this.#draw(shown);
   }
 
   #draw(now) {
-    this.#chart.draw(this.#trace, { now, limit: this.#limit, unit: this.#unit });
+    this.#chart.draw(goodPart(this.#trace), { now, limit: this.#limit, unit: this.#unit });
   }
 
   #stop() {

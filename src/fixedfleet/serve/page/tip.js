@@ -28,13 +28,16 @@ export function describePlace(customer, instance, tours, unserved) {
   if (customer === null) return null;
   if (customer === 0) return { name: instance.depot.name, lines: ["The depot"] };
   const stop = instance.stops[customer - 1];
-  const lines = [`Demand ${amount(stop.demand)}`];
+  const lines = [`Demand ${amount(stop.demand, instance.demandUnit)}`];
   const tour = tours.find(({ stops }) => stops.includes(customer));
   if (tour) {
     const place = tour.stops.indexOf(customer) + 1;
     lines.push(`Stop ${place} of ${tour.stops.length} in tour ${tour.number}`);
   } else if (unserved.includes(customer)) {
     lines.push("Left out");
+  }
+  for (const texts of Object.values(instance.columns)) {
+    if (texts[customer]) lines.push(texts[customer]);
   }
   return { name: nameOf(stop), lines };
 }

@@ -2,8 +2,9 @@
 
 import { byId, make, show, write } from "./elements.js";
 import { followButtons } from "./gestures.js";
-import { instanceOf, servesAll, toursOf } from "./instance.js";
+import { currentTours, instanceOf, servesAll } from "./instance.js";
 import { FleetMap } from "./map.js";
+import { askForPlace } from "./move.js";
 import { amount, count, nameOf, sentence } from "./numbers.js";
 import { keepSlots } from "./slots.js";
 import { Summary } from "./summary.js";
@@ -16,23 +17,34 @@ export class PlanView {
   #list;
   #summary = new Summary();
   #onFleet;
+  #onMove;
   #selected = null;
-  #unserved = [];
 
   instance = null;
-  tours = []; // {slot, number, stops, load, length or null}
+  tours = []; // {slot, number, stops, load, length or null, name, locked}
+  unserved = [];
   plan = null; // the finished plan that is shown
 
-  /* onFleet(vehicles) is called when the user accepts the fleet that a verdict offers. */
-  constructor(onFleet) {
+  /*
+   * onFleet(vehicles) is called when the user accepts the fleet that a verdict offers,
+   * onMove(customer, slot or null, place or null) for a stop that the user moves, and
+   * onLock(slot) for a tour that is to be locked or unlocked.
+   */
+  constructor({ onFleet, onMove, onLock }) {
     this.#onFleet = onFleet;
-    this.#map = new FleetMap(byId("canvas"), {
+    this.#onMove = onMove;
+    const layers = { canvas: byId("canvas"), overlay: byId("overlay") };
+    this.#map = new FleetMap(layers, {
       onHover: (customer, spot) => this.#tip(customer, spot),
       onPick: (slot) => this.#pick(slot, true),
+      onDrop: (customer, { slot, place }) => onMove(customer, slot, place),
     });
     this.#list = new TourList(byId("tour-list"), {
       onPick: (slot) => this.#pick(slot, false),
       onStop: (customer) => this.#point(customer),
+      onMenu: (customer) => this.#ask(customer),
+      onMove,
+      onLock,
     });
     const [closer, farther, whole] = ["closer", "farther", "whole"].map(byId);
     followButtons({ closer, farther, whole }, this.#map);
@@ -49,12 +61,24 @@ export class PlanView {
     return this.#summary;
   }
 
+  /* Show street tiles beneath the map. */
+  showStreets({ tiles, attribution }) {
+    this.#map.showStreets(byId("streets"), tiles);
+    write(byId("attribution"), attribution);
+    show(byId("attribution"), true);
+  }
+
+  /* Mark customers whose data is doubtful on the map. */
+  markDoubtful(customers) {
+    this.#map.setDoubtful(customers);
+  }
+
   /* Show the customers, without tours. */
   showInstance(instance) {
     this.instance = instance;
     const drawable = this.#map.setInstance(instance);
     byId("map").classList.remove("empty");
-    show(byId("canvas"), drawable);
+    for (const id of ["canvas", "overlay"]) show(byId(id), drawable);
     show(byId("map-tools"), drawable);
     show(byId("no-map"), !drawable);
     show(byId("drawing"), false);
@@ -72,6 +96,7 @@ export class PlanView {
   /* Prepare for a plan that was asked for, perhaps with another fleet. */
   begin({ instance, request }) {
     this.instance = instanceOf(instance);
+    this.markDoubtful([]);
     this.#list.setInstance(this.instance);
     this.#reset();
     this.#summary.begin(this.instance.unit, request.time_limit);
@@ -90,6 +115,8 @@ export class PlanView {
         stops,
         load: stops.reduce((sum, stop) => sum + this.#demand(stop), 0),
         length: lengths[i],
+        name: "",
+        locked: false,
       })),
     );
     this.#summary.improve(seconds, cost, tours.length, fleet);
@@ -107,13 +134,48 @@ export class PlanView {
     const said = result?.feasible ? null : verdict;
     showVerdict(byId("result-verdict"), said, verdict?.vehicles, this.#onFleet);
     if (result === null) return;
-    const found = toursOf(result);
+    this.instance = { ...this.instance, vehicles: result.vehicles_planned_for };
+    const found = currentTours(plan);
     const before = keepSlots(this.tours, found.map((tour) => tour.stops));
     const selected = before.indexOf(this.#selected);
     const tours = found.map((tour, i) => ({ ...tour, slot: i, number: i + 1 }));
-    this.#setTours(tours, servesAll(result) ? [] : result.unserved);
+    const left = plan.edited ?? (servesAll(result) ? { unserved: [] } : result);
+    this.#setTours(tours, left.unserved);
+    this.#setEditable(true);
     if (this.#selected !== null) this.#select(selected === -1 ? null : selected);
-    this.#listLeftOut();
+    if (plan.edited) this.#summary.edit(plan);
+  }
+
+  /* Show tours {slot, stops, name, locked} that the user has just changed. */
+  change(changed) {
+    const lengths = new Map(this.tours.map((tour) => [`${tour.stops}`, tour.length]));
+    const tours = changed.map((tour, i) => ({
+      ...tour,
+      number: i + 1,
+      load: tour.stops.reduce((sum, stop) => sum + this.#demand(stop), 0),
+      length: lengths.get(`${tour.stops}`) ?? null, // until the server has measured it
+    }));
+    const served = new Set(tours.flatMap((tour) => tour.stops));
+    const everybody = this.instance.stops.map((stop) => stop.index);
+    this.#setTours(tours, everybody.filter((customer) => !served.has(customer)));
+  }
+
+  /* Show what the server has measured of the changed tours. */
+  measured(edited) {
+    const tours = this.tours.map((tour, i) => {
+      const { load, length } = edited.tours[i];
+      return { ...tour, load, length };
+    });
+    this.#setTours(tours, edited.unserved);
+    this.#summary.edit(this.plan);
+  }
+
+  /* Give the focus to a customer in the list, and open its tour. */
+  focusStop(customer) {
+    const tour = this.tours.find(({ stops }) => stops.includes(customer));
+    if (!tour) return;
+    this.#select(tour.slot);
+    this.#list.focusStop(customer);
   }
 
   fail(message) {
@@ -125,6 +187,7 @@ export class PlanView {
   #reset() {
     this.plan = null;
     this.tours = [];
+    this.#setEditable(false);
     this.#clear();
     this.#setTours([]);
     show(byId("result-error"), false);
@@ -132,15 +195,30 @@ export class PlanView {
     showVerdict(byId("result-verdict"), null);
   }
 
+  #setEditable(editable) {
+    this.#map.setEditable(editable);
+    this.#list.setEditable(editable);
+    show(byId("edit-tools"), editable);
+    show(byId("edit-hint"), editable);
+  }
+
+  async #ask(customer) {
+    const { instance, tours, unserved } = this;
+    const place = await askForPlace(customer, { instance, tours, unserved });
+    if (place) this.#onMove(customer, place.slot, place.place);
+    this.#list.focusStop(customer);
+  }
+
   #setTours(tours, unserved = []) {
     this.tours = tours;
-    this.#unserved = unserved;
+    this.unserved = unserved;
     if (!tours.some((tour) => tour.slot === this.#selected)) this.#select(null);
     this.#map.setTours(tours, unserved);
     this.#list.setTours(tours);
     write(byId("tours-title"), tours.length ? count(tours.length, "tour") : "Tours");
     show(byId("tours"), tours.length > 0);
     byId("canvas").setAttribute("aria-label", this.#caption());
+    this.#listLeftOut();
   }
 
   #caption() {
@@ -155,10 +233,14 @@ export class PlanView {
   }
 
   #listLeftOut() {
-    const items = this.#unserved.map((customer) => {
-      const name = make("span", { text: nameOf(this.instance.stops[customer - 1]) });
+    const items = this.unserved.map((customer) => {
+      const text = nameOf(this.instance.stops[customer - 1]);
+      const name = make("span", { text });
       const demand = make("span", { class: "muted", text: amount(this.#demand(customer)) });
-      return make("li", {}, name, demand);
+      const label = { text: "Add", "aria-label": `Add ${text} to a tour` };
+      const add = make("button", { type: "button", class: "quiet add", ...label });
+      add.addEventListener("click", () => this.#ask(customer));
+      return make("li", {}, name, demand, add);
     });
     write(byId("left-out-title"), `${count(items.length, "customer")} left out`);
     byId("left-out-list").replaceChildren(...items);
@@ -166,7 +248,7 @@ export class PlanView {
   }
 
   #tip(customer, spot) {
-    showTip(describePlace(customer, this.instance, this.tours, this.#unserved), spot);
+    showTip(describePlace(customer, this.instance, this.tours, this.unserved), spot);
   }
 
   #point(customer) {

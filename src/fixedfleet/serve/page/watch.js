@@ -11,11 +11,11 @@ const RETRIED = [0, 429, 503]; // answers that may be different later
  * Call onEvent(name, data) for each event of a plan, and return the last one.
  *
  * The browser opens a broken connection again, and the server then repeats the current
- * state; onBroken() is called meanwhile.
+ * state; onBroken() is called meanwhile, and onOpen() once there is a connection.
  */
-export async function watch(id, { onEvent, onBroken = () => {}, signal }) {
+export async function watch(id, { onEvent, onBroken = () => {}, onOpen = () => {}, signal }) {
   for (;;) {
-    const last = await follow(id, onEvent, onBroken, signal);
+    const last = await follow(id, { onEvent, onBroken, onOpen }, signal);
     if (last) return last;
     // The server refused the stream without telling why: a request tells.
     await ask(planPath(id), { signal }).catch((error) => {
@@ -26,7 +26,7 @@ export async function watch(id, { onEvent, onBroken = () => {}, signal }) {
 }
 
 /* Follow one stream to its last event; return null if the browser gives it up. */
-function follow(id, onEvent, onBroken, signal) {
+function follow(id, { onEvent, onBroken, onOpen }, signal) {
   signal.throwIfAborted();
   const source = new EventSource(`${planPath(id)}/events`);
   return new Promise((resolve, reject) => {
@@ -38,6 +38,7 @@ function follow(id, onEvent, onBroken, signal) {
         if (LAST.includes(name)) resolve({ name, data });
       });
     }
+    source.addEventListener("open", onOpen);
     source.addEventListener("error", () => {
       onBroken();
       if (source.readyState === EventSource.CLOSED) resolve(null);

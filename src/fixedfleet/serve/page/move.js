@@ -1,0 +1,72 @@
+// The dialogue that moves a stop to another tour or another place.
+
+import { byId, make, write } from "./elements.js";
+import { amount, count, nameOf } from "./numbers.js";
+
+const [NEW, OUT, BEST] = ["new", "out", "best"];
+
+/*
+ * Ask where a customer should go. Returns {slot, place}, where place is null for the best
+ * one and slot is null to leave the customer out; undefined if the user gives up.
+ */
+export function askForPlace(customer, { instance, tours, unserved }) {
+  const [dialog, where, place] = [byId("move"), byId("move-tour"), byId("move-place")];
+  const stop = instance.stops[customer - 1];
+  const own = tours.find(({ stops }) => stops.includes(customer));
+  write(byId("move-name"), nameOf(stop));
+  write(byId("move-demand"), `Demand ${amount(stop.demand, instance.demandUnit)}`);
+  where.replaceChildren(...choices(stop, { instance, tours, unserved, own }));
+  where.value = own ? `${own.slot}` : where.options[0].value;
+  const listPlaces = () => {
+    const tour = tours.find(({ slot }) => `${slot}` === where.value);
+    const others = tour?.stops.filter((one) => one !== customer) ?? [];
+    const numbers = tour ? [...others.keys(), others.length] : [];
+    place.replaceChildren(
+      make("option", { value: BEST, text: "the best place" }),
+      ...numbers.map((at) => make("option", { value: at, text: `stop ${at + 1}` })),
+    );
+    place.disabled = !tour;
+  };
+  listPlaces();
+  where.onchange = listPlaces;
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.onclose = () => {
+      if (dialog.returnValue !== "move") resolve(undefined);
+      else resolve({ slot: slotOf(where.value, tours), place: placeOf(place.value) });
+      dialog.returnValue = "";
+    };
+  });
+}
+
+function choices(stop, { instance, tours, unserved, own }) {
+  const open = tours.filter(({ locked }) => !locked);
+  const options = open.map(({ slot, number, name, load }) => {
+    const room = instance.capacity - load - (slot === own?.slot ? 0 : stop.demand);
+    const fits = room < -1e-9 ? "too full" : `${amount(room, instance.demandUnit)} left`;
+    const who = name ? `${number}, ${name}` : `${number}`;
+    return make("option", { value: slot, text: `Tour ${who} (${fits})` });
+  });
+  if (tours.length < instance.vehicles) {
+    const idle = count(instance.vehicles - tours.length, "vehicle");
+    options.push(make("option", { value: NEW, text: `A new tour (${idle} unused)` }));
+  }
+  if (!unserved.includes(stop.index)) {
+    options.push(make("option", { value: OUT, text: "No tour: leave it out" }));
+  }
+  return options;
+}
+
+function slotOf(value, tours) {
+  if (value === OUT) return null;
+  return value === NEW ? freeSlot(tours) : Number(value);
+}
+
+const placeOf = (value) => (value === BEST ? null : Number(value));
+
+/* Return the smallest slot that no tour has. */
+export function freeSlot(tours) {
+  let slot = 0;
+  while (tours.some((tour) => tour.slot === slot)) slot += 1;
+  return slot;
+}

@@ -1,0 +1,133 @@
+"""The plan is the dispatcher's: stops are moved, tours locked, changes undone."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+FOUR = """name,x,y,demand
+Depot,0,0,
+Mill,10,0,3
+Farm,10,2,3
+Inn,-10,0,4
+Shop,-10,2,2
+"""
+
+
+def stops(reader, tour: int) -> list[str]:
+    """Return the names of the stops of the open tour with this number."""
+    names = reader.page.locator(f".tour:nth-child({tour}) .stop-name")
+    return names.all_inner_texts()
+
+
+@pytest.fixture
+def four(reader):
+    """A user who sees a plan of two tours with two customers each; tour 1 is open."""
+    reader.paste(FOUR)
+    reader.set_fleet(3, 6)
+    reader.plan(0.3)
+    reader.see(".tour").to_have_count(2)
+    reader.page.click(".tour:nth-child(1) .tour-head")
+    reader.see(".tour:nth-child(1) .stop").to_have_count(2)
+    return reader
+
+
+def test_a_stop_is_dragged_to_another_tour_and_back(four):
+    """Loads, lengths and overload are shown at once; undo, redo and a reload work."""
+    first, second = stops(four, 1)
+    row = four.page.locator(".tour:nth-child(1) .stops li").first
+    row.drag_to(four.page.locator(".tour:nth-child(2) .tour-head"))
+    four.see(".tour:nth-child(2).over .tour-load").to_contain_text("too much")
+    four.see("#edited").to_contain_text("Changed by you")
+    four.see(".tour-length").not_to_have_text(["", ""])
+    four.see(".tour.selected .stop-name").to_contain_text([first])
+    four.page.reload()
+    four.see(".tour:nth-child(2).over").to_have_count(1)
+    four.see("#undo").to_be_disabled()
+    # By the menu it gets a tour of its own, because a vehicle is free.
+    four.page.click(".tour:nth-child(2) .tour-head")
+    four.page.click(f'[aria-label="Move {first}"]')
+    four.page.select_option("#move-tour", label="A new tour (1 vehicle unused)")
+    four.page.click("#move .primary")
+    four.see(".tour").to_have_count(3)
+    four.see(".tour.over").to_have_count(0)
+    four.page.keyboard.press("Control+z")
+    four.see(".tour.over").to_have_count(1)
+    four.page.keyboard.press("Control+y")
+    four.see(".tour").to_have_count(3)
+    # Left out, it is listed; from there it is added to its old tour again.
+    four.page.click(".tour:nth-child(3) .tour-head")
+    four.page.click(f'[aria-label="Move {first}"]')
+    four.page.select_option("#move-tour", label="No tour: leave it out")
+    four.page.click("#move .primary")
+    four.see("#left-out-list").to_contain_text(first)
+    four.page.click("#left-out-list .add")
+    four.page.select_option("#move-tour", index=0)
+    four.page.select_option("#move-place", label="stop 2")
+    four.page.click("#move .primary")
+    four.see("#left-out").to_be_hidden()
+    four.page.click(".tour:nth-child(1) .tour-head")
+    four.see(".tour.selected .stop-name").to_have_text([second, first])
+
+
+def test_the_keyboard_moves_a_stop_and_the_files_have_it(four):
+    """Alt and an arrow change the order; the focus stays, and the download has it."""
+    first, second = stops(four, 1)
+    four.page.locator(".tour:nth-child(1) .stop").first.focus()
+    four.page.keyboard.press("Alt+ArrowDown")
+    four.see(".tour.selected .stop-name").to_have_text([second, first])
+    four.see(".stop:focus .stop-name").to_have_text(first)
+    four.see("#edited").to_contain_text("Changed by you")
+    with four.page.expect_download() as download:
+        four.page.click("[data-download=csv]")
+    lines = download.value.path().read_text(encoding="utf-8-sig").splitlines()
+    assert second in lines[1] and first in lines[2]
+
+
+def test_a_stop_is_dragged_on_the_map(planned):
+    """The stop of a chosen tour goes to the place in the tour where it is dropped."""
+    planned.page.emulate_media(reduced_motion="reduce")
+    planned.page.click(".tour:nth-child(1) .tour-head")
+    name = planned.page.locator(".tour:nth-child(1) .stop-name").nth(1).inner_text()
+    customers = planned.page.locator(".tour:nth-child(1) .stop").evaluate_all(
+        "stops => stops.map((stop) => Number(stop.dataset.customer))"
+    )
+    spots = planned.spots_of([0, *customers])
+    box = planned.page.locator("#canvas").bounding_box()
+    start, end = spots[2], spots[-1]  # the second stop goes between the last and home
+    home = {axis: (spots[0][axis] + end[axis]) / 2 for axis in ("x", "y")}
+    planned.page.mouse.move(box["x"] + start["x"], box["y"] + start["y"])
+    planned.page.mouse.down()
+    for share in (0.5, 1):
+        x = start["x"] + share * (home["x"] - start["x"])
+        y = start["y"] + share * (home["y"] - start["y"])
+        planned.page.mouse.move(box["x"] + x, box["y"] + y)
+    planned.page.mouse.up()
+    planned.expect(planned.page.locator(".tour.selected .stop-name").last).to_have_text(
+        name
+    )
+    planned.page.click("#undo")
+    planned.expect(
+        planned.page.locator(".tour.selected .stop-name").nth(1)
+    ).to_have_text(name)
+
+
+def test_locked_tours_stay_when_the_rest_is_planned_again(four):
+    """The locked tour comes first with its vehicle's name; the others are planned."""
+    four.page.click(".more summary")
+    four.page.fill("#vehicle_names", "Anna\nBerta\nClara")
+    four.plan(0.3)
+    four.see(".tour:nth-child(2) .tour-stops").to_have_text("Berta: 2 stops")
+    four.page.click(".tour:nth-child(2) .lock")
+    four.see(".tour:nth-child(2) .lock").to_have_attribute("aria-pressed", "true")
+    four.page.click(".tour:nth-child(2) .tour-head")
+    kept = stops(four, 2)
+    four.see(".stop-menu:visible").to_have_count(0)
+    four.see("#plan").to_have_text("Plan the other tours")
+    four.plan(0.3)
+    four.see(".tour:nth-child(1) .tour-stops").to_have_text("Berta: 2 stops")
+    four.see(".tour:nth-child(2) .tour-stops").to_contain_text("Anna: ")
+    four.see(".tour.locked").to_have_count(1)
+    four.page.click(".tour:nth-child(1) .tour-head")
+    assert stops(four, 1) == kept
