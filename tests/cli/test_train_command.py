@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("torch")
 
 from fixedfleet.cli import main
-from fixedfleet.cli.train_command import parse_setting
+from fixedfleet.cli.train_command import _SETTINGS, _setting_names, parse_setting
 from fixedfleet.model.weights import read_tensors
 from fixedfleet.training import get_preset, list_presets
 
@@ -85,6 +85,68 @@ def test_command_line_names_errors(command, tmp_path, capsys, arguments, message
     assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+TYPED = [
+    ["papper20"],
+    ["none.toml:mine"],
+    ["paper20", "--set", "model.witdh=8"],
+    ["paper20", "--set", "loss.weight=8"],
+    ["paper20", "--set", "training.stepps=8"],
+    ["paper20", "--set", "modell.width=8"],
+    ["paper20", "--labels", "none.npz"],
+    ["paper20", "--resume"],
+    ["paper20", "--weights", "vrp21"],
+    ["paper20", "--epochs", "many"],
+]
+
+
+@pytest.mark.slow
+def test_typing_errors_are_told_without_torch(tmp_path):
+    """A misspelt preset, setting or file is named before PyTorch is loaded."""
+    code = (
+        "import sys, fixedfleet.cli\n"
+        f"for words in {TYPED!r}:\n"
+        f"    command = ['train', *words, '--out', {str(tmp_path / 'run')!r}]\n"
+        "    print(fixedfleet.cli.main(command), 'torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["2 False"] * len(TYPED)
+    said = done.stderr.splitlines()
+    assert len(said) == len(TYPED)
+    assert "unknown preset 'papper20': choose from paper20, paper50" in said[0]
+    assert "unknown model setting 'witdh': choose from " in said[2]
+
+
+def test_settings_are_known_without_torch():
+    """The names that the command line knows are those of the settings themselves."""
+    for table, place in _SETTINGS.items():
+        kind = getattr(get_preset("paper20"), table)
+        assert _setting_names(*place) == [one.name for one in fields(kind)]
+
+
+def test_an_interrupted_training_says_how_to_resume(command, tmp_path, capsys):
+    """After Ctrl-C, one line names the checkpoint and the option --resume."""
+    from fixedfleet.training import trainer
+
+    out = str(tmp_path / "run")
+    report = trainer._Trainer._report
+
+    def press_ctrl_c(*_):
+        raise KeyboardInterrupt
+
+    trainer._Trainer._report = press_ctrl_c
+    try:
+        assert main([*command, "--out", out, "--epochs", "2"]) == 130
+    finally:
+        trainer._Trainer._report = report
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "checkpoint.safetensors holds the training so far" in error
+    assert "with --resume continues it" in error
+    assert main([*command, "--out", out, "--epochs", "2", "--resume"]) == 0
 
 
 def test_a_diverging_training_ends_with_1(command, tmp_path, capsys):

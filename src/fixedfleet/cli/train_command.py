@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fixedfleet.cli.console import DIVERGED, say_error
+from fixedfleet.cli.console import DIVERGED, INTERRUPTED, say_error
 from fixedfleet.cli.options import add_options
-from fixedfleet.errors import InputError, require
+from fixedfleet.errors import InputError, check_choice, known_settings, require
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from fixedfleet.cli.options import Arguments, Commands
     from fixedfleet.training import Fresh
 
 __all__ = ["add_command", "parse_setting"]
+
+_PACKAGE = Path(__file__).parent.parent
+# The classes of settings, by the table of a preset. Importing them would load PyTorch.
+_SETTINGS = {
+    "model": ("model/config.py", "ModelConfig"),
+    "loss": ("training/loss.py", "LossConfig"),
+    "training": ("training/presets.py", "TrainConfig"),
+}
 
 
 def add_command(commands: Commands) -> None:
@@ -113,24 +125,67 @@ def parse_setting(text: str) -> tuple[str, Any]:
         return name.strip(), value.strip()
 
 
+def _check_names(arguments: Arguments, settings: Mapping[str, Any]) -> None:
+    """Raise InputError for a misspelt name before PyTorch, which is slow, is loaded."""
+    import tomllib
+
+    path, _, name = arguments.preset.rpartition(":")
+    path = path or _PACKAGE / "training" / "presets.toml"
+    if not Path(path).is_file():
+        raise InputError(f"no presets at {path}")
+    with contextlib.suppress(tomllib.TOMLDecodeError):  # reported when it is read
+        check_choice("preset", name, tomllib.loads(Path(path).read_text("utf-8")))
+    for key in settings:
+        table, _, name = key.partition(".")
+        if table not in _SETTINGS or not name:
+            raise InputError(
+                f"setting {key!r} does not begin with model., loss. or training."
+            )
+        known = dataclasses.make_dataclass(table, _setting_names(*_SETTINGS[table]))
+        known_settings(known, table, {name: None})
+    for file in [*(arguments.labels or ()), arguments.resume]:
+        if file and not Path(file).exists():
+            raise InputError(f"no file or folder {file}")
+    if network := arguments.weights:
+        shipped = _PACKAGE / "model" / "shipped" / f"{network}.safetensors"
+        if not Path(network).is_file() and not shipped.is_file():
+            raise InputError(
+                f"no network {network!r}: there is neither a file nor a shipped "
+                "network of that name"
+            )
+
+
+def _setting_names(file: str, name: str) -> list[str]:
+    """Return the fields of a class of settings, from its source."""
+    source = (_PACKAGE / file).read_text("utf-8")
+    (kind,) = (
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ClassDef) and node.name == name
+    )
+    fields = (node.target for node in kind.body if isinstance(node, ast.AnnAssign))
+    return [field.id for field in fields if isinstance(field, ast.Name)]
+
+
 def _train(arguments: Arguments) -> int:
+    settings = dict(map(parse_setting, arguments.set))
+    checkpoint = Path(arguments.out) / "checkpoint.safetensors"
+    if arguments.resume == "":
+        arguments.resume = str(checkpoint)
+    _check_names(arguments, settings)
     require("torch", "network", "training")
     from fixedfleet.training import NonFiniteLossError, get_preset, train
 
-    settings = dict(map(parse_setting, arguments.set))
     for name in ("minutes", "epochs", "steps"):
         if getattr(arguments, name) is not None:
             settings[f"training.{name}"] = getattr(arguments, name)
-    resume = arguments.resume
-    if resume == "":
-        resume = Path(arguments.out) / "checkpoint.safetensors"
     try:
         train(
             get_preset(arguments.preset).with_settings(settings),
             arguments.labels,
             out=arguments.out,
             fresh=_fresh(arguments),
-            resume=resume,
+            resume=arguments.resume,
             weights=arguments.weights,
             device=arguments.device,
             seed=arguments.seed,
@@ -138,6 +193,14 @@ def _train(arguments: Arguments) -> int:
         )
     except NonFiniteLossError as error:
         return say_error(str(error), DIVERGED)
+    except KeyboardInterrupt:
+        kept = "nothing was trained yet"
+        if checkpoint.exists():
+            kept = (
+                f"{checkpoint} holds the training so far; the same command with "
+                "--resume continues it"
+            )
+        return say_error(f"interrupted: {kept}", INTERRUPTED)
     return 0
 
 
