@@ -100,7 +100,7 @@ def test_networks_of_one_name_are_told_apart_by_their_folders(tmp_path, paths, n
         ("network:colour=red", "does not take colour=; its options: batch"),
         ("network:symmetries=9", "symmetries is 9, not a whole number from 1 to 8"),
         ("network:symmetries=many", "symmetries in .* is 'many', not a whole number"),
-        ("network:decoding=best", "unknown decoder 'best': choose from greedy, m"),
+        ("network:decoding=best", "unknown decoder 'best': choose from greedy, e"),
         ("network:device=tpu", "unknown device 'tpu': choose from cpu, cuda"),
         ("network:guarantee=perhaps", "'perhaps': choose from yes, no"),
         ("packing+auto:objective=speed", "'speed': choose from length, cost-v"),

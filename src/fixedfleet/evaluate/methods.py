@@ -19,6 +19,7 @@ from typing import (
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.registry import Registry
 from fixedfleet.search import SEARCHES
+from fixedfleet.search.traits import search_traits
 from fixedfleet.solve_batch import BatchStart
 from fixedfleet.solvers import SOLVERS
 
@@ -149,7 +150,6 @@ METHODS: Registry[Any] = Registry(
 )
 
 _SHORT = {"auto": "packing+auto", "ruin_recreate": "packing+ruin_recreate"}
-_WITH_OBJECTIVE = ("auto", "ruin_recreate", "gpu")  # searches that can minimise Cost_v
 
 
 def get_method(spec: str | Method) -> Method:
@@ -278,7 +278,7 @@ def _search_options(search: str) -> set[str]:
     if search == "gpu":
         return {"objective", "batch"}
     given = {"artificial", "kept"}
-    if search in _WITH_OBJECTIVE:
+    if search_traits(search).prices:
         return {"objective", "guarantee", *given}
     return {"guarantee", *given} if search else set()
 

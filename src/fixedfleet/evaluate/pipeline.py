@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast, get_args
 from fixedfleet import solvers
 from fixedfleet.errors import (
     InputError,
-    MissingPackageError,
     between,
     check_choice,
     check_settings,
@@ -25,6 +24,7 @@ from fixedfleet.instance import InstanceBatch
 from fixedfleet.plan import Plan
 from fixedfleet.search import SEARCHES, Stop, fit, improve
 from fixedfleet.search.construct import complete, make_start, savings, sweep
+from fixedfleet.search.traits import search_traits
 from fixedfleet.solve import Objective, solve
 from fixedfleet.solve_batch import solve_batch
 
@@ -41,24 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NetworkStart", "Packing", "Pipeline", "Savings", "Sweep"]
 
-_COUNTING = ("ruin_recreate", "hgs", "pyvrp", "gpu")  # searches that take iterations
-# Searches that report no improvements, and those that end by themselves.
-_SILENT = ("pyvrp", "vroom", "ortools", "ortools_descent", "lkh")
-_ENDING = ("ortools_descent",)
 _GPU_BATCH = 500
 _LEAST_SECONDS = 1e-3
 _LONGEST_SECONDS = 600.0  # for a search that ends by itself
-
-# Modules that each search or solver imports, and what to install for them.
-_NEEDS = {
-    "auto": (("numba", "numba"), ("hybgensea", "hybgensea")),
-    "ruin_recreate": (("numba", "numba"),),
-    "hgs": (("hybgensea", "hybgensea"),),
-    "pyvrp": (("pyvrp", "'fixedfleet[peers]'"),),
-    "vroom": (("vroom", "'fixedfleet[peers]'"),),
-    "ortools": (("ortools", "ortools"),),
-    "ortools_descent": (("ortools", "ortools"),),
-}
 
 
 @dataclass(frozen=True)
@@ -128,9 +113,10 @@ class Pipeline:
     @property
     def limits(self) -> tuple[Limit, ...]:
         """The kinds of limit that the search takes; a start alone takes none."""
-        if not self.search or self.search in _ENDING:
+        traits = search_traits(self.search)
+        if not self.search or traits.ends:
             return ()
-        return ("time", "iterations") if self.search in _COUNTING else ("time",)
+        return ("time", "iterations") if traits.counts else ("time",)
 
     def check(self) -> None:
         """Raise MissingPackageError or InputError if the method cannot run here."""
@@ -143,12 +129,7 @@ class Pipeline:
         elif ":" in self.search:
             SEARCHES.get(self.search)
         # Solvers are not imported here: that is for the workers.
-        for module, install in _NEEDS.get(self.search, ()):
-            if find_spec(module) is None:
-                raise MissingPackageError(
-                    f"the method {self.name!r} needs the package {module!r}, which is "
-                    f"not installed: pip install {install}"
-                )
+        search_traits(self.search).check(f"the method {self.name!r}")
         if self.kept:
             _kept_rows(self.kept, self.start_name)
         elif self.start is not None:
@@ -173,7 +154,7 @@ class Pipeline:
             return _answers(self.start, instances, seed)
         if self.search == "gpu" and self.batch > 1:
             return self._on_gpu(instances, vehicle_cost, time_limit, iterations, seed)
-        if self.search in _ENDING:
+        if search_traits(self.search).ends:
             time_limit = _LONGEST_SECONDS
         if self.artificial and self.start is not None and time_limit is not None:
             return [self._as_given(self.start, i, time_limit, seed) for i in instances]
@@ -268,7 +249,7 @@ class Pipeline:
 
     def _trace(self, result: Result, seconds: float) -> Trace:
         """Return the improvements by the clock of the whole call."""
-        if self.search in _SILENT:
+        if not search_traits(self.search).reports:
             return ()
         before = seconds - result.seconds
         return tuple((before + moment, cost) for moment, cost in result.trace)
@@ -530,7 +511,7 @@ def _search(
             vehicle_cost=charged,
         )
         return Answer(found.plan, found.trace)
-    if name in _COUNTING:
+    if search_traits(name).counts:
         solver = solvers.get(name)
         return Answer(solver.solve(instance, stop=stop, seed=seed, start=start))
     raise InputError(f"{name} cannot count iterations: give a time limit")
