@@ -120,8 +120,9 @@ class Table:
     name, title
         Name and heading. The paper's figures have the same name, if it has any.
     picture
-        ``vehicles``: how many vehicles are used. ``gaps``: gaps by time. Tables that
-        train networks have a picture of the trainings.
+        ``vehicles``: how many vehicles are used. ``gaps``: gaps by time. ``sizes``:
+        gaps by the number of customers. Tables that train networks have a picture of
+        the trainings.
     sets
         The sets, one part of the table each.
     lines
@@ -145,7 +146,7 @@ class Table:
 
     name: str
     title: str
-    picture: Literal["", "vehicles", "gaps"] = ""
+    picture: Literal["", "vehicles", "gaps", "sizes"] = ""
     sets: tuple[str, ...]
     lines: tuple[Line, ...]
     limits: tuple[float, ...] = ()

@@ -1,4 +1,4 @@
-"""Pictures: vehicles used, the course of trainings, and quality against time."""
+"""Pictures: vehicles used, the course of trainings, gaps by time and by size."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from experiments.cells import Cell
     from experiments.definitions import Options, Table
     from experiments.trainings import Curve
+    from fixedfleet.evaluate.metrics import Mean
 
-__all__ = ["draw", "draw_curves", "draw_gaps", "draw_vehicles"]
+__all__ = ["draw", "draw_curves", "draw_gaps", "draw_sizes", "draw_vehicles"]
 
 # Okabe and Ito's colours, which the colour-blind tell apart too; hatches and dashes
 # tell apart what is printed without colour.
@@ -55,6 +56,16 @@ def draw(table: Table, cells: Sequence[Cell], options: Options) -> list[Path]:
         return [path]
     if table.picture == "gaps":
         draw_gaps(path, cells)
+        return [path]
+    if table.picture == "sizes":
+        gaps: dict[str, dict[int, Mean]] = {}
+        for cell in cells:
+            if cell.summary.gap and cell.summary.objective == "length":
+                size = cell.rows[0].customers
+                gaps.setdefault(cell.label, {})[size] = cell.summary.gap
+        if not gaps:  # without reference plans, the table has none either
+            return []
+        draw_sizes(path, gaps)
         return [path]
     presets: dict[str, dict[str, Curve]] = {}
     for training, label in table.trainings.items():
@@ -128,6 +139,27 @@ def draw_gaps(path: Path, cells: Sequence[Cell]) -> None:
         ax.set_ylim(bottom=_SMALLEST_GAP)
     axes[0].set_ylabel("mean gap, %")
     _legend_below(figure, axes)
+    _save(figure, path)
+
+
+def draw_sizes(path: Path, gaps: Mapping[str, Mapping[int, Mean]]) -> None:
+    """Draw gaps on a log axis by the number of customers, one line per method."""
+    figure, (ax,) = _panels(1, width=6.4, height=5.0)
+    for index, (label, line) in enumerate(gaps.items()):
+        ax.errorbar(
+            list(line),
+            [max(gap.value, _SMALLEST_GAP) for gap in line.values()],
+            yerr=[gap.half or 0.0 for gap in line.values()],
+            label=label,
+            color=_COLOURS[index % len(_COLOURS)],
+            linestyle="-" if index < len(_COLOURS) else "--",
+            marker="osD^v*Px"[index % 8],
+            capsize=2,
+        )
+    ax.set(yscale="log", xlabel="customers", ylabel="mean gap, %")
+    ax.set_ylim(bottom=_SMALLEST_GAP)
+    ax.set_xticks(sorted({size for line in gaps.values() for size in line}))
+    _legend_below(figure, (ax,))
     _save(figure, path)
 
 

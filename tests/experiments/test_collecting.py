@@ -291,6 +291,17 @@ def test_a_page_is_made_again_from_the_rows_kept_beside_it(calls, folders):
     assert again[1].read_text(encoding="utf-8") == numbers
 
 
+def test_gaps_are_drawn_by_size(calls, folders, shared):
+    """With reference plans, the main table has a picture of the gaps of all sizes."""
+    pytest.importorskip("matplotlib")
+    reference = shared / "reference"
+    make_table("fixed-costs", instances=2, reference=reference, **folders)
+    picture = folders["out"] / "fixed-costs.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    page = picture.with_suffix(".md").read_text(encoding="utf-8")
+    assert "![fixed-costs](fixed-costs.png)" in page
+
+
 def test_pictures_are_left_out_without_matplotlib(calls, folders, monkeypatch):
     """The text is written all the same, and a line says why there is no picture."""
     monkeypatch.setattr("experiments.figures.importlib.util.find_spec", lambda _n: None)
