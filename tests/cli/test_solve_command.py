@@ -234,6 +234,8 @@ def test_headings_and_units_of_ones_own(run, tmp_path):
     assert code == 0
     assert "1 vehicle of capacity 9 pallets" in out
     assert "load pallets  utilisation  length mi\n" in out
+    few = run("fleet", path, "--vehicles", 1, "--capacity", 2, *own, *units)
+    assert refused(few, "it demands 3 of 2 pallets")
     assert "length 40.7248 mi\n" in out
     assert refused(run("fleet", path, *fleet, "--columns", "Nord"), "demand=Paletten")
 

@@ -19,6 +19,7 @@ from fixedfleet.files import (
     read_reference,
     read_solution_cost,
 )
+from fixedfleet.files.table import format_excel
 
 VRP = b"""NAME : toy-k2
 COMMENT : No of trucks: 2, rounding: none
@@ -99,9 +100,12 @@ LABELS = npz(
 )
 PICKLE = pickle.dumps([([0.5, 0.1], [[1.0, 2.0], [3.0, 4.0]], [1, 300], 30.0)] * 2)
 
+SHEET = format_excel([["x", "y", "demand"], [0, 0, ""], [1, 2.5, 3]])
+
 READERS = {
     "vrp": (read, [VRP, MATRIX]),
     "csv": (read, [CSV]),
+    "xlsx": (lambda path: read(path, 2, capacity=9), [SHEET]),
     "json": (read, [JSON]),
     "sol": (read_plan, [SOL]),
     "cost.sol": (read_solution_cost, [SOL]),

@@ -72,7 +72,8 @@ class ReadOptions:
         """Raise InputError if there are more customers than allowed."""
         if self.max_customers is not None and customers > self.max_customers:
             raise InputError(
-                f"too many customers: at most {self.max_customers} are allowed"
+                f"too many customers: at most {self.max_customers} are allowed; the "
+                "command line (fixedfleet solve) has no limit"
             )
 
 

@@ -12,7 +12,7 @@ from fixedfleet.fleet import exact_packing
 from fixedfleet.fleet.bounds import martello_toth, reduce, volume
 from fixedfleet.fleet.packing import best_fit, fill
 from fixedfleet.plan import Plan
-from fixedfleet.wording import count
+from fixedfleet.wording import count, with_unit
 
 if TYPE_CHECKING:
     from fixedfleet.fleet.packing import Packing
@@ -85,19 +85,19 @@ class SmallestFleet:
 
     def proof_against(self, vehicles: int) -> str:
         """Return the simplest proof that this number of vehicles does not suffice."""
-        amount = self.instance.amount
+        amount, unit = self.instance.amount, self.instance.unit
         capacity = self.instance.capacity_units
         total = self.unit * sum(self.sizes)
         if total > vehicles * capacity:
-            return (
-                f"the demands sum to {amount(total)} of {amount(vehicles * capacity)}"
-            )
+            most = with_unit(str(amount(vehicles * capacity)), unit)
+            return f"the demands sum to {amount(total)} of {most}"
         used = self.unit * self.capacity
         if total > vehicles * used:
             return (
                 f"every demand is a multiple of {amount(self.unit)}, so a vehicle "
                 f"carries at most {amount(used)} of {amount(capacity)}, and the "
-                f"demands sum to {amount(total)} of {amount(vehicles * used)}"
+                f"demands sum to {amount(total)} of "
+                f"{with_unit(str(amount(vehicles * used)), unit)}"
             )
         return next(proof for bound, proof in self.proofs if bound > vehicles)
 

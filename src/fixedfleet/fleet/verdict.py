@@ -11,7 +11,7 @@ from fixedfleet.errors import InputError
 from fixedfleet.fleet.packing import best_fit_batch
 from fixedfleet.fleet.smallest import SmallestFleet
 from fixedfleet.plan import Plan, PlanBatch
-from fixedfleet.wording import count
+from fixedfleet.wording import count, with_unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -224,5 +224,6 @@ def _too_large(instance: Instance) -> str:
     others = f"; so {'does' if more == 1 else 'do'} {more} more" if more else ""
     return (
         f"customer {instance.name_of(large[0])} alone exceeds a vehicle: it demands "
-        f"{instance.amount(units[large[0]])} of {instance.amount(capacity)}{others}"
+        f"{instance.amount(units[large[0]])} of "
+        f"{with_unit(str(instance.amount(capacity)), instance.unit)}{others}"
     )
