@@ -23,10 +23,13 @@ __all__ = ["Doubt", "find_doubts"]
 # A place is judged by its distance from the middle of all places, as a multiple of the
 # median of these distances.
 _SWAPPED = 5  # beyond this, if it would be nearer with latitude and longitude swapped
-_FAR = 10  # a customer that is alone there
+_FAR = 20  # a customer that is alone there
 _FAR_DEPOT = 50  # a depot outside the town is nothing unusual
 _ALONE = 3  # at most this many places are "alone"
-_LEAST = 5  # fewer places have no middle to be far from
+_LEAST = 5  # fewer places have no middle
+_LEAST_FAR = (
+    20  # among fewer places, one that is far from all others is nothing unusual
+)
 
 # Seas and deserts that populated regions fall into if latitude and longitude are
 # swapped: (latitude from, to, longitude from, to), and the region.
@@ -135,6 +138,7 @@ def _doubt_places(instance: Instance, label: _Labels) -> list[Doubt]:
     away = _away(instance, points, centre)
     middle = float(np.median(away))
     known = len(points) >= _LEAST and middle > 0
+    many = known and len(points) >= _LEAST_FAR
     swapped = zero = np.zeros(len(points), dtype=bool)
     if instance.geographic:
         zero = (points == 0).all(axis=1)
@@ -142,7 +146,7 @@ def _doubt_places(instance: Instance, label: _Labels) -> list[Doubt]:
         near = _SWAPPED * middle
         swapped = known & (away > near) & (mirrored <= near) & ~zero
     limits = np.where(np.arange(len(points)) == 0, _FAR_DEPOT, _FAR) * middle
-    beyond = _indices(known & (away > limits) & ~swapped & ~zero)
+    beyond = _indices(many & (away > limits) & ~swapped & ~zero)
     found = []
     if places := _indices(swapped):
         said = f"{label(places)}: latitude and longitude look swapped"

@@ -178,7 +178,10 @@ def test_a_comment_that_is_wrong(wrong, comment, said):
 
 
 def test_degrees_out_of_range(wrong):
-    """A latitude of 95 degrees is refused with its line."""
+    """A latitude of 95 degrees is refused with its row and the likely reason."""
+    assert wrong("lat,lon,demand\n0,0,\n51.3,123796,1\n").startswith(
+        "row 3: lon is 123796, not within ±180 degrees; is a decimal sign lost?"
+    )
     assert wrong("lat,lon,demand\n0,0,\n95,0,1\n").startswith(
         "row 3: lat is 95, not within ±90 degrees; are lat and lon swapped?"
     )
@@ -294,6 +297,13 @@ def test_point_3_a_table_as_excel_writes_it(load, encoding, separator, decimal):
     )
     said = "the file is not UTF-8: it was read as Windows text (cp1252)"
     assert (said in notes) == (encoding == "cp1252")
+
+
+def test_point_3_a_line_that_tells_excel_the_separator(load):
+    """Excel's own first line, "sep=;", is passed over and is not a row."""
+    instance, notes = load(f"sep=;\r\n{TABLE.replace(',', ';')}")
+    assert instance == load(TABLE)[0]
+    assert notes[0] == "the depot is the first row (row 2)"
 
 
 def test_point_3_decimal_commas_in_quotes(load):

@@ -43,6 +43,8 @@ __all__ = [
 _DELIMITERS = ",;\t"
 # Spreadsheets take a cell that begins like this for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# Excel takes a first line "sep=;" for itself and does not show it as a row.
+_SEPARATOR = re.compile(r"\A\ufeff?(sep=.\r?\n)?")
 _COMMENT = re.compile(r"#\s*([A-Za-z_]+)\s*:(.*)", re.DOTALL)
 # A heading and its unit: "Menge (kg)", "Menge [kg]" or "Menge in kg".
 _UNIT = re.compile(r"\s*(?:[(\[]([^)\]]*)[)\]]|\sin\s+(\S+))\s*$")
@@ -242,8 +244,9 @@ def _text(data: bytes, notes: list[str]) -> str:
 
 
 def _csv_rows(text: str, delimiter: str) -> Rows:
+    text = _SEPARATOR.sub("", text, count=1)
     reader = csv.reader(
-        io.StringIO(text.removeprefix("\ufeff"), newline=""),
+        io.StringIO(text, newline=""),
         delimiter=delimiter,
         skipinitialspace=delimiter != "\t",
         strict=True,

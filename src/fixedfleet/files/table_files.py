@@ -137,9 +137,10 @@ def _location(
             raise InputError(f"{what} is empty, so the place is not known")
         value = table.number(cell, what, degrees=axis in _LIMITS)
         if metric == "great_circle" and abs(value) > _LIMITS[axis]:
-            hint = "; are lat and lon swapped?" if abs(value) <= _LIMITS["lon"] else ""
+            swapped = abs(value) <= _LIMITS["lon"]
             raise InputError(
-                f"{what} is {value:g}, not within ±{_LIMITS[axis]:g} degrees{hint}"
+                f"{what} is {value:g}, not within ±{_LIMITS[axis]:g} degrees; "
+                f"{'are lat and lon swapped' if swapped else 'is a decimal sign lost'}?"
             )
         values.append(value)
     demand = None
