@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from fixedfleet.planning import Prediction
+
 ROOT = Path(__file__).parent.parent
 # Okabe and Ito's, in the order in which plot_plan gives them to tours.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
@@ -44,10 +46,16 @@ def main() -> None:
     prediction = ff.predict(instance, "vrp20")
     probs, decoded = prediction.probabilities[0], prediction.decode()
     searched = alike(ff.solve(instance, 1.0).plan, decoded)
+    decoders = {
+        name: alike(prediction.decode(name, repair="room"), decoded)
+        for name in ("greedy", "beam", "membership")
+    }
     for name, figure in (
+        ("prediction", draw_prediction(prediction)),
         ("legs", draw_legs(probs, decoded, instance)),
         ("members", draw_members(probs, instance)),
-        ("plans", draw_plans(decoded, searched, instance)),
+        ("decoders", draw_plans(decoders, instance)),
+        ("plans", draw_plans({"decoded": decoded, "searched": searched}, instance)),
     ):
         save(figure, options.folder / f"network_{name}.png")
 
@@ -145,11 +153,18 @@ def number(ax: Axes, points: NDArray[np.floating]) -> None:
         )
 
 
-def draw_plans(decoded: ff.Plan, searched: ff.Plan, instance: ff.Instance) -> Figure:
-    """Draw the decoded plan beside the searched one."""
-    figure = Figure(figsize=(11, 6.4), layout="constrained")
-    both = zip(("decoded", "searched"), (decoded, searched), strict=True)
-    for ax, (name, plan) in zip(figure.subplots(1, 2), both, strict=True):
+def draw_prediction(prediction: Prediction) -> Figure:
+    """Draw Ŷ of all vehicles on one map, as users do."""
+    figure = Figure(figsize=(7.4, 5.2), layout="constrained")
+    prediction.plot(figure.subplots())
+    return figure
+
+
+def draw_plans(plans: dict[str, ff.Plan], instance: ff.Instance) -> Figure:
+    """Draw plans for one instance beside each other."""
+    figure = Figure(figsize=(1 + 5 * len(plans), 6.4), layout="constrained")
+    panels = figure.subplots(1, len(plans))
+    for ax, (name, plan) in zip(panels, plans.items(), strict=True):
         plot_plan(plan, instance, ax)
         ax.set_title(f"{name}: length {plan.length(instance):.3f}")
         below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.01)}

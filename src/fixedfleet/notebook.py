@@ -97,7 +97,10 @@ def draw_map(
         rest -= set(tour)
     drawn.insert(0, _dots(places[sorted(rest)], "#999999"))
     x, y = places[0]
-    drawn.append(f'<rect x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10"/>')
+    drawn.append(
+        f'<rect x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10" '
+        'fill="currentColor"/>'  # as light or dark as the text
+    )
     width, height = size
     return f'<svg width="{width:.0f}" height="{height:.0f}">{"".join(drawn)}</svg>'
 

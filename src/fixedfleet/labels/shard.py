@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fixedfleet.errors import InputError, MissingPackageError
+from fixedfleet.errors import InputError, MissingPackageError, place_of
 from fixedfleet.plan import PlanBatch, pad_routes
 
 if TYPE_CHECKING:
@@ -130,7 +130,8 @@ def _ask(
     except (InputError, MissingPackageError):
         raise
     except Exception as error:
-        failure = LabellingError(f"{where} failed: {error!r}")
+        place = place_of(error)
+        failure = LabellingError(f"{where} failed: {error!r} ({place})")
         failure.add_note(traceback.format_exc())  # the cause is lost between processes
         raise failure from error
     routes, claimed = np.asarray(answer[0]), np.asarray(answer[1])
