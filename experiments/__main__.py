@@ -119,7 +119,7 @@ def _render(
     means = {name: reference_mean(table, name, stores) for name in table.sets}
     known = {name: mean for name, mean in means.items() if mean is not None}
     page, numbers = render_page(table, cells, printed, notes, options, known)
-    if table.trains:
+    if table.picture == "trainings":
         page += trainings_part(table, options)
     drawn = figures.draw(table, cells, options)
     page += "".join(f"\n![{path.stem}]({path.name})\n" for path in drawn)

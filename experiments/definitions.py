@@ -121,8 +121,8 @@ class Table:
         Name and heading. The paper's figures have the same name, if it has any.
     picture
         ``vehicles``: how many vehicles are used. ``gaps``: gaps by time. ``sizes``:
-        gaps by the number of customers. Tables that train networks have a picture of
-        the trainings.
+        gaps by the number of customers. ``trainings``: the losses of the networks,
+        which the page then lists, too.
     sets
         The sets, one part of the table each.
     lines
@@ -146,7 +146,7 @@ class Table:
 
     name: str
     title: str
-    picture: Literal["", "vehicles", "gaps", "sizes"] = ""
+    picture: Literal["", "vehicles", "gaps", "sizes", "trainings"] = ""
     sets: tuple[str, ...]
     lines: tuple[Line, ...]
     limits: tuple[float, ...] = ()

@@ -44,7 +44,7 @@ _SMALLEST_GAP = 1e-3  # per cent, on a log axis
 
 def draw(table: Table, cells: Sequence[Cell], options: Options) -> list[Path]:
     """Draw the pictures of a table, if it has any; return their files."""
-    if not table.picture and not table.trains:
+    if not table.picture:
         return []
     if importlib.util.find_spec("matplotlib") is None:
         options.say("no pictures: install matplotlib (pip install 'fixedfleet[plot]')")

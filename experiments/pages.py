@@ -132,6 +132,7 @@ def count_vehicles(cell: Cell) -> Counter[int]:
 
 def _measured_fields(cell: Cell) -> Fields:
     summary, against, spread = cell.summary, cell.against, cell.spread
+    trainings = 1 if spread is None else spread.count
     details = [row.details for row in cell.rows if row.details]
     parts = {
         name: fmean(known)
@@ -147,9 +148,9 @@ def _measured_fields(cell: Cell) -> Fields:
         "method": summary.method,
         "objective": summary.objective,
         "time_limit": summary.time_limit,
-        "instances": summary.runs,
-        "trainings": spread and spread.count,
-        "no_plan": summary.runs - summary.served,
+        "instances": summary.runs // trainings,
+        "trainings": trainings if spread else None,
+        "no_plan": round((summary.runs - summary.served) / trainings),
         "share_within": summary.share_within,
         "excess_vehicles": summary.excess,
         "vehicles": summary.vehicles and summary.vehicles.value,
@@ -255,7 +256,7 @@ def _gap(line: Fields, _unit: float) -> str:
     text = _percent(line, "gap")
     if text == NOTHING or line["source"] == "published":
         return text
-    if line["gap_instances"] != line["instances"] // (line["trainings"] or 1):
+    if line["gap_instances"] != line["instances"]:
         text += f" ({line['gap_instances']:,} plans)"
     return f"{text} (of Cost_v)" if line["gap_of"] == "cost_v" else text
 
@@ -339,14 +340,15 @@ def _main_part(table: Table, lines: Sequence[Fields], unit: float) -> str:
 
 def _parts_part(lines: Sequence[Fields]) -> str:
     """Return the time of each part, and what the decoder left out, if it is known."""
+    # Lines of the same plans, with and without those beyond the fleet, are shown once.
+    by_method = {line["method"]: line for line in lines if "network" in line}
     body = [
         [
             _label(line, 1.0),
             *(_shown(name, lambda s: f"{1e3 * s:.3g}")(line, 1.0) for name in _PARTS),
             *(_shown(name, "{:.3f}".format)(line, 1.0) for name in _LEFT),
         ]
-        for line in lines
-        if "network" in line
+        for line in by_method.values()
     ]
     if not body:
         return ""

@@ -245,6 +245,7 @@ def test_losses_are_trained_evaluated_and_drawn(trained, made_up, tmp_path, labe
     assert [path.name for path in paths] == [
         "losses.md",
         "losses.csv",
+        "rows-losses.jsonl.xz",
         "losses-paper20.png",
         "losses-best20.png",
     ]
@@ -254,7 +255,7 @@ def test_losses_are_trained_evaluated_and_drawn(trained, made_up, tmp_path, labe
     assert "*plain*" in plain
     assert "not trained:" not in page
     assert "![losses-best20](losses-best20.png)" in page
-    assert all(path.stat().st_size > 5000 for path in paths[2:])
+    assert all(path.stat().st_size > 5000 for path in paths[3:])
 
 
 @pytest.mark.slow
