@@ -37,7 +37,7 @@ def add_command(commands: Commands) -> None:
         "--decoding",
         default="membership",
         metavar="NAME",
-        help="membership (default), greedy, beam, beam200, or your own as "
+        help="membership (default), greedy, edges, beam, beam200, or your own as "
         "module.py:Name",
     )
     add(

@@ -156,8 +156,8 @@ class Prediction:
         Parameters
         ----------
         decoding
-            ``greedy``, ``membership``, ``beam``, or ``beam200`` for a beam of width
-            200; a registered name, "module.py:Name", or a function of your own.
+            ``greedy``, ``edges``, ``membership``, ``beam``, or ``beam200`` for a beam
+            of width 200; a registered name, "module.py:Name", or your own function.
         repair
             How customers that the decoding left out are put back: ``none``, ``paper``
             (Algorithm 1), ``room``, or :class:`fixedfleet.planning.RepairOptions`.
