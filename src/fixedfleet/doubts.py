@@ -27,9 +27,7 @@ _FAR = 20  # a customer that is alone there
 _FAR_DEPOT = 50  # a depot outside the town is nothing unusual
 _ALONE = 3  # at most this many places are "alone"
 _LEAST = 5  # fewer places have no middle
-_LEAST_FAR = (
-    20  # among fewer places, one that is far from all others is nothing unusual
-)
+_LEAST_FAR = 20  # among fewer places, one that is far away is nothing unusual
 
 # Seas and deserts that populated regions fall into if latitude and longitude are
 # swapped: (latitude from, to, longitude from, to), and the region.

@@ -19,7 +19,7 @@ from fixedfleet.files import (
     read_reference,
     read_solution_cost,
 )
-from fixedfleet.files.table import format_excel
+from fixedfleet.files.excel import format_excel
 
 VRP = b"""NAME : toy-k2
 COMMENT : No of trucks: 2, rounding: none

@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import stat
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -21,20 +22,22 @@ from fixedfleet.files import (
     npz_files,
     pickle_files,
     sol_files,
-    table,
     table_files,
     vrplib_files,
 )
+from fixedfleet.files.excel import format_excel
 from fixedfleet.files.npz_files import LabelFile, ReferenceFile
-from fixedfleet.files.reading import Reading, ReadOptions, complete
-from fixedfleet.files.table import Dialect
-from fixedfleet.files.text import decode, read_bytes, read_text
+from fixedfleet.files.reading import Draft, Reading, ReadOptions, complete
+from fixedfleet.files.table import Dialect, format_csv
+from fixedfleet.files.table_files import instance_rows
+from fixedfleet.files.text import read_bytes, read_text
+from fixedfleet.instance import Instance
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from fixedfleet.distances import Rounding
-    from fixedfleet.instance import Instance, InstanceBatch
+    from fixedfleet.instance import InstanceBatch
     from fixedfleet.plan import Plan
 
 __all__ = [
@@ -73,17 +76,30 @@ _FORMATS: dict[str, Format] = {
     ".json": "json",
     ".xlsx": "excel",
 }
-_TABLES = {  # spreadsheets that are told what they are
-    ".xls": "an old Excel file (.xls)",
-    ".ods": "an OpenDocument table (.ods)",
+_Writer = Callable[[Instance], str | bytes]
+_INSTANCES: dict[str, tuple[Callable[[str | bytes, ReadOptions], Draft], _Writer]] = {
+    "vrplib": (vrplib_files.parse_instance, vrplib_files.format_instance),
+    "csv": (table_files.parse_instance, lambda one: format_csv(instance_rows(one))),
+    "json": (json_files.parse_instance, json_files.format_instance),
+    "excel": (table_files.parse_instance, lambda one: format_excel(instance_rows(one))),
 }
 _BATCHES = {
     ".npz": (npz_files.read_batch, npz_files.write_batch),
     ".pkl": (pickle_files.read_batch, pickle_files.write_batch),
 }
+_PLANS = {
+    ".sol": sol_files.parse_plan,
+    ".json": json_files.parse_plan,
+    ".csv": table_files.parse_plan,
+    ".xlsx": table_files.parse_plan,
+}
 BATCH_EXTENSIONS = tuple(_BATCHES)
 INSTANCE_EXTENSIONS = tuple(_FORMATS)
-PLAN_EXTENSIONS = (".sol", ".json", ".csv", ".xlsx")
+PLAN_EXTENSIONS = tuple(_PLANS)
+_OTHER_TABLES = {
+    ".xls": "an old Excel file (.xls)",
+    ".ods": "an OpenDocument table (.ods)",
+}
 
 # A header or a section of VRPLIB at the beginning of a line. The blanks before it
 # exclude line ends, otherwise many empty lines would take quadratic time.
@@ -188,14 +204,8 @@ def parse(
     """
     options = options or ReadOptions()
     chosen = _recognise(content) if format == "auto" else format
-    check_choice("format", chosen, _FORMATS.values())
-    if chosen in ("csv", "excel"):
-        return complete(table_files.parse_instance(content, options), options)
-    if isinstance(content, bytes):
-        # Old VRPLIB files have comments in Latin-1.
-        content = decode(content, "latin-1" if chosen == "vrplib" else None)
-    module = vrplib_files if chosen == "vrplib" else json_files
-    return complete(module.parse_instance(content, options), options)
+    check_choice("format", chosen, _INSTANCES)
+    return complete(_INSTANCES[chosen][0](content, options), options)
 
 
 def _recognise(content: str | bytes) -> Format:
@@ -217,12 +227,7 @@ def write_instance(instance: Instance, path: PathLike) -> None:
     """
     with _naming(path):
         chosen = _choose(path, _FORMATS, "an instance")
-        if chosen in ("csv", "excel"):
-            rows = table_files.instance_rows(instance)
-            _write(path, _format_table(rows, chosen == "excel", Dialect()))
-        else:
-            module = vrplib_files if chosen == "vrplib" else json_files
-            _write(path, module.format_instance(instance))
+        _write(path, _INSTANCES[chosen][1](instance))
 
 
 def read_batch(
@@ -258,12 +263,7 @@ def write_batch(path: PathLike, batch: InstanceBatch) -> None:
 def read_plan(path: PathLike) -> Plan:
     """Read a plan from a .sol, .json, .csv or .xlsx file."""
     with _reading(path):
-        extension = _check_extension(path, PLAN_EXTENSIONS, "a plan")
-        if extension in (".csv", ".xlsx"):
-            return table_files.parse_plan(read_bytes(path))
-        is_sol = extension == ".sol"
-        parse_text = sol_files.parse_plan if is_sol else json_files.parse_plan
-        return parse_text(read_text(path))
+        return _choose(path, _PLANS, "a plan")(read_bytes(path))
 
 
 def write_plan(
@@ -289,7 +289,8 @@ def write_plan(
         If the plan serves a customer that the instance does not have.
     """
     with _naming(path):
-        extension = _check_extension(path, PLAN_EXTENSIONS, "a plan")
+        _choose(path, _PLANS, "a plan")
+        extension = Path(path).suffix.lower()
         _write(path, format_plan(plan, instance, extension, dialect))
 
 
@@ -298,18 +299,14 @@ def format_plan(
 ) -> str | bytes:
     """Return a plan's file with the extension .sol, .json, .csv or .xlsx."""
     plan.require_known(instance)
-    if extension in (".csv", ".xlsx"):
-        rows = table_files.plan_rows(plan, instance)
-        return _format_table(rows, extension == ".xlsx", dialect or Dialect())
-    is_sol = extension == ".sol"
-    format_text = sol_files.format_plan if is_sol else json_files.format_plan
-    return format_text(plan, instance)
-
-
-def _format_table(
-    rows: list[table_files.Row], excel: bool, dialect: Dialect
-) -> str | bytes:
-    return table.format_excel(rows) if excel else table.format_csv(rows, dialect)
+    if extension == ".sol":
+        return sol_files.format_plan(plan, instance)
+    if extension == ".json":
+        return json_files.format_plan(plan, instance)
+    rows = table_files.plan_rows(plan, instance)
+    if extension == ".xlsx":
+        return format_excel(rows)
+    return format_csv(rows, dialect or Dialect())
 
 
 def read_solution_cost(path: PathLike) -> float | None:
@@ -361,15 +358,10 @@ def _reading(path: PathLike) -> Iterator[None]:
 
 def _choose(path: PathLike, known: Mapping[str, T], what: str) -> T:
     """Return the entry for the extension of a path."""
-    return known[_check_extension(path, known, what)]
-
-
-def _check_extension(path: PathLike, known: Collection[str], what: str) -> str:
-    """Return the extension of a path, in lower case; raise InputError for others."""
     extension = Path(path).suffix.lower()
-    if extension in _TABLES:
-        raise InputError(f"{_TABLES[extension]}: save it as .xlsx or .csv")
+    if extension in _OTHER_TABLES:
+        raise InputError(f"{_OTHER_TABLES[extension]}: save it as .xlsx or .csv")
     if extension not in known:
         said = f"extension {extension!r}" if extension else "no extension"
         raise InputError(f"{said}, but {what} is a file {', '.join(known)}")
-    return extension
+    return known[extension]

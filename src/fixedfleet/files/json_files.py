@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args
 from fixedfleet.distances import Rounding
 from fixedfleet.errors import InputError, check_choice, check_number, check_whole
 from fixedfleet.files.reading import Draft, Stated
-from fixedfleet.files.text import shorten
+from fixedfleet.files.text import decode, shorten
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
 
@@ -30,11 +30,11 @@ _ARRAYS = ("depot", "customers", "demands", "matrix")
 _TEXTS = ("name", "metric", "rounding", "depot_name", "unit", "length_unit")
 
 
-def parse_instance(text: str, options: ReadOptions) -> Draft:
+def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
     """Read an instance. A key with the value null counts as left out."""
     if options.depot is not None:
         raise InputError("a JSON instance states its depot: leave depot= out")
-    data = _object(_load(text))
+    data = _object(_load(decode(content)))
     values = {key: value for key, value in data.items() if value is not None}
     for key in values:
         if key not in _KEYS:
@@ -123,9 +123,9 @@ def format_plan(plan: Plan, instance: Instance) -> str:
     return to_json(describe_plan(plan, instance))
 
 
-def parse_plan(text: str) -> Plan:
+def parse_plan(content: str | bytes) -> Plan:
     """Read the tours of a plan; its other keys follow from the instance."""
-    data = _object(_load(text))
+    data = _object(_load(decode(content)))
     if "tours" not in data:
         raise InputError("no key 'tours'")
     tours = []

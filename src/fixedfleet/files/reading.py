@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Draft", "ReadOptions", "Reading", "Stated", "complete"]
 
+_QUESTIONS = {
+    "capacity": "what a vehicle carries",
+    "vehicles": "how many vehicles there are",
+}
 _ROUNDING = {
     "none": "distances not rounded",
     "round": "distances rounded to the nearest whole number",
@@ -163,23 +167,25 @@ class Reading:
 
 def complete(draft: Draft, options: ReadOptions) -> Reading:
     """Apply the caller's options to what a file says, and build the instance."""
-    notes, missing = list(draft.notes), list[str]()
+    notes = list(draft.notes)
     rounding, why = draft.rounding
     if options.rounding is not None:
         rounding, why = options.rounding, "as asked for"
     notes.append(_ROUNDING[rounding] + (f" ({why})" if why else ""))
-    capacity = _capacity(draft.capacity, options, notes)
-    if capacity is None:
-        missing.append("capacity")
-    vehicles = _vehicles(draft.vehicles, options, notes)
-    if vehicles is None:
-        missing.append("vehicles")
+    values = {
+        "capacity": _capacity(draft.capacity, options, notes),
+        "vehicles": _vehicles(draft.vehicles, options, notes),
+    }
+    missing = [name for name, value in values.items() if value is None]
+    if missing and not options.allow_missing:
+        raise InputError(
+            f"the file does not say {_QUESTIONS[missing[0]]}: give {missing[0]}=, or "
+            f"{getattr(draft, missing[0]).where}"
+        )
     told = {"unit": options.unit, "length_unit": options.length_unit}
+    fields = draft.fields | {key: value for key, value in told.items() if value}
     instance = Instance(
-        **draft.fields | {key: value for key, value in told.items() if value},
-        vehicles=1 if vehicles is None else vehicles,
-        capacity=1 if capacity is None else capacity,
-        rounding=rounding,
+        **fields | values | dict.fromkeys(missing, 1), rounding=rounding
     )
     return Reading(
         instance=instance,
@@ -193,40 +199,27 @@ def complete(draft: Draft, options: ReadOptions) -> Reading:
 
 def _vehicles(stated: Stated, options: ReadOptions, notes: list[str]) -> int | None:
     """Return the caller's fleet, else the file's, and note which one it is."""
-    found: int | None = stated.value
     if options.vehicles is not None:
         notes.append(f"fleet of {count(options.vehicles, 'vehicle')}, as asked for")
         return options.vehicles
-    if found is None:
-        if options.allow_missing:
-            return None
-        raise InputError(
-            "the file does not say how many vehicles there are: give vehicles=, or "
-            f"{stated.where}"
-        )
-    said = f"fleet of {count(found, 'vehicle')} taken from {stated.where}"
-    if found < 1:
+    if stated.value is None:
+        return None
+    said = f"fleet of {count(stated.value, 'vehicle')} taken from {stated.where}"
+    if stated.value < 1:
         raise InputError(f"{said}, not at least 1")
     notes.append(said)
-    return found
+    return int(stated.value)
 
 
 def _capacity(stated: Stated, options: ReadOptions, notes: list[str]) -> float | None:
     """Return the caller's capacity, else the file's; note it if they differ."""
-    found: float | None = stated.value
-    if options.capacity is not None:
-        if found is not None and found != options.capacity:
-            notes.append(
-                f"capacity {options.capacity:g}, as asked for; the file says {found:g}"
-            )
-        return options.capacity
+    found, asked = stated.value, options.capacity
+    if asked is not None:
+        if found not in (None, asked):
+            notes.append(f"capacity {asked:g}, as asked for; the file says {found:g}")
+        return asked
     if found is None:
-        if options.allow_missing:
-            return None
-        raise InputError(
-            "the file does not say what a vehicle carries: give capacity=, or "
-            f"{stated.where}"
-        )
+        return None
     if found <= 0:
         raise InputError(f"{stated.where} is {found:g}, not above 0")
-    return found
+    return float(found)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError
 from fixedfleet.files.text import (
+    decode,
     format_number,
     shorten,
     split_lines,
@@ -26,9 +27,9 @@ _COST = re.compile(r"Cost\s*:?\s+(\S+)", re.IGNORECASE)
 _REMARK = re.compile(r"#.*|(?i:(?!Route|Cost))[A-Za-z][\w ()./-]*(:.*|\s\S.*)")
 
 
-def parse_plan(text: str) -> Plan:
+def parse_plan(content: str | bytes) -> Plan:
     """Read the tours. Customers are numbered from 1; the depot is not listed."""
-    return Plan(_parse(text)[0])
+    return Plan(_parse(decode(content))[0])
 
 
 def parse_cost(text: str) -> float | None:

@@ -1,8 +1,7 @@
 """
-Tables of text cells, from and to CSV or Excel.
+Tables of text cells, from CSV or Excel, and to CSV.
 
 A table has comments ``# key: value``, then a row of headings, then rows of cells.
-Excel files are read and written by openpyxl, which the extra ``excel`` installs.
 """
 
 from __future__ import annotations
@@ -10,13 +9,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-import zipfile
 from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fixedfleet.errors import InputError, require
+from fixedfleet.errors import InputError
+from fixedfleet.files.excel import excel_rows, is_excel
 from fixedfleet.files.text import (
     check_storable,
     decode,
@@ -27,16 +26,14 @@ from fixedfleet.files.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    Rows = Iterator[tuple[int, list[str]]]  # the number of each row, and its cells
+    from fixedfleet.files.excel import Rows
 
 __all__ = [
     "Dialect",
     "Table",
     "format_csv",
-    "format_excel",
-    "is_excel",
     "read_table",
 ]
 
@@ -53,8 +50,6 @@ _DOUBTFUL = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}")
 _DECIMAL = re.compile(r"[+-]?\d*([.,])\d+")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,])\d{3}(?:\1\d{3})*(?!\1)[.,]\d+")
 _BLANKS = str.maketrans("", "", "\u00a0\u202f")  # some separate thousands by these
-_ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
-_MOST_EXCEL = 64 * 10**6  # bytes of an Excel file when it is unpacked
 
 
 @dataclass(frozen=True)
@@ -63,6 +58,9 @@ class Dialect:
 
     delimiter: str = ","
     decimal: str = "."
+
+
+_PLAIN = Dialect()
 
 
 @dataclass(frozen=True)
@@ -157,9 +155,9 @@ def read_table(
     notes: list[str] = []
     names = dict(names) | {h.strip().casefold(): c for c, h in (chosen or {}).items()}
     if isinstance(content, bytes) and is_excel(content):
-        rows, delimiter = _excel_rows(content, notes), None
+        rows, delimiter = excel_rows(content, notes), None
     else:
-        text = content if isinstance(content, str) else _text(content, notes)
+        text = _text(content, notes)
         delimiter = max(_DELIMITERS, key=lambda d: _count_known(text, d, names))
         rows = _csv_rows(text, delimiter)
     try:
@@ -179,61 +177,7 @@ def read_table(
     return Table(comments, headings, columns, body, dialect, decimals, notes)
 
 
-def is_excel(data: bytes) -> bool:
-    """
-    Return whether a file is an Excel file.
-
-    Raises
-    ------
-    InputError
-        If it is an old Excel file, or an archive of another kind.
-    """
-    if data.startswith(_OLD_EXCEL):
-        raise InputError("an old Excel file (.xls): save it as .xlsx or .csv")
-    if not data.startswith(_ZIP):
-        return False
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            files = {info.filename: info.file_size for info in archive.infolist()}
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
-        raise InputError(f"not an Excel file, or a broken one: {error}") from None
-    if "content.xml" in files:
-        raise InputError("an OpenDocument table (.ods): save it as .xlsx or .csv")
-    if "xl/workbook.xml" not in files:
-        raise InputError("a zip archive, not an Excel file")
-    if sum(files.values()) > _MOST_EXCEL:
-        raise InputError(
-            f"an Excel file of {sum(files.values()) / 1e6:,.0f} MB when unpacked, and "
-            f"at most {_MOST_EXCEL / 1e6:,.0f} MB are read: is this the right file?"
-        )
-    return True
-
-
-def _excel_rows(data: bytes, notes: list[str]) -> Rows:
-    openpyxl = require("openpyxl", "excel", "an Excel file")
-    try:  # a broken file makes openpyxl raise errors of many kinds
-        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        sheet, *others = book.worksheets
-        if others:
-            notes.append(f"only the first sheet, {shorten(sheet.title)}, was read")
-        width = 0
-        for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
-            width = max(width, len(values))  # empty cells at the end may be left out
-            cells = [_cell_text(value) for value in values]
-            yield number, cells + [""] * (width - len(cells))
-    except Exception as error:
-        said = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise InputError(f"not an Excel file, or a broken one: {said}") from None
-
-
-def _cell_text(value: Any) -> str:
-    if value is None:
-        return ""
-    is_plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return format_number(value) if is_plain else str(value)
-
-
-def _text(data: bytes, notes: list[str]) -> str:
+def _text(data: str | bytes, notes: list[str]) -> str:
     """Decode a text file; Excel writes UTF-8, UTF-16 or, in western Europe, cp1252."""
     try:
         return decode(data)
@@ -355,7 +299,7 @@ def _dialect(delimiter: str, decimals: frozenset[str]) -> Dialect:
     return Dialect(delimiter, "," if comma and "." not in decimals else ".")
 
 
-def format_csv(rows: Iterable[Sequence[str | float]], dialect: Dialect) -> str:
+def format_csv(rows: Iterable[Sequence[str | float]], dialect: Dialect = _PLAIN) -> str:
     """Write rows as CSV; a byte-order mark tells Excel that it is UTF-8."""
     lines = (
         dialect.delimiter.join(_csv_cell(cell, dialect) for cell in row) for row in rows
@@ -372,28 +316,6 @@ def _csv_cell(cell: str | float, dialect: Dialect) -> str:
     if re.search(r'[",;\t\r\n]', cell) or cell != cell.strip():
         return '"' + cell.replace('"', '""') + '"'
     return cell
-
-
-def format_excel(rows: Iterable[Sequence[str | float]]) -> bytes:
-    """Write rows as an Excel file: texts as texts, numbers as numbers."""
-    openpyxl = require("openpyxl", "excel", "an Excel file")
-    cell_of = require("openpyxl.cell", "excel", "an Excel file").WriteOnlyCell
-    book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet("fixedfleet")
-    for row in rows:
-        cells = []
-        for value in row:
-            if isinstance(value, str):
-                check_storable(
-                    "the text", value.replace("\v", "\0").replace("\f", "\0")
-                )
-            cell = cell_of(sheet, value if isinstance(value, str) else float(value))
-            cell.data_type = "s" if isinstance(value, str) else "n"  # never a formula
-            cells.append(cell)
-        sheet.append(cells)
-    file = io.BytesIO()
-    book.save(file)
-    return file.getvalue()
 
 
 def escape_formula(text: str) -> str:

@@ -59,14 +59,14 @@ def read_text(path: str | os.PathLike[str], legacy: str | None = None) -> str:
     return decode(read_bytes(path), legacy)
 
 
-def decode(data: bytes, legacy: str | None = None) -> str:
+def decode(data: str | bytes, legacy: str | None = None) -> str:
     """
     Return the text of bytes in UTF-8, or in UTF-16 with a byte-order mark.
 
     Parameters
     ----------
     data
-        The content of a file.
+        The content of a file. A text is returned as it is.
     legacy
         The encoding of a file that is not UTF-8, such as "cp1252", which Excel writes
         in western Europe. Default: refuse it.
@@ -76,6 +76,8 @@ def decode(data: bytes, legacy: str | None = None) -> str:
     InputError
         If the bytes are not text.
     """
+    if isinstance(data, str):
+        return data
     is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     try:
         text = data.decode("utf-16" if is_utf16 else "utf-8-sig")

@@ -13,6 +13,7 @@ from fixedfleet.errors import InputError
 from fixedfleet.files.reading import Draft, ReadOptions, Stated
 from fixedfleet.files.text import (
     check_storable,
+    decode,
     format_number,
     shorten,
     split_lines,
@@ -177,15 +178,15 @@ def _add_row(file: VrplibFile, section: str, text: str, line: int) -> None:
     file.sections[section].rows.append((line, values))
 
 
-def parse_instance(text: str, options: ReadOptions) -> Draft:
+def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
     """
-    Read an instance.
+    Read an instance. Comments of old files are in Latin-1.
 
     If the nodes are numbered 1 … n they are sorted by number, otherwise they keep the
     order of the file. If the depot is node 1 of 1 … n, customer i is node i + 1, as
     everywhere in VRPLIB; otherwise customers are named after their nodes' numbers.
     """
-    file = split_sections(text, options)
+    file = split_sections(decode(content, "latin-1"), options)
     notes = _check_problem(file)
     kind, metric, rounding = _distances(file, notes)
     listing = _node_section(file, kind)
