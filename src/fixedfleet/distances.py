@@ -15,6 +15,7 @@ __all__ = [
     "Rounding",
     "measure",
     "on_map",
+    "points_in_space",
     "round_distances",
 ]
 
@@ -24,6 +25,7 @@ LengthUnit = Literal["", "km", "mi"]  # "" if it is not known
 
 _EARTH_RADIUS_KM = 6371.0088
 _KM_PER_MILE = 1.609344
+_TSPLIB_RADIUS_KM = 6378.388
 
 
 def round_distances(
@@ -96,19 +98,40 @@ def on_map(
     return points, max(0.05, float(np.cos(np.radians(points[:, 1].mean()))))
 
 
+def points_in_space(
+    points: NDArray[np.float64], metric: Metric, unit: LengthUnit = ""
+) -> tuple[NDArray[np.float64], float]:
+    """
+    Return points (N, 2) as points in space (N, 3), and the radius of the sphere.
+
+    Two locations on the sphere have the distance 2·radius·arcsin(chord/2). The radius
+    is 0 in the plane, where the distance is the chord.
+    """
+    if metric == "euclidean":
+        return np.column_stack((points, np.zeros(len(points)))), 0.0
+    radians = _tsplib_radians if metric == "geo" else np.radians
+    latitude, longitude = radians(points.T)
+    across = np.cos(latitude)
+    space = np.column_stack(
+        (across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude))
+    )
+    radius = _TSPLIB_RADIUS_KM if metric == "geo" else _EARTH_RADIUS_KM
+    return space, radius / _KM_PER_MILE if unit == "mi" else radius
+
+
 def _tsplib_geo(
     start: NDArray[np.float64], end: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return TSPLIB's geographical distances, with its own π and radius."""
-
-    def radians(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        degrees = np.trunc(values)
-        return 3.141592 * (degrees + 5.0 * (values - degrees) / 3.0) / 180.0
-
-    lat1, lon1 = radians(start[..., 0]), radians(start[..., 1])
-    lat2, lon2 = radians(end[..., 0]), radians(end[..., 1])
+    lat1, lon1 = _tsplib_radians(start[..., 0]), _tsplib_radians(start[..., 1])
+    lat2, lon2 = _tsplib_radians(end[..., 0]), _tsplib_radians(end[..., 1])
     q1 = np.cos(lon1 - lon2)
     q2 = np.cos(lat1 - lat2)
     q3 = np.cos(lat1 + lat2)
     inner = 0.5 * ((1.0 + q1) * q2 - (1.0 - q1) * q3)
-    return 6378.388 * np.arccos(np.clip(inner, -1.0, 1.0))
+    return _TSPLIB_RADIUS_KM * np.arccos(np.clip(inner, -1.0, 1.0))
+
+
+def _tsplib_radians(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    degrees = np.trunc(values)
+    return 3.141592 * (degrees + 5.0 * (values - degrees) / 3.0) / 180.0

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
-from fixedfleet.errors import InputError, check_choice
+from fixedfleet.errors import InputError, check_choice, check_whole
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Objective, Plan
 from fixedfleet.progress import SearchRows
@@ -16,6 +16,7 @@ from fixedfleet.search.construct import StartName, check_start, load_start, make
 from fixedfleet.search.locked_tours import LockedTours
 from fixedfleet.search.partial import partial_plan
 from fixedfleet.wording import count, length_unit
+from fixedfleet.workers import available_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Objective", "Result", "Stage", "solve", "with_gains"]
 
 _PARTIAL_SHARE = 0.2  # of the time, for a plan with unassigned customers
+_VERDICT_SHARE = 0.5  # of the time, at most, for whether the fleet suffices
+_SMALLEST_SHARE = 0.05  # of the time, at most, for the smallest fleet that suffices
 
 
 def solve(
@@ -42,6 +45,7 @@ def solve(
     vehicle_cost: float = 0.0,
     guarantee: bool = False,
     locked: Plan | Sequence[Sequence[int]] = (),
+    cores: int | None = None,
     display: bool = False,
     on_improvement: Callable[[float, float, Plan], None] | None = None,
     stop: Callable[[], bool] | None = None,
@@ -78,6 +82,9 @@ def solve(
     locked
         Tours that the plan must have as they are; they come first in it. The other
         customers are planned for the other vehicles, and the verdict is about them.
+    cores
+        The most cores to use. The default search uses several if there are more than
+        200 customers. Default: all that this process may use.
     display
         Whether to print rows as the best plan becomes better, and the result.
     on_improvement
@@ -94,7 +101,8 @@ def solve(
         start = locks.rest_of(start) if isinstance(start, Plan) else start
     if isinstance(start, str):
         load_start(start, instance)
-    terms = _Terms(Stop(time_limit, asked=stop), seed, charged)
+    cores = available_cores() if cores is None else check_whole("cores", cores, least=1)
+    terms = _Terms(Stop(time_limit, asked=stop), seed, charged, cores)
     rows = SearchRows(sys.stdout, on_improvement) if display else None
 
     verdict, larger, stage = _judge(instance, terms, guarantee)
@@ -355,6 +363,7 @@ class _Terms:
     limit: Stop
     seed: int
     charged: float
+    cores: int
 
     def stage(
         self, name: str, begin: float, instance: Instance, plan: Plan | None
@@ -370,7 +379,12 @@ def _judge(
 ) -> tuple[FleetVerdict, Plan | None, Stage]:
     """Find out whether the fleet suffices; if not, return a plan for a larger one."""
     begin = terms.limit.elapsed()
-    verdict = assess_fleet(instance, time_limit=terms.limit.seconds / 2)
+    verdict = assess_fleet(instance, time_limit=0)
+    if not verdict.smallest_is_proven:
+        # Which smaller fleet would suffice is worth little time if vehicles are free.
+        known = verdict.status == "feasible" and not terms.charged
+        share = _SMALLEST_SHARE if known else _VERDICT_SHARE
+        verdict = assess_fleet(instance, time_limit=share * terms.limit.seconds)
     larger = None
     if guarantee and verdict.packing is None:
         larger = verdict.smallest_packing
@@ -445,6 +459,7 @@ def _search(
         seed=terms.seed,
         vehicle_cost=terms.charged,
         fewest=fewest,
+        cores=terms.cores,
         on_improvement=on_improvement,
     )
     name = search if isinstance(search, str) else _name_of(search)

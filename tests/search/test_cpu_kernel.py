@@ -12,6 +12,7 @@ from fixedfleet import generate
 from fixedfleet.search import cpu_arrays as arrays
 from fixedfleet.search import cpu_kernel, fit
 from fixedfleet.search.parameters import RuinRecreateParameters
+from fixedfleet.search.ruin_recreate import _best_plan
 
 
 @st.composite
@@ -44,6 +45,7 @@ parameters = st.builds(
     blink=st.sampled_from((2, 100)),
     neighbours=st.sampled_from((1, 40)),
     reach=st.sampled_from((1, 12)),
+    hasty=st.booleans(),
 )
 
 
@@ -87,6 +89,27 @@ def check(instance: ff.Instance, problem: arrays.Problem, state: arrays.State) -
     assert state.costs[0] == pytest.approx(cost, rel=1e-12, abs=1e-9)
 
 
+def check_best(
+    instance: ff.Instance, problem: arrays.Problem, state: arrays.State
+) -> None:
+    """The best plan is whole, and costs what was noted when it was found."""
+    plan = _best_plan(state)
+    assert len(plan.unserved(instance)) == state.counts[arrays.BEST_ABSENT]
+    cost = plan.cost_v(instance, float(problem.vehicle_cost))
+    assert state.costs[1] == pytest.approx(cost, rel=1e-6, abs=1e-5)
+
+
+@pytest.fixture(scope="module", params=[500, 0], ids=["matrix", "coordinates"])
+def _distances(request):
+    """Distances come from a matrix, or from coordinates if there are any."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "fixedfleet.search.cpu_distances._MOST_WITH_MATRIX", request.param
+        )
+        yield
+
+
+@pytest.mark.usefixtures("_distances")
 @given(instances(), parameters, st.sampled_from((0.0, 1e6)), st.integers(0, 99))
 @settings(max_examples=60, deadline=None)
 def test_the_books_are_kept(instance, parameters, vehicle_cost, seed):
@@ -100,6 +123,7 @@ def test_the_books_are_kept(instance, parameters, vehicle_cost, seed):
     for iterations, temperature in ((1, 0.1), (1, 10.0), (1, 1e-3), (50, 1.0)):
         cpu_kernel.advance(problem, state, iterations, temperature)
         check(instance, problem, state)
+    check_best(instance, problem, state)
 
 
 @pytest.mark.parametrize("vehicle_cost", [0.0, 1e8])

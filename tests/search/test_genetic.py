@@ -9,7 +9,8 @@ from fixedfleet import generate
 from fixedfleet.errors import InputError
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import Stop, genetic, improve
-from fixedfleet.search.genetic import HgsParameters, hgs_plans
+from fixedfleet.search.genetic import hgs_plans
+from fixedfleet.search.parameters import HgsParameters
 
 GOOD, POOR = ff.Plan([[1, 2], [3, 4]]), ff.Plan([[1, 3], [2, 4]])
 

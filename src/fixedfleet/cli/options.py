@@ -81,6 +81,11 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "SECONDS",
         "help": "seconds in all (default: 1)",
     },
+    "--cores": {
+        "type": int,
+        "metavar": "NUMBER",
+        "help": "cores for one plan of more than 200 customers (default: all)",
+    },
     "--vehicle-cost": {
         "type": float,
         "metavar": "C",

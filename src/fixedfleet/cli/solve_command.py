@@ -41,7 +41,8 @@ def add_command(commands: Commands) -> None:
     """Add the command ``solve``."""
     parser = commands.add_parser("solve", help="plan tours for an instance")
     add_instance(parser)
-    add_options(parser, "--time-limit", "--vehicle-cost", "--seed", "--json")
+    add_options(parser, "--time-limit", "--cores", "--seed", "--json")
+    add_options(parser, "--vehicle-cost")
     add_options(parser, "--quiet", help="print errors only, and --json's document")
     add = parser.add_argument
     add(
@@ -188,6 +189,7 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
             vehicle_cost=arguments.vehicle_cost or 0.0,
             guarantee=arguments.guarantee,
             locked=read_plan(arguments.locked) if arguments.locked else (),
+            cores=arguments.cores,
             on_improvement=line.improved,
             stop=line.tick,
         )

@@ -124,7 +124,7 @@ class Pipeline:
             from fixedfleet.search.gpu import require_gpu
 
             require_gpu()
-        elif self.search == "lkh":
+        elif self.search == "lkh" or self.search.startswith("command:"):
             solvers.get(self.search)  # looks for the program
         elif ":" in self.search:
             SEARCHES.get(self.search)
@@ -215,6 +215,7 @@ class Pipeline:
             objective=self.objective,
             vehicle_cost=vehicle_cost,
             guarantee=self.guarantee,
+            cores=1,  # every worker process has a core of its own
         )
         if result.plan is None:
             return Answer(None, reason=result.verdict.reason)

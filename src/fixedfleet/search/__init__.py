@@ -40,6 +40,7 @@ SEARCHES: Registry[SearchMethod] = Registry(
     {
         "auto": "fixedfleet.search.auto:auto_search",
         "ruin_recreate": "fixedfleet.search.ruin_recreate:ruin_recreate",
+        "decomposition": "fixedfleet.search.decomposition:decomposition",
         "gpu": "fixedfleet.search.gpu:gpu_search",
         "hgs": "fixedfleet.search.genetic:genetic_search",
         "pyvrp": "fixedfleet.solvers.protocol:pyvrp_search",
@@ -60,6 +61,7 @@ def improve(
     seed: int = 0,
     vehicle_cost: float = 0.0,
     fewest: Plan | None = None,
+    cores: int = 1,
     on_improvement: Callable[[float, float, Plan], None] | None = None,
 ) -> SearchResult:
     """
@@ -88,6 +90,9 @@ def improve(
     fewest
         A plan with the smallest number of vehicles, which ``auto`` uses if a vehicle is
         expensive.
+    cores
+        The most cores to use. ``auto`` and ``decomposition`` use several if there are
+        many customers.
     on_improvement
         Called with (seconds, cost, plan) when the best plan has become better, at most
         once in a few milliseconds.
@@ -105,7 +110,9 @@ def improve(
     method: SearchMethod = found() if isinstance(found, type) else found
     begin, before = stop.elapsed(), stop.done
     best = Incumbent(instance, start, stop, vehicle_cost, on_improvement)
-    task = SearchTask(instance, start, stop.part(), best, seed, vehicle_cost, fewest)
+    task = SearchTask(
+        instance, start, stop.part(), best, seed, vehicle_cost, fewest, cores
+    )
     try:
         best.report()
         method(task)

@@ -7,9 +7,14 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fixedfleet.search.cpu_arrays import measurable
-from fixedfleet.search.genetic import HgsParameters, genetic_search
+from fixedfleet.search.decomposition import decomposition
+from fixedfleet.search.genetic import genetic_search
 from fixedfleet.search.method import LEAST_SECONDS
-from fixedfleet.search.parameters import EXPENSIVE, RuinRecreateParameters
+from fixedfleet.search.parameters import (
+    EXPENSIVE,
+    HgsParameters,
+    RuinRecreateParameters,
+)
 from fixedfleet.search.ruin_recreate import ruin_recreate
 
 if TYPE_CHECKING:
@@ -22,6 +27,8 @@ __all__ = ["Recipe", "auto_search", "recipe_for"]
 # With a vehicle cost, this share of the time is spent on whether one vehicle more or
 # less pays.
 _FLEET_SHARE = 0.2
+# With more customers, parts of the plan are searched one by one.
+_MANY = 200
 # The genetic search may find no plan within the fleet if time is short or the fleet is
 # full. Ruin and recreate runs first, so that there is a better plan than the start:
 # for a moment, and longer if the demands fill the fleet to this share.
@@ -113,14 +120,16 @@ def auto_search(task: SearchTask) -> None:
             until -= _FLEET_SHARE
     if plan is not task.start:
         instance = instance.with_vehicles(plan.vehicles)
-    recipe = recipe_for(instance.num_customers, seconds * until, _filled(instance))
-    breed = partial(genetic_search, parameters=_genetic(recipe.population))
-    steps = [
-        _Step(_ruin, recipe.ruin_share * until, instance),
-        _Step(breed, until, instance),
-        _Step(_ruin, 1.0, task.instance, vehicle_cost),
-    ]
-    for step in steps:
+    if instance.num_customers > _MANY and measurable(instance):
+        steps = [_Step(decomposition, until, instance)]
+    else:
+        recipe = recipe_for(instance.num_customers, seconds * until, _filled(instance))
+        breed = partial(genetic_search, parameters=_genetic(recipe.population))
+        steps = [
+            _Step(_ruin, recipe.ruin_share * until, instance),
+            _Step(breed, until, instance),
+        ]
+    for step in (*steps, _Step(_ruin, 1.0, task.instance, vehicle_cost)):
         _take(step, task, plan)
 
 

@@ -99,7 +99,8 @@ def savings(instance: Instance) -> Plan:
     The M tours with the largest loads stay.
     """
     units, capacity = instance.demand_units, instance.capacity_units
-    symmetric = bool(np.array_equal(instance.distances, instance.distances.T))
+    matrix = instance.matrix
+    symmetric = matrix is None or bool(np.array_equal(matrix, matrix.T))
     fits = [c for c in range(1, instance.num_customers + 1) if units[c] <= capacity]
     tours = {c: [c] for c in fits}
     loads = {c: int(units[c]) for c in fits}
@@ -149,17 +150,18 @@ def sweep(instance: Instance) -> Plan:
 
 def _by_saving(instance: Instance) -> NDArray[np.int64]:
     """Return pairs of near customers by falling saving, shape (pairs, 2)."""
-    distances = instance.distances
+    from fixedfleet.search.cpu_distances import lay_out_legs, nearest  # needs Numba
+
     n = instance.num_customers
     if n < 2:
         return np.empty((0, 2), dtype=np.int64)
-    between = distances[1:, 1:] + distances[1:, 1:].T
-    np.fill_diagonal(between, np.inf)
     count = min(_NEIGHBOURS, n - 1)
-    near = np.argpartition(between, count - 1, axis=1)[:, :count] + 1
+    near = nearest(lay_out_legs(instance, 1), n, count)[1:]
     i = np.repeat(np.arange(1, n + 1), count)
-    j = near.ravel()
-    saved = distances[i, 0] + distances[0, j] - distances[i, j]
+    j = near.ravel().astype(np.int64)
+    here, depot = np.arange(n + 1), np.zeros(n + 1, dtype=np.int64)
+    there, back = instance.between(depot, here), instance.between(here, depot)
+    saved = back[i] + there[j] - instance.between(i, j)
     order = np.argsort(-saved, kind="stable")
     order = order[saved[order] > 0]
     return np.stack((i[order], j[order]), axis=1)

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from fixedfleet.errors import InputError
+from fixedfleet.search.compiling import compiled
+from fixedfleet.search.cpu_distances import (
+    lay_out_legs,
+    leg_from,
+    leg_to,
+    longest_leg,
+    mean_leg,
+    nearest,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fixedfleet.instance import Instance
+    from fixedfleet.search.cpu_distances import Matrix, Points
     from fixedfleet.search.parameters import RuinRecreateParameters
-
-Function = TypeVar("Function", bound="Callable[..., Any]")
 
 __all__ = [
     "ABSENT",
     "BEST_ABSENT",
+    "CHANGED",
+    "EMPTY",
     "ITERATION",
+    "MARK",
     "NEXT",
     "PREV",
     "TOUR",
     "USED",
     "Problem",
     "State",
-    "clear_cache",
-    "compiled",
     "empty_state",
     "lay_out",
     "load",
@@ -37,23 +42,12 @@ __all__ = [
     "scale",
 ]
 
-NEXT, PREV, TOUR = 0, 1, 2  # columns of State.nodes
-ABSENT, BEST_ABSENT, ITERATION, USED = range(4)  # entries of State.counts
+NEXT, PREV, TOUR, MARK = range(4)  # columns of State.nodes
+# Entries of State.counts.
+ABSENT, BEST_ABSENT, ITERATION, USED, CHANGED, EMPTY = range(6)
 
 _MEAN_UNIT_SQUARE = 0.5214  # mean distance of two points drawn in the unit square
 _LONGEST, _SHORTEST = 1e30, 1e-30  # distances whose sums fit into 32 bits
-
-
-def compiled(**options: Any) -> Callable[[Function], Function]:
-    """Return Numba's compiler as a decorator that keeps types for mypy."""
-    compiler: Callable[[Function], Function] = njit(cache=True, nogil=True, **options)
-    return compiler
-
-
-def clear_cache(function: Any) -> None:
-    """Remove what Numba has stored of all functions beside this compiled one."""
-    for index in Path(function.stats.cache_path).glob("*.nbi"):
-        index.unlink()
 
 
 class Problem(NamedTuple):
@@ -64,11 +58,12 @@ class Problem(NamedTuple):
     has a depot of its own, from N + 1.
     """
 
-    there: Any  # (N', V) float32: from a customer to any node
-    back: Any  # (N', V) float32: from any node to a customer
+    legs: Any  # Legs: the distances
     demands: Any  # (V,) int64
     capacity: Any  # int64
     neighbours: Any  # (N', K) uint32: nearest customers, nearest first
+    near_there: Any  # (N', K) float32: from each customer to them
+    near_back: Any  # (N', K) float32: from them to each customer
     reach: Any  # int64: number of them beside which a place is looked for
     near_depot: Any  # (N',) bool: whether to look beside the depot, too
     vehicle_cost: Any  # float64
@@ -76,6 +71,7 @@ class Problem(NamedTuple):
     longest: Any  # int64: longest string to remove
     split: Any  # float64: probability that the middle of a string stays
     blink: Any  # int64: one in this many places is skipped
+    hasty: Any  # bool: whether an iteration ends as soon as it is too long
 
 
 class State(NamedTuple):
@@ -86,13 +82,14 @@ class State(NamedTuple):
     without a tour.
     """
 
-    nodes: Any  # (V, 4) uint32: next, previous, tour (M: absent), unused
+    nodes: Any  # (V, 4) uint32: next, previous, tour (M: absent), mark
     legs: Any  # (V,) float32: length from each node to its next
     loads: Any  # (M,) int64
     stamps: Any  # (M,) int64: iteration that ruined a tour last
     absent: Any  # (N,) uint32: absent customers; counts[ABSENT] of them
     absences: Any  # (N',) int64: how often each customer was absent
     best: Any  # (V,) uint32: next node of each node in the best plan
+    changed: Any  # (V,) uint32: marked nodes, which may differ from the best plan
     removed: Any  # (N,) uint32: removed customers, in the order of their tours
     removed_legs: Any  # (N,) float32: their legs
     cuts: Any  # (N, 3) uint32: node before, node behind, customers of each string
@@ -103,62 +100,59 @@ class State(NamedTuple):
     placed_legs: Any  # (N,) float32: the leg that each of them replaced
     costs: Any  # (2,) float64: costs of the current and the best plan
     origin: Any  # (1,) float64: share of the limit when no customer was absent first
-    counts: Any  # (4,) int64: numbers of absent customers, iterations, tours
+    counts: Any  # (6,) int64: see ABSENT and the names beside it
     random: Any  # (1,) uint64: state of the random numbers
 
 
 def measurable(instance: Instance) -> bool:
     """Whether sums of the distances fit into 32 bits."""
-    longest = float(instance.distances.max())
+    longest = longest_leg(instance)
     return not longest or _SHORTEST < longest < _LONGEST
 
 
 def lay_out(
-    instance: Instance, vehicle_cost: float, parameters: RuinRecreateParameters
+    instance: Instance,
+    vehicle_cost: float,
+    parameters: RuinRecreateParameters,
+    legs: Matrix | Points | None = None,
 ) -> Problem:
-    """Return the arrays of an instance."""
+    """Return the arrays of an instance; its distances may be given."""
     n, fleet = instance.num_customers, _fleet(instance)
-    distances = instance.distances
     if not measurable(instance):
         raise InputError(
-            f"the longest distance is {distances.max():g}, not within {_SHORTEST:g} to "
-            f"{_LONGEST:g}: measure in another unit"
+            f"the longest distance is {longest_leg(instance):g}, not within "
+            f"{_SHORTEST:g} to {_LONGEST:g}: measure in another unit"
         )
-    there = np.empty((n + 1, n + 1 + fleet), dtype=np.float32)
-    there[:, : n + 1] = distances
-    there[:, n + 1 :] = distances[:, :1]
-    back = there
-    if instance.metric == "explicit" and not np.array_equal(distances, distances.T):
-        back = np.empty_like(there)
-        back[:, : n + 1] = distances.T
-        back[:, n + 1 :] = distances[:1, :].T
-    neighbours = _nearest(there, back, min(parameters.neighbours, max(n - 1, 1)))
+    if legs is None:
+        legs = lay_out_legs(instance, fleet)
+    neighbours = nearest(legs, n, min(parameters.neighbours, max(n - 1, 1)))
     reach = min(parameters.reach, neighbours.shape[1]) if n > 1 else 0
+    near_there, near_back = _near_legs(legs, neighbours)
     demands = np.zeros(n + 1 + fleet, dtype=np.int64)
     demands[: n + 1] = instance.demand_units
     # A capacity above the sum of all demands may be beyond 64 bits.
     capacity = min(instance.capacity_units, int(demands.sum()))
     return Problem(
-        there=there,
-        back=back,
+        legs=legs,
         demands=demands,
         capacity=np.int64(capacity),
         neighbours=neighbours,
+        near_there=near_there,
+        near_back=near_back,
         reach=np.int64(reach),
-        near_depot=_near_depot(there, back, neighbours, reach),
+        near_depot=_near_depot(legs, neighbours, reach),
         vehicle_cost=np.float64(vehicle_cost),
         removals=np.float64(parameters.removals),
         longest=np.int64(parameters.longest),
         split=np.float64(parameters.split),
         blink=np.int64(parameters.blink),
+        hasty=np.bool_(parameters.hasty),
     )
 
 
 def scale(instance: Instance) -> float:
     """Return the mean distance relative to that of points drawn in the unit square."""
-    n = instance.num_customers
-    mean = float(instance.distances.sum()) / (n * (n + 1))
-    return mean / _MEAN_UNIT_SQUARE or 1.0
+    return mean_leg(instance) / _MEAN_UNIT_SQUARE or 1.0
 
 
 def empty_state(instance: Instance, seed: int) -> State:
@@ -180,6 +174,7 @@ def empty_state(instance: Instance, seed: int) -> State:
         absent=customers(np.uint32),
         absences=np.zeros(n + 1, dtype=np.int64),
         best=np.zeros(size, dtype=np.uint32),
+        changed=np.zeros(size, dtype=np.uint32),
         removed=customers(np.uint32),
         removed_legs=customers(np.float32),
         cuts=np.zeros((n, 3), dtype=np.uint32),
@@ -190,7 +185,7 @@ def empty_state(instance: Instance, seed: int) -> State:
         placed_legs=customers(np.float32),
         costs=np.zeros(2),
         origin=np.zeros(1),
-        counts=np.zeros(4, dtype=np.int64),
+        counts=np.zeros(6, dtype=np.int64),
         random=np.array([mixed | 1], dtype=np.uint64),
     )
 
@@ -200,38 +195,27 @@ def _fleet(instance: Instance) -> int:
 
 
 @compiled()
-def _nearest(there: Any, back: Any, count: Any) -> Any:
-    """Return the nearest customers of each location, nearest first, (N', count)."""
-    size = there.shape[0]
-    found = np.ones((size, count), dtype=np.uint32)
-    far = np.empty(count, dtype=np.float32)
-    for i in range(size):
-        filled = 0
-        for j in range(1, size):
-            if i == j:
-                continue
-            length = there[i, j] + back[i, j]
-            if filled == count and length >= far[count - 1]:
-                continue
-            k = filled if filled < count else count - 1
-            while k > 0 and far[k - 1] > length:
-                far[k] = far[k - 1]
-                found[i, k] = found[i, k - 1]
-                k -= 1
-            far[k] = length
-            found[i, k] = j
-            filled = min(filled + 1, count)
-    return found
+def _near_legs(legs: Any, neighbours: Any) -> Any:
+    """Return the lengths to and from the neighbours, each of shape (N', K)."""
+    there = np.zeros(neighbours.shape, dtype=np.float32)
+    back = np.zeros(neighbours.shape, dtype=np.float32)
+    for i in range(neighbours.shape[0]):
+        for k in range(neighbours.shape[1]):
+            there[i, k] = leg_to(legs, i, neighbours[i, k])
+            back[i, k] = leg_from(legs, i, neighbours[i, k])
+    return there, back
 
 
 @compiled()
-def _near_depot(there: Any, back: Any, neighbours: Any, reach: Any) -> Any:
+def _near_depot(legs: Any, neighbours: Any, reach: Any) -> Any:
     """Return which locations have the depot among their nearest, shape (N',)."""
-    near = np.ones(there.shape[0], dtype=np.bool_)
-    for i in range(there.shape[0]):
-        if 0 < reach < there.shape[0] - 1:
+    size = neighbours.shape[0]
+    near = np.ones(size, dtype=np.bool_)
+    for i in range(size):
+        if 0 < reach < size - 1:
             last = neighbours[i, reach - 1]
-            near[i] = there[i, 0] + back[i, 0] <= there[i, last] + back[i, last]
+            far = leg_to(legs, i, last) + leg_from(legs, i, last)
+            near[i] = leg_to(legs, i, 0) + leg_from(legs, i, 0) <= far
     return near
 
 
@@ -239,11 +223,12 @@ def _near_depot(there: Any, back: Any, neighbours: Any, reach: Any) -> Any:
 def load(problem: Problem, state: State, routes: Any) -> None:
     """Make a plan, given as a row of routes, the current and the best one."""
     nodes, tours = state.nodes, len(state.loads)
-    customers = problem.there.shape[0]
+    customers = len(problem.near_depot)
     for node in range(len(nodes)):
         depot = node >= customers
         nodes[node, NEXT] = nodes[node, PREV] = node
         nodes[node, TOUR] = node - customers if depot else tours
+        nodes[node, MARK] = 0
         state.legs[node] = 0.0
     state.loads[:] = 0
     used = 0
@@ -257,14 +242,14 @@ def load(problem: Problem, state: State, routes: Any) -> None:
             nodes[before, NEXT] = customer
             nodes[customer, PREV] = before
             nodes[customer, TOUR] = tour
-            state.legs[before] = problem.back[customer, before]
+            state.legs[before] = leg_from(problem.legs, customer, before)
             state.loads[tour] += problem.demands[customer]
             cost += state.legs[before]
             before = customer
         elif before < customers:
             nodes[before, NEXT] = after
             nodes[after, PREV] = before
-            state.legs[before] = problem.there[before, after]
+            state.legs[before] = leg_to(problem.legs, before, after)
             cost += state.legs[before] + problem.vehicle_cost
             used += 1
             before = customers + used
@@ -276,5 +261,6 @@ def load(problem: Problem, state: State, routes: Any) -> None:
     state.costs[:] = cost
     state.counts[ABSENT] = state.counts[BEST_ABSENT] = absent
     state.counts[USED] = used
+    state.counts[CHANGED] = 0
     for node in range(len(nodes)):
         state.best[node] = nodes[node, NEXT]

@@ -24,18 +24,22 @@ from typing import Any
 
 import numpy as np
 
+from fixedfleet.search.compiling import compiled
 from fixedfleet.search.cpu_arrays import (
     ABSENT,
     BEST_ABSENT,
+    CHANGED,
+    EMPTY,
     ITERATION,
+    MARK,
     NEXT,
     PREV,
     TOUR,
     USED,
     Problem,
     State,
-    compiled,
 )
+from fixedfleet.search.cpu_distances import leg_from, leg_to
 
 __all__ = ["advance", "exponential"]
 
@@ -85,12 +89,12 @@ def exponential(u: Any) -> Any:
 @_inlined
 def _leg(problem: Problem, start: Any, end: Any) -> Any:
     """Return the length from one node to another; each may be a depot."""
-    customers = problem.there.shape[0]
+    customers = len(problem.near_depot)
     length = np.float32(0.0)
     if start < customers:
-        length = problem.there[start, end]
+        length = leg_to(problem.legs, start, end)
     elif end < customers:
-        length = problem.back[end, start]
+        length = leg_from(problem.legs, end, start)
     return length
 
 
@@ -130,7 +134,7 @@ def _cut(
 @_inlined
 def _string_start(problem: Problem, state: State, customer: Any, span: Any) -> Any:
     """Choose the first customer of a string around a customer: (first, length)."""
-    customers = problem.there.shape[0]
+    customers = len(problem.near_depot)
     first = customer
     for _ in range(_below(state.random, span)):
         if state.nodes[first, PREV] >= customers:
@@ -151,7 +155,7 @@ def _string_start(problem: Problem, state: State, customer: Any, span: Any) -> A
 @_inlined
 def _ruin(problem: Problem, state: State) -> Any:
     """Remove strings around a random customer: (customers, strings, change)."""
-    n = problem.there.shape[0] - 1
+    n = len(problem.near_depot) - 1
     absent = len(state.loads)
     seed = 1 + _below(state.random, n)
     mean = (n - state.counts[ABSENT]) / max(state.counts[USED], 1)
@@ -201,7 +205,7 @@ def _order(problem: Problem, state: State, count: Any) -> Any:
     """Sort the pool: at random, or the largest, farthest or closest first."""
     mode = _below(state.random, 11)
     pool, keys = state.pool, state.keys
-    depot = problem.there.shape[0]
+    depot = len(problem.near_depot)
     for k in range(count):
         customer = pool[k]
         if mode < 4:
@@ -209,9 +213,9 @@ def _order(problem: Problem, state: State, count: Any) -> Any:
         elif mode < 8:
             key = -np.float32(problem.demands[customer])
         elif mode < 10:
-            key = -problem.there[customer, depot]
+            key = -leg_to(problem.legs, customer, depot)
         else:
-            key = problem.there[customer, depot]
+            key = leg_to(problem.legs, customer, depot)
         j = k - 1
         while j >= 0 and keys[j] > key:
             keys[j + 1] = keys[j]
@@ -223,14 +227,10 @@ def _order(problem: Problem, state: State, count: Any) -> Any:
 
 @_inlined
 def _try(
-    problem: Problem, state: State, customer: Any, before: Any, cost: Any, place: Any
+    problem: Problem, state: State, before: Any, legs: Any, cost: Any, place: Any
 ) -> Any:
     """Compare the place behind a node with the best so far: (cost, place)."""
-    extra = (
-        problem.back[customer, before]
-        + problem.there[customer, state.nodes[before, NEXT]]
-        - state.legs[before]
-    )
+    extra = legs - state.legs[before]
     if extra < cost and _below(state.random, problem.blink) != 0:
         cost = extra
         place = before
@@ -238,46 +238,68 @@ def _try(
 
 
 @_inlined
+def _try_behind(
+    problem: Problem, state: State, customer: Any, before: Any, cost: Any, place: Any
+) -> Any:
+    """Compare the place behind a node with the best so far: (cost, place)."""
+    legs = leg_from(problem.legs, customer, before) + leg_to(
+        problem.legs, customer, state.nodes[before, NEXT]
+    )
+    return _try(problem, state, before, legs, cost, place)
+
+
+@_inlined
 def _place(problem: Problem, state: State, customer: Any) -> Any:
     """Find the cheapest place with room: the node before it, 0 if there is none."""
     nodes, loads = state.nodes, state.loads
     tours = len(loads)
-    depot = np.uint32(problem.there.shape[0])
+    depot = np.uint32(len(problem.near_depot))
     room = problem.capacity - problem.demands[customer]
     cost = _FAR
     place = np.uint32(0)
-    for k in range(problem.reach):
+    for k in range(problem.neighbours.shape[1]):
+        # Further neighbours only if none of the nearest has room beside it.
+        if k >= problem.reach and (place != 0 or not problem.hasty):
+            break
         node = problem.neighbours[customer, k]
         tour = nodes[node, TOUR]
         if tour == tours or loads[tour] > room:
             continue
-        cost, place = _try(problem, state, customer, node, cost, place)
-        cost, place = _try(problem, state, customer, nodes[node, PREV], cost, place)
+        behind, before = nodes[node, NEXT], nodes[node, PREV]
+        legs = problem.near_back[customer, k] + leg_to(problem.legs, customer, behind)
+        cost, place = _try(problem, state, node, legs, cost, place)
+        legs = leg_from(problem.legs, customer, before)
+        legs += problem.near_there[customer, k]
+        cost, place = _try(problem, state, before, legs, cost, place)
     if problem.near_depot[customer]:
         for r in range(tours):
             node = np.uint32(depot + r)
             if loads[r] > room or nodes[node, NEXT] == node:
                 continue
-            cost, place = _try(problem, state, customer, node, cost, place)
-            cost, place = _try(problem, state, customer, nodes[node, PREV], cost, place)
+            cost, place = _try_behind(problem, state, customer, node, cost, place)
+            node = nodes[node, PREV]
+            cost, place = _try_behind(problem, state, customer, node, cost, place)
     if place == 0:
         for r in range(tours):
             node = np.uint32(depot + r)
             if loads[r] > room or nodes[node, NEXT] == node:
                 continue
-            cost, place = _try(problem, state, customer, node, cost, place)
+            cost, place = _try_behind(problem, state, customer, node, cost, place)
             node = nodes[node, NEXT]
             while node < depot:
-                cost, place = _try(problem, state, customer, node, cost, place)
+                cost, place = _try_behind(problem, state, customer, node, cost, place)
                 node = nodes[node, NEXT]
     if state.counts[USED] < tours and room >= 0:
-        alone = problem.back[customer, depot] + problem.there[customer, depot]
+        alone = leg_from(problem.legs, customer, depot) + leg_to(
+            problem.legs, customer, depot
+        )
         if alone + problem.vehicle_cost < cost:
-            for r in range(tours):
-                node = np.uint32(depot + r)
-                if nodes[node, NEXT] == node:
-                    place = node
-                    break
+            r = state.counts[EMPTY]  # where the last empty tour was found
+            while nodes[depot + r, NEXT] != depot + r:
+                r = r + 1 if r + 1 < tours else 0
+            place = np.uint32(depot + r)
+            if problem.hasty:
+                state.counts[EMPTY] = r
     return place
 
 
@@ -291,8 +313,8 @@ def _insert(
     tour = nodes[before, TOUR]
     # In 64 bits, because errors of 32 bits would add up: the cheapest place is often
     # the one whose cost was rounded down most.
-    change = np.float64(problem.back[customer, before])
-    change += problem.there[customer, after]
+    change = np.float64(leg_from(problem.legs, customer, before))
+    change += leg_to(problem.legs, customer, after)
     change -= legs[before]
     if after == before:
         state.counts[USED] += 1
@@ -304,8 +326,8 @@ def _insert(
     nodes[customer, PREV] = before
     nodes[after, PREV] = customer
     nodes[customer, TOUR] = tour
-    legs[before] = problem.back[customer, before]
-    legs[customer] = problem.there[customer, after]
+    legs[before] = leg_from(problem.legs, customer, before)
+    legs[customer] = leg_to(problem.legs, customer, after)
     state.loads[tour] += problem.demands[customer]
     return change
 
@@ -355,8 +377,12 @@ def _weight(state: State, customers: Any, count: Any) -> Any:
 
 
 @_inlined
-def _recreate(problem: Problem, state: State, count: Any) -> Any:
-    """Put the pool back: (absent, placed, change); the absent lead the pool."""
+def _recreate(problem: Problem, state: State, count: Any, most: Any) -> Any:
+    """
+    Put the pool back: (absent, placed, change); the absent lead the pool.
+
+    It ends when the change exceeds the most that could be accepted.
+    """
     change = 0.0
     left = 0
     placed = 0
@@ -372,14 +398,17 @@ def _recreate(problem: Problem, state: State, count: Any) -> Any:
         else:
             change += _insert(problem, state, customer, before, placed)
             placed += 1
+            if change >= most:  # what is left would make it longer still
+                left += count - 1 - k
+                break
     return left, placed, change
 
 
 @_inlined
-def _accept(state: State, left: Any, change: Any, temperature: Any) -> Any:
+def _accept(state: State, left: Any, change: Any, most: Any) -> Any:
     """Whether the plan of this iteration replaces the current one."""
     absent = state.counts[ABSENT]
-    better = change < temperature * exponential(_uniform(state.random))
+    better = change < most
     if absent == 0:
         better = better and left == 0
     elif left == 0:
@@ -405,6 +434,35 @@ def _is_best(problem: Problem, state: State) -> Any:
     return absent < best or (absent == best and cheaper)
 
 
+@_inlined
+def _mark(state: State, node: Any) -> None:
+    """Note that a node may be followed by another one than in the best plan."""
+    if state.nodes[node, MARK] == 0:
+        state.nodes[node, MARK] = 1
+        state.changed[state.counts[CHANGED]] = node
+        state.counts[CHANGED] += 1
+
+
+@_inlined
+def _mark_changes(state: State, cuts: Any, placed: Any) -> None:
+    """Mark the nodes that are followed by other ones since this iteration."""
+    for k in range(cuts):
+        _mark(state, state.cuts[k, 0])
+    for k in range(placed):
+        _mark(state, state.placed[k])
+        _mark(state, state.nodes[state.placed[k], PREV])
+
+
+@_inlined
+def _keep_best(state: State) -> None:
+    """Make the current plan the best one; only marked nodes can differ."""
+    for k in range(state.counts[CHANGED]):
+        node = state.changed[k]
+        state.best[node] = state.nodes[node, NEXT]
+        state.nodes[node, MARK] = 0
+    state.counts[CHANGED] = 0
+
+
 @compiled(_nrt=False)
 def advance(problem: Problem, state: State, iterations: Any, temperature: Any) -> None:
     """Run some iterations at one temperature."""
@@ -418,17 +476,23 @@ def advance(problem: Problem, state: State, iterations: Any, temperature: Any) -
         for k in range(removed, count):
             state.pool[k] = state.absent[k - removed]
         _order(problem, state, count)
-        left, placed, more = _recreate(problem, state, count)
+        most = np.inf
+        if problem.hasty:
+            most = temperature * exponential(_uniform(state.random))
+        bound = most - change if counts[ABSENT] == 0 else np.inf
+        left, placed, more = _recreate(problem, state, count, bound)
         change += more
-        if _accept(state, left, change, temperature):
+        if not problem.hasty:
+            most = temperature * exponential(_uniform(state.random))
+        if _accept(state, left, change, most):
             state.costs[0] += change
             counts[ABSENT] = left
             for k in range(left):
                 state.absent[k] = state.pool[k]
+            _mark_changes(state, cuts, placed)
             if _is_best(problem, state):
                 state.costs[1] = state.costs[0]
                 counts[BEST_ABSENT] = left
-                for node in range(len(state.nodes)):
-                    state.best[node] = state.nodes[node, NEXT]
+                _keep_best(state)
         else:
             _undo(problem, state, removed, cuts, placed)

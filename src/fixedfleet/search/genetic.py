@@ -7,15 +7,15 @@ of time. The best plans of a slice join the first population of the next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import hybgensea
 import numpy as np
 
-from fixedfleet.errors import InputError, above, at_least, between, check_settings
+from fixedfleet.errors import InputError
 from fixedfleet.plan import Plan
 from fixedfleet.search.method import LEAST_SECONDS, Stop
+from fixedfleet.search.parameters import HgsParameters
 from fixedfleet.search.whole_numbers import binary_exponent, enough, whole_amounts
 
 if TYPE_CHECKING:
@@ -41,56 +41,6 @@ _LARGEST_SUM = 2**32
 _MAGNITUDE = 10
 # Seed 0 is the same as seed 1 to the generator it uses, which has this many others.
 _SEEDS = 2**31 - 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class HgsParameters:
-    """
-    Parameters of the hybrid genetic search, at its authors' values.
-
-    Parameters
-    ----------
-    granularity
-        Number of nearest customers that local search tries for each customer.
-    population
-        Smallest size of each subpopulation; four times as many plans are built before
-        the search proper begins, so a smaller one suits a short time limit.
-    generation
-        Plans added to a subpopulation before its worst are removed.
-    elite
-        Plans that their cost alone keeps in the population.
-    closest
-        Plans considered in measuring the diversity that a plan contributes.
-    penalty_period
-        Iterations between updates of the penalty for overload.
-    target_feasible
-        Share of feasible plans the penalty aims at.
-    penalty_decrease
-        Factor of the penalty when there are more feasible plans than that.
-    penalty_increase
-        Factor of the penalty when there are fewer.
-    restart_after
-        Iterations without improvement after which a new population is built.
-    swap_star
-        Whether to use the SWAP* neighbourhood.
-    """
-
-    granularity: Annotated[int, at_least(1)] = 20
-    population: Annotated[int, at_least(1)] = 25
-    generation: Annotated[int, at_least(1)] = 40
-    elite: Annotated[int, at_least(1)] = 4
-    closest: Annotated[int, at_least(1)] = 5
-    penalty_period: Annotated[int, at_least(1)] = 100
-    target_feasible: Annotated[float, between(0, 1)] = 0.2
-    penalty_decrease: Annotated[float, above(0)] = 0.85
-    penalty_increase: Annotated[float, at_least(1)] = 1.2
-    restart_after: Annotated[int, at_least(1)] = 20_000
-    swap_star: bool = True
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        if self.penalty_decrease > 1:
-            raise InputError(f"penalty_decrease is {self.penalty_decrease:g}, above 1")
 
 
 _DEFAULTS = HgsParameters()

@@ -182,6 +182,8 @@ class SearchTask:
         Fixed cost of each vehicle used; the search minimises the length plus this.
     fewest
         A plan with the smallest number of vehicles, if one is known.
+    cores
+        The most cores that the search may use.
     """
 
     instance: Instance
@@ -191,6 +193,7 @@ class SearchTask:
     seed: int = 0
     vehicle_cost: float = 0.0
     fewest: Plan | None = None
+    cores: int = 1
 
     def offer(self, plan: Plan) -> None:
         """Report a plan; it is kept if it is better than the best one so far."""
@@ -239,11 +242,12 @@ class Incumbent:
         self.unassigned = len(start.unserved(instance))
         self.cost = start.cost_v(instance, vehicle_cost)
         self.trace: list[tuple[float, float]] = []
+        self._next = 0.0
 
     @property
     def watched(self) -> bool:
-        """Whether somebody wants to see plans before the search ends."""
-        return self.on_improvement is not None
+        """Whether somebody wants to see a plan now, before the search ends."""
+        return self.on_improvement is not None and self.stop.elapsed() >= self._next
 
     def offer(self, plan: Plan) -> None:
         """
@@ -255,6 +259,7 @@ class Incumbent:
             If the plan is better but exceeds fleet or capacity or serves a customer
             twice.
         """
+        begin = self.stop.elapsed()
         unassigned = len(plan.unserved(self.instance))
         cost = plan.cost_v(self.instance, self.vehicle_cost)
         if (unassigned, cost) >= (self.unassigned, self.cost):
@@ -265,6 +270,8 @@ class Incumbent:
             raise RuntimeError(f"the search returned a wrong plan: {other}")
         self.plan, self.unassigned, self.cost = plan, unassigned, cost
         self.report()
+        # Plans that are only shown take at most a tenth of the time.
+        self._next = self.stop.elapsed() + 9 * (self.stop.elapsed() - begin)
 
     def report(self) -> None:
         """Note and report the best plan, unless it leaves customers unassigned."""

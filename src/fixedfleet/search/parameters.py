@@ -7,7 +7,13 @@ from typing import Annotated
 
 from fixedfleet.errors import InputError, above, at_least, between, check_settings
 
-__all__ = ["EXPENSIVE", "GPU_DEFAULTS", "RuinRecreateParameters"]
+__all__ = [
+    "EXPENSIVE",
+    "GPU_DEFAULTS",
+    "DecompositionParameters",
+    "HgsParameters",
+    "RuinRecreateParameters",
+]
 
 # If a vehicle costs at least this share of a plan's length, the number of vehicles is
 # minimised first.
@@ -34,6 +40,10 @@ class RuinRecreateParameters:
         Number of nearest customers whose tours may be ruined together. A GPU takes all.
     reach
         Number of nearest customers beside which a place is looked for. A GPU tries all.
+    hasty
+        Whether an iteration ends as soon as the plan is longer than annealing can
+        accept, and looks for a place beside all ``neighbours`` before it tries all
+        tours. A GPU always ends early.
     start_temperature, end_temperature
         Temperatures of the annealing, in lengths of an instance drawn in the unit
         square; other instances are scaled by their mean distance. Default of the end:
@@ -46,6 +56,7 @@ class RuinRecreateParameters:
     blink: Annotated[int, at_least(2)] = 100
     neighbours: Annotated[int, at_least(1)] = 40
     reach: Annotated[int, at_least(1)] = 12
+    hasty: bool = False
     start_temperature: Annotated[float, above(0)] = 0.1
     end_temperature: Annotated[float | None, above(0)] = None
 
@@ -65,3 +76,89 @@ class RuinRecreateParameters:
 
 # The settings that were fitted to batches on a GPU.
 GPU_DEFAULTS = RuinRecreateParameters(removals=8.0, longest=6, end_temperature=0.015)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HgsParameters:
+    """
+    Parameters of the hybrid genetic search, at its authors' values.
+
+    Parameters
+    ----------
+    granularity
+        Number of nearest customers that local search tries for each customer.
+    population
+        Smallest size of each subpopulation; four times as many plans are built before
+        the search proper begins, so a smaller one suits a short time limit.
+    generation
+        Plans added to a subpopulation before its worst are removed.
+    elite
+        Plans that their cost alone keeps in the population.
+    closest
+        Plans considered in measuring the diversity that a plan contributes.
+    penalty_period
+        Iterations between updates of the penalty for overload.
+    target_feasible
+        Share of feasible plans the penalty aims at.
+    penalty_decrease
+        Factor of the penalty when there are more feasible plans than that.
+    penalty_increase
+        Factor of the penalty when there are fewer.
+    restart_after
+        Iterations without improvement after which a new population is built.
+    swap_star
+        Whether to use the SWAP* neighbourhood.
+    """
+
+    granularity: Annotated[int, at_least(1)] = 20
+    population: Annotated[int, at_least(1)] = 25
+    generation: Annotated[int, at_least(1)] = 40
+    elite: Annotated[int, at_least(1)] = 4
+    closest: Annotated[int, at_least(1)] = 5
+    penalty_period: Annotated[int, at_least(1)] = 100
+    target_feasible: Annotated[float, between(0, 1)] = 0.2
+    penalty_decrease: Annotated[float, above(0)] = 0.85
+    penalty_increase: Annotated[float, at_least(1)] = 1.2
+    restart_after: Annotated[int, at_least(1)] = 20_000
+    swap_star: bool = True
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.penalty_decrease > 1:
+            raise InputError(f"penalty_decrease is {self.penalty_decrease:g}, above 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecompositionParameters:
+    """
+    Settings of the search part by part, fitted to N = 200 to 1,000 on a core.
+
+    Parameters
+    ----------
+    whole_share
+        Share of the time for ruin and recreate of the whole plan.
+    whole
+        Settings of ruin and recreate.
+    size
+        Number of customers per part.
+    part_seconds
+        Seconds to search a part, for each hundred customers in it.
+    parts
+        Settings of HGS-CVRP for the parts.
+    """
+
+    whole_share: Annotated[float, between(0, 1)] = 0.5
+    whole: RuinRecreateParameters = RuinRecreateParameters(hasty=True)
+    size: Annotated[int, at_least(1)] = 100
+    part_seconds: Annotated[float, above(0)] = 0.15
+    parts: HgsParameters = HgsParameters(
+        population=4,
+        generation=8,
+        granularity=8,
+        elite=2,
+        closest=2,
+        penalty_period=10,
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)

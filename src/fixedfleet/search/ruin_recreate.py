@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fixedfleet.instance import Instance
+from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.plan import Plan
 from fixedfleet.search import cpu_arrays, cpu_kernel
-from fixedfleet.search.cpu_arrays import BEST_ABSENT, Problem, State
+from fixedfleet.search.compiling import clear_cache
+from fixedfleet.search.cpu_arrays import BEST_ABSENT, NEXT, Problem, State
+from fixedfleet.search.cpu_distances import Matrix, Points, is_measured
 from fixedfleet.search.parameters import RuinRecreateParameters
 
 if TYPE_CHECKING:
-    from fixedfleet.search.method import SearchTask
+    from collections.abc import Sequence
 
-__all__ = ["ruin_recreate"]
+    from numpy.typing import NDArray
+
+    from fixedfleet.search.method import SearchTask, Stop
+
+__all__ = ["anneal", "load_kernel", "ruin_recreate"]
 
 _DEFAULTS = RuinRecreateParameters()
 _CHUNK_SECONDS = 1e-3  # seconds between two readings of the clock
@@ -40,9 +48,11 @@ def ruin_recreate(
         Settings of the search.
     """
     instance = task.instance
-    problem = cpu_arrays.lay_out(instance, task.vehicle_cost, parameters)
-    state = cpu_arrays.empty_state(instance, task.seed)
-    cpu_arrays.load(problem, state, task.start.to_routes(len(state.best)))
+    with task.stop.paused(), interrupts_deferred():
+        load_kernel(is_measured(instance))
+    problem, state = _begin(
+        instance, task.start, task.seed, parameters, task.vehicle_cost
+    )
     hot, cold = parameters.temperatures(instance.num_customers)
     scale = cpu_arrays.scale(instance)
     temperatures = hot * scale, cold * scale
@@ -53,6 +63,65 @@ def ruin_recreate(
             _run_seconds(problem, state, task, temperatures)
     finally:  # also after Ctrl-C
         task.offer(_best_plan(state))
+
+
+def anneal(
+    instance: Instance,
+    plan: Plan,
+    stop: Stop,
+    seed: int,
+    parameters: RuinRecreateParameters,
+    temperatures: Sequence[float],
+    *,
+    vehicle_cost: float = 0.0,
+) -> Plan:
+    """
+    Search between two temperatures; return the last plan, which may be worse.
+
+    Parameters
+    ----------
+    instance, plan
+        The instance and a feasible plan to start from.
+    stop
+        When to end: seconds or iterations.
+    seed
+        Seed of the random numbers.
+    parameters
+        Settings of the search; its temperatures do not count.
+    temperatures
+        The first and the last temperature, in the unit of the distances.
+    vehicle_cost
+        Fixed cost of each vehicle used.
+    """
+    problem, state = _begin(instance, plan, seed, parameters, vehicle_cost)
+    hot, cold = temperatures
+    count = _FIRST_CHUNK
+    while not stop.over():
+        left = stop.left()
+        done = 1 - left / stop.seconds
+        if stop.iterations is not None:
+            done = stop.done / stop.iterations
+            count = min(_CHUNK_ITERATIONS, stop.iterations - stop.done)
+        temperature = float(np.float32(hot * (cold / hot) ** done))
+        cpu_kernel.advance(problem, state, count, temperature)
+        stop.count(count)
+        # Longer than for one core, because threads wait for each other's Python.
+        count = max(1, int(stop.done / stop.elapsed() * 10 * _CHUNK_SECONDS))
+    return _read_plan(state, state.nodes[:, NEXT])
+
+
+def _begin(
+    instance: Instance,
+    start: Plan,
+    seed: int,
+    parameters: RuinRecreateParameters,
+    vehicle_cost: float,
+) -> tuple[Problem, State]:
+    """Return the arrays of an instance, and a state with a start in it."""
+    problem = cpu_arrays.lay_out(instance, vehicle_cost, parameters)
+    state = cpu_arrays.empty_state(instance, seed)
+    cpu_arrays.load(problem, state, start.to_routes(len(state.best)))
+    return problem, state
 
 
 def _run_iterations(
@@ -119,7 +188,12 @@ def _best_cost(state: State) -> float:
 
 def _best_plan(state: State) -> Plan:
     """Read the best plan out of a state."""
-    following = state.best.tolist()
+    return _read_plan(state, state.best)
+
+
+def _read_plan(state: State, links: NDArray[np.uint32]) -> Plan:
+    """Read a plan from the links that lead from each node to the next."""
+    following = links.tolist()
     depots = range(len(following) - len(state.loads), len(following))
     tours = []
     for depot in depots:
@@ -132,7 +206,7 @@ def _best_plan(state: State) -> Plan:
     return Plan(tours)
 
 
-def _load_kernel() -> None:
+def _load_kernel(legs: Matrix | Points) -> None:
     """Load the compiled search, or compile it the first time on a machine."""
     tiny = Instance(
         depot=(0.0, 0.0),
@@ -141,21 +215,26 @@ def _load_kernel() -> None:
         capacity=2,
         vehicles=1,
     )
-    problem = cpu_arrays.lay_out(tiny, 0.0, _DEFAULTS)
+    problem = cpu_arrays.lay_out(tiny, 0.0, _DEFAULTS, legs)
     state = cpu_arrays.empty_state(tiny, seed=0)
     cpu_arrays.load(problem, state, Plan([]).to_routes(len(state.best)))
     cpu_kernel.advance(problem, state, 1, 1.0)
 
 
-def _load_or_recompile() -> None:
+@cache
+def load_kernel(measured: bool) -> None:
+    """Load the compiled search for a matrix of distances, or for coordinates."""
+    legs: Matrix | Points = Matrix(*np.zeros((2, 3, 4), dtype=np.float32))
+    if measured:
+        legs = Points(np.zeros((4, 3)), np.float64(0), np.int64(0))
     try:
-        _load_kernel()
+        _load_kernel(legs)
     except (ImportError, AttributeError):
         # Another version of this package compiled into the same folder. Numba cannot
         # read its cache if that names something which this version does not have.
-        cpu_arrays.clear_cache(cpu_kernel.advance)
-        _load_kernel()
+        clear_cache(cpu_kernel.advance)
+        _load_kernel(legs)
 
 
 # With the module, so that it happens once and no search counts it as its time.
-_load_or_recompile()
+load_kernel(measured=False)

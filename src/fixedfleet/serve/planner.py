@@ -28,14 +28,23 @@ class Order:
     """
     What a worker is to plan.
 
-    The notes are remarks on how the instance was read. The list of plans has the plan
-    if it is ``listed``.
+    Attributes
+    ----------
+    instance, request
+        The instance, and how to plan for it.
+    notes
+        Remarks on how the instance was read.
+    listed
+        Whether the list of plans has the plan.
+    cores
+        The most cores to use.
     """
 
     instance: Instance
     request: RequestDocument
     notes: list[str]
     listed: bool = True
+    cores: int = 1
 
 
 def make_plan(order: Order | None, call: Call) -> ResultDocument | None:
@@ -66,6 +75,7 @@ def make_plan(order: Order | None, call: Call) -> ResultDocument | None:
         vehicle_cost=request.vehicle_cost,
         guarantee=request.guarantee,
         locked=request.locked,
+        cores=order.cores,
         on_improvement=reports.improved,
         stop=reports.stop,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from fixedfleet.documents import ResultDocument, VerdictDocument
 from fixedfleet.errors import InputError
 from fixedfleet.serve.jobs import Outcome
 from fixedfleet.serve.schema import ImprovedDocument
-from fixedfleet.workers import Done, Lost, Message, Worker
+from fixedfleet.workers import Done, Lost, Message, Worker, available_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,6 +61,7 @@ class PlannerPool:
         self, queue: PlanQueue, workers: int, work: Callable[..., Any]
     ) -> None:
         self.ready = 0  # workers that can take a job
+        self._running = 0  # jobs
         self._queue, self._work = queue, work
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker")
         self._tasks = [asyncio.create_task(self._keep()) for _ in range(workers)]
@@ -133,16 +135,20 @@ class PlannerPool:
     async def _follow(self, worker: Worker, job: PlanJob) -> Done | Lost:
         """Give a job to a worker, note its reports, and return how it ended."""
         longest = _SLACK * job.order.request.time_limit + _GRACE_SECONDS
-        await self._in_thread(worker.give, job.order, longest)
-        job.hurry = partial(worker.hurry, CANCEL_SECONDS)
-        if job.cancelled:  # while its start was being stored
-            job.hurry()
+        self._running += 1
+        # Jobs that begin later have fewer cores, and share some with this one.
+        order = replace(job.order, cores=max(1, available_cores() // self._running))
         try:
+            await self._in_thread(worker.give, order, longest)
+            job.hurry = partial(worker.hurry, CANCEL_SECONDS)
+            if job.cancelled:  # while its start was being stored
+                job.hurry()
             while isinstance(event := await self._receive(worker), Message):
                 _note(job, event.value)
             return event
         finally:
             job.hurry = None
+            self._running -= 1
 
     async def _receive(self, worker: Worker) -> Event:
         """Wait for the next event; if the wait is cancelled, kill the worker first."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fixedfleet.search.genetic import HgsParameters, hgs_plans
+from fixedfleet.search.genetic import hgs_plans
+from fixedfleet.search.parameters import HgsParameters
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance

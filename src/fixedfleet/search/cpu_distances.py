@@ -1,0 +1,216 @@
+"""Distances inside the compiled search: from a matrix, or from coordinates.
+
+A matrix is read faster while it fits into the processor's cache. It grows with the
+square of the number of customers, so larger instances are measured leg by leg.
+Locations on the sphere become points in space: the arc between two of them follows from
+the chord by sums, products and roots, which are the same on every machine.
+"""
+
+from __future__ import annotations
+
+from math import floor, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+import numpy as np
+from numba.extending import overload
+
+from fixedfleet.distances import Rounding, points_in_space
+from fixedfleet.search.compiling import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fixedfleet.instance import Instance
+
+__all__ = [
+    "Matrix",
+    "Points",
+    "is_measured",
+    "lay_out_legs",
+    "leg_from",
+    "leg_to",
+    "longest_leg",
+    "mean_leg",
+    "nearest",
+]
+
+_MOST_WITH_MATRIX = 500  # customers
+_SHIFTS = 64  # pairs per location that the mean distance of a large instance is from
+
+
+class Matrix(NamedTuple):
+    """
+    The distances of a small instance.
+
+    Node 0 is unused, customers are 1 to N, depots from N + 1; V nodes in all.
+    """
+
+    there: Any  # (N', V) float32: from a customer to any node
+    back: Any  # (N', V) float32: from any node to a customer
+
+
+class Points(NamedTuple):
+    """Where the nodes of a large instance are, and how distances are measured."""
+
+    points: Any  # (V, 3) float64
+    radius: Any  # float64: of the sphere; 0 for the plane
+    rounding: Any  # int64: 0 none, 1 round, 2 ceil, 3 trunc, 4 TSPLIB's GEO
+
+
+def lay_out_legs(instance: Instance, fleet: int) -> Matrix | Points:
+    """Return the distances of an instance, with one depot for each of the tours."""
+    n = instance.num_customers
+    if is_measured(instance):
+        unit = instance.length_unit
+        points, radius = points_in_space(instance.coordinates, instance.metric, unit)
+        points = np.vstack((points, np.repeat(points[:1], fleet, axis=0)))
+        rounding = get_args(Rounding).index(instance.rounding)
+        tsplib = instance.metric == "geo" and unit != "mi"
+        if tsplib and instance.rounding == "round":
+            rounding = len(get_args(Rounding))
+        return Points(points, np.float64(radius), np.int64(rounding))
+    distances = instance.distances
+    there = np.empty((n + 1, n + 1 + fleet), dtype=np.float32)
+    there[:, : n + 1] = distances
+    there[:, n + 1 :] = distances[:, :1]
+    back = there
+    if instance.metric == "explicit" and not np.array_equal(distances, distances.T):
+        back = np.empty_like(there)
+        back[:, : n + 1] = distances.T
+        back[:, n + 1 :] = distances[:1, :].T
+    return Matrix(there, back)
+
+
+def is_measured(instance: Instance) -> bool:
+    """Whether distances are measured from coordinates instead of read from a matrix."""
+    return instance.matrix is None and instance.num_customers > _MOST_WITH_MATRIX
+
+
+def leg_to(legs: Any, customer: Any, node: Any) -> Any:
+    """Return the length from a customer to a node, which may be a depot."""
+
+
+def leg_from(legs: Any, customer: Any, node: Any) -> Any:
+    """Return the length from a node, which may be a depot, to a customer."""
+
+
+def _compile(function: Any, by_matrix: Any) -> None:
+    """Let the compiler choose between matrix and coordinates by the type of legs."""
+
+    options = {"_nrt": False, "nogil": True}
+
+    @overload(function, inline="always", jit_options=options)  # type: ignore[untyped-decorator]
+    def choose(legs: Any, customer: Any, node: Any) -> Any:
+        return by_matrix if legs.instance_class is Matrix else _by_points
+
+
+def _read_there(legs: Any, customer: Any, node: Any) -> Any:
+    return legs.there[customer, node]
+
+
+def _read_back(legs: Any, customer: Any, node: Any) -> Any:
+    return legs.back[customer, node]
+
+
+def _by_points(legs: Any, customer: Any, node: Any) -> Any:
+    return _measure(legs.points, legs.radius, legs.rounding, customer, node)
+
+
+_compile(leg_to, _read_there)
+_compile(leg_from, _read_back)
+
+
+@compiled(inline="always", _nrt=False)
+def _measure(points: Any, radius: Any, rounding: Any, start: Any, end: Any) -> Any:
+    x = points[start, 0] - points[end, 0]
+    y = points[start, 1] - points[end, 1]
+    z = points[start, 2] - points[end, 2]
+    return np.float32(_length(sqrt(x * x + y * y + z * z), radius, rounding))
+
+
+@compiled(_nrt=False)
+def _length(chord: Any, radius: Any, rounding: Any) -> Any:
+    """Return the rounded length of a leg from the straight line between its ends."""
+    length = chord if radius == 0.0 else radius * _arc(chord)
+    if rounding == 1:
+        length = floor(length + 0.5)
+    elif rounding == 2:
+        length = -floor(-length)
+    elif rounding == 3:
+        length = floor(length)
+    elif rounding == 4:
+        length = floor(length + 1.0)
+    return length
+
+
+@compiled(_nrt=False)
+def _arc(chord: Any) -> Any:
+    """Return the arc of a chord in the unit circle, to about 1e-10 of its length."""
+    # Twice the arc of half the angle, until the series below is short.
+    factor = 1.0
+    half = min(0.5 * chord, 1.0)
+    while half > 0.05:
+        half /= sqrt(2.0 * (1.0 + sqrt(1.0 - half * half)))
+        factor *= 2.0
+    s = half * half
+    series = 1.0 + s * (1 / 6 + s * (3 / 40 + s * (15 / 336 + s * 105 / 3456)))
+    return 2.0 * factor * half * series
+
+
+def longest_leg(instance: Instance) -> float:
+    """Return the longest distance, or a bound on it if the instance is large."""
+    if not is_measured(instance):
+        return float(instance.distances.max())
+    if instance.metric == "euclidean":
+        return float(np.hypot(*np.ptp(instance.coordinates, axis=0)))
+    return 25_000.0  # kilometres, beyond half the circumference of the Earth
+
+
+def mean_leg(instance: Instance) -> float:
+    """Return the mean distance of two locations, from a sample if there are many."""
+    n = instance.num_customers
+    if not is_measured(instance):
+        return float(instance.distances.sum()) / (n * (n + 1))
+    here = np.arange(n + 1)
+    shifts = 1 + np.arange(_SHIFTS) * n // _SHIFTS
+    means = [instance.between(here, (here + s) % (n + 1)).mean() for s in shifts]
+    return float(np.mean(means))
+
+
+def nearest(legs: Matrix | Points, customers: int, count: int) -> NDArray[np.uint32]:
+    """Return the nearest customers of each location, nearest first, (N', count)."""
+    if isinstance(legs, Matrix):
+        return _nearest_by_matrix(legs.there, legs.back, count)  # type: ignore[no-any-return]
+    from scipy.spatial import KDTree  # takes long to import
+
+    points = legs.points[: customers + 1]
+    found = KDTree(points[1:]).query(points, k=count + 1)[1] + 1
+    # A customer is not its own neighbour. Where many share a place, it may be missing.
+    own = found == np.arange(customers + 1)[:, None]
+    own[~own.any(axis=1), -1] = True
+    others: NDArray[np.uint32] = found[~own].astype(np.uint32)
+    return others.reshape(customers + 1, count)
+
+
+@compiled()
+def _nearest_by_matrix(there: Any, back: Any, count: Any) -> Any:
+    size = there.shape[0]
+    found = np.ones((size, count), dtype=np.uint32)
+    far = np.empty(count, dtype=np.float32)
+    for i in range(size):
+        filled = 0
+        for j in range(1, size):
+            if i == j:
+                continue
+            length = there[i, j] + back[i, j]
+            if filled == count and length >= far[count - 1]:
+                continue
+            k = filled if filled < count else count - 1
+            while k > 0 and far[k - 1] > length:
+                far[k] = far[k - 1]
+                found[i, k] = found[i, k - 1]
+                k -= 1
+            far[k] = length
+            found[i, k] = j
+            filled = min(filled + 1, count)
+    return found

@@ -1,0 +1,329 @@
+"""Search part by part: what the default search does with many customers.
+
+Ruin and recreate makes a good plan of the whole. Then, again and again, HGS-CVRP
+searches a few neighbouring tours as an instance of their own, which it does best with
+about a hundred customers. The tours it finds replace the ones before.
+
+Several cores search parts that have no tour in common, one part each, and join them
+after each round. Both searches release Python's lock, so threads do this.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fixedfleet.interrupts import interrupts_deferred
+from fixedfleet.plan import Plan
+from fixedfleet.search.construct import savings
+from fixedfleet.search.cpu_arrays import scale
+from fixedfleet.search.cpu_distances import is_measured
+from fixedfleet.search.genetic import hgs_plans
+from fixedfleet.search.method import Stop
+from fixedfleet.search.parameters import DecompositionParameters
+from fixedfleet.search.ruin_recreate import anneal, load_kernel, ruin_recreate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from fixedfleet.instance import Instance
+    from fixedfleet.search.method import SearchTask
+    from fixedfleet.search.parameters import HgsParameters, RuinRecreateParameters
+
+    Tour = tuple[int, ...]
+
+__all__ = ["decomposition"]
+
+_DEFAULTS = DecompositionParameters()
+# If the limit is a number of iterations, HGS-CVRP ends after so many of its own without
+# improvement, and a part counts as so many of ruin and recreate.
+_PART_ITERATIONS, _PART_COUNTS_AS = 100, 20_000
+_DRAWS = 8  # parts drawn in vain before larger ones are drawn
+_PATIENCE = 0.3  # share of the rounds that a tour may wait longer than another
+_GROWTH = 1.25  # of the parts, if those of the present size were searched in vain
+_ROUNDS = 25  # rounds of ruin and recreate on several cores
+_CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
+# With fewer seconds for each customer, the search begins with a savings plan.
+_HURRY_SECONDS = 1.5e-3
+
+
+def decomposition(
+    task: SearchTask, parameters: DecompositionParameters = _DEFAULTS
+) -> None:
+    """
+    Improve a plan of many customers: as a whole, then part by part.
+
+    With a limit on iterations, the same seed and number of cores give the same plan.
+
+    Parameters
+    ----------
+    task
+        What to search.
+    parameters
+        Settings of the search.
+    """
+    with task.stop.paused(), interrupts_deferred():
+        load_kernel(measured=is_measured(task.instance))
+    task = _with_start(task)
+    cores = min(task.cores, len(task.start.tours) // 2) or 1
+    with ThreadPoolExecutor(cores) as threads:
+        if cores == 1 or task.start.unserved(task.instance):
+            step = _step(task.stop, parameters.whole_share)
+            ruin_recreate(replace(task, stop=step), parameters.whole)
+        else:
+            _anneal_parts(_Tours(task, threads), cores, parameters)
+        if not task.best.unassigned:
+            _search_parts(_Tours(task, threads), cores, parameters)
+
+
+def _with_start(task: SearchTask) -> SearchTask:
+    """Return the task with a shorter start if there is too little time to forget it."""
+    n = task.instance.num_customers
+    if task.stop.seconds < _HURRY_SECONDS * n:
+        plan = savings(task.instance)
+        if not plan.unserved(task.instance):
+            task.offer(plan)
+            return replace(task, start=task.best.plan)
+    return task
+
+
+def _step(stop: Stop, share: float) -> Stop:
+    """Return the stop of the first step, which has a share of time or iterations."""
+    step = stop.part(share)
+    if stop.iterations is not None:
+        step.iterations = max(1, int(share * stop.iterations))
+    return step
+
+
+class _Part(NamedTuple):
+    """
+    Some tours of a plan as an instance of their own.
+
+    Attributes
+    ----------
+    customers
+        The customer of each number in the instance; entry 0 is the depot.
+    instance, plan
+        The instance of these customers, and the tours as its plan.
+    seed
+        Seed of a search of this part.
+    """
+
+    customers: NDArray[np.int64]
+    instance: Instance
+    plan: Plan
+    seed: int
+
+
+class _Tours:
+    """
+    The tours of the best plan of a task, of which some are replaced by others.
+
+    Parameters
+    ----------
+    task
+        The task.
+    threads
+        The threads that search parts.
+    """
+
+    def __init__(self, task: SearchTask, threads: ThreadPoolExecutor) -> None:
+        self.task = task
+        self.tours: list[Tour] = list(task.best.plan.tours)
+        self.random = np.random.default_rng(task.seed)
+        self.threads = threads
+        self.rounds = 0
+        self.searched: dict[Tour, int] = {}  # the last round in which a tour was
+
+    def around(self, customer: int, tours: Sequence[Tour]) -> list[Tour]:
+        """Return tours by their distance from a customer, the closest first."""
+        customers = np.array([stop for tour in tours for stop in tour])
+        here = np.full(len(customers), customer)
+        away = self.task.instance.between(here, customers)
+        begins = np.cumsum([0, *(len(tour) for tour in tours[:-1])])
+        order = np.argsort(np.minimum.reduceat(away, begins), kind="stable")
+        return [tours[place] for place in order.tolist()]
+
+    def draw(self, tours: Sequence[Tour]) -> int:
+        """Draw a customer of a tour that was not searched for long."""
+        rounds = np.array([self.searched.get(tour, 0) for tour in tours])
+        wait = self.random.random(len(tours)) * (1 + _PATIENCE * self.rounds)
+        return int(self.random.choice(tours[int(np.argmin(rounds + wait))]))
+
+    def search(
+        self, search: Callable[[_Part], Plan], groups: Sequence[list[Tour]]
+    ) -> list[bool]:
+        """Search groups of tours at the same time; return which have other ones now."""
+        # Vehicles that stay at the depot may serve new tours.
+        spare = (self.task.instance.vehicles - len(self.tours)) // len(groups)
+        parts = [self._part(group, spare) for group in groups]
+        run = map if len(parts) == 1 else self.threads.map
+        found = list(run(search, parts))
+        gone = {tour for group in groups for tour in group}
+        self.tours = [tour for tour in self.tours if tour not in gone]
+        self.rounds += 1
+        for part, plan in zip(parts, found, strict=True):
+            new = [tuple(part.customers[list(tour)].tolist()) for tour in plan]
+            self.searched.update(dict.fromkeys(new, self.rounds))
+            self.tours += new
+        return [plan != part.plan for part, plan in zip(parts, found, strict=True)]
+
+    def _part(self, tours: list[Tour], spare: int) -> _Part:
+        """Return some tours as an instance of their own, with spare vehicles."""
+        customers = np.array([0, *sorted(c for tour in tours for c in tour)])
+        instance = self.task.instance.only(customers[1:].tolist())
+        instance = instance.with_vehicles(len(tours) + spare)
+        plan = Plan(np.searchsorted(customers, tour).tolist() for tour in tours)
+        return _Part(customers, instance, plan, int(self.random.integers(2**30)))
+
+    def offer(self) -> None:
+        """Offer the plan to the task."""
+        self.task.offer(Plan(self.tours))
+
+
+def _anneal_parts(
+    tours: _Tours, cores: int, parameters: DecompositionParameters
+) -> None:
+    """Search the whole by ruin and recreate, divided anew after each round."""
+    task, settings = tours.task, parameters.whole
+    step = _step(task.stop, parameters.whole_share)
+    hot, cold = settings.temperatures(task.instance.num_customers)
+    levels = scale(task.instance) * np.geomspace(hot, cold, _ROUNDS + 1)
+    iterations = step.iterations and -(-step.iterations // (_ROUNDS * cores))
+    for number in range(_ROUNDS):
+        if step.over():
+            break
+        seconds = None if iterations else step.left() / (_ROUNDS - number)
+        search = partial(
+            _anneal,
+            stop=Stop(seconds, iterations=iterations),
+            parameters=settings,
+            temperatures=levels[number : number + 2].tolist(),
+            vehicle_cost=task.vehicle_cost,
+        )
+        tours.search(search, _divide(tours, tours.tours, cores))
+        step.count((iterations or 0) * cores)
+    tours.offer()
+
+
+def _anneal(
+    part: _Part,
+    *,
+    stop: Stop,
+    parameters: RuinRecreateParameters,
+    temperatures: Sequence[float],
+    vehicle_cost: float,
+) -> Plan:
+    """Search a part by ruin and recreate; return the last plan."""
+    return anneal(
+        part.instance,
+        part.plan,
+        stop.again(),
+        part.seed,
+        parameters,
+        temperatures,
+        vehicle_cost=vehicle_cost,
+    )
+
+
+def _divide(tours: _Tours, chosen: list[Tour], count: int) -> list[list[Tour]]:
+    """Divide tours into groups of neighbours with about as many customers each."""
+    if count == 1:
+        return [chosen]
+    order = tours.around(tours.draw(chosen), chosen)
+    filled = np.cumsum([len(tour) for tour in order])
+    half = count // 2
+    middle = int(np.searchsorted(filled, filled[-1] * half / count)) + 1
+    middle = min(max(middle, half), len(order) - (count - half))
+    return [
+        *_divide(tours, order[:middle], half),
+        *_divide(tours, order[middle:], count - half),
+    ]
+
+
+def _search_parts(
+    tours: _Tours, cores: int, parameters: DecompositionParameters
+) -> None:
+    """Search neighbouring tours by HGS-CVRP, again and again."""
+    task, stop = tours.task, tours.task.stop
+    n = task.instance.num_customers
+    size, most = float(parameters.size), n / cores
+    in_vain: set[frozenset[Tour]] = set()
+    try:
+        while not stop.over() and (left := stop.left() - _CLOSING_SECONDS * n) > 0:
+            chosen = _draw(tours, cores, min(size, most), in_vain)
+            if not chosen:
+                if size > most:
+                    in_vain.clear()
+                size = parameters.size if size > most else size * _GROWTH
+                continue
+            limit = Stop(iterations=_PART_ITERATIONS)
+            if stop.iterations is None:
+                limit = Stop(min(left, parameters.part_seconds * size / 100))
+            search = partial(
+                _breed,
+                stop=limit,
+                parameters=parameters.parts,
+                vehicle_cost=task.vehicle_cost,
+            )
+            changed = tours.search(search, chosen)
+            in_vain.update(
+                frozenset(group)
+                for group, better in zip(chosen, changed, strict=True)
+                if not better
+            )
+            if task.best.watched and any(changed):
+                tours.offer()
+            if stop.iterations is not None:
+                stop.count(_PART_COUNTS_AS * len(chosen))
+    finally:  # also after Ctrl-C
+        tours.offer()
+
+
+def _draw(
+    tours: _Tours, count: int, size: float, in_vain: set[frozenset[Tour]]
+) -> list[list[Tour]]:
+    """Draw groups of neighbouring tours that have none in common, at most count."""
+    groups: list[list[Tour]] = []
+    rest = tours.tours
+    for _ in range(_DRAWS * count):
+        group: list[Tour] = []
+        customers = 0
+        for tour in tours.around(tours.draw(rest), rest):
+            customers += len(tour)
+            if len(group) > 1 and customers > size:
+                break
+            group.append(tour)
+        if len(group) > 1 and frozenset(group) not in in_vain:
+            groups.append(group)
+            taken = set(group)
+            rest = [tour for tour in rest if tour not in taken]
+        if len(groups) == count or len(rest) < 2:
+            break
+    return groups
+
+
+def _breed(
+    part: _Part, *, stop: Stop, parameters: HgsParameters, vehicle_cost: float
+) -> Plan:
+    """Search a part by HGS-CVRP; return the plan it has if none is better."""
+    found = hgs_plans(
+        part.instance,
+        stop=stop.again(),
+        seed=part.seed,
+        starts=[part.plan],
+        parameters=parameters,
+    )
+    known = part.plan.cost_v(part.instance, vehicle_cost)
+    for plan in found:
+        # In 64 bits lengths of the same tours differ in their last digits.
+        shorter = plan.cost_v(part.instance, vehicle_cost) < known * (1 - 1e-12)
+        if shorter and plan.is_feasible(part.instance):
+            return plan
+    return part.plan

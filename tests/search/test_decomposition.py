@@ -1,0 +1,99 @@
+"""The search part by part, which plans for many customers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fixedfleet as ff
+from fixedfleet import generate
+from fixedfleet.fleet import assess_fleet
+from fixedfleet.search import Stop, improve
+from fixedfleet.search.cpu_distances import is_measured
+
+
+@pytest.fixture(scope="module")
+def instance() -> ff.Instance:
+    """An instance with so many customers that the default search divides it."""
+    return generate.uchoa(240, seed=5, route_size=6)
+
+
+@pytest.fixture(scope="module")
+def packing(instance) -> ff.Plan:
+    """A plan within the fleet that is far too long."""
+    return assess_fleet(instance).packing
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_the_same_seed_and_cores_give_the_same_plan(instance, packing, cores):
+    """With a limit on iterations, a search can be repeated on any number of cores."""
+    found = [
+        improve(
+            instance,
+            packing,
+            search="decomposition",
+            stop=Stop(iterations=60_000),
+            seed=seed,
+            cores=cores,
+        )
+        for seed in (1, 1, 2)
+    ]
+    assert found[0].plan == found[1].plan != found[2].plan
+    assert found[0].plan.is_feasible(instance)
+    assert found[0].cost < 0.5 * packing.length(instance)
+
+
+def test_the_parts_shorten_the_plan_of_the_whole(instance, packing):
+    """What ruin and recreate leaves too long becomes shorter part by part."""
+    whole = improve(
+        instance, packing, search="ruin_recreate", stop=Stop(iterations=30_000)
+    )
+    found = improve(
+        instance, whole.plan, search="decomposition", stop=Stop(iterations=60_000)
+    )
+    assert found.cost < whole.cost
+
+
+def test_the_default_search_takes_it_for_many_customers(instance):
+    """A plan for more than 200 customers comes in time and within the fleet."""
+    result = ff.solve(instance, time_limit=1.0, cores=2)
+    assert result.feasible
+    assert result.stages[-1].name == "auto"
+
+
+def test_a_matrix_of_one_way_streets_is_searched_part_by_part():
+    """Instances without coordinates have neighbouring tours, too."""
+    rng = np.random.default_rng(1)
+    instance = ff.Instance(
+        matrix=rng.uniform(1, 9, size=(211, 211)),
+        demands=rng.integers(1, 9, size=210),
+        capacity=60,
+        vehicles=20,
+    )
+    for cores in (1, 2):
+        found = improve(
+            instance,
+            assess_fleet(instance).packing,
+            search="decomposition",
+            stop=Stop(iterations=20_000),
+            cores=cores,
+        )
+        assert found.plan.is_feasible(instance)
+
+
+def test_a_large_instance_needs_no_matrix():
+    """Neither planning nor checking computes all distances of a large instance."""
+    instance = generate.uchoa(1500, seed=2)
+    result = ff.solve(instance, time_limit=0.5, start="savings")
+    assert result.feasible
+    assert is_measured(instance)
+    assert "distances" not in vars(result.instance)
+    assert "distances" not in vars(instance)
+
+
+def test_customers_without_a_place_are_placed_before_parts_are_searched(instance):
+    """A start may leave customers unassigned, as for every other search."""
+    found = improve(
+        instance, search="decomposition", stop=Stop(iterations=60_000), cores=2
+    )
+    assert found.plan.is_feasible(instance)
