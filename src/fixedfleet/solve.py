@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
-from fixedfleet.errors import InputError, check_choice, check_whole
+from fixedfleet.errors import InputError, at_least, check_choice, check_whole
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Objective, Plan
 from fixedfleet.progress import SearchRows
@@ -101,7 +101,9 @@ def solve(
         start = locks.rest_of(start) if isinstance(start, Plan) else start
     if isinstance(start, str):
         load_start(start, instance)
-    cores = available_cores() if cores is None else check_whole("cores", cores, least=1)
+    cores = (
+        available_cores() if cores is None else check_whole("cores", cores, at_least(1))
+    )
     terms = _Terms(Stop(time_limit, asked=stop), seed, charged, cores)
     rows = SearchRows(sys.stdout, on_improvement) if display else None
 

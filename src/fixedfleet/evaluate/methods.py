@@ -16,6 +16,7 @@ from typing import (
     get_args,
 )
 
+from fixedfleet import solvers
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.registry import Registry
 from fixedfleet.search import SEARCHES
@@ -160,9 +161,10 @@ def get_method(spec: str | Method) -> Method:
     ----------
     spec
         ``START``: the start's plans as they are. ``START+SEARCH``: improved by a
-        search. Or the name of an outside solver. Options follow after a colon:
-        ``network+auto:decoding=greedy,symmetries=8``. Starts and methods of your own
-        are named by :data:`METHODS`' decorator or as ``module.py:Name``.
+        search. Or the name of an outside solver, or ``command:`` and the command line
+        of any program (:class:`fixedfleet.solvers.command.Command`). Options follow
+        after a colon: ``network+auto:decoding=greedy,symmetries=8``. Starts and methods
+        of your own are named by :data:`METHODS`' decorator or as ``module.py:Name``.
 
     Raises
     ------
@@ -174,6 +176,8 @@ def get_method(spec: str | Method) -> Method:
 
     if not isinstance(spec, str):
         return spec
+    if spec.startswith("command:"):
+        return Pipeline(f"command:{solvers.get(spec).name}", None, spec)
     name, search, options = _parse(spec)
     if name in SOLVERS.names() and not search:
         _check_known(spec, options, set())

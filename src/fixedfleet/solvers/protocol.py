@@ -82,6 +82,9 @@ def get(name: str) -> Solver:
     """
     Return the solver of that name, with its default parameters.
 
+    ``command:`` is followed by the command line of any program, see
+    :class:`fixedfleet.solvers.command.Command`.
+
     Raises
     ------
     InputError
@@ -89,6 +92,11 @@ def get(name: str) -> Solver:
     MissingPackageError
         If its package or program is not installed.
     """
+    kind, colon, template = name.partition(":")
+    if kind == "command" and colon:
+        from fixedfleet.solvers.command import Command
+
+        return Command(template)
     return SOLVERS.get(name)()
 
 

@@ -1,0 +1,169 @@
+"""Any program that reads a VRPLIB file and writes its plan as a ``.sol`` file."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fixedfleet.errors import InputError, MissingPackageError
+from fixedfleet.files import read_plan
+from fixedfleet.search.method import LEAST_SECONDS
+from fixedfleet.search.whole_numbers import whole_amounts, whole_distances
+
+if TYPE_CHECKING:
+    from fixedfleet.instance import Instance
+    from fixedfleet.plan import Plan
+    from fixedfleet.search.method import Stop
+
+__all__ = ["Command"]
+
+_PLACES = ("instance", "solution", "seconds", "seed", "vehicles")
+# Larger whole numbers overflow in programs that count in 32 bits.
+_LONGEST = 2**20
+_LARGEST_SUM = 2**30
+_GRACE = 10.0  # seconds that a program may take beyond twice its time limit
+
+
+class Command:
+    """
+    The solver ``command:``, a program with its arguments.
+
+    The program runs in an empty folder. Its plan is the file ``{solution}``, or else
+    the newest ``.sol`` file in that folder, or else what it prints.
+
+    Parameters
+    ----------
+    template
+        The command line, in which ``{instance}`` and ``{solution}`` stand for paths of
+        files, and ``{seconds}``, ``{seed}`` and ``{vehicles}`` for numbers:
+        ``hgs {instance} {solution} -t {seconds} -seed {seed} -nbVeh {vehicles}``.
+
+    Attributes
+    ----------
+    name
+        The command line without the folder of the program.
+    """
+
+    takes_seed: bool = True
+    takes_start: bool = False
+    counts_iterations: bool = False
+    limits: str = (
+        "a program that knows no fleet may use more vehicles; distances that are not "
+        "rounded are measured in units of about a millionth of the longest"
+    )
+
+    def __init__(self, template: str) -> None:
+        self.words = shlex.split(template)
+        if "{instance}" not in template:
+            raise InputError(f"the command {template!r} has no {{instance}} in it")
+        try:
+            self._fill(dict.fromkeys(_PLACES, ""))
+        except (KeyError, ValueError, IndexError) as error:
+            raise InputError(
+                f"the command {template!r} has an unknown place {error}; there are "
+                f"{', '.join(f'{{{place}}}' for place in _PLACES)}"
+            ) from None
+        program = shutil.which(self.words[0])
+        if program is None:
+            raise MissingPackageError(f"there is no program {self.words[0]!r}")
+        self.name = shlex.join([Path(program).name, *self.words[1:]])
+        # It runs in a folder of its own, so the path must not be relative.
+        self.words[0] = str(Path(program).absolute())
+
+    def solve(
+        self,
+        instance: Instance,
+        *,
+        stop: Stop,
+        seed: int = 0,
+        start: Plan | None = None,
+    ) -> Plan | None:
+        """Return the plan that the program wrote, feasible or not, or None."""
+        del start
+        with tempfile.TemporaryDirectory(prefix="fixedfleet-command-") as name:
+            folder = Path(name)
+            given, solution = folder / "instance.vrp", folder / "plan.sol"
+            given.write_text(_problem(instance))
+            seconds = max(stop.left(), LEAST_SECONDS)
+            values = (given, solution, f"{seconds:g}", seed, instance.vehicles)
+            words = self._fill(dict(zip(_PLACES, map(str, values), strict=True)))
+            printed = self._run(words, folder, seconds)
+            if not solution.exists():
+                written = sorted(folder.glob("*.sol"), key=lambda p: p.stat().st_mtime)
+                solution = written[-1] if written else solution
+            if not solution.exists():
+                solution.write_text(printed)
+            return read_plan(solution) if "Route" in solution.read_text() else None
+
+    def _fill(self, values: dict[str, str]) -> list[str]:
+        return [word.format_map(values) for word in self.words]
+
+    def _run(self, words: list[str], folder: Path, seconds: float) -> str:
+        """Run the program; return what it printed. What it wrote before counts, too."""
+        try:
+            done = subprocess.run(
+                words,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=2 * seconds + _GRACE,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return ""
+        if done.returncode:
+            said = (done.stdout + done.stderr).strip().splitlines() or ["nothing"]
+            raise RuntimeError(
+                f"{words[0]} failed with status {done.returncode}: {said[-1]}"
+            )
+        return done.stdout
+
+
+def _problem(instance: Instance) -> str:
+    """Write an instance with the headers that every reader of VRPLIB knows."""
+    demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)
+    nodes = range(1, len(demands) + 1)
+    if instance.metric == "euclidean" and instance.rounding in ("round", "none"):
+        points = instance.coordinates
+        if instance.rounding == "none":
+            width = float(np.ptp(points, axis=0).max()) or 1.0
+            points = np.rint((points - points.min(axis=0)) * (_LONGEST / width))
+        places = [
+            "EDGE_WEIGHT_TYPE : EUC_2D",
+            f"CAPACITY : {capacity}",
+            "NODE_COORD_SECTION",
+            *(
+                f"{i} {x:.10g} {y:.10g}"
+                for i, (x, y) in zip(nodes, points.tolist(), strict=True)
+            ),
+        ]
+    else:
+        distances = whole_distances(instance, largest=_LONGEST)
+        places = [
+            "EDGE_WEIGHT_TYPE : EXPLICIT",
+            "EDGE_WEIGHT_FORMAT : FULL_MATRIX",
+            f"CAPACITY : {capacity}",
+            "EDGE_WEIGHT_SECTION",
+            *(" ".join(map(str, row)) for row in distances.tolist()),
+        ]
+    lines = [
+        f"NAME : instance-n{len(demands)}-k{instance.vehicles}",
+        "COMMENT : none",
+        "TYPE : CVRP",
+        f"DIMENSION : {len(demands)}",
+        *places,
+        "DEMAND_SECTION",
+        *(f"{i} {demand}" for i, demand in zip(nodes, demands.tolist(), strict=True)),
+        "DEPOT_SECTION",
+        "1",
+        "-1",
+        "EOF",
+    ]
+    return "".join(f"{line}\n" for line in lines)
