@@ -135,6 +135,26 @@ def test_point_5_after_an_error_the_old_file_is_said_to_be_old(run, csv):
     assert Path("p.csv").read_text() == "yesterday's plan"
 
 
+def test_a_plan_is_printed_even_if_it_cannot_be_written(run, csv, monkeypatch):
+    """A full disk costs the file, not the plan."""
+    command = importlib.import_module("fixedfleet.cli.solve_command")
+
+    def full(*_):
+        raise OSError(28, "No space left on device", "p.csv")
+
+    monkeypatch.setattr(command, "write_plan", full)
+    code, out, err = run("solve", csv, *FAST, "--output", "p.csv")
+    assert (code, "tour 1: " in out, "written" in out) == (2, True, False)
+    assert err == "fixedfleet: error: p.csv: No space left on device\n"
+
+
+def test_an_excel_file_is_refused_at_once_without_its_package(run, csv, monkeypatch):
+    """No time is spent on a plan that cannot be written."""
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    answer = run("solve", csv, *FAST, "--output", "p.xlsx")
+    assert refused(answer, "pip install 'fixedfleet[excel]'")
+
+
 def other_names(path):
     """The same file by other names: spelled differently, by links."""
     os.symlink(path, "link.csv")

@@ -83,6 +83,14 @@ def test_degrees_mean_great_circle_distances(load, header):
     assert instance.distances[0, 1] == pytest.approx(504, abs=1)  # Berlin to Munich
 
 
+def test_a_column_of_crosses_is_no_coordinate(load):
+    """Beside latitude and longitude, x and y are columns that travel along."""
+    text = "lat,lon,demand,X,y\n52.5,13.4,,,1\n48.1,11.5,1,x,2\n"
+    instance, _ = load(text)
+    assert instance.metric == "great_circle"
+    assert instance.columns == {"X": ("", "x"), "y": ("1", "2")}
+
+
 def test_longitude_may_stand_first(load):
     """The header says which column is which, not their order."""
     instance, _ = load("lon,lat,demand\n13.405,52.52,\n11.575,48.137,1\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, get_args
 
 from fixedfleet.cli.console import printable, warn
 from fixedfleet.distances import LengthUnit, Rounding
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, require
 from fixedfleet.files import ReadOptions, read_file
 from fixedfleet.wording import count
 
@@ -233,6 +233,8 @@ def check_writable(
     if extension not in extensions:
         said = f"extension {extension!r}" if extension else "no extension"
         raise InputError(f"{option} {path}: {said}, not one of {', '.join(extensions)}")
+    if extension == ".xlsx":
+        require("openpyxl", "excel", "an Excel file")
     folder = Path(path).parent
     if not folder.is_dir():
         raise InputError(f"{option} {path}: there is no folder {folder}")

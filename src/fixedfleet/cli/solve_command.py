@@ -90,14 +90,16 @@ def _solve(arguments: Arguments) -> int:
         if arguments.output and Path(arguments.output).exists():
             raise InputError(f"{error}; {arguments.output} was not changed") from None
         raise
-    written = _write_files(arguments, reading, result)
+    # The plan is printed first, so that it is not lost if a file cannot be written.
     if arguments.json:
         from fixedfleet.documents import to_json
 
         print(to_json(result.document(reading.notes, reading.doubts)), end="")
     elif not arguments.quiet:
         print(report_result(result, instance, reading.notes))
-        print(*written, sep="\n", end="\n" if written else "")
+    for line in _write_files(arguments, reading, result):
+        if not (arguments.json or arguments.quiet):
+            print(line)
     return _exit_code(result, instance)
 
 

@@ -39,6 +39,7 @@ _HEADINGS = {
 COLUMNS = tuple(_HEADINGS)
 _NAMES = {heading: column for column in COLUMNS for heading in _HEADINGS[column]}
 _NUMBERS = ("x", "y", "lat", "lon", "demand", "capacity")
+_AXES = (("lat", "lon"), ("x", "y"))
 _LIMITS = {"lat": 90.0, "lon": 180.0}
 _COMMENTS = (
     *("name", "capacity", "vehicles", "metric", "rounding"),
@@ -74,7 +75,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
     customers = [place for place in locations if place is not depot]
     if not customers:
         raise InputError("no customers: the table has only the depot's row")
-    columns = _further(table, [depot, *customers], notes)
+    columns = _further(table, axes, [depot, *customers], notes)
     if unknown := sorted(table.comments.keys() - set(_COMMENTS)):
         notes.append(f"comments ignored: {', '.join(unknown)}")
     names = [place.name or str(i) for i, place in enumerate(customers, 1)]
@@ -101,10 +102,10 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
 
 
 def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
-    """Return the two columns of coordinates and their metric."""
-    pairs = [p for p in (("x", "y"), ("lat", "lon")) if table.columns.keys() & {*p}]
+    """Return the two columns of coordinates, lat and lon if there, and the metric."""
     said = f"the headings are {', '.join(map(shorten, table.headings))}"
-    if len(pairs) != 1 or not {*pairs[0]} <= table.columns.keys():
+    pairs = [pair for pair in _AXES if {*pair} <= table.columns.keys()]
+    if not pairs:
         raise InputError(
             f"{said}: name the columns of the place lat and lon, or x and y; or say "
             "which they are, with columns="
@@ -114,7 +115,7 @@ def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
             f"no column 'demand': {said}; name one demand, or say which it is, with "
             "columns="
         )
-    metric: Metric = "euclidean" if pairs[0] == ("x", "y") else "great_circle"
+    metric: Metric = "great_circle" if "lat" in pairs[0] else "euclidean"
     stated = table.comments.get("metric", metric).strip()
     if stated == "geo" and metric == "great_circle":
         metric = "geo"
@@ -189,11 +190,12 @@ def _demand(table: Table, place: _Location, depot: _Location) -> float:
 
 
 def _further(
-    table: Table, places: Sequence[_Location], notes: list[str]
+    table: Table, axes: Sequence[str], places: Sequence[_Location], notes: list[str]
 ) -> dict[str, list[str]]:
     """Return the columns that mean nothing here and travel along, by heading."""
     columns: dict[str, list[str]] = {}
-    known = set(table.columns.values())
+    unused = {axis for pair in _AXES for axis in pair} - {*axes}
+    known = {place for name, place in table.columns.items() if name not in unused}
     for position, heading in enumerate(table.headings):
         texts = [place.cells[position] for place in places]
         if position in known or not (heading or any(map(str.strip, texts))):
