@@ -46,6 +46,33 @@ def test_starts_are_compared_in_a_table(evaluate, tmp_path):
 
 
 @pytest.mark.slow
+def test_own_instances_and_an_own_method_are_evaluated(run, evaluate, tmp_path):
+    """What ``generate`` wrote is a set, and file.py:Name a method, without Python."""
+    (tmp_path / "own.py").write_text(
+        "from fixedfleet.evaluate.pipeline import Packing\n"
+        "class Mine(Packing):\n"
+        "    pass\n"
+        "class Wrong(Packing):\n"
+        "    def plans(self, instances, seed):\n"
+        "        return instances.plan\n"
+    )
+    options = ("--count", 2, "--seed", 4, "--output", "train.npz")
+    assert run("generate", "clustered", 20, *options)[0] == 0
+    code, out, _ = evaluate(
+        "--set", "train.npz", "--method", "own.py:Mine", "own.py:Wrong",
+        "--results", "r.jsonl", "--processes", 1, "--quiet",
+    )  # fmt: skip
+    rows = Results("r.jsonl").rows()
+    assert code == 0
+    assert {row.instance for row in rows} == {"train/0", "train/1"}
+    assert [row.within for row in rows if row.method == "Mine"] == [True, True]
+    faults = {row.fault for row in rows if row.method == "Wrong"}
+    said = "AttributeError: 'tuple' object has no attribute 'plan' (own.py, line 6)"
+    assert faults == {said}
+    assert "train" in out.splitlines()[2]
+
+
+@pytest.mark.slow
 def test_cvrplib_files_are_a_set(evaluate, shared):
     """Files that the shell expanded are one set, measured by their best known plans."""
     files = sorted((shared / "cvrplib" / "A").glob("*.vrp"))[:2]
