@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fixedfleet import InputError
+from fixedfleet import InputError, generate
 from fixedfleet.interrupts import interrupt_noted
 from fixedfleet.registry import load_reference
 from fixedfleet.workers import Done, Lost, Message, Worker, on_ray, run_jobs
@@ -83,6 +84,11 @@ def press_ctrl_c(job, call):
     """Press Ctrl-C in this process."""
     os.kill(os.getpid(), signal.SIGINT)
     return job, call.ending()
+
+
+def find_part(job, call):
+    """Look up a part that a user has registered."""
+    return generate.DISTRIBUTIONS.get(job).__name__
 
 
 class Awkward(Exception):
@@ -342,7 +348,9 @@ class FakeRay:
 
     exceptions = SimpleNamespace(RayTaskError=KeyError, RayError=RuntimeError)
     # Earlier tests may have loaded modules of users, which are pickled by value.
-    cloudpickle = SimpleNamespace(register_pickle_by_value=lambda module: None)
+    cloudpickle = SimpleNamespace(
+        register_pickle_by_value=lambda module: None, dumps=pickle.dumps
+    )
 
     def __init__(self, *letters):
         self.letters, self.given, self.cancelled = [[], *letters], [], []
@@ -438,6 +446,12 @@ def test_work_from_a_file_of_ones_own_is_done(cluster, tmp_path, engine):
     work = load_reference(f"{path}:work", "work")
     events = list(run_jobs(work, [1], engine=engine, processes=1))
     assert events == [Done(1, 2)]
+
+
+def test_registered_parts_reach_a_cluster(cluster, monkeypatch):
+    """A part that was registered in this process has its name on the cluster, too."""
+    monkeypatch.setattr(generate.DISTRIBUTIONS, "_parts", {"sent": double})
+    assert list(run_jobs(find_part, ["sent"], engine="ray")) == [Done("sent", "double")]
 
 
 def test_a_cluster_carries_messages_and_deadlines(cluster):

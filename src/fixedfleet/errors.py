@@ -7,8 +7,6 @@ import importlib
 import math
 import os
 import sys
-import sysconfig
-import traceback
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -262,6 +260,9 @@ def place_of(error: BaseException) -> str:
     It is the last line of the user's own code that was running. If there is none, it is
     the last line at all.
     """
+    import sysconfig  # these two are slow to load, and rarely needed
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:
         return ""

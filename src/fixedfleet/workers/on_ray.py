@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import socket
 import time
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ from fixedfleet.workers.calls import STEP_SECONDS, Call, Done, Event, Lost, Mess
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
-    from fixedfleet.registry import Parts
     from fixedfleet.workers.calls import Todo
 
 __all__ = ["run_on_ray"]
@@ -64,7 +64,8 @@ def run_on_ray(
         for module in user_modules():  # their files are on this machine only
             ray.cloudpickle.register_pickle_by_value(module)
         mailbox = _mailbox(ray)
-        remote, packed = ray.remote(_do_on_ray), ray.put((own_parts(), *task))
+        parts = ray.cloudpickle.dumps(own_parts())
+        remote, packed = ray.remote(_do_on_ray), ray.put((parts, *task))
         pending: dict[Any, _Pending] = {}
         numbers = 0
         try:
@@ -113,14 +114,16 @@ def _mailbox(ray: Any) -> Any:
 
 
 def _do_on_ray(
-    task: tuple[Parts, Callable[..., Any], tuple[Any, ...]],
+    task: tuple[bytes, Callable[..., Any], tuple[Any, ...]],
     job: Any,
     mailbox: Any,
     number: int,
 ) -> Any:
     """Do a job in one of Ray's processes."""
     parts, work, shared = task
-    add_parts(parts)
+    # A part of a module that this node lacks is missed only if a job asks for it.
+    with contextlib.suppress(ImportError):
+        add_parts(pickle.loads(parts))
     mailbox.put.remote(number, True, None, None)
 
     def send(value: Any, seconds: float | None) -> None:
