@@ -91,14 +91,15 @@ def cluster() -> Iterator[None]:
     """A Ray cluster of two cores whose workers can import what the tests import."""
     ray = pytest.importorskip("ray", reason="Ray is not installed")
     places = [ROOT / "src", *(ROOT / "tests" / name for name in ("labels", "evaluate"))]
-    path = os.pathsep.join(map(str, [*places, ROOT / "tests"]))
-    ray.init(
-        num_cpus=2,
-        include_dashboard=False,
-        log_to_driver=False,
-        object_store_memory=100 * 2**20,
-        runtime_env={"env_vars": {"PYTHONPATH": path}},
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, [*places, ROOT / "tests"])))
+        patch.setenv("RAY_worker_niceness", "0")  # or other tests would be served first
+        ray.init(
+            num_cpus=2,
+            include_dashboard=False,
+            log_to_driver=False,
+            object_store_memory=100 * 2**20,
+        )
     yield
     ray.shutdown()
 

@@ -83,7 +83,10 @@ def chromium():
     if path is None:
         pytest.skip("no Chromium: `make test-browser` installs one")
     sync_api.expect.set_options(timeout=PATIENCE)
-    arguments = ["--disable-dev-shm-usage"]
+    # Without suggestions in its address bar, Chromium opens a window in half the time.
+    # This replaces the list of Playwright, of which only HttpsUpgrades matters here.
+    without = "WebUIOmniboxPopup,WebUIOmniboxAimPopup,HttpsUpgrades"
+    arguments = ["--disable-dev-shm-usage", f"--disable-features={without}"]
     if os.geteuid() == 0:  # it refuses to start as root otherwise, as in containers
         arguments.append("--no-sandbox")
     with sync_api.sync_playwright() as playwright:
