@@ -110,7 +110,7 @@ def test_a_wrong_table_is_explained_where_it_was_given(reader):
     reader.page.click(".paste summary")
     reader.page.fill("#table", "name,x,y,demand\nDepot,0,0,\nMill,3,four,5")
     reader.page.click("#use-table")
-    reader.see("#source-error").to_contain_text("Line 3")
+    reader.see("#source-error").to_contain_text("Row 3")
     reader.page.fill("#table", "   ")
     reader.page.click("#use-table")
     reader.see("#source-error").to_contain_text("The table is empty")
