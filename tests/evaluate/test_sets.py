@@ -242,6 +242,9 @@ def test_labels_are_instances_with_reference_plans(tmp_path):
     _, plans, _ = load_labels(tmp_path / "mine")
     assert (found.name, found.names[3]) == ("mine", "mine/3")
     assert found.reference["mine/3"] == pytest.approx(plans[3].length(batch[3]))
+    assert get_set(f"{tmp_path}/m*").names == found.names
+    with pytest.raises(ff.InputError, match="labels have their fleet"):
+        get_set(str(tmp_path / "mine"), vehicles=9)
 
 
 @pytest.mark.parametrize(

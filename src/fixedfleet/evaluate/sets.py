@@ -96,11 +96,17 @@ class InstanceSet:
 
 def is_named(spec: str) -> bool:
     """Return whether a spec is the name of a set, rather than of files."""
-    named = _NAMED.fullmatch(spec)
-    if named is None or os.path.exists(spec):
-        return False
-    known = named[1] in _TEST_SETS or generate.DISTRIBUTIONS.knows(named[1])
-    return known or ":" in named[1]
+    return _parse_name(spec) is not None
+
+
+def _parse_name(spec: object) -> tuple[str, int, int | None] | None:
+    """Return kind, number of customers and seed of a named set; None for files."""
+    named = _NAMED.fullmatch(spec) if isinstance(spec, str) else None
+    if named is None or os.path.exists(named[0]):
+        return None
+    kind, size, seed = named.groups()
+    known = kind in _TEST_SETS or generate.DISTRIBUTIONS.knows(kind) or ":" in kind
+    return (kind, int(size), None if seed is None else int(seed)) if known else None
 
 
 def get_set(
@@ -143,10 +149,10 @@ def get_set(
     """
     if count is not None:
         check_whole("count", count, at_least(1))
-    if isinstance(spec, str) and is_named(spec):
+    if (named := _parse_name(spec)) is not None:
         if vehicles is not None:
             raise InputError(f"the set {spec!r} has its own fleet: leave vehicles out")
-        return _named_set(spec, count, reference, vehicle_cost)
+        return _named_set(str(spec), *named, count, reference, vehicle_cost)
     if reference is not None:
         raise InputError(
             f"a reference folder is for the test sets, not for {_show(spec)}: the best "
@@ -157,12 +163,13 @@ def get_set(
 
 def _named_set(
     spec: str,
+    kind: str,
+    size: int,
+    seed: int | None,
     count: int | None,
     reference: str | os.PathLike[str] | None,
     vehicle_cost: float | None,
 ) -> InstanceSet:
-    kind, number, given = _NAMED.fullmatch(spec).groups()  # type: ignore[union-attr]
-    size, seed = int(number), None if given is None else int(given)
     if kind in _TEST_SETS and (kind == "fresh") != (seed is not None):
         raise InputError(
             f"set {spec!r}: a fresh set needs a seed, as in fresh20:7, and other "
@@ -263,7 +270,8 @@ def _paths(
         if os.path.exists(entry):
             paths += _unfold(Path(entry))
         elif matches := glob.glob(entry):
-            paths += map(Path, sorted(matches, key=_by_numbers))
+            for match in sorted(matches, key=_by_numbers):
+                paths += _unfold(Path(match))
         elif glob.escape(entry) == entry and Path(entry).suffix not in _READABLE:
             raise InputError(
                 f"unknown set {entry!r}: choose from {_NAMES}, or give files "
@@ -302,6 +310,8 @@ def _from_files(
 def _read(path: Path, vehicles: int | None) -> Iterator[tuple[Instance, float | None]]:
     """Yield the instances of a file or a label folder, with reference lengths."""
     if has_labels(path):
+        if vehicles is not None:
+            raise InputError(f"{path}: labels have their fleet: leave vehicles out")
         batch, plans, labelled = load_labels(path)
         lengths = np.where(labelled, plans.lengths(batch), np.nan)
     elif path.suffix.lower() in files.BATCH_EXTENSIONS:
