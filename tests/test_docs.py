@@ -101,7 +101,8 @@ def _check_fixedfleet(words: list[str]) -> None:
         from fixedfleet.evaluate import get_method
 
         for spec in (spec for specs in arguments.method for spec in specs):
-            get_method(spec)
+            if not spec.startswith("command:"):  # readers have programs of their own
+                get_method(spec)
 
 
 def _check_experiments(words: list[str]) -> None:
