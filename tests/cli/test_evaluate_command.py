@@ -49,7 +49,7 @@ def test_starts_are_compared_in_a_table(evaluate, tmp_path):
 def test_own_instances_and_an_own_method_are_evaluated(run, evaluate, tmp_path):
     """What ``generate`` wrote is a set, and file.py:Name a method, without Python."""
     (tmp_path / "own.py").write_text(
-        "from fixedfleet.evaluate.pipeline import Packing\n"
+        "from fixedfleet.evaluate.starts import Packing\n"
         "class Mine(Packing):\n"
         "    pass\n"
         "class Wrong(Packing):\n"

@@ -17,7 +17,7 @@ from fixedfleet.evaluate import (
     get_set,
 )
 from fixedfleet.evaluate.methods import METHODS
-from fixedfleet.evaluate.pipeline import NetworkStart
+from fixedfleet.evaluate.starts import NetworkStart
 from fixedfleet.solve_batch import solve_batch
 
 

@@ -467,7 +467,7 @@ def test_a_method_in_a_file_runs_in_worker_processes(fakes, tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(
         "from dataclasses import dataclass\n"
-        "from fixedfleet.evaluate.pipeline import Packing\n"
+        "from fixedfleet.evaluate.starts import Packing\n"
         "made = []\n"
         "@dataclass(frozen=True)\n"
         "class Mine(Packing):\n"

@@ -17,8 +17,9 @@ from experiments.collecting import collect, group_runs, row_files
 from experiments.definitions import Line, Options, Table, load_tables
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.evaluate.methods import get_method
-from fixedfleet.evaluate.pipeline import NetworkStart, Pipeline
+from fixedfleet.evaluate.pipeline import Pipeline
 from fixedfleet.evaluate.rows import Results
+from fixedfleet.evaluate.starts import NetworkStart
 from fixedfleet.version import own_version
 
 TABLES = load_tables(Options())

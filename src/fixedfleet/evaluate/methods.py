@@ -143,10 +143,10 @@ class Start(Protocol):
 METHODS: Registry[Any] = Registry(
     "method",
     {
-        "packing": "fixedfleet.evaluate.pipeline:Packing",
-        "savings": "fixedfleet.evaluate.pipeline:Savings",
-        "sweep": "fixedfleet.evaluate.pipeline:Sweep",
-        "network": "fixedfleet.evaluate.pipeline:NetworkStart",
+        "packing": "fixedfleet.evaluate.starts:Packing",
+        "savings": "fixedfleet.evaluate.starts:Savings",
+        "sweep": "fixedfleet.evaluate.starts:Sweep",
+        "network": "fixedfleet.evaluate.starts:NetworkStart",
     },
 )
 

@@ -1,0 +1,203 @@
+"""Starts: the first plans of a method, by a construction or by a network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from fixedfleet.errors import between, check_settings, require
+from fixedfleet.evaluate.methods import Answer
+from fixedfleet.fleet import assess_fleet
+from fixedfleet.instance import InstanceBatch
+from fixedfleet.plan import Plan
+from fixedfleet.search.construct import savings, sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fixedfleet.evaluate.methods import Start
+    from fixedfleet.instance import Instance
+
+__all__ = ["NetworkStart", "Packing", "Savings", "Sweep", "first_answers"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Construction:
+    """
+    What the starts of :mod:`fixedfleet.search.construct` have in common.
+
+    Parameters
+    ----------
+    decoded
+        Whether to keep only which vehicle serves a customer, and to order the tours and
+        exchange customers as membership decoding does: a control for networks.
+    """
+
+    decoded: bool = False
+
+    batch: ClassVar[int] = 1
+    on_gpu: ClassVar[bool] = False
+
+    def check(self) -> None:
+        """Raise MissingPackageError if PyTorch is needed and missing."""
+        if self.decoded:
+            require("torch", "network", "decoded=yes")
+
+    def plans(self, instances: Sequence[Instance], _seed: int) -> list[Plan | None]:
+        """Return a plan per instance; None where there is none."""
+        found = [self.construct(instance) for instance in instances]
+        if not self.decoded:
+            return found
+        from fixedfleet.planning import certain_prediction, decode
+
+        assigned = [plan or Plan([]) for plan in found]
+        prediction = certain_prediction(InstanceBatch.of(instances), assigned)
+        return list(decode(prediction).plans())
+
+    def construct(self, instance: Instance) -> Plan | None:
+        """Return the plan of one instance."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Packing(_Construction):
+    """
+    The packing that proves the fleet sufficient.
+
+    Parameters
+    ----------
+    guarantee
+        Whether the packing may use more vehicles than the fleet has.
+    """
+
+    guarantee: bool = False
+
+    def construct(self, instance: Instance) -> Plan | None:
+        """Return the packing; None where none is found."""
+        verdict = assess_fleet(instance)
+        return verdict.smallest_packing if self.guarantee else verdict.packing
+
+
+class Savings(_Construction):
+    """Plans by the savings heuristic of Clarke and Wright."""
+
+    def construct(self, instance: Instance) -> Plan | None:
+        """Return the plan."""
+        return savings(instance)
+
+
+class Sweep(_Construction):
+    """Plans by the angle of the customers around the depot."""
+
+    def construct(self, instance: Instance) -> Plan | None:
+        """Return the plan."""
+        return sweep(instance)
+
+
+def _file_name(model: str) -> str:
+    """Name a network after its file, or after its folder if that says more."""
+    path = Path(model)
+    return path.parent.name or path.stem if path.stem == "model" else path.stem
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkStart:
+    """
+    A network's prediction, decoded and repaired.
+
+    Parameters
+    ----------
+    model
+        A shipped network's name, a path, or ``auto``: the nearest in size.
+    decoding
+        A decoder: ``greedy``, ``edges``, ``membership``, ``beam20``, …; see
+        :func:`fixedfleet.planning.get_decoder`.
+    repair
+        How customers that the decoding leaves out are inserted.
+    symmetries
+        Predict each instance under this many of the square's eight symmetries and
+        keep the best plan.
+    guarantee
+        Whether the repair may open tours beyond the fleet.
+    device
+        Where to predict.
+    precision
+        Precision of the network: ``default`` is ``bf16`` on a GPU, ``fp32`` on a CPU.
+    batch
+        Number of instances per call; 0 for the default.
+    """
+
+    model: str = field(default="auto", metadata={"short": _file_name})
+    decoding: str = "membership"
+    repair: Literal["none", "paper", "paper-demand", "room"] = "room"
+    symmetries: Annotated[int, between(1, 8)] = 1
+    guarantee: bool = False
+    device: Literal["cpu", "cuda"] = "cpu"
+    precision: Literal["default", "bf16", "fp32"] = "default"
+    batch: int = 0
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if find_spec("torch") is not None:  # else `check` reports what is missing
+            from fixedfleet.planning import get_decoder
+
+            get_decoder(self.decoding)
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether it predicts on a GPU."""
+        return self.device == "cuda"
+
+    def check(self) -> None:
+        """Raise an error unless PyTorch, the device and the network are available."""
+        require("torch", "network", "the method 'network'")
+        require("safetensors", "network", "the method 'network'")
+        from fixedfleet.model import load_once
+        from fixedfleet.model.devices import check_device
+
+        check_device(self.device)
+        if self.model != "auto":
+            load_once(self.model)
+
+    def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
+        """Return a plan per instance, which may leave customers out."""
+        return [answer.plan for answer in self.answers(instances, seed)]
+
+    def answers(self, instances: Sequence[Instance], _seed: int) -> list[Answer]:
+        """Return the plans with the seconds of their parts and what greedy left out."""
+        require("torch", "network", "the method 'network'")
+        from fixedfleet.planning import RepairOptions, plan_by_network
+
+        found = plan_by_network(
+            InstanceBatch.of(instances),
+            self.model,
+            device=self.device,
+            decoder=self.decoding,
+            repair=RepairOptions(self.repair, self.guarantee),
+            symmetries=self.symmetries,
+            precision=None if self.precision == "default" else self.precision,
+        )
+        shares = {part: time / len(instances) for part, time in found.seconds.items()}
+        left = zip(found.left_early.tolist(), found.left_full.tolist(), strict=True)
+        return [
+            Answer(plan, details=shares | {"left_early": early, "left_full": full})
+            for plan, (early, full) in zip(found.plans, left, strict=True)
+        ]
+
+    def network(self, customers: int) -> Path:
+        """Return the file of the network that it uses for a size."""
+        require("torch", "network", "the method 'network'")
+        from fixedfleet.model import find_model
+
+        return find_model(self.model, customers)
+
+
+def first_answers(
+    start: Start, instances: Sequence[Instance], seed: int
+) -> list[Answer]:
+    """Return a start's plans, with details if it has them."""
+    if isinstance(start, NetworkStart):
+        return start.answers(instances, seed)
+    return [Answer(plan) for plan in start.plans(instances, seed)]
