@@ -231,6 +231,7 @@ def test_a_folder_is_a_set_of_all_its_files(tmp_path):
         get_set(tmp_path / "empty")
 
 
+@pytest.mark.slow
 def test_labels_are_instances_with_reference_plans(tmp_path):
     """A label folder is a set, and its plans are the reference of the gaps."""
     from fixedfleet.labels import get_teacher, label, load_labels
