@@ -45,6 +45,14 @@ def test_generate_takes_a_distribution_of_the_user(run, tmp_path):
     assert refused(run("generate", "rings.py:draw", 20, *options[-2:]), "'vehicles'")
 
 
+def test_generate_passes_options_to_the_distribution(run):
+    """--set gives any option of a distribution, also of one's own."""
+    options = ("--count", 3, "--seed", 2, "--set", "modes=5", "--set", "distance=9.5")
+    assert run("generate", "clustered", 20, *options, "--output", "c.npz")[0] == 0
+    wanted = generate.clustered(20, 3, seed=2, modes=5, distance=9.5)
+    assert read_batch("c.npz") == wanted
+
+
 @pytest.mark.parametrize(
     ("options", "word"),
     [
@@ -60,6 +68,8 @@ def test_generate_takes_a_distribution_of_the_user(run, tmp_path):
         (("uniform", 20, "--demand", "1-10", "--output", "a.npz"), "'demand'"),
         (("uchoa", 20, "--test-set", "--output", "a.npz"), "--test-set"),
         (("rings", 20, "--output", "a.npz"), "uniform, uchoa"),
+        (("clustered", 20, "--set", "moods=2", "--output", "a.npz"), "'moods'"),
+        (("clustered", 20, "--set", "modes", "--output", "a.npz"), "modes"),
         (("squares.py:draw", 20, "--output", "a.npz"), "no file 'squares.py'"),
     ],
 )

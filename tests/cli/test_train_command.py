@@ -12,7 +12,8 @@ import pytest
 pytest.importorskip("torch")
 
 from fixedfleet.cli import main
-from fixedfleet.cli.train_command import _SETTINGS, _setting_names, parse_setting
+from fixedfleet.cli.options import parse_setting
+from fixedfleet.cli.train_command import _SETTINGS, _setting_names
 from fixedfleet.model.weights import read_tensors
 from fixedfleet.training import get_preset, list_presets
 

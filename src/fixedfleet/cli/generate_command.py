@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from fixedfleet import generate
-from fixedfleet.cli.options import add_options, check_writable
+from fixedfleet.cli.options import add_options, check_writable, parse_setting
 from fixedfleet.errors import InputError
 from fixedfleet.files import (
     BATCH_EXTENSIONS,
@@ -49,6 +49,13 @@ def add_command(commands: Commands) -> None:
         help="a batch: .npz or .pkl; a single instance: .vrp, .csv or .json",
     )
     add_options(parser, "--vehicles", help="number of vehicles")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the distribution, such as modes=5 of clustered",
+    )
     uniform = parser.add_argument_group("uniform: in the unit square, demands 1 to 9")
     uniform.add_argument(
         "--capacity", type=int, metavar="Q", help="what one vehicle carries"
@@ -87,7 +94,7 @@ def _generate(arguments: Arguments) -> int:
         name: getattr(arguments, name)
         for name in _OPTIONS
         if getattr(arguments, name) is not None
-    }
+    } | dict(map(parse_setting, arguments.set))
     if arguments.test_set:
         return _write(arguments, _test_set(arguments, given))
     batch = generate.draw(

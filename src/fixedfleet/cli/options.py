@@ -26,6 +26,7 @@ __all__ = [
     "add_instance",
     "add_options",
     "check_writable",
+    "parse_setting",
     "read_instance",
 ]
 
@@ -246,3 +247,16 @@ def check_writable(
                 f"{option} {path}: this is the file that is read, {used}, and would be "
                 "overwritten: choose another name"
             )
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Read ``model.layers=4``: a dotted name and a TOML value, or a bare word."""
+    import tomllib  # only here, as the parser of every command loads this file
+
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"setting {text!r} is not of the form NAME=VALUE")
+    try:
+        return name.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name.strip(), value.strip()

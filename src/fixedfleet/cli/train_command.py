@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fixedfleet.cli.console import DIVERGED, INTERRUPTED, say_error
-from fixedfleet.cli.options import add_options
+from fixedfleet.cli.options import add_options, parse_setting
 from fixedfleet.errors import InputError, check_choice, known_settings, require
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fixedfleet.cli.options import Arguments, Commands
     from fixedfleet.training import Fresh
 
-__all__ = ["add_command", "parse_setting"]
+__all__ = ["add_command"]
 
 _PACKAGE = Path(__file__).parent.parent
 # The classes of settings, by the table of a preset. Importing them would load PyTorch.
@@ -110,19 +110,6 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     data.add_argument(
         "--fresh-vehicles", type=int, metavar="M", help="fleet of fresh instances"
     )
-
-
-def parse_setting(text: str) -> tuple[str, Any]:
-    """Read ``model.layers=4``: a dotted name and a TOML value, or a bare word."""
-    import tomllib  # only here, as the parser of every command loads this file
-
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise InputError(f"setting {text!r} is not of the form model.layers=4")
-    try:
-        return name.strip(), tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return name.strip(), value.strip()
 
 
 def _check_names(arguments: Arguments, settings: Mapping[str, Any]) -> None:
