@@ -16,13 +16,13 @@ from typing import (
     get_args,
 )
 
-from fixedfleet import solvers
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.registry import Registry
 from fixedfleet.search import SEARCHES
 from fixedfleet.search.traits import search_traits
 from fixedfleet.solve_batch import BatchStart
 from fixedfleet.solvers import SOLVERS
+from fixedfleet.solvers.command import command_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -177,7 +177,8 @@ def get_method(spec: str | Method) -> Method:
     if not isinstance(spec, str):
         return spec
     if spec.startswith("command:"):
-        return Pipeline(f"command:{solvers.get(spec).name}", None, spec)
+        name = command_name(spec.removeprefix("command:"))
+        return Pipeline(f"command:{name}", None, spec)
     name, search, options = _parse(spec)
     if name in SOLVERS.names() and not search:
         _check_known(spec, options, set())

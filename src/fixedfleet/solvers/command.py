@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fixedfleet.plan import Plan
     from fixedfleet.search.method import Stop
 
-__all__ = ["Command"]
+__all__ = ["Command", "command_name"]
 
 _PLACES = ("instance", "solution", "seconds", "seed", "vehicles")
 # Larger whole numbers overflow in programs that count in 32 bits.
@@ -59,20 +59,11 @@ class Command:
     )
 
     def __init__(self, template: str) -> None:
+        self.name = command_name(template)
         self.words = shlex.split(template)
-        if "{instance}" not in template:
-            raise InputError(f"the command {template!r} has no {{instance}} in it")
-        try:
-            self._fill(dict.fromkeys(_PLACES, ""))
-        except (KeyError, ValueError, IndexError) as error:
-            raise InputError(
-                f"the command {template!r} has an unknown place {error}; there are "
-                f"{', '.join(f'{{{place}}}' for place in _PLACES)}"
-            ) from None
         program = shutil.which(self.words[0])
         if program is None:
             raise MissingPackageError(f"there is no program {self.words[0]!r}")
-        self.name = shlex.join([Path(program).name, *self.words[1:]])
         # It runs in a folder of its own, so the path must not be relative.
         self.words[0] = str(Path(program).absolute())
 
@@ -92,7 +83,8 @@ class Command:
             given.write_text(_problem(instance))
             seconds = max(stop.left(), LEAST_SECONDS)
             values = (given, solution, f"{seconds:g}", seed, instance.vehicles)
-            words = self._fill(dict(zip(_PLACES, map(str, values), strict=True)))
+            filled = dict(zip(_PLACES, map(str, values), strict=True))
+            words = [word.format_map(filled) for word in self.words]
             printed = self._run(words, folder, seconds)
             if not solution.exists():
                 written = sorted(folder.glob("*.sol"), key=lambda p: p.stat().st_mtime)
@@ -100,9 +92,6 @@ class Command:
             if not solution.exists():
                 solution.write_text(printed)
             return read_plan(solution) if "Route" in solution.read_text() else None
-
-    def _fill(self, values: dict[str, str]) -> list[str]:
-        return [word.format_map(values) for word in self.words]
 
     def _run(self, words: list[str], folder: Path, seconds: float) -> str:
         """Run the program; return what it printed. What it wrote before counts, too."""
@@ -124,6 +113,21 @@ class Command:
                 f"{words[0]} failed with status {done.returncode}: {said[-1]}"
             )
         return done.stdout
+
+
+def command_name(template: str) -> str:
+    """Return a command line without its program's folder; it need not exist here."""
+    if "{instance}" not in template:
+        raise InputError(f"the command {template!r} has no {{instance}} in it")
+    try:
+        template.format_map(dict.fromkeys(_PLACES, ""))
+    except (KeyError, ValueError, IndexError) as error:
+        raise InputError(
+            f"the command {template!r} has an unknown place {error}; there are "
+            f"{', '.join(f'{{{place}}}' for place in _PLACES)}"
+        ) from None
+    words = shlex.split(template)
+    return shlex.join([Path(words[0]).name, *words[1:]])
 
 
 def _problem(instance: Instance) -> str:
