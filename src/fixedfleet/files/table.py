@@ -44,7 +44,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _SEPARATOR = re.compile(r"\A\ufeff?(sep=.\r?\n)?")
 _COMMENT = re.compile(r"#\s*([A-Za-z_]+)\s*:(.*)", re.DOTALL)
 # A heading and its unit: "Menge (kg)", "Menge [kg]" or "Menge in kg".
-_UNIT = re.compile(r"\s*(?:[(\[]([^)\]]*)[)\]]|\sin\s+(\S+))\s*$")
+# No bracket within brackets, and no blanks before: a search would take quadratic time.
+_UNIT = re.compile(r"(?:[(\[]([^()\[\]]*)[)\]]|\sin\s+(\S+))\s*$")
 # 1.250 or 1,250: a decimal number, or a thousand and more.
 _DOUBTFUL = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}")
 _DECIMAL = re.compile(r"[+-]?\d*([.,])\d+")
