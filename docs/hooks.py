@@ -167,37 +167,41 @@ def describe_commands() -> str:
     )
     helps = {action.dest: action.help for action in commands._choices_actions}
     return "\n".join(
-        f"## `{name}`\n\n{_sentence(helps[name])}\n\n{_describe(parser)}"
+        f"## `{name}`\n\n`{name}`: {_plain(helps[name])}.\n\n{_describe(parser)}"
         for name, parser in commands.choices.items()
     )
 
 
 def _describe(parser: argparse.ArgumentParser) -> str:
-    lines = ["```text", parser.format_usage().removeprefix("usage: ").strip(), "```"]
+    shown = [a for a in parser._actions if a.dest != "help"]
+    words = [parser.prog, *(_names(a) for a in shown if not a.option_strings)]
+    if any(a.option_strings for a in shown):
+        words.append("[OPTIONS]")
+    groups: dict[str, list[argparse.Action]] = {}
     for group in parser._action_groups:
-        actions = [a for a in group._group_actions if a.help != argparse.SUPPRESS]
-        actions = [a for a in actions if a.dest != "help"]
+        usual = group.title in ("positional arguments", "options")
+        actions = [a for a in group._group_actions if a in shown]
+        groups.setdefault("" if usual else group.title or "", []).extend(actions)
+    lines = ["```text", " ".join(words).replace("`", ""), "```"]
+    for title, actions in groups.items():
         if actions:
-            title = group.title if group.title not in _USUAL_GROUPS else None
-            lines += ["", f"| {title or 'argument'} | |", "| --- | --- |"]
-            lines += [f"| {_names(a)} | {_sentence(a.help or '')} |" for a in actions]
+            lines += ["", title, "", "| argument | meaning |", "| --- | --- |"]
+            lines += [f"| {_names(a)} | {_meaning(a)} |" for a in actions]
     return "\n".join(lines) + "\n"
 
 
-_USUAL_GROUPS = ("positional arguments", "options")
+def _meaning(action: argparse.Action) -> str:
+    needed = action.required and action.option_strings
+    return _plain(action.help or "") + (" (required)" if needed else "")
 
 
 def _names(action: argparse.Action) -> str:
     """Return how an argument is typed, with its value."""
-    formatter = argparse.HelpFormatter("")
-    if not action.option_strings:
-        return f"`{formatter._metavar_formatter(action, action.dest)(1)[0]}`"
-    values = formatter._format_args(action, action.dest.upper())
-    shown = f"{', '.join(action.option_strings)} {values}".strip()
-    return f"`{shown}`".replace("|", r"\|")
+    values = argparse.HelpFormatter("")._format_args(action, action.dest.upper())
+    names = ", ".join(action.option_strings)
+    return f"`{names} {values}`".replace("` ", "`").replace(" `", "`")
 
 
-def _sentence(text: str) -> str:
-    """Return a help text as a sentence that Markdown shows as it is."""
-    text = text.replace("%%", "%").replace("|", r"\|").replace("*", r"\*")
-    return text[:1].upper() + text[1:]
+def _plain(text: str) -> str:
+    """Return a help text so that Markdown shows it as it is."""
+    return text.replace("%%", "%").replace("|", r"\|").replace("*", r"\*")
