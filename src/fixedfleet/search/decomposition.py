@@ -47,6 +47,7 @@ _PART_ITERATIONS, _PART_COUNTS_AS = 100, 20_000
 _DRAWS = 8  # parts drawn in vain before larger ones are drawn
 _PATIENCE = 0.3  # share of the rounds that a tour may wait longer than another
 _GROWTH = 1.25  # of the parts, if those of the present size were searched in vain
+_FEW = 60  # customers of a part, at least, if there are many cores
 _ROUNDS = 25  # rounds of ruin and recreate on several cores
 _CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
 # With fewer seconds for each customer, the search begins with a savings plan.
@@ -71,7 +72,8 @@ def decomposition(
     with task.stop.paused(), interrupts_deferred():
         load_kernel(measured=is_measured(task.instance))
     task = _with_start(task)
-    cores = min(task.cores, len(task.start.tours) // 2) or 1
+    most = min(len(task.start.tours) // 2, task.instance.num_customers // _FEW)
+    cores = max(1, min(task.cores, most))
     with ThreadPoolExecutor(cores) as threads:
         if cores == 1 or task.start.unserved(task.instance):
             step = _step(task.stop, parameters.whole_share)
@@ -194,17 +196,20 @@ def _anneal_parts(
     task, settings = tours.task, parameters.whole
     step = _step(task.stop, parameters.whole_share)
     hot, cold = settings.temperatures(task.instance.num_customers)
-    levels = scale(task.instance) * np.geomspace(hot, cold, _ROUNDS + 1)
+    warm = scale(task.instance) * hot
     iterations = step.iterations and -(-step.iterations // (_ROUNDS * cores))
-    for number in range(_ROUNDS):
-        if step.over():
-            break
-        seconds = None if iterations else step.left() / (_ROUNDS - number)
+    while not step.over():
+        # By the clock, because a round may take longer on a busy machine.
+        used = 1 - step.left() / step.seconds
+        if step.iterations is not None:
+            used = step.done / step.iterations
+        until = min(1.0, used + 1 / _ROUNDS)
+        seconds = None if iterations else (until - used) * step.seconds
         search = partial(
             _anneal,
             stop=Stop(seconds, iterations=iterations),
             parameters=settings,
-            temperatures=levels[number : number + 2].tolist(),
+            temperatures=[warm * (cold / hot) ** share for share in (used, until)],
             vehicle_cost=task.vehicle_cost,
         )
         tours.search(search, _divide(tours, tours.tours, cores))
