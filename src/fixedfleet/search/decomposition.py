@@ -77,7 +77,8 @@ def decomposition(
     with ThreadPoolExecutor(cores) as threads:
         if cores == 1 or task.start.unserved(task.instance):
             step = _step(task.stop, parameters.whole_share)
-            ruin_recreate(replace(task, stop=step), parameters.whole)
+            whole = parameters.whole_for(task.instance.num_customers)
+            ruin_recreate(replace(task, stop=step), whole)
         else:
             _anneal_parts(_Tours(task, threads), cores, parameters)
         if not task.best.unassigned:
@@ -193,7 +194,8 @@ def _anneal_parts(
     tours: _Tours, cores: int, parameters: DecompositionParameters
 ) -> None:
     """Search the whole by ruin and recreate, divided anew after each round."""
-    task, settings = tours.task, parameters.whole
+    task = tours.task
+    settings = parameters.whole_for(task.instance.num_customers)
     step = _step(task.stop, parameters.whole_share)
     hot, cold = settings.temperatures(task.instance.num_customers)
     warm = scale(task.instance) * hot

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fixedfleet.errors import InputError, above, at_least, between, check_settings
@@ -139,6 +139,9 @@ class DecompositionParameters:
         Share of the time for ruin and recreate of the whole plan.
     whole
         Settings of ruin and recreate.
+    whole_end
+        N times the end temperature of ruin and recreate. The parts make up for an end
+        that is less cold than that of a search of its own.
     size
         Number of customers per part.
     part_seconds
@@ -147,14 +150,15 @@ class DecompositionParameters:
         Settings of HGS-CVRP for the parts.
     """
 
-    whole_share: Annotated[float, between(0, 1)] = 0.5
+    whole_share: Annotated[float, between(0, 1)] = 0.4
     whole: RuinRecreateParameters = RuinRecreateParameters(hasty=True)
+    whole_end: Annotated[float, above(0)] = 2.0
     size: Annotated[int, at_least(1)] = 100
     part_seconds: Annotated[float, above(0)] = 0.15
     parts: HgsParameters = HgsParameters(
         population=4,
         generation=8,
-        granularity=8,
+        granularity=10,
         elite=2,
         closest=2,
         penalty_period=10,
@@ -162,3 +166,8 @@ class DecompositionParameters:
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+    def whole_for(self, customers: int) -> RuinRecreateParameters:
+        """Return the settings of ruin and recreate for N customers."""
+        end = min(self.whole_end / customers, self.whole.start_temperature)
+        return replace(self.whole, end_temperature=end)
