@@ -7,6 +7,7 @@ import math
 import os
 import signal
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -176,7 +177,13 @@ def test_a_cuda_device_means_the_search_there(batch, no_kernel):
         ({"iterations": 0}, "iterations is 0"),
         ({"iterations": 1, "processes": 0}, "processes is 0"),
         ({"iterations": 1, "engine": "dask"}, "unknown engine 'dask'"),
-        ({"iterations": 1, "engine": "ray"}, "'ray' needs an address"),
+        pytest.param(
+            {"iterations": 1, "engine": "ray"},
+            "'ray' needs an address",
+            marks=pytest.mark.skipif(
+                find_spec("ray") is None, reason="Ray is not installed"
+            ),
+        ),
         ({"iterations": 1, "search": "hgs"}, "unknown search 'hgs'"),
         ({"iterations": 1, "start": "sweep"}, "unknown start 'sweep'"),
         ({"iterations": 1, "objective": "fun"}, "unknown objective 'fun'"),
