@@ -38,12 +38,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the files outside docs/ that pages link to, and notebooks as pages."""
     for file in list(files):
         if file.src_uri.endswith(".ipynb"):
+            uri = _uri_of(file.src_uri)
             files.remove(file)
-            files.append(
-                File.generated(
-                    config, _uri_of(file.src_uri), content=_source_of(file.src_uri)
-                )
-            )
+            files.append(File.generated(config, uri, content=_source_of(uri)))
     left = [file.src_uri for file in files.documentation_pages()]
     known = {file.src_uri for file in files}
     while left:
@@ -67,8 +64,10 @@ def on_page_markdown(markdown: str, page: Page, **_others: object) -> str:
         path = posixpath.relpath(_uri_of(target), posixpath.dirname(uri) or ".")
         return f"{link[1]}{path}{link[3] or ''}{link[4]}"
 
-    markdown = markdown.replace(COMMANDS, describe_commands())
-    return _LINK.sub(relink, markdown.replace(NAMES, list_names()))
+    for mark, describe in ((COMMANDS, describe_commands), (NAMES, list_names)):
+        if mark in markdown:
+            markdown = markdown.replace(mark, describe())
+    return _LINK.sub(relink, markdown)
 
 
 def on_page_content(html: str, **_others: object) -> str:
@@ -147,12 +146,13 @@ def _show(output: Mapping[str, Any]) -> str:
 def list_names() -> str:
     """Return mkdocstrings' instruction for each public name, functions first."""
     names = sorted(ff.__all__, key=lambda name: (name[0].isupper(), name.lower()))
-    found = [getattr(ff, name) for name in names]
-    return "\n\n".join(
-        f"::: {part.__module__}.{part.__qualname__}"
-        for part in found
-        if hasattr(part, "__qualname__")
-    )
+    return "\n\n".join(f"::: {full_name(name)}" for name in names)
+
+
+def full_name(name: str) -> str:
+    """Return a public name with its module, if the module has the same name."""
+    module = ROOT / "src" / "fixedfleet" / f"{name}.py"
+    return f"fixedfleet.{name}.{name}" if module.exists() else f"fixedfleet.{name}"
 
 
 # The command line

@@ -74,7 +74,8 @@ def test_the_wheel_plans_in_a_fresh_environment(built, tmp_path):
     run(*install, "--no-deps", "--no-index", wheel)
     # The dependencies are those of this environment, so that nothing is downloaded.
     (folder,) = (tmp_path / "env").glob("lib/python*/site-packages")
-    (folder / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    places = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    (folder / "dependencies.pth").write_text("\n".join(places))
     code = "import fixedfleet; print(fixedfleet.__file__)"
     assert Path(run(python, "-c", code, cwd=tmp_path)).is_relative_to(folder)
     example = folder / "fixedfleet" / "serve" / "examples" / "leipzig_parcels.csv"

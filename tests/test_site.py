@@ -49,9 +49,7 @@ def test_the_site_has_every_name_and_command(site):
     """The site is built without a warning, with all public names and commands."""
     names = (site / "api.html").read_text(encoding="utf-8")
     for name in ff.__all__:
-        if hasattr(getattr(ff, name), "__qualname__"):
-            part = getattr(ff, name)
-            assert f'id="{part.__module__}.{part.__qualname__}"' in names, name
+        assert re.search(rf'id="fixedfleet\.({name}\.)?{name}"', names), name
     (commands,) = (
         action.choices
         for action in build_parser()._actions
