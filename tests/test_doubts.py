@@ -52,6 +52,12 @@ def moved(instance, places):
     return replace(instance, depot=points[0], customers=points[1:])
 
 
+def shifted(town, place):
+    """The town of Leipzig at another place."""
+    points = town.coordinates + (np.array(place) - TOWNS["Leipzig"])
+    return replace(town, depot=points[0], customers=points[1:])
+
+
 def kinds(instance):
     """The kind and the customers of each doubt."""
     return [(doubt.kind, doubt.customers) for doubt in find_doubts(instance)]
@@ -117,14 +123,22 @@ def test_a_depot_outside_the_town_is_nothing_unusual(town):
 @pytest.mark.parametrize("name", TOWNS)
 def test_point_2_all_rows_swapped(town, name):
     """If all rows are swapped, they lie in a sea or a desert, and one is told."""
-    shift = np.array(TOWNS[name]) - TOWNS["Leipzig"]
-    points = town.coordinates + shift
-    right = replace(town, depot=points[0], customers=points[1:])
+    right = shifted(town, TOWNS[name])
     assert kinds(right) == []
-    points = points[:, ::-1]
+    points = right.coordinates[:, ::-1]
     (doubt,) = find_doubts(replace(town, depot=points[0], customers=points[1:]))
     assert (doubt.kind, doubt.customers) == ("swapped", [])
     assert "look swapped in all rows" in doubt.text
+
+
+@pytest.mark.parametrize(
+    "place",
+    [(25.2, 55.3), (22.3, 70.8), (2.0, 45.3), (6.5, 3.4), (69.6, 19.0), (-51.7, -57.9)],
+    ids=["Dubai", "Rajkot", "Mogadishu", "Lagos", "Tromsø", "Stanley"],
+)
+def test_towns_beside_seas_and_deserts_are_not_swapped(town, place):
+    """Towns near the regions that swapped places fall into are left alone."""
+    assert kinds(shifted(town, place)) == []
 
 
 def test_point_10_a_second_depot(town):

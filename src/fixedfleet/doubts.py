@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -12,11 +13,13 @@ from fixedfleet.distances import measure
 from fixedfleet.wording import decimals, length_unit, with_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance
+
+    Label = Callable[[Sequence[int]], str]  # names locations in a warning
 
 __all__ = ["Doubt", "find_doubts"]
 
@@ -32,7 +35,7 @@ _LEAST_FAR = 20  # among fewer places, one that is far away is nothing unusual
 # Seas and deserts that populated regions fall into if latitude and longitude are
 # swapped: (latitude from, to, longitude from, to), and the region.
 _EMPTY = (
-    (-10, 23, 46, 71, "Europe"),
+    (-10, 23, 46, 68, "Europe"),
     (72, 90, -180, 180, "Asia"),
     (-90, -57, -180, 180, "America"),
     (-57, -35, -50, 10, "America"),
@@ -80,7 +83,7 @@ def find_doubts(instance: Instance, rows: Sequence[int] | None = None) -> list[D
         The row of each location in its file, depot first, for the warnings. Without
         it, the warnings name customers by their numbers.
     """
-    label = _Labels(instance, rows)
+    label = partial(_name_all, instance, rows)
     found = []
     if instance.has_coordinates and instance.metric != "explicit":
         found += _doubt_places(instance, label)
@@ -101,29 +104,25 @@ def _doubt(kind: str, locations: Iterable[int], text: str) -> Doubt:
     return Doubt(kind=kind, customers=customers, text=text)  # type: ignore[arg-type]
 
 
-class _Labels:
-    """Names locations in a warning: by row, or by number, and by name."""
-
-    def __init__(self, instance: Instance, rows: Sequence[int] | None) -> None:
-        self._instance, self._rows = instance, rows
-
-    def __call__(self, locations: Sequence[int]) -> str:
-        named = [self._one(int(location)) for location in locations[:_NAMED]]
-        if more := len(locations) - len(named):
-            return f"{', '.join(named)} and {more:,} more"
-        return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
-
-    def _one(self, location: int) -> str:
-        kind = "customer" if location else "depot"
-        number = f" {location}" if location else ""
-        if self._rows is not None:
-            kind, number = "row", f" {self._rows[location]}"
-        name = self._instance.name_of(location)
-        has_name = name not in (str(location), "depot")
-        return f"{kind}{number}{f' ({name})' if has_name else ''}"
+def _name_all(
+    instance: Instance, rows: Sequence[int] | None, locations: Sequence[int]
+) -> str:
+    """Name locations in a warning: by row, or by number, and by name."""
+    named = [_name_one(instance, rows, place) for place in locations[:_NAMED]]
+    if more := len(locations) - len(named):
+        return f"{', '.join(named)} and {more:,} more"
+    return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
 
 
-def _doubt_places(instance: Instance, label: _Labels) -> list[Doubt]:
+def _name_one(instance: Instance, rows: Sequence[int] | None, location: int) -> str:
+    place = f"customer {location}" if location else "depot"
+    if rows is not None:
+        place = f"row {rows[location]}"
+    name = instance.name_of(location)
+    return place if name in (str(location), "depot") else f"{place} ({name})"
+
+
+def _doubt_places(instance: Instance, label: Label) -> list[Doubt]:
     """Doubt places by their distance from the middle of all places."""
     points = instance.coordinates
     centre = np.median(points, axis=0)
@@ -212,7 +211,7 @@ def _second_depots(instance: Instance) -> list[int]:
     return found
 
 
-def _duplicates(instance: Instance, label: _Labels) -> list[Doubt]:
+def _duplicates(instance: Instance, label: Label) -> list[Doubt]:
     """Doubt customers that have both the name and the place of an earlier one."""
     if instance.names is None or not instance.has_coordinates:
         return []
