@@ -345,8 +345,26 @@ def test_headings_of_ones_own(load, wrong):
     assert said.startswith("no column 'Kisten' for demand: the headings are 'Nord', 'O")
     assert wrong(text, columns={"hat": "Nord"}).startswith("unknown column 'hat': choo")
     assert wrong(text, columns=own | {"lon": "Nord"}) == (
-        "two uses of the column 'Nord'"
+        "one heading for two columns: Nord, Nord, Menge"
     )
+
+
+def test_a_known_heading_may_be_chosen_for_another_column(load):
+    """The caller's choice counts more than what a heading usually means."""
+    instance, _ = load(
+        "Länge;Breite;Menge\n0;0;\n3;4;1\n", columns={"x": "Länge", "y": "Breite"}
+    )
+    assert instance.metric == "euclidean"
+    swapped = load(
+        "lon;lat;Menge\n52;13;\n48;11;1\n", columns={"lat": "lon", "lon": "lat"}
+    )
+    assert swapped[0].depot.tolist() == [52, 13]
+
+
+def test_a_column_of_numbers_may_be_headed_by_a_hash(load):
+    """A first heading "#" is a heading, and a comment is a comment."""
+    instance, _ = load("# a remark, with a comma\n#,x,y,demand\n1,0,0,\n2,3,4,1\n")
+    assert instance.columns == {"#": ("1", "2")}
 
 
 def test_an_exact_heading_wins(load):

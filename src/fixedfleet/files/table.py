@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -154,12 +153,13 @@ def read_table(
         too long without reading all of it.
     """
     notes: list[str] = []
-    names = dict(names) | {h.strip().casefold(): c for c, h in (chosen or {}).items()}
     if isinstance(content, bytes) and is_excel(content):
         rows, delimiter = excel_rows(content, notes), None
     else:
         text = _text(content, notes)
-        delimiter = max(_DELIMITERS, key=lambda d: _count_known(text, d, names))
+        own = {heading.strip().casefold() for heading in (chosen or {}).values()}
+        known = names.keys() | own
+        delimiter = max(_DELIMITERS, key=lambda d: _count_known(text, d, known))
         rows = _csv_rows(text, delimiter)
     try:
         comments, headings = _read_header(rows)
@@ -200,16 +200,14 @@ def _csv_rows(text: str, delimiter: str) -> Rows:
     return enumerate(cells, 1)
 
 
-def _count_known(text: str, delimiter: str, names: Mapping[str, str]) -> float:
-    """Return how many headings are known if this is the delimiter."""
+def _count_known(text: str, delimiter: str, names: Collection[str]) -> tuple[int, int]:
+    """Return how many headings are known, and how many there are, if this delimits."""
     try:
         _, headings = _read_header(_csv_rows(text, delimiter))
     except csv.Error:
-        return 0
+        return 0, 0
     known = sum(_split_heading(heading)[0] in names for heading in headings)
-    return known + len(headings) / (
-        1 + len(headings)
-    )  # else, the more cells the better
+    return known, len(headings)
 
 
 def _read_header(rows: Rows) -> tuple[dict[str, str], list[str]]:
@@ -218,10 +216,11 @@ def _read_header(rows: Rows) -> tuple[dict[str, str], list[str]]:
     for number, cells in rows:
         if not any(cell.strip() for cell in cells):
             continue
-        if not cells[0].startswith("#"):
+        filled = [cell for cell in cells if cell]
+        if not cells[0].startswith("#") or (cells[0] == "#" and len(filled) > 1):
             return comments, [cell.strip() for cell in cells]
         # A comment without quotes is split into cells at its delimiters.
-        if match := _COMMENT.fullmatch(", ".join(filter(None, cells))):
+        if match := _COMMENT.fullmatch(", ".join(filled)):
             key = match[1].lower()
             if key in comments:
                 raise InputError(f"row {number}: a second '# {key}:'")
@@ -244,36 +243,38 @@ def _columns(
     chosen: Mapping[str, str],
     numbers: Collection[str],
 ) -> dict[str, int]:
-    """Return the position of each known column."""
-    columns: dict[str, int] = {}
+    """Return the position of each known column; those that the caller chose first."""
+    columns = {column: _position(chosen[column], headings, column) for column in chosen}
+    if len(set(columns.values())) < len(columns):
+        raise InputError(f"one heading for two columns: {', '.join(chosen.values())}")
+    bare = [_split_heading(heading)[0] for heading in headings]
+    free = [i for i in range(len(headings)) if i not in columns.values()]
     for column in dict.fromkeys(names.values()):
-        if column in chosen:
-            wanted = chosen[column].strip().casefold()
-            found = [i for i, h in enumerate(headings) if h.casefold() == wanted]
-            if len(found) != 1:
-                said = "no column" if not found else f"{len(found)} columns"
-                raise InputError(
-                    f"{said} {shorten(chosen[column])} for {column}: the headings are "
-                    f"{', '.join(map(shorten, headings))}"
-                )
-        else:
-            bare = [_split_heading(heading)[0] for heading in headings]
-            found = [
-                i for i, heading in enumerate(bare) if names.get(heading) == column
-            ]
-            # A column with exactly this name wins over others.
-            found = [i for i in found if bare[i] == column] or found
+        found = [i for i in free if names.get(bare[i]) == column]
+        # A column with exactly this name wins over others.
+        found = [i for i in found if bare[i] == column] or found
+        if column in columns or not found:
+            continue
         if len(found) > 1 and column in numbers:
             two = " and ".join(shorten(headings[i]) for i in found[:2])
             raise InputError(
                 f"two columns for {column}: {two}; choose one with columns="
             )
-        if found:
-            columns[column] = found[0]
-    for position, times in Counter(columns.values()).items():
-        if times > 1:
-            raise InputError(f"two uses of the column {shorten(headings[position])}")
+        columns[column] = found[0]
     return columns
+
+
+def _position(wanted: str, headings: Sequence[str], column: str) -> int:
+    """Return where the heading is that the caller chose for a column."""
+    wanted = wanted.strip()
+    same = [i for i, h in enumerate(headings) if h.casefold() == wanted.casefold()]
+    if len(same) != 1:
+        said = f"{len(same)} columns" if same else "no column"
+        raise InputError(
+            f"{said} {shorten(wanted)} for {column}: the headings are "
+            f"{', '.join(map(shorten, headings))}"
+        )
+    return same[0]
 
 
 def _trim(cells: list[str], width: int, row: int) -> list[str]:
