@@ -367,6 +367,16 @@ def test_a_column_of_numbers_may_be_headed_by_a_hash(load):
     assert instance.columns == {"#": ("1", "2")}
 
 
+@pytest.mark.parametrize("junk", ["[", "(", " ", " in ", "1,", "1."])
+def test_a_huge_heading_or_cell_takes_linear_time(wrong, junk):
+    """A table with one cell of 100,000 characters is refused at once, in a line."""
+    huge = (junk * 10**5)[: 10**5]
+    said = wrong(f"a{huge}\n")
+    assert said.startswith("the headings are ") and len(said) < 1000
+    said = wrong(f'x,y,demand\n0,0,\n1,1,"{huge}"\n')
+    assert said.startswith("row 3: ") and len(said) < 1000
+
+
 def test_an_exact_heading_wins(load):
     """Among several headings for a column, the English one is taken."""
     instance, _ = load("x;y;Gewicht;demand;Firma;Name\n0;0;;;a;b\n1;1;2;3;c;d\n")

@@ -33,6 +33,7 @@ __all__ = [
     "Dialect",
     "Table",
     "format_csv",
+    "list_headings",
     "read_table",
 ]
 
@@ -45,6 +46,7 @@ _COMMENT = re.compile(r"#\s*([A-Za-z_]+)\s*:(.*)", re.DOTALL)
 # A heading and its unit: "Menge (kg)", "Menge [kg]" or "Menge in kg".
 # No bracket within brackets, and no blanks before: a search would take quadratic time.
 _UNIT = re.compile(r"(?:[(\[]([^()\[\]]*)[)\]]|\sin\s+(\S+))\s*$")
+_MOST_LISTED = 20  # headings in a message
 # 1.250 or 1,250: a decimal number, or a thousand and more.
 _DOUBTFUL = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}")
 _DECIMAL = re.compile(r"[+-]?\d*([.,])\d+")
@@ -264,6 +266,13 @@ def _columns(
     return columns
 
 
+def list_headings(headings: Sequence[str]) -> str:
+    """Say which headings a table has, for a message."""
+    more = ["…"] if len(headings) > _MOST_LISTED else []
+    listed = [*map(shorten, headings[:_MOST_LISTED]), *more]
+    return f"the headings are {', '.join(listed)}"
+
+
 def _position(wanted: str, headings: Sequence[str], column: str) -> int:
     """Return where the heading is that the caller chose for a column."""
     wanted = wanted.strip()
@@ -271,8 +280,7 @@ def _position(wanted: str, headings: Sequence[str], column: str) -> int:
     if len(same) != 1:
         said = f"{len(same)} columns" if same else "no column"
         raise InputError(
-            f"{said} {shorten(wanted)} for {column}: the headings are "
-            f"{', '.join(map(shorten, headings))}"
+            f"{said} {shorten(wanted)} for {column}: {list_headings(headings)}"
         )
     return same[0]
 

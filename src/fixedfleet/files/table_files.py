@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from fixedfleet.distances import Rounding
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.files.reading import Draft, Stated
-from fixedfleet.files.table import Table, read_table
+from fixedfleet.files.table import Table, list_headings, read_table
 from fixedfleet.files.text import format_number, shorten, to_whole
 from fixedfleet.plan import Plan
 
@@ -103,7 +103,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
 
 def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
     """Return the two columns of coordinates, lat and lon if there, and the metric."""
-    said = f"the headings are {', '.join(map(shorten, table.headings))}"
+    said = list_headings(table.headings)
     pairs = [pair for pair in _AXES if {*pair} <= table.columns.keys()]
     if not pairs:
         raise InputError(
