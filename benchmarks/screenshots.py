@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ from PIL import Image
 from playwright.sync_api import expect, sync_playwright
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).parent.parent
@@ -35,6 +38,13 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=ROOT / "docs")
     folder = parser.parse_args().folder
     expect.set_options(timeout=180_000)  # the first worker may have to compile
+    with browser_and_server() as (browser, address):
+        draw(browser, address, folder)
+
+
+@contextmanager
+def browser_and_server() -> Iterator[tuple[Browser, str]]:
+    """Start Chromium, and a server with an empty data folder; give its address."""
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
         command = [sys.executable, "-m", "fixedfleet", "serve", "--port", "0"]
@@ -46,7 +56,7 @@ def main() -> None:
             browser = playwright.chromium.launch(
                 executable_path=shutil.which("chromium"), args=arguments
             )
-            draw(browser, address, folder)
+            yield browser, address
             browser.close()
         finally:
             server.terminate()
@@ -55,25 +65,58 @@ def main() -> None:
 
 def draw(browser: Browser, address: str, folder: Path) -> None:
     """Take each picture and save it."""
-    page = browser.new_page(viewport=DESK)
-    plan(page, address, "leipzig_parcels")
+    page = browser.new_page(viewport=DESK, locale="en-GB")
+    page.goto(address)
+    page.set_input_files("#file", ROOT / "examples" / "getraenke_koeln.csv")
+    page.fill("#vehicles", "4")
+    page.fill("#capacity", "950")
+    page.click(".more summary")
+    page.fill("#vehicle_names", "Anna\nBen\nCem\nDora")
+    page.click(".more summary")
+    plan(page)
     save(page, folder / "page.png")
+    change(page)
+    save(page, folder / "page_editing.png")
+    save_sheet(page, folder / "sheet.png")
 
     page = browser.new_page(viewport=DESK, color_scheme="dark")
-    plan(page, address, "bakery_round")
+    take(page, address, "bakery_round")
+    plan(page)
     save(page, folder / "page_dark.png")
 
     page = browser.new_page(viewport=PHONE, device_scale_factor=2, has_touch=True)
-    plan(page, address, "leipzig_parcels")
+    take(page, address, "leipzig_parcels")
+    plan(page)
     page.locator("#map").evaluate("map => map.scrollIntoView({block: 'start'})")
     save(page, folder / "page_phone.png")
 
 
-def plan(page: Page, address: str, example: str) -> None:
-    """Plan an example, compare its fleet, and let all that moves come to rest."""
-    page.emulate_media(reduced_motion="reduce")
+def take(page: Page, address: str, example: str) -> None:
+    """Open the page and take an example."""
     page.goto(address)
     page.click(f"[data-example={example}]")
+
+
+def change(page: Page) -> None:
+    """Lock a tour, and move a stop from one tour to another."""
+    page.click(".tour:nth-child(1) .lock")
+    page.click(".tour:nth-child(2) .tour-head")
+    stop = page.locator(".tour:nth-child(2) .stops li").nth(1)
+    stop.drag_to(page.locator(".tour:nth-child(4) .tour-head"))
+    expect(page.locator("#edited")).to_contain_text("Changed by you")
+    page.locator("#tours-title").scroll_into_view_if_needed()
+
+
+def save_sheet(page: Page, path: Path) -> None:
+    """Save the first driver's sheet as it is printed."""
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    save(page, path, page.locator(".sheet").first.screenshot())
+
+
+def plan(page: Page) -> None:
+    """Plan, compare the fleet, and let all that moves come to rest."""
+    page.emulate_media(reduced_motion="reduce")
     page.fill("#time_limit", "2")
     page.click("#plan")
     expect(page.locator("#status")).to_contain_text("Finished")
@@ -83,10 +126,10 @@ def plan(page: Page, address: str, example: str) -> None:
     page.evaluate("document.activeElement.blur()")
 
 
-def save(page: Page, path: Path) -> None:
-    """Save the screen in 256 colours, which is a third of the size."""
-    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    picture.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+def save(page: Page, path: Path, taken: bytes | None = None) -> None:
+    """Save a picture, or the screen, in few colours, which makes it small."""
+    picture = Image.open(io.BytesIO(taken or page.screenshot())).convert("RGB")
+    picture.quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"{path}: {path.stat().st_size / 1e3:.0f} kB")
 
 

@@ -187,7 +187,9 @@ def test_the_tutorial_of_dispatchers_runs(folder, capsys):
     assert "total: 2 of 3 vehicles, length 80.0998" in out
     leipzig = ff.read("examples/leipzig_parcels.csv")
     assert ff.read_plan("seven.csv").is_feasible(leipzig)
-    assert ff.read_plan("better.csv").is_feasible(leipzig)
+    cologne = ff.read("examples/getraenke_koeln.csv", 4, capacity=950)
+    for name in ("today.xlsx", "better.csv"):
+        assert ff.read_plan(name).is_feasible(cologne)
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
 
 TOKEN = "token-100%+&=#"  # an address must quote these characters
+TILES = "https://tiles.example.org/{z}/{x}/{y}.png"
 # All tests are one client, and each leaves short plans behind.
 SERVE = """
 import sys
@@ -70,8 +71,8 @@ def address():
 
 @pytest.fixture(scope="module")
 def guarded():
-    """The address, with the token, of a server that needs one."""
-    with serving("--token", TOKEN) as address:
+    """The address, with the token, of a server that needs one and has street tiles."""
+    with serving("--token", TOKEN, "--tiles", TILES) as address:
         yield address
 
 

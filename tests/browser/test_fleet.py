@@ -237,3 +237,24 @@ def test_a_page_without_the_token_says_what_to_do(open_page, guarded):
     """Without the token the page says how to open it."""
     reader = open_page(at=guarded.partition("?")[0])
     reader.see("#source-error").to_contain_text("address that the server printed")
+
+
+def test_streets_are_shown_beneath_the_plan(open_page, guarded):
+    """Tiles of the place come from the host that was chosen, whom the page names."""
+    reader = open_page(at=guarded)
+    asked = []
+
+    def answer(route):
+        asked.append(route.request.url)
+        route.fulfill(status=200, content_type="image/png", body=b"")
+
+    reader.page.route("https://tiles.example.org/**", answer)
+    reader.take_example()
+    reader.see("#attribution").to_have_text("© OpenStreetMap contributors")
+    while not asked:
+        reader.page.wait_for_timeout(20)
+    zoom, x, y = map(int, re.findall(r"\d+", asked[0]))
+    # Leipzig is at 12.4° E and 51.3° N; Mercator's tile of it by the usual formula.
+    middle = ((12.4 + 180) / 360 * 2**zoom, 0.3335 * 2**zoom)
+    assert abs(x - middle[0]) < 4 and abs(y - middle[1]) < 4
+    assert 9 <= zoom <= 14

@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from .conftest import table
+
 pytestmark = pytest.mark.slow
 
 COSTS = """() => {
@@ -90,9 +92,7 @@ def test_the_plan_improves_on_the_page(reader, two_hundred):
     assert len(set(shown)) > 1
     assert shown == sorted(shown, reverse=True)
     # Compared with a good plan, not with the packing that the search starts from.
-    gain = re.fullmatch(
-        r"([\d.]+)\s% shorter than after [\d.]+\ss", reader.text("#gain")
-    )
+    gain = re.fullmatch(r"([\d.]+)\s% below the first good plan", reader.text("#gain"))
     assert 0 < number(gain[1]) < 10
 
 
@@ -252,6 +252,14 @@ def test_customers_without_coordinates_are_listed(reader):
     reader.see(".tour").to_have_count(2)
     reader.page.click("#picture")
     reader.see("#download-error").to_contain_text("no coordinates")
+
+
+def test_ten_thousand_customers_are_loaded(reader):
+    """A file of 10,000 customers is read and drawn."""
+    file = {"name": "all.csv", "mimeType": "text/csv", "buffer": table(10_000).encode()}
+    reader.page.set_input_files("#file", file)
+    reader.see("#loaded-count").to_have_text("10,000 customers")
+    reader.see("#canvas").to_be_visible()
 
 
 def test_a_thousand_customers_are_planned(reader, thousand):

@@ -114,7 +114,8 @@ def test_customers_can_be_left_out(client, order):
         headers=kind,
     ).json()
     wishes = {"leave_out": [1, 3], "unit": "kg", "vehicle_names": ["Anna", "Ben"]}
-    by_body = client.post("/plans", json=order(**wishes)).json()
+    by_body = client.post("/plans", json=order(**wishes, name="Monday")).json()
+    assert client.get("/plans?limit=1").json()[0]["name"] == "Monday"
     for plan in (by_query, by_body):
         assert plan["instance"]["names"] == ["Shop"]
         assert plan["instance"]["unit"] == "kg"

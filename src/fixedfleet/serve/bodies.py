@@ -192,6 +192,9 @@ def read_instance(
         read = files.parse(content, options, format)
         if request.leave_out:
             read = _leave_out(read, request.leave_out)
+        if request.name and not read.instance.name:
+            check_storable("the name", request.name)
+            read = replace(read, instance=replace(read.instance, name=request.name))
     except InputError as error:
         raise ApiError(422, _in_request_terms(str(error)), where="instance") from None
     vehicles = read.instance.vehicles

@@ -124,12 +124,14 @@ def _warm_up() -> None:
     from fixedfleet.fleet import exact_packing
 
     exact_packing.load()
-    tiny = Instance(
-        depot=(0, 0),
-        customers=[(1, 0), (0, 1), (-1, 0), (0, -1)],
-        demands=[1, 1, 1, 1],
-        capacity=2,
-        vehicles=2,
-    )
-    solve(tiny, 0.05)
-    solve(tiny, 0.05, objective="cost-v", vehicle_cost=1.0)
+    for customers in (4, 240):  # many customers are planned by other code
+        places = [(i % 16, i // 16) for i in range(customers)]
+        instance = Instance(
+            depot=(0, 0),
+            customers=places,
+            demands=[1] * customers,
+            capacity=customers // 2,
+            vehicles=2,
+        )
+        solve(instance, 0.05)
+        solve(instance, 0.05, objective="cost-v", vehicle_cost=1.0)

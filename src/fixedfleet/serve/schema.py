@@ -68,6 +68,9 @@ class ReadingOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
+    name: str | None = Field(
+        None, max_length=200, description="name of an instance that has none"
+    )
     vehicles: int | None = Field(None, ge=1, lt=2**53, description="size of the fleet")
     capacity: float | None = Field(None, gt=0, description="what one vehicle carries")
     depot: str | None = Field(

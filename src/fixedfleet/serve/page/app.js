@@ -219,6 +219,7 @@ class Page {
       ...this.#form.values(),
       ...this.#form.units(this.#view.instance),
       vehicle_names: [...names, ...others],
+      name: this.#name.replace(/\.\w+$/, ""),
       wait: 0,
     };
     if (locked.length) wishes.locked = locked.map((tour) => tour.stops);

@@ -9,7 +9,7 @@ const FONT = '"Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sa
 const FADED = 0.14;
 const TURN = 2 * Math.PI;
 const LABEL = 9; // radius of the number of a stop, in pixels
-const SQUARE = 2.5; // dots of a smaller radius are drawn as squares, which is much faster
+const SQUARE = 3; // if the largest dot is smaller, all are squares, which is much faster
 // Ways of more pixels are drawn without dashes: thousands of dashes take long to draw, and
 // only plans at the very start of a search have such ways.
 const LONGEST_DASHED = 4000;
@@ -45,9 +45,10 @@ export function drawScene(context, scene, frame, motion = null) {
  * and behind are the neighbours in that tour, or null if there is none.
  */
 export function drawPointed(context, scene, frame, hovered, drag) {
-  const pen = penOf(context, scene, frame);
-  context.clearRect(0, 0, frame.width, frame.height);
-  if (hovered !== null) drawRing(pen, hovered);
+  const { width, height, view } = frame;
+  const spotOf = (customer) => toScreen(scene.points[customer], view, width, height);
+  context.clearRect(0, 0, width, height);
+  if (hovered !== null) drawRing(context, scene, frame, hovered, spotOf(hovered));
   if (!drag) return;
   context.strokeStyle = frame.theme.ink;
   context.lineWidth = 2.5;
@@ -55,7 +56,7 @@ export function drawPointed(context, scene, frame, hovered, drag) {
   context.beginPath();
   for (const neighbour of drag.target ? [drag.before, drag.behind] : []) {
     context.moveTo(drag.spot.x, drag.spot.y);
-    context.lineTo(pen.spots[neighbour].x, pen.spots[neighbour].y);
+    context.lineTo(spotOf(neighbour).x, spotOf(neighbour).y);
   }
   context.stroke();
   context.setLineDash([]);
@@ -187,7 +188,7 @@ function drawDots({ context, scene, spots, seen, dot }, customers, colour) {
     const { x, y } = spots[customer];
     if (!seen(spots[customer])) continue;
     const radius = radiusOf(scene, customer, dot);
-    if (radius < SQUARE) {
+    if (dot < SQUARE) {
       context.fillRect(x - radius, y - radius, 2 * radius, 2 * radius);
       continue;
     }
@@ -272,28 +273,27 @@ function drawDepot({ context, spots, theme }) {
   context.fillRect(x - 3, y - 3, 6, 6);
 }
 
-function drawRing({ context, scene, spots, dot, theme }, customer) {
-  const { x, y } = spots[customer];
+function drawRing(context, scene, frame, customer, { x, y }) {
+  const dot = largestDot(scene, frame);
   const radius = customer === 0 ? 11 : radiusOf(scene, customer, dot);
-  context.strokeStyle = theme.ink;
+  context.strokeStyle = frame.theme.ink;
   context.lineWidth = 2;
   context.beginPath();
   context.arc(x, y, Math.max(9, radius) + 3.5, 0, TURN);
   context.stroke();
 }
 
-/* Draw the number of each tour beside its farthest stop. */
+/* Draw the number of each tour beside its farthest stop, unless the tour is chosen. */
 function drawNumbers({ context, scene, spots, dot, theme }) {
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.font = `700 11px ${FONT}`;
-  for (const { slot, number, stops } of inOrder(scene)) {
-    if (!stops.length || strength(scene, slot) < 1) continue;
+  for (const { slot, number, stops } of scene.tours) {
+    if (!stops.length || scene.selected !== null) continue;
     const farthest = farthestOf(spots, stops);
     const far = spots[farthest];
     const away = Math.hypot(far.x - spots[0].x, far.y - spots[0].y) || 1;
-    const least = slot === scene.selected ? LABEL : 0;
-    const gap = 13 + Math.max(least, radiusOf(scene, farthest, dot));
+    const gap = 13 + radiusOf(scene, farthest, dot);
     const x = far.x + (gap * (far.x - spots[0].x)) / away;
     const y = far.y + (gap * (far.y - spots[0].y)) / away;
     const colour = hue(slot, theme);

@@ -10,6 +10,7 @@ const WIDTH = 680; // pixels of a map
 const MANY = 40; // with more tours, the maps are drawn with fewer pixels
 const MM = 96 / 25.4; // pixels
 const PAGE = 240 * MM; // the height that Letter and A4 both have, with a reserve
+const SHORT = 16; // characters; a column of such texts, as of phone numbers, never wraps
 const [LOWEST, HIGHEST, USUAL] = [35 * MM, 95 * MM, 70 * MM]; // of a map
 
 /*
@@ -20,8 +21,9 @@ export function makeSheets(tours, instance, scene, { title, created }) {
   const about = { tours: tours.length, title, date: dateOf(created, { time: false }) };
   const sheets = tours.map((tour) => makeSheet(tour, instance, about));
   byId("sheets").replaceChildren(...sheets);
-  const heights = scene ? sheets.map(roomForMap) : [];
+  const heights = sheets.map(roomForMap);
   heights.forEach((height, i) => {
+    if (!scene) return;
     const density = tours.length > MANY ? 1 : 2;
     sheets[i].querySelector("table").before(tourMap(tours[i], scene, height, density));
   });
@@ -59,11 +61,13 @@ function makeSheet(tour, instance, { tours, title, date }) {
   return sheet;
 }
 
-// Return the height of a sheet's map: what its table leaves of a page. A long table is
-// tightened first; one that needs more than a page has a map of the usual height.
+// Return the height of a sheet's map: what its table leaves of a page. A long or wide table
+// is tightened first; one that needs more than a page has a map of the usual height.
 function roomForMap(sheet) {
   const room = () => PAGE - sheet.getBoundingClientRect().height;
-  if (room() < LOWEST) sheet.classList.add("tight");
+  const isWide = () => sheet.scrollWidth > sheet.clientWidth + 1;
+  if (room() < LOWEST || isWide()) sheet.classList.add("tight");
+  if (isWide()) sheet.classList.add("wrapped");
   return room() < LOWEST ? USUAL : Math.min(HIGHEST, room());
 }
 
@@ -84,7 +88,7 @@ function tourMap(tour, scene, room, density) {
 }
 
 function stopTable({ stops }, instance) {
-  const more = Object.keys(instance.columns);
+  const more = Object.entries(instance.columns);
   const { demandUnit: unit } = instance;
   let sum = 0;
   const rows = stops.map((customer, place) => {
@@ -93,7 +97,7 @@ function stopTable({ stops }, instance) {
     return row("td", {
       number: `${place + 1}`,
       name: nameOf(stop),
-      more: more.map((heading) => instance.columns[heading][customer]),
+      more: more.map(([, texts]) => texts[customer]),
       sums: [amount(stop.demand), amount(sum)],
       done: make("span", { class: "tick" }),
     });
@@ -101,12 +105,17 @@ function stopTable({ stops }, instance) {
   const head = row("th", {
     number: "No.",
     name: "Customer",
-    more,
+    more: more.map(([heading]) => heading),
     sums: [unit ? `Demand (${unit})` : "Demand", "Together"],
     done: "Done",
   });
   const depot = instance.depot?.name ?? "depot";
-  const body = [end(`From ${depot}`, more), ...rows, end(`Back to ${depot}`, more)];
+  more.forEach(([, texts], i) => {
+    if (!texts.every((text) => text.length <= SHORT)) return;
+    for (const { cells } of rows) cells[2 + i].classList.add("short");
+  });
+  const width = 4 + more.length; // cells behind the number
+  const body = [end(`From ${depot}`, width), ...rows, end(`Back to ${depot}`, width)];
   const parts = [make("thead", {}, head), make("tbody", {}, ...body)];
   return make("table", { class: "sheet-stops" }, ...parts);
 }
@@ -123,8 +132,7 @@ function row(cell, { number, name, more, sums, done }) {
   );
 }
 
-function end(name, more) {
-  const line = row("td", { number: "", name, more: more.map(() => ""), sums: ["", ""], done: "" });
-  line.className = "sheet-depot";
-  return line;
+function end(text, width) {
+  const cells = [make("td", {}), make("td", { text, colspan: width })];
+  return make("tr", { class: "sheet-depot" }, ...cells);
 }

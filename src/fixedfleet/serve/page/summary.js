@@ -120,9 +120,9 @@ export class Summary {
     write(byId("cost"), cost === null ? "–" : figures(cost, 5));
     write(byId("cost-unit"), cost === null ? "" : this.#unit);
     write(byId("cost-of"), `${used} of ${count(fleet, "vehicle")}`);
-    const [since, first] = goodPart(this.#trace)[0] ?? [0, 0];
+    const first = goodPart(this.#trace)[0]?.[1];
     const gain = first > 0 && cost !== null ? 1 - cost / first : 0;
-    const text = `${percent(gain)} shorter than after ${age(since)}`;
+    const text = `${percent(gain)} below the first good plan`;
     write(byId("gain"), gain > 0.0005 ? text : "");
   }
 
