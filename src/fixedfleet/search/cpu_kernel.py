@@ -44,6 +44,7 @@ from fixedfleet.search.cpu_distances import leg_from, leg_to
 __all__ = ["advance", "exponential"]
 
 _FAR = np.float32(3e38)
+_PROBES = 256  # tours that a hasty search tries if no neighbour's tour has room
 
 # Passing a state to a function costs more than most functions do, so they are inlined.
 # Nothing here allocates memory, so arrays need no reference counts (_nrt).
@@ -280,7 +281,11 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
             node = nodes[node, PREV]
             cost, place = _try_behind(problem, state, customer, node, cost, place)
     if place == 0:
-        for r in range(tours):
+        first, most = 0, tours
+        if problem.hasty and tours > _PROBES and state.counts[ABSENT] == 0:
+            first, most = _below(state.random, tours), _PROBES
+        for k in range(most):
+            r = first + k if first + k < tours else first + k - tours
             node = np.uint32(depot + r)
             if loads[r] > room or nodes[node, NEXT] == node:
                 continue

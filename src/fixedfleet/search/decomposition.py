@@ -50,8 +50,10 @@ _GROWTH = 1.25  # of the parts, if those of the present size were searched in va
 _FEW = 60  # customers of a part, at least, if there are many cores
 _ROUNDS = 25  # rounds of ruin and recreate on several cores
 _CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
-# With fewer seconds for each customer, the search begins with a savings plan.
-_HURRY_SECONDS = 1.5e-3
+# With fewer seconds for each customer, the search begins with a savings plan and with
+# this temperature, but not if the savings themselves would take too long.
+_HURRY_SECONDS, _HURRY_TEMPERATURE = 1.5e-3, 0.01
+_SAVINGS_SECONDS = 1.5e-4
 
 
 def decomposition(
@@ -71,7 +73,7 @@ def decomposition(
     """
     with task.stop.paused(), interrupts_deferred():
         load_kernel(measured=is_measured(task.instance))
-    task = _with_start(task)
+    task, parameters = _for_little_time(task, parameters)
     most = min(len(task.start.tours) // 2, task.instance.num_customers // _FEW)
     cores = max(1, min(task.cores, most))
     with ThreadPoolExecutor(cores) as threads:
@@ -85,15 +87,20 @@ def decomposition(
             _search_parts(_Tours(task, threads), cores, parameters)
 
 
-def _with_start(task: SearchTask) -> SearchTask:
-    """Return the task with a shorter start if there is too little time to forget it."""
+def _for_little_time(
+    task: SearchTask, parameters: DecompositionParameters
+) -> tuple[SearchTask, DecompositionParameters]:
+    """Begin with a savings plan, and less hot, if time is too short to forget it."""
     n = task.instance.num_customers
-    if task.stop.seconds < _HURRY_SECONDS * n:
-        plan = savings(task.instance)
-        if not plan.unserved(task.instance):
-            task.offer(plan)
-            return replace(task, start=task.best.plan)
-    return task
+    if not _SAVINGS_SECONDS * n < task.stop.seconds < _HURRY_SECONDS * n:
+        return task, parameters
+    plan = savings(task.instance)
+    if plan.unserved(task.instance):
+        return task, parameters
+    task.offer(plan)
+    hot = min(_HURRY_TEMPERATURE, parameters.whole.start_temperature)
+    whole = replace(parameters.whole, start_temperature=hot)
+    return replace(task, start=task.best.plan), replace(parameters, whole=whole)
 
 
 def _step(stop: Stop, share: float) -> Stop:
