@@ -5,7 +5,7 @@ Plan one day::
 
     import fixedfleet as ff
 
-    instance = ff.read("customers.csv", vehicles=7, capacity=850)  # .vrp, .json, ...
+    instance = ff.read("customers.csv", vehicles=7, capacity=850)  # .xlsx, .vrp, …
     result = ff.solve(instance, time_limit=1)
     print(result)
     ff.write_plan(result.plan, instance, "plan.csv")
@@ -13,11 +13,12 @@ Plan one day::
 What there is::
 
     ff.read, ff.Instance              an instance from a file, or from your own arrays
+    ff.find_doubts                    what is probably a mistake in the data
     ff.assess_fleet                   is the fleet large enough? With the proof
     ff.solve, ff.Result, ff.Plan      plan one instance
     ff.solve_batch, ff.InstanceBatch  plan thousands, on all cores, a GPU or a cluster
     ff.predict                        what a network predicts, and plans decoded from it
-    ff.write_plan, ff.read_plan       plans as .json, .csv and .sol files
+    ff.write_plan, ff.read_plan       plans as .json, .csv, .xlsx and .sol files
 
 Sub-packages, which are loaded when they are first used::
 
