@@ -78,7 +78,7 @@ def decomposition(
     cores = max(1, min(task.cores, most))
     with ThreadPoolExecutor(cores) as threads:
         if cores == 1 or task.start.unserved(task.instance):
-            step = _step(task.stop, parameters.whole_share)
+            step = _step(task.stop, 0.0, parameters.whole_share)
             whole = parameters.whole_for(task.instance.num_customers)
             ruin_recreate(replace(task, stop=step), whole)
         else:
@@ -103,11 +103,11 @@ def _for_little_time(
     return replace(task, start=task.best.plan), replace(parameters, whole=whole)
 
 
-def _step(stop: Stop, share: float) -> Stop:
-    """Return the stop of the first step, which has a share of time or iterations."""
-    step = stop.part(share)
+def _step(stop: Stop, begin: float, end: float) -> Stop:
+    """Return the stop of a step between two shares of the time or the iterations."""
+    step = stop.part(end)
     if stop.iterations is not None:
-        step.iterations = max(1, int(share * stop.iterations))
+        step.iterations = max(1, int((end - begin) * stop.iterations))
     return step
 
 
@@ -203,7 +203,7 @@ def _anneal_parts(
     """Search the whole by ruin and recreate, divided anew after each round."""
     task = tours.task
     settings = parameters.whole_for(task.instance.num_customers)
-    step = _step(task.stop, parameters.whole_share)
+    step = _step(task.stop, 0.0, parameters.whole_share)
     hot, cold = settings.temperatures(task.instance.num_customers)
     warm = scale(task.instance) * hot
     iterations = step.iterations and -(-step.iterations // (_ROUNDS * cores))
@@ -265,7 +265,8 @@ def _search_parts(
     tours: _Tours, cores: int, parameters: DecompositionParameters
 ) -> None:
     """Search neighbouring tours by HGS-CVRP, again and again."""
-    task, stop = tours.task, tours.task.stop
+    task = tours.task
+    stop = _step(task.stop, parameters.whole_share, 1.0)
     n = task.instance.num_customers
     size, most = float(parameters.size), n / cores
     in_vain: set[frozenset[Tour]] = set()

@@ -51,6 +51,7 @@ _ORTOOLS = (("ortools", "ortools"),)
 _TRAITS = {
     "auto": Traits(prices=True, needs=(_NUMBA, _HGS)),
     "ruin_recreate": Traits(counts=True, prices=True, needs=(_NUMBA,)),
+    "decomposition": Traits(counts=True, prices=True, needs=(_NUMBA, _HGS)),
     "gpu": Traits(counts=True, prices=True),
     "hgs": Traits(counts=True, needs=(_HGS,)),
     "pyvrp": Traits(
