@@ -61,6 +61,28 @@ def test_the_default_search_takes_it_for_many_customers(instance):
     assert result.stages[-1].name == "auto"
 
 
+def test_plans_are_shown_while_several_cores_search(instance, packing):
+    """A listener sees better plans at once, and Ctrl-C returns the best of them."""
+    costs = []
+
+    def listen(_seconds, cost, _plan):
+        costs.append(cost)
+        if len(costs) == 4:
+            raise KeyboardInterrupt
+
+    found = improve(
+        instance,
+        packing,
+        search="decomposition",
+        stop=Stop(iterations=30_000),
+        cores=2,
+        on_improvement=listen,
+    )
+    assert found.interrupted
+    assert costs == sorted(costs, reverse=True)
+    assert found.cost == costs[3] < packing.length(instance)
+
+
 def test_a_matrix_of_one_way_streets_is_searched_part_by_part():
     """Instances without coordinates have neighbouring tours, too."""
     rng = np.random.default_rng(1)

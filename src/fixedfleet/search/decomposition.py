@@ -207,23 +207,27 @@ def _anneal_parts(
     hot, cold = settings.temperatures(task.instance.num_customers)
     warm = scale(task.instance) * hot
     iterations = step.iterations and -(-step.iterations // (_ROUNDS * cores))
-    while not step.over():
-        # By the clock, because a round may take longer on a busy machine.
-        used = 1 - step.left() / step.seconds
-        if step.iterations is not None:
-            used = step.done / step.iterations
-        until = min(1.0, used + 1 / _ROUNDS)
-        seconds = None if iterations else (until - used) * step.seconds
-        search = partial(
-            _anneal,
-            stop=Stop(seconds, iterations=iterations),
-            parameters=settings,
-            temperatures=[warm * (cold / hot) ** share for share in (used, until)],
-            vehicle_cost=task.vehicle_cost,
-        )
-        tours.search(search, _divide(tours, tours.tours, cores))
-        step.count((iterations or 0) * cores)
-    tours.offer()
+    try:
+        while not step.over():
+            # By the clock, because a round may take longer on a busy machine.
+            used = 1 - step.left() / step.seconds
+            if step.iterations is not None:
+                used = step.done / step.iterations
+            until = min(1.0, used + 1 / _ROUNDS)
+            seconds = None if iterations else (until - used) * step.seconds
+            search = partial(
+                _anneal,
+                stop=Stop(seconds, iterations=iterations),
+                parameters=settings,
+                temperatures=[warm * (cold / hot) ** share for share in (used, until)],
+                vehicle_cost=task.vehicle_cost,
+            )
+            tours.search(search, _divide(tours, tours.tours, cores))
+            step.count((iterations or 0) * cores)
+            if task.best.watched:
+                tours.offer()
+    finally:  # also after Ctrl-C
+        tours.offer()
 
 
 def _anneal(
