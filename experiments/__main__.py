@@ -131,12 +131,16 @@ def _left_out(
     table: Table, missing: Sequence[Line], reasons: dict[str, str]
 ) -> list[str]:
     """Say which lines a page lacks, and why."""
-    notes = [
-        f"left out: {line.label}: {reasons.get(line.label, 'no rows')}"
+    shown = {line.label for line in table.lines if line not in missing}
+    trained = {line.training for line in table.lines if line not in missing}
+    absent = {
+        line.label: reasons.get(line.label, "no rows")
         for line in missing
-        if line.training is None
-    ]
-    untrained = {line.training for line in missing}
+        if line.label not in shown
+        and (line.training is None or line.training in trained)
+    }
+    notes = [f"left out: {label}: {reason}" for label, reason in absent.items()]
+    untrained = {line.training for line in missing} - trained
     return notes + [
         f"not trained: {training.preset}, {label} (`{training.command(Path('WORK'))}`)"
         for training, label in table.trainings.items()

@@ -133,6 +133,7 @@ def count_vehicles(cell: Cell) -> Counter[int]:
 def _measured_fields(cell: Cell) -> Fields:
     summary, against, spread = cell.summary, cell.against, cell.spread
     trainings = 1 if spread is None else spread.count
+    length = spread or summary.length  # with several trainings, the mean of their means
     details = [row.details for row in cell.rows if row.details]
     parts = {
         name: fmean(known)
@@ -157,7 +158,7 @@ def _measured_fields(cell: Cell) -> Fields:
         "vehicles_used": " ".join(
             f"{size}:{count}" for size, count in sorted(count_vehicles(cell).items())
         ),
-        "cost": summary.length and summary.length.value,
+        "cost": length and length.value,
         "cost_half": summary.length and summary.length.half,
         "cost_half_trainings": spread and spread.half,
         "cost_v": summary.cost_v and summary.cost_v.value,
