@@ -76,6 +76,18 @@ def test_coordinates_become_places(page, metric, point, x, y):
     assert instance["unit"] == ("" if metric == "euclidean" else "km")
 
 
+def test_customers_with_the_same_name_are_told_apart(page):
+    """Two customers with the same name have their numbers behind it."""
+    names = page.evaluate(
+        """async (document) => {
+          const {instanceOf} = await import("/static/instance.js");
+          return instanceOf(document).stops.map((stop) => stop.name);
+        }""",
+        {"demands": [1, 1, 1], "names": ["Shop", "Café", "Shop"]},
+    )
+    assert names == ["Shop (1)", "Café", "Shop (3)"]
+
+
 @pytest.mark.parametrize(
     ("before", "tours", "slots"),
     [

@@ -254,11 +254,6 @@ def _content_of(
 
 def _in_request_terms(sentence: str) -> str:
     """Name fields of a request where the readers name arguments of a function."""
-    if sentence.startswith("too many customers"):
-        sentence += (
-            ": plan them with `fixedfleet solve`, or start the server with a larger "
-            "--max-customers"
-        )
     return re.sub(r"\b(vehicles|capacity|depot|rounding)=", r"'\1'", sentence)
 
 
