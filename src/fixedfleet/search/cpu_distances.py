@@ -188,7 +188,8 @@ def nearest(legs: Matrix | Points, customers: int, count: int) -> NDArray[np.uin
     # A customer is not its own neighbour. Where many share a place, it may be missing.
     own = found == np.arange(customers + 1)[:, None]
     own[~own.any(axis=1), -1] = True
-    others: NDArray[np.uint32] = found[~own].astype(np.uint32)
+    # A single customer has no neighbour; the tree returns an index past the last one.
+    others: NDArray[np.uint32] = np.minimum(found[~own], customers).astype(np.uint32)
     return others.reshape(customers + 1, count)
 
 
