@@ -49,6 +49,7 @@ $(SOLVE_READY): pyproject.toml constraints.txt
 
 $(TEST_READY): $(SOLVE_READY)
 	$(PIP) --editable '.[$(EXTRAS)]'
+	$(BIN)/fixedfleet solve examples/leipzig_parcels.csv --time-limit 0.1 > /dev/null  # compiles
 	touch $@
 
 # The site; any warning is an error.
