@@ -278,4 +278,4 @@ def title_of(name: str) -> str:
         "uchoa": f"Uchoa{size}",
         "fresh": f"VRP{size}, uniform",
     }
-    return kinds[name.rstrip("0123456789")]
+    return kinds[name.partition(":")[0].rstrip("0123456789")]

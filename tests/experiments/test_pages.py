@@ -413,3 +413,11 @@ def test_an_unknown_key_of_a_table_is_an_error(monkeypatch):
         with pytest.raises(InputError, match=f"unknown key '{key}'"):
             load_tables(Options())
         del place[key]
+
+
+def test_every_set_of_every_table_has_a_heading():
+    """A page can name all its sets, also those drawn from a seed of their own."""
+    assert definitions.title_of("fresh20:4321") == "VRP20, uniform"
+    for table in load_tables(Options()).values():
+        for name in table.sets:
+            assert str(definitions.customers_of(name)) in definitions.title_of(name)
