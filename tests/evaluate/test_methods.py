@@ -241,7 +241,8 @@ def test_a_batch_is_planned_like_its_instances(two):
 
 
 @pytest.mark.parametrize(
-    "spec", ["packing+ruin_recreate", "savings+hgs", "hgs", "pyvrp"]
+    "spec",
+    ["packing+ruin_recreate", "packing+decomposition", "savings+hgs", "hgs", "pyvrp"],
 )
 def test_iterations_give_the_same_plans_again(two, spec):
     """The same seed and number of iterations give the same feasible plan."""

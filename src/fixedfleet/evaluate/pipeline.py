@@ -325,21 +325,16 @@ def _search(
     charged: float,
 ) -> Answer:
     """Run a search or solver for a number of iterations."""
+    if not search_traits(name).counts:
+        raise InputError(f"{name} cannot count iterations: give a time limit")
     stop = Stop(iterations=iterations)
-    if name in ("ruin_recreate", "gpu"):
-        found = improve(
-            instance,
-            start,
-            search=name,
-            stop=stop,
-            seed=seed,
-            vehicle_cost=charged,
-        )
-        return Answer(found.plan, found.trace)
-    if search_traits(name).counts:
+    if name in solvers.SOLVERS.names():
         solver = solvers.get(name)
         return Answer(solver.solve(instance, stop=stop, seed=seed, start=start))
-    raise InputError(f"{name} cannot count iterations: give a time limit")
+    found = improve(
+        instance, start, search=name, stop=stop, seed=seed, vehicle_cost=charged
+    )
+    return Answer(found.plan, found.trace)
 
 
 def _widen(instance: Instance, verdict: FleetVerdict) -> Instance:
