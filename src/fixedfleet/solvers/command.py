@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from fixedfleet.plan import Plan
     from fixedfleet.search.method import Stop
 
-__all__ = ["Command", "command_name"]
+__all__ = ["Command", "command_name", "run_program"]
 
 _PLACES = ("instance", "solution", "seconds", "seed", "vehicles")
 # Larger whole numbers overflow in programs that count in 32 bits.
 _LONGEST = 2**20
 _LARGEST_SUM = 2**30
-_GRACE = 10.0  # seconds that a program may take beyond twice its time limit
+# Seconds that a program may take beyond twice its time limit. LKH, for example, looks
+# at the clock between trials only.
+_GRACE = 10.0
 
 
 class Command:
@@ -85,7 +87,7 @@ class Command:
             values = (given, solution, f"{seconds:g}", seed, instance.vehicles)
             filled = dict(zip(_PLACES, map(str, values), strict=True))
             words = [word.format_map(filled) for word in self.words]
-            printed = self._run(words, folder, seconds)
+            printed = run_program(words, folder, seconds)
             if not solution.exists():
                 written = sorted(folder.glob("*.sol"), key=lambda p: p.stat().st_mtime)
                 solution = written[-1] if written else solution
@@ -93,26 +95,37 @@ class Command:
                 solution.write_text(printed)
             return read_plan(solution) if "Route" in solution.read_text() else None
 
-    def _run(self, words: list[str], folder: Path, seconds: float) -> str:
-        """Run the program; return what it printed. What it wrote before counts, too."""
-        try:
-            done = subprocess.run(
-                words,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=2 * seconds + _GRACE,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return ""
-        if done.returncode:
-            said = (done.stdout + done.stderr).strip().splitlines() or ["nothing"]
-            raise RuntimeError(
-                f"{words[0]} failed with status {done.returncode}: {said[-1]}"
-            )
-        return done.stdout
+
+def run_program(words: list[str], folder: Path, seconds: float) -> str:
+    """
+    Run a program in a folder, and return what it printed.
+
+    A program that takes far longer than ``seconds`` is stopped; then the text is empty.
+    The files that it has written count nevertheless.
+
+    Raises
+    ------
+    RuntimeError
+        If the program ends with an error.
+    """
+    try:
+        done = subprocess.run(
+            words,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,  # some wait for a key after an error
+            capture_output=True,
+            text=True,
+            timeout=2 * seconds + _GRACE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return ""
+    if done.returncode:
+        said = (done.stdout + done.stderr).strip().splitlines() or ["nothing"]
+        raise RuntimeError(
+            f"{words[0]} failed with status {done.returncode}: {said[-1]}"
+        )
+    return done.stdout
 
 
 def command_name(template: str) -> str:

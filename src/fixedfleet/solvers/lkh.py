@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from fixedfleet.errors import MissingPackageError
 from fixedfleet.plan import Plan
 from fixedfleet.search.method import LEAST_SECONDS
 from fixedfleet.search.whole_numbers import enough, whole_amounts, whole_distances
+from fixedfleet.solvers.command import run_program
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
@@ -27,8 +27,6 @@ _LONGEST = 2**22
 _LARGEST_SUM = 2**30
 # Seed 0 would mean the time of day.
 _SEEDS = 2**31 - 2
-# LKH looks at the clock between trials only. It may end so many seconds late.
-_GRACE = 10.0
 
 
 class Lkh:
@@ -88,28 +86,9 @@ class Lkh:
                 (folder / "start").write_text(_tour(start, vehicles, n))
                 parameters += "INITIAL_TOUR_FILE = start\n"
             (folder / "parameters").write_text(parameters)
-            self._run(folder, seconds)
+            run_program([self.program, "parameters"], folder, seconds)
             found = folder / "found"
             return _plan(found.read_text(), n) if found.exists() else None
-
-    def _run(self, folder: Path, seconds: float) -> None:
-        try:
-            done = subprocess.run(
-                [self.program, "parameters"],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,  # after an error it waits for a key
-                capture_output=True,
-                text=True,
-                timeout=2 * seconds + _GRACE,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return  # what it has written so far counts
-        if done.returncode:
-            said = (done.stdout + done.stderr).strip().splitlines() or ["nothing"]
-            raise RuntimeError(
-                f"{self.program} failed with status {done.returncode}: {said[-1]}"
-            )
 
 
 def _parameters(seconds: float, seed: int) -> str:
