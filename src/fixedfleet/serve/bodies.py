@@ -13,7 +13,6 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect
 
 from fixedfleet import files
-from fixedfleet.doubts import find_doubts
 from fixedfleet.errors import InputError
 from fixedfleet.files.text import check_storable
 from fixedfleet.search.locked_tours import LockedTours
@@ -190,8 +189,8 @@ def read_instance(
     )
     try:
         read = files.parse(content, options, format)
-        if request.leave_out:
-            read = _leave_out(read, request.leave_out)
+        if request.leave_out:  # no note: the client knows whom it leaves out
+            read = replace(read.without(request.leave_out), notes=read.notes)
         if request.name and not read.instance.name:
             check_storable("the name", request.name)
             read = replace(read, instance=replace(read.instance, name=request.name))
@@ -205,16 +204,6 @@ def read_instance(
             where="vehicles",
         )
     return read
-
-
-def _leave_out(read: files.Reading, customers: list[int]) -> files.Reading:
-    """Return a reading without some customers; other doubts about it remain."""
-    instance = read.instance.without(customers)
-    rows = read.rows
-    if rows is not None:
-        rows = [row for place, row in enumerate(rows) if place not in customers]
-    doubts = find_doubts(instance, rows)
-    return replace(read, instance=instance, doubts=doubts, rows=rows)
 
 
 def _content_of(
@@ -305,7 +294,7 @@ def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order
         locked=asked.locked or [],
         vehicle_names=asked.vehicle_names or [],
     )
-    if request.locked:
+    if request.locked:  # refused here, so that no plan fails in a worker because of it
         try:
             LockedTours(request.locked, read.instance)
         except InputError as error:
