@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from fixedfleet.errors import InputError, at_least, check_choice, check_whole
+from fixedfleet.errors import InputError, check_choice
 from fixedfleet.fleet import assess_batch
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.interrupts import interrupt_noted
@@ -22,7 +22,7 @@ from fixedfleet.search import Stop, check_vehicle_cost, improve
 from fixedfleet.search.construct import complete, make_start
 from fixedfleet.search.parameters import EXPENSIVE
 from fixedfleet.solve import Stage, with_gains
-from fixedfleet.workers import Engine, Lost, available_cores, run_jobs
+from fixedfleet.workers import Lost, available_cores, check_engine, run_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
-    from fixedfleet.workers import Call
+    from fixedfleet.workers import Call, Engine
 
 __all__ = ["BatchResult", "BatchSearch", "BatchStart", "solve_batch"]
 
@@ -457,9 +457,7 @@ def _check_pool(
     processes: int | None, engine: Engine, ray_address: str | None, search: str
 ) -> _Pool:
     """Return where to search; raise InputError for a wrong argument."""
-    if processes is not None:
-        check_whole("processes", processes, at_least(1))
-    check_choice("engine", engine, get_args(Engine))
+    check_engine(engine, processes)
     if engine == "ray" and search == "gpu":
         raise InputError("the search gpu takes the GPU of this machine: leave Ray out")
     return _Pool(processes, engine, ray_address)

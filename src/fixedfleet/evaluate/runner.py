@@ -8,15 +8,15 @@ import logging
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple
 
-from fixedfleet.errors import InputError, at_least, check_choice, check_whole
+from fixedfleet.errors import InputError, at_least, check_whole
 from fixedfleet.evaluate.methods import get_methods
 from fixedfleet.evaluate.origin import current, machine_name, made_with
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.trials import Patience, Skipped, Trial, failed, work
 from fixedfleet.progress import Progress
-from fixedfleet.workers import Done, Engine, Lost, Message, run_jobs
+from fixedfleet.workers import Done, Lost, Message, check_engine, run_jobs
 
 if TYPE_CHECKING:
     import os
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fixedfleet.evaluate.rows import Key, Row
     from fixedfleet.evaluate.sets import InstanceSet
     from fixedfleet.instance import Instance
-    from fixedfleet.workers import Event
+    from fixedfleet.workers import Engine, Event
 
 __all__ = ["EvaluationSummary", "evaluate"]
 
@@ -456,6 +456,4 @@ def _check(
             raise InputError(f"a limit of {limit:g} s is not a time above 0")
     for seed in seeds:
         check_whole("seed", seed, at_least(0))
-    if processes is not None:
-        check_whole("processes", processes, at_least(1))
-    check_choice("engine", engine, get_args(Engine))
+    check_engine(engine, processes)

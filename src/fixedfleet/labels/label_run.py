@@ -7,11 +7,11 @@ import logging
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fixedfleet.errors import InputError, at_least, check_choice, check_whole
+from fixedfleet.errors import InputError, at_least, check_whole
 from fixedfleet.labels.folder import LabelFolder, Manifest, locked
 from fixedfleet.labels.shard import (
     INFEASIBLE,
@@ -22,7 +22,7 @@ from fixedfleet.labels.shard import (
     label_shard,
 )
 from fixedfleet.progress import Progress
-from fixedfleet.workers import Done, Engine, Lost, available_cores, run_jobs
+from fixedfleet.workers import Done, Lost, available_cores, check_engine, run_jobs
 
 if TYPE_CHECKING:
     import os
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import InstanceBatch
     from fixedfleet.labels.teacher import Teacher
-    from fixedfleet.workers import Event
+    from fixedfleet.workers import Engine, Event
 
 __all__ = ["LabelSummary", "label"]
 
@@ -139,10 +139,9 @@ def label(
     if not len(batch):
         raise InputError("there are no instances to label")
     batch.require_plain("a folder of labels")
-    check_choice("engine", engine, get_args(Engine))
-    for name, value in (("shard_size", shard_size), ("processes", processes)):
-        if value is not None:
-            check_whole(name, value, at_least(1))
+    check_engine(engine, processes)
+    if shard_size is not None:
+        check_whole("shard_size", shard_size, at_least(1))
     seed = check_whole("seed", seed, at_least(0))
     path = Path(folder)
     with locked(path):

@@ -39,8 +39,9 @@ it is killed, together with the programs that they have started.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from fixedfleet.errors import at_least, check_choice, check_whole
 from fixedfleet.workers.calls import (
     STEP_SECONDS,
     Call,
@@ -64,10 +65,18 @@ __all__ = [
     "Message",
     "Worker",
     "available_cores",
+    "check_engine",
     "run_jobs",
 ]
 
 Engine = Literal["processes", "ray"]
+
+
+def check_engine(engine: str, processes: int | None) -> None:
+    """Raise InputError for an unknown engine, or fewer than one process."""
+    check_choice("engine", engine, get_args(Engine))
+    if processes is not None:
+        check_whole("processes", processes, at_least(1))
 
 
 def available_cores() -> int:
