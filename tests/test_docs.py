@@ -204,13 +204,8 @@ def test_the_tutorial_of_researchers_runs(folder):
 
 
 @pytest.mark.slow
-def test_the_snippet_of_the_readme_runs(folder, shared):
-    """The Python of the README does what it says, with a file of CVRPLIB."""
-    from fixedfleet.files import write_batch
-    from fixedfleet.generate import uniform
-
-    shutil.copy(shared / "cvrplib" / "A" / "A-n32-k5.vrp", folder)
-    write_batch("days.npz", uniform(20, 3, seed=1))
+def test_the_snippet_of_the_readme_runs(folder):
+    """The Python of the README does what it says, in a folder with the examples."""
     (snippet,) = (body for kind, body in blocks(text_of("README.md")) if kind)
     names: dict[str, object] = {}
     exec(compile(snippet, "README.md", "exec"), names)
