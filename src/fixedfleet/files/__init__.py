@@ -25,7 +25,7 @@ from fixedfleet.files import (
     table_files,
     vrplib_files,
 )
-from fixedfleet.files.excel import format_excel
+from fixedfleet.files.excel import OTHER_TABLES, format_excel
 from fixedfleet.files.npz_files import LabelFile, ReferenceFile
 from fixedfleet.files.reading import Draft, Reading, ReadOptions, complete
 from fixedfleet.files.table import Dialect, format_csv
@@ -96,10 +96,6 @@ _PLANS = {
 BATCH_EXTENSIONS = tuple(_BATCHES)
 INSTANCE_EXTENSIONS = tuple(_FORMATS)
 PLAN_EXTENSIONS = tuple(_PLANS)
-_OTHER_TABLES = {
-    ".xls": "an old Excel file (.xls)",
-    ".ods": "an OpenDocument table (.ods)",
-}
 
 # A header or a section of VRPLIB at the beginning of a line. The blanks before it
 # exclude line ends, otherwise many empty lines would take quadratic time.
@@ -359,8 +355,8 @@ def _reading(path: PathLike) -> Iterator[None]:
 def _choose(path: PathLike, known: Mapping[str, T], what: str) -> T:
     """Return the entry for the extension of a path."""
     extension = Path(path).suffix.lower()
-    if extension in _OTHER_TABLES:
-        raise InputError(f"{_OTHER_TABLES[extension]}: save it as .xlsx or .csv")
+    if extension in OTHER_TABLES:
+        raise InputError(OTHER_TABLES[extension])
     if extension not in known:
         said = f"extension {extension!r}" if extension else "no extension"
         raise InputError(f"{said}, but {what} is a file {', '.join(known)}")

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
     Rows = Iterator[tuple[int, list[str]]]  # the number of each row, and its cells
 
-__all__ = ["excel_rows", "format_excel", "is_excel"]
+__all__ = ["OTHER_TABLES", "excel_rows", "format_excel", "is_excel"]
+
+# What to say about tables that are not read, by extension.
+OTHER_TABLES = {
+    ".xls": "an old Excel file (.xls): save it as .xlsx or .csv",
+    ".ods": "an OpenDocument table (.ods): save it as .xlsx or .csv",
+}
 
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _MOST = 64 * 10**6  # bytes of a file when it is unpacked
@@ -30,7 +36,7 @@ def is_excel(data: bytes) -> bool:
         If it is an old Excel file, or an archive of another kind.
     """
     if data.startswith(_OLD_EXCEL):
-        raise InputError("an old Excel file (.xls): save it as .xlsx or .csv")
+        raise InputError(OTHER_TABLES[".xls"])
     if not data.startswith(_ZIP):
         return False
     try:
@@ -39,7 +45,7 @@ def is_excel(data: bytes) -> bool:
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
         raise InputError(f"not an Excel file, or a broken one: {error}") from None
     if "content.xml" in files:
-        raise InputError("an OpenDocument table (.ods): save it as .xlsx or .csv")
+        raise InputError(OTHER_TABLES[".ods"])
     if "xl/workbook.xml" not in files:
         raise InputError("a zip archive, not an Excel file")
     if sum(files.values()) > _MOST:
@@ -84,7 +90,7 @@ def format_excel(rows: Iterable[Sequence[str | float]]) -> bytes:
     for row in rows:
         cells = []
         for value in row:
-            if isinstance(value, str):
+            if isinstance(value, str):  # XML has no vertical tabs and form feeds
                 check_storable(
                     "the text", value.replace("\v", "\0").replace("\f", "\0")
                 )
