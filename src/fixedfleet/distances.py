@@ -89,9 +89,8 @@ def on_map(
     """
     if metric not in ("great_circle", "geo"):
         return points, 1.0
-    if metric == "geo":  # TSPLIB's degrees and minutes
-        whole = np.trunc(points)
-        points = whole + (points - whole) / 0.6
+    if metric == "geo":
+        points = _tsplib_degrees(points)
     points = points[:, ::-1].copy()  # longitude to the right, latitude up
     if np.ptp(points[:, 0]) > 180:  # across the date line
         points[:, 0] %= 360
@@ -133,5 +132,10 @@ def _tsplib_geo(
 
 
 def _tsplib_radians(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    degrees = np.trunc(values)
-    return 3.141592 * (degrees + 5.0 * (values - degrees) / 3.0) / 180.0
+    return 3.141592 * _tsplib_degrees(values) / 180.0
+
+
+def _tsplib_degrees(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return decimal degrees; TSPLIB writes degrees and minutes as DDD.MM."""
+    whole = np.trunc(values)
+    return np.asarray(whole + 5.0 * (values - whole) / 3.0)
