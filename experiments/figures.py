@@ -38,6 +38,7 @@ _COLOURS = (
     "#000000",
 )
 _HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
+_MARKERS = "osD^v*Px"
 _DPI = 130
 _SMALLEST_GAP = 1e-3  # per cent, on a log axis
 
@@ -132,7 +133,7 @@ def draw_gaps(path: Path, cells: Sequence[Cell]) -> None:
                 yerr=[s.gap.half or 0.0 for s in of_line if s.gap],
                 label=label,
                 color=_COLOURS[index],
-                marker="osD^v*Px"[index],
+                marker=_MARKERS[index],
                 capsize=2,
             )
         ax.set(xscale="log", yscale="log", title=title_of(name), xlabel="seconds")
@@ -153,7 +154,7 @@ def draw_sizes(path: Path, gaps: Mapping[str, Mapping[int, Mean]]) -> None:
             label=label,
             color=_COLOURS[index % len(_COLOURS)],
             linestyle="-" if index < len(_COLOURS) else "--",
-            marker="osD^v*Px"[index % 8],
+            marker=_MARKERS[index % len(_MARKERS)],
             capsize=2,
         )
     ax.set(yscale="log", xlabel="customers", ylabel="mean gap, %")
@@ -172,7 +173,7 @@ def draw_curves(path: Path, curves: Mapping[str, Curve], title: str) -> None:
     for index, (label, curve) in enumerate(curves.items()):
         colour = _COLOURS[index]
         # Markers, because two trainings may take exactly the same course.
-        style = {"color": colour, "linewidth": 1.5, "marker": "osD^v*Px"[index]}
+        style = {"color": colour, "linewidth": 1.5, "marker": _MARKERS[index]}
         style |= {"markersize": 4, "markevery": (index, 7)}
         _line(left, curve.loss, label=label, **style)
         _line(left, curve.validation, color=colour, linewidth=1.5, linestyle="--")

@@ -10,7 +10,7 @@ import numpy as np
 from fixedfleet.distances import on_map
 from fixedfleet.errors import InputError, require
 from fixedfleet.files.atomic import replacing
-from fixedfleet.notebook import COLOURS
+from fixedfleet.notebook import COLOURS, colour_of
 from fixedfleet.wording import count, decimals, length_unit, with_unit
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def plot_plan(plan: Plan, instance: Instance, ax: Axes | None = None) -> Axes:
     _draw_depot(ax, instance, points)
     labels = _tour_labels(plan, instance)
     for index, tour in enumerate(plan):
-        colour = COLOURS[index % len(COLOURS)]
+        colour = colour_of(index)
         style, marker = _STYLES[index // len(COLOURS) % len(_STYLES)]
         stops = np.array(tour)
         _draw_tour(ax, points, stops, colour, style)
@@ -136,7 +136,7 @@ def plot_prediction(
     _draw_depot(ax, instance, points)
     serves = probabilities[:, 1:].sum(axis=2).argmax(axis=0)  # (N,)
     for vehicle, edges in enumerate(probabilities):
-        colour = COLOURS[vehicle % len(COLOURS)]
+        colour = colour_of(vehicle)
         style, marker = _STYLES[vehicle // len(COLOURS) % len(_STYLES)]
         likely = np.minimum(1, np.triu(edges + edges.T, 1))
         for i, j in np.argwhere(likely > _FAINTEST):
