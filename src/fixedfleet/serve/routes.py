@@ -98,6 +98,10 @@ def _json(
     return Response(text, status, headers, media_type="application/json")
 
 
+def _no_plan(id: str, where: str | None = None) -> ApiError:
+    return ApiError(404, f"there is no plan {id[:40]!r}", where=where)
+
+
 def _body_of(model: type[schema.InstanceRequest]) -> dict[str, Any]:
     """Describe for OpenAPI the bodies that an operation reads itself."""
     csv = "name,x,y,demand\ndepot,0,0,\nCafé,1,2,3\nShop,-2,1,4\n"
@@ -214,7 +218,7 @@ async def list_plans(
     """List plans, newest first; the header Link leads to the next page."""
     store = service.store
     if before is not None and await run_in_threadpool(store.plan, before) is None:
-        raise ApiError(404, f"there is no plan {before[:40]!r}", where="before")
+        raise _no_plan(before, where="before")
     found = await run_in_threadpool(store.newest, limit + 1, before)
     if len(found) > limit:
         last = found[limit - 1].id
@@ -242,7 +246,7 @@ async def _find(service: Service, id: str) -> PlanJob | StoredPlan:
         return job.final or job
     stored = await run_in_threadpool(service.store.plan, id)
     if stored is None:
-        raise ApiError(404, f"there is no plan {id[:40]!r}")
+        raise _no_plan(id)
     return stored
 
 
@@ -286,7 +290,7 @@ async def change_tours(request: Request, service: ServiceDep, id: str) -> Respon
     edited = await run_in_threadpool(_edited, plan, instance, edit)
     text = to_json(edited, one_line=True)
     if not await service.queue.keep_edit(id, edited.cost, text):
-        raise ApiError(404, f"there is no plan {id[:40]!r}")
+        raise _no_plan(id)
     return _json(text)
 
 
@@ -297,7 +301,7 @@ async def _finished(service: Service, id: str) -> tuple[dict[str, Any], str]:
         raise ApiError(409, f"the plan is not finished: it is {found.status}")
     instance = await run_in_threadpool(service.store.instance, id)
     if instance is None:  # it was deleted at this moment
-        raise ApiError(404, f"there is no plan {id[:40]!r}")
+        raise _no_plan(id)
     return json.loads(found.document), instance
 
 
