@@ -272,10 +272,8 @@ def _draw_batch(
     vehicles: int | None,
 ) -> InstanceBatch:
     """Draw instances whose customers form a pattern."""
-    n, count = (
-        check_whole("n", n, at_least(1)),
-        check_whole("count", count, at_least(1)),
-    )
+    n = check_whole("n", n, at_least(1))
+    count = check_whole("count", count, at_least(1))
     seed = check_seed(seed)
     if capacity is None and n in FLEETS:
         capacity = FLEETS[n][0]

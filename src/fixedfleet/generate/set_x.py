@@ -132,10 +132,8 @@ def uchoa_batch(
     ----------
     Uchoa et al. (2017); see :func:`uchoa`.
     """
-    n, count = (
-        check_whole("n", n, at_least(1)),
-        check_whole("count", count, at_least(1)),
-    )
+    n = check_whole("n", n, at_least(1))
+    count = check_whole("count", count, at_least(1))
     seed = check_seed(seed)
     rows = []
     for index in range(count):

@@ -83,10 +83,8 @@ def uniform(
     NeurIPS 2018. Kool, van Hoof and Welling, "Attention, learn to solve routing
     problems!", ICLR 2019.
     """
-    n, count = (
-        check_whole("n", n, at_least(1)),
-        check_whole("count", count, at_least(0)),
-    )
+    n = check_whole("n", n, at_least(1))
+    count = check_whole("count", count, at_least(0))
     capacity, vehicles = default_fleet(n, capacity, vehicles)
     if not reject:
         return _draw_uniform(n, count, seed, capacity, vehicles)
