@@ -16,6 +16,7 @@ from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Plan
 from fixedfleet.search import SEARCHES, Stop, fit, improve
 from fixedfleet.search.construct import complete, make_start
+from fixedfleet.search.method import LEAST_SECONDS
 from fixedfleet.search.traits import search_traits
 from fixedfleet.solve import Objective, solve
 from fixedfleet.solve_batch import solve_batch
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["Pipeline"]
 
 _GPU_BATCH = 500
-_LEAST_SECONDS = 1e-3
 _LONGEST_SECONDS = 600.0  # for a search that ends by itself
 
 # The starts that fixedfleet.solve makes by itself, which then shares its packing with
@@ -213,7 +213,7 @@ class Pipeline:
             start = self._first(instance, seed) or "packing"
         result = solve(
             instance,
-            max(time_limit - (time.perf_counter() - begin), _LEAST_SECONDS),
+            max(time_limit - (time.perf_counter() - begin), LEAST_SECONDS),
             seed=seed,
             start=cast("StartName", start),
             search=self.search,
@@ -247,7 +247,7 @@ class Pipeline:
             return first._replace(plan=None, reason="the start leaves customers out")
         fleet = max(instance.vehicles, first.plan.vehicles)
         began = time.perf_counter()
-        left = max(time_limit - (began - begin), _LEAST_SECONDS)
+        left = max(time_limit - (began - begin), LEAST_SECONDS)
         found = improve(
             instance.with_vehicles(fleet),
             first.plan,
