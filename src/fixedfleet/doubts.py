@@ -28,8 +28,8 @@ __all__ = ["Doubt", "find_doubts"]
 _SWAPPED = 5  # beyond this, if it would be nearer with latitude and longitude swapped
 _FAR = 20  # a customer that is alone there
 _FAR_DEPOT = 50  # a depot outside the town is nothing unusual
-_ALONE = 3  # at most this many places are "alone"
-_LEAST = 5  # fewer places have no middle
+_ALONE = 3  # a place with at most so many others near it counts as alone
+_LEAST = 5  # with fewer places, the middle says nothing
 _LEAST_FAR = 20  # among fewer places, one that is far away is nothing unusual
 
 # Seas and deserts that populated regions fall into if latitude and longitude are
@@ -123,7 +123,7 @@ def _name_one(instance: Instance, rows: Sequence[int] | None, location: int) -> 
 
 
 def _doubt_places(instance: Instance, label: Label) -> list[Doubt]:
-    """Doubt places by their distance from the middle of all places."""
+    """Return doubts about places, by their distance from the middle of all places."""
     points = instance.coordinates
     centre = np.median(points, axis=0)
     if instance.geographic and (region := _mirrored_region(*centre)):
@@ -212,7 +212,7 @@ def _second_depots(instance: Instance) -> list[int]:
 
 
 def _duplicates(instance: Instance, label: Label) -> list[Doubt]:
-    """Doubt customers that have both the name and the place of an earlier one."""
+    """Return doubts about customers with the name and the place of an earlier one."""
     if instance.names is None or not instance.has_coordinates:
         return []
     first: dict[tuple[str, tuple[float, ...]], int] = {}

@@ -47,7 +47,7 @@ _COMMENT = re.compile(r"#\s*([A-Za-z_]+)\s*:(.*)", re.DOTALL)
 # No bracket within brackets, and no blanks before: a search would take quadratic time.
 _UNIT = re.compile(r"(?:[(\[]([^()\[\]]*)[)\]]|\sin\s+(\S+))\s*$")
 _MOST_LISTED = 20  # headings in a message
-# 1.250 or 1,250: a decimal number, or a thousand and more.
+# 1.250 or 1,250: this may mean 1.25 or 1250.
 _DOUBTFUL = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}")
 _DECIMAL = re.compile(r"[+-]?\d*([.,])\d+")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,])\d{3}(?:\1\d{3})*(?!\1)[.,]\d+")
@@ -113,8 +113,8 @@ class Table:
         """
         Return the number that a cell states; ``what`` opens the message.
 
-        A number such as 1.250 is refused if other numbers of the table have a decimal
-        comma, because it could be a thousand and more, unless it is in degrees.
+        If other numbers of the table have a decimal comma, 1.250 may mean 1.25 or 1250
+        and is refused, unless it is in degrees.
         """
         plain = text.strip().translate(_BLANKS)
         doubtful = _DOUBTFUL.fullmatch(plain)
@@ -198,7 +198,7 @@ def _csv_rows(text: str, delimiter: str) -> Rows:
         skipinitialspace=delimiter != "\t",
         strict=True,
     )
-    cells = ([unescape_formula(cell) for cell in row] for row in reader)
+    cells = ([_unescape_formula(cell) for cell in row] for row in reader)
     return enumerate(cells, 1)
 
 
@@ -321,25 +321,25 @@ def _csv_cell(cell: str | float, dialect: Dialect) -> str:
     if not isinstance(cell, str):
         text = format_number(cell).replace(".", dialect.decimal)
         return f'"{text}"' if dialect.delimiter in text else text
-    cell = escape_formula(cell)
+    cell = _escape_formula(cell)
     check_storable("the text", cell)
     if re.search(r'[",;\t\r\n]', cell) or cell != cell.strip():
         return '"' + cell.replace('"', '""') + '"'
     return cell
 
 
-def escape_formula(text: str) -> str:
+def _escape_formula(text: str) -> str:
     """
     Put an apostrophe before a text that a spreadsheet would take for a formula.
 
     A text that already has one gets another, so that
-    :func:`unescape_formula` returns the original text.
+    :func:`_unescape_formula` returns the original text.
     """
     stripped = text.lstrip("'")
     return f"'{text}" if stripped.startswith(_FORMULA) else text
 
 
-def unescape_formula(cell: str) -> str:
-    """Undo :func:`escape_formula`."""
-    escaped = cell.startswith("'") and escape_formula(cell[1:]) == cell
+def _unescape_formula(cell: str) -> str:
+    """Undo :func:`_escape_formula`."""
+    escaped = cell.startswith("'") and _escape_formula(cell[1:]) == cell
     return cell[1:] if escaped else cell

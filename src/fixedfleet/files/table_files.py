@@ -102,7 +102,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
 
 
 def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
-    """Return the two columns of coordinates, lat and lon if there, and the metric."""
+    """Return the columns of coordinates, preferably lat and lon, and the metric."""
     said = list_headings(table.headings)
     pairs = [pair for pair in _AXES if {*pair} <= table.columns.keys()]
     if not pairs:
@@ -192,16 +192,16 @@ def _demand(table: Table, place: _Location, depot: _Location) -> float:
 def _further(
     table: Table, axes: Sequence[str], places: Sequence[_Location], notes: list[str]
 ) -> dict[str, list[str]]:
-    """Return the columns that mean nothing here and travel along, by heading."""
+    """Return the columns that planning does not need, by heading; plans repeat them."""
     columns: dict[str, list[str]] = {}
-    unused = {axis for pair in _AXES for axis in pair} - {*axes}
-    known = {place for name, place in table.columns.items() if name not in unused}
+    others = {axis for pair in _AXES for axis in pair} - {*axes}
+    known = {place for name, place in table.columns.items() if name not in others}
     for position, heading in enumerate(table.headings):
         texts = [place.cells[position] for place in places]
         if position in known or not (heading or any(map(str.strip, texts))):
             continue  # spreadsheets leave empty columns behind
         if heading:
-            columns[_unused(heading, columns)] = texts
+            columns[_free_heading(heading, columns)] = texts
         else:
             notes.append("a column without a heading was ignored")
     if columns:
@@ -209,7 +209,7 @@ def _further(
     return columns
 
 
-def _unused(heading: str, used: Sequence[str] | dict[str, Any]) -> str:
+def _free_heading(heading: str, used: Sequence[str] | dict[str, Any]) -> str:
     """Return the heading, with a number behind it if it is in use."""
     taken = {other.casefold() for other in used}
     free, number = heading, 2
@@ -306,7 +306,7 @@ def _further_headings(instance: Instance, own: Sequence[str]) -> list[str]:
     for heading in instance.columns:
         if not heading.strip() or heading != heading.strip():
             raise InputError(f"a table cannot hold the heading {shorten(heading)}")
-        used.append(_unused(heading, used))
+        used.append(_free_heading(heading, used))
     return used[len(own) :]
 
 
