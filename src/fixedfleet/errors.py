@@ -257,8 +257,8 @@ def place_of(error: BaseException) -> str:
     """
     Return where an error arose: "nearest.py, line 12".
 
-    It is the last line of the user's own code that was running. If there is none, it is
-    the last line at all.
+    It is the last line of the user's own code in the traceback; without such a line, it
+    is the last line of the traceback.
     """
     import sysconfig  # these two are slow to load, and rarely needed
     import traceback

@@ -124,7 +124,7 @@ class Plan:
         return Plan(sorted(forward))
 
     def renumbered(self, customers: Sequence[int]) -> Plan:
-        """Return the plan of these customers where this one has 1, 2, 3 and so on."""
+        """Return the plan with ``customers[0]`` in place of customer 1, and so on."""
         return Plan([customers[number - 1] for number in tour] for tour in self.tours)
 
     def tour_lengths(self, instance: Instance) -> list[float]:

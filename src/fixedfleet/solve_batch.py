@@ -38,9 +38,9 @@ __all__ = ["BatchResult", "BatchSearch", "BatchStart", "solve_batch"]
 BatchStart = Literal["auto", "packing", "network", "savings"]
 BatchSearch = Literal["auto", "ruin_recreate", "gpu", "none"]
 
-_CHUNK_SECONDS = 0.5  # of work that a process is given at a time
-_CHUNK = 64  # instances that it is given at most
-_CLUSTER_CORES = 64  # that the chunks for a cluster are made for, however many it has
+# A process is given at most so many seconds of work, and so many instances, at a time.
+_CHUNK_SECONDS, _CHUNK = 0.5, 64
+_CLUSTER_CORES = 64  # the chunks for a cluster are sized for this many cores
 _CHUNKS = 4  # per process at least, so that all processes end at about the same time
 
 

@@ -150,7 +150,7 @@ METHODS: Registry[Any] = Registry(
     },
 )
 
-_SHORT = {"auto": "packing+auto", "ruin_recreate": "packing+ruin_recreate"}
+_ALIASES = {"auto": "packing+auto", "ruin_recreate": "packing+ruin_recreate"}
 
 
 def get_method(spec: str | Method) -> Method:
@@ -250,7 +250,7 @@ def _different_ends(paths: Sequence[str]) -> list[str]:
 def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
     """Take a spec apart into start or method, search, and options."""
     head, _, tail = spec.partition(":")
-    name, plus, search = _SHORT.get(head, head).partition("+")
+    name, plus, search = _ALIASES.get(head, head).partition("+")
     known = {*METHODS.names(), *SOLVERS.names()}
     if name not in known and not plus and tail:  # module.py:Name
         own, _, tail = tail.partition(":")

@@ -37,8 +37,8 @@ _NAMES = (
     "the number of customers (uchoa100, clustered50:SEED)"
 )
 _READABLE = (*files.INSTANCE_EXTENSIONS, *files.BATCH_EXTENSIONS)
-# Instances depend on the seed and on how many are drawn at once, so that always this
-# many are drawn and the first of them are used.
+# Uniform instances depend on the seed and on how many are drawn at once. So this many
+# are always drawn, and the first of them are used.
 _DRAWN = 10_000
 _SEED = 1234  # of distributions, unless another one is given
 

@@ -166,7 +166,7 @@ class NetworkStart:
         return [answer.plan for answer in self.answers(instances, seed)]
 
     def answers(self, instances: Sequence[Instance], _seed: int) -> list[Answer]:
-        """Return the plans with the seconds of their parts and what greedy left out."""
+        """Return plans, the seconds of their parts and what the decoder left out."""
         require("torch", "network", "the method 'network'")
         from fixedfleet.planning import RepairOptions, plan_by_network
 

@@ -182,7 +182,7 @@ def _left_over(prediction: Prediction, decoded: Decoded) -> NDArray[np.int64]:
 
 
 def _best(batch: InstanceBatch, known: PlanBatch, found: PlanBatch) -> PlanBatch:
-    """Return the better plans: more customers, fewer vehicles too many, shorter."""
+    """Return the better plans: more customers, fewer tours beyond the fleet, length."""
     more = (found.routes > 0).sum(1) - (known.routes > 0).sum(1)
     fewer = _excess(batch, known) - _excess(batch, found)
     shorter = found.lengths(batch) < known.lengths(batch)

@@ -119,7 +119,7 @@ class Prediction:
         )
 
     def __getitem__(self, rows: int | slice | Tensor) -> Prediction:
-        """Return the prediction of an instance, or of some; a tensor drops them."""
+        """Return some predictions; after a tensor, ``instances`` is no longer known."""
         found: Instance | InstanceBatch | None = None
         if isinstance(self.instances, InstanceBatch) and not isinstance(rows, Tensor):
             found = self.instances[rows]
@@ -325,7 +325,7 @@ def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Predi
     Return the prediction that is certain about the tour of each customer in a plan.
 
     Decoding it by membership shows what ordering, 2-opt and exchanges make of an
-    assignment that was not learnt. Customers in no tour are likely nowhere.
+    assignment that was not learnt. A customer in no tour is unlikely in every tour.
     """
     batch = collate(instances)
     (size, nodes), vehicles = batch.features.nodes.shape, batch.features.vehicles

@@ -173,12 +173,12 @@ def _ruin(task: SearchTask) -> None:
     if task.stop.seconds > 2e-4 * customers:
         ruin_recreate(task)
     else:
-        ruin_recreate(task, _hasty(customers))
+        ruin_recreate(task, _for_short_time(customers))
 
 
 @cache
-def _hasty(customers: int) -> RuinRecreateParameters:
-    """Return settings for a very short time: fewer removals and a hotter end."""
+def _for_short_time(customers: int) -> RuinRecreateParameters:
+    """Return settings with fewer removals and a hotter end."""
     end = min(2 / customers, RuinRecreateParameters.start_temperature)
     return RuinRecreateParameters(removals=8, longest=6, end_temperature=end)
 

@@ -44,8 +44,8 @@ _DEFAULTS = DecompositionParameters()
 # If the limit is a number of iterations, HGS-CVRP ends after so many of its own without
 # improvement, and a part counts as so many of ruin and recreate.
 _PART_ITERATIONS, _PART_COUNTS_AS = 100, 20_000
-_DRAWS = 8  # parts drawn in vain before larger ones are drawn
-_PATIENCE = 0.3  # share of the rounds that a tour may wait longer than another
+_DRAWS = 8  # draws per core; if none gives a new part, parts become larger
+_PATIENCE = 0.3  # share of all rounds by which chance may delay a tour
 _GROWTH = 1.25  # of the parts, if those of the present size were searched in vain
 _FEW = 60  # customers of a part, at least, if there are many cores
 _ROUNDS = 25  # rounds of ruin and recreate on several cores
@@ -90,7 +90,7 @@ def decomposition(
 def _for_little_time(
     task: SearchTask, parameters: DecompositionParameters
 ) -> tuple[SearchTask, DecompositionParameters]:
-    """Begin with a savings plan, and less hot, if time is too short to forget it."""
+    """If the time is short, begin with a savings plan and at a lower temperature."""
     n = task.instance.num_customers
     if not _SAVINGS_SECONDS * n < task.stop.seconds < _HURRY_SECONDS * n:
         return task, parameters
@@ -149,7 +149,7 @@ class _Tours:
         self.random = np.random.default_rng(task.seed)
         self.threads = threads
         self.rounds = 0
-        self.searched: dict[Tour, int] = {}  # the last round in which a tour was
+        self.searched: dict[Tour, int] = {}  # the last round that searched each tour
 
     def around(self, customer: int, tours: Sequence[Tour]) -> list[Tour]:
         """Return tours by their distance from a customer, the closest first."""
@@ -161,7 +161,7 @@ class _Tours:
         return [tours[place] for place in order.tolist()]
 
     def draw(self, tours: Sequence[Tour]) -> int:
-        """Draw a customer of a tour that was not searched for long."""
+        """Draw a customer; tours that were searched long ago are the most likely."""
         rounds = np.array([self.searched.get(tour, 0) for tour in tours])
         wait = self.random.random(len(tours)) * (1 + _PATIENCE * self.rounds)
         return int(self.random.choice(tours[int(np.argmin(rounds + wait))]))
@@ -205,7 +205,7 @@ def _anneal_parts(
     settings = parameters.whole_for(task.instance.num_customers)
     step = _step(task.stop, 0.0, parameters.whole_share)
     hot, cold = settings.temperatures(task.instance.num_customers)
-    warm = scale(task.instance) * hot
+    first = scale(task.instance) * hot  # the temperature in the unit of the distances
     iterations = step.iterations and -(-step.iterations // (_ROUNDS * cores))
     try:
         while not step.over():
@@ -219,7 +219,7 @@ def _anneal_parts(
                 _anneal,
                 stop=Stop(seconds, iterations=iterations),
                 parameters=settings,
-                temperatures=[warm * (cold / hot) ** share for share in (used, until)],
+                temperatures=[first * (cold / hot) ** share for share in (used, until)],
                 vehicle_cost=task.vehicle_cost,
             )
             tours.search(search, _divide(tours, tours.tours, cores))
@@ -331,7 +331,7 @@ def _draw(
 def _breed(
     part: _Part, *, stop: Stop, parameters: HgsParameters, vehicle_cost: float
 ) -> Plan:
-    """Search a part by HGS-CVRP; return the plan it has if none is better."""
+    """Search a part by HGS-CVRP; return its present plan if no better one is found."""
     found = hgs_plans(
         part.instance,
         stop=stop.again(),
@@ -341,7 +341,7 @@ def _breed(
     )
     known = part.plan.cost_v(part.instance, vehicle_cost)
     for plan in found:
-        # In 64 bits lengths of the same tours differ in their last digits.
+        # The same tours in another order may have a length that differs by rounding.
         shorter = plan.cost_v(part.instance, vehicle_cost) < known * (1 - 1e-12)
         if shorter and plan.is_feasible(part.instance):
             return plan

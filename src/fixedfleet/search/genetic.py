@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fixedfleet.instance import Instance
     from fixedfleet.search.method import SearchTask
 
-__all__ = ["HgsParameters", "genetic_search", "hgs_plans"]
+__all__ = ["genetic_search", "hgs_plans"]
 
 _SLICES = 10  # slices per search, unless they would be too short or too long
 _SHORTEST, _LONGEST = 0.5, 2.0  # seconds of a slice
@@ -41,7 +41,6 @@ _LARGEST_SUM = 2**32
 _MAGNITUDE = 10
 # Seed 0 is the same as seed 1 to the generator it uses, which has this many others.
 _SEEDS = 2**31 - 2
-
 
 _DEFAULTS = HgsParameters()
 

@@ -1,4 +1,4 @@
-"""Settings of ruin and recreate, on a core and on a GPU."""
+"""Settings of the searches: ruin and recreate, HGS-CVRP, and part by part."""
 
 from __future__ import annotations
 
