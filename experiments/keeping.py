@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import lzma
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fixedfleet.evaluate.rows import FORMAT, VERSION
+from fixedfleet.evaluate.rows import make_header
 from fixedfleet.files.atomic import replacing
 
 if TYPE_CHECKING:
@@ -29,12 +28,10 @@ def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
     again by ``python -m experiments NAME --render-only --work results``.
     """
     path = options.out / f"rows-{table.name}.jsonl.xz"
-    machine = cells[0].machine
-    header = {"format": FORMAT, "version": VERSION, "machine": machine}
     lines = dict.fromkeys(
         _short(row).to_json() for cell in cells for row in cell.source
     )
-    text = "\n".join([json.dumps(header), *lines, ""])
+    text = "\n".join([make_header(cells[0].machine), *lines, ""])
     with replacing(path) as file:
         file.write(lzma.compress(text.encode()))
     return path

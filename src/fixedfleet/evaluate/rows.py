@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.solve import Objective
 
-__all__ = ["FORMAT", "VERSION", "Key", "Results", "Row", "Trace"]
+__all__ = ["FORMAT", "VERSION", "Key", "Results", "Row", "Trace", "make_header"]
 
 FORMAT = "fixedfleet results"
 VERSION = 1
@@ -241,8 +241,7 @@ class Results:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if not self.path.exists():
             self.machine = machine_name()
-            header = {"format": FORMAT, "version": VERSION, "machine": self.machine}
-            atomic.write_text(self.path, f"{json.dumps(header)}\n")
+            atomic.write_text(self.path, f"{make_header(self.machine)}\n")
         self._check_machine()
         file = self.path.open("r+b")
         try:
@@ -295,6 +294,11 @@ class Results:
                 "not record the machine: choose another file"
             )
         self.machine = header["machine"]
+
+
+def make_header(machine: str) -> str:
+    """Return the first line of a file of rows that were made on this machine."""
+    return json.dumps({"format": FORMAT, "version": VERSION, "machine": machine})
 
 
 def _open_to_read(path: Path) -> IO[bytes]:
