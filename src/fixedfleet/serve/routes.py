@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from anyio import CapacityLimiter, to_thread
@@ -21,18 +19,10 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from fixedfleet import files
-from fixedfleet.documents import (
-    describe_instance,
-    describe_plan,
-    describe_verdict,
-    finite,
-    to_json,
-)
-from fixedfleet.errors import InputError
+from fixedfleet.documents import describe_instance, describe_verdict, to_json
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.instance import Instance
-from fixedfleet.plan import Plan
 from fixedfleet.serve import bodies, schema
+from fixedfleet.serve.finished_plans import FileFormat, change_plan, plan_file
 from fixedfleet.serve.jobs import PlanJob, PlanQueue
 from fixedfleet.serve.planner import Order
 from fixedfleet.serve.pool import PlannerPool
@@ -56,14 +46,6 @@ _STREAM_PAUSE = 5  # seconds after which a client may ask for a stream again
 _RECONNECT = 2000  # milliseconds after which a browser opens a broken stream again
 # Reading more bodies at the same time would only slow down the other answers.
 _readers = CapacityLimiter(2)
-
-FileFormat = Literal["csv", "json", "sol", "xlsx"]
-_FILE_TYPES = {
-    "csv": "text/csv; charset=utf-8",
-    "json": "application/json",
-    "sol": "text/plain; charset=utf-8",
-    "xlsx": bodies.EXCEL,
-}
 
 
 @dataclass
@@ -287,7 +269,7 @@ async def change_tours(request: Request, service: ServiceDep, id: str) -> Respon
     """Keep the tours of a finished plan as the dispatcher changed them."""
     edit = bodies.parse_json(schema.EditRequest, await bodies.read_body(request))
     plan, instance = await _finished(service, id)
-    edited = await run_in_threadpool(_edited, plan, instance, edit)
+    edited = await run_in_threadpool(change_plan, plan, instance, edit)
     text = to_json(edited, one_line=True)
     if not await service.queue.keep_edit(id, edited.cost, text):
         raise _no_plan(id)
@@ -303,38 +285,6 @@ async def _finished(service: Service, id: str) -> tuple[dict[str, Any], str]:
     if instance is None:  # it was deleted at this moment
         raise _no_plan(id)
     return json.loads(found.document), instance
-
-
-def _planned_for(document: dict[str, Any], instance_text: str) -> Instance:
-    """Return the instance with the fleet that a plan was made for."""
-    result = document["result"]
-    if result is None:
-        raise ApiError(409, f"plan {document['id']} has no tours")
-    options = files.ReadOptions(vehicles=result["vehicles_planned_for"])
-    return files.parse(instance_text, options, "json").instance
-
-
-def _edited(
-    document: dict[str, Any], instance_text: str, edit: schema.EditRequest
-) -> schema.EditedDocument:
-    """Return the document of changed tours, with their loads, lengths and faults."""
-    instance = _planned_for(document, instance_text)
-    plan = Plan(edit.tours)
-    plan.require_known(instance)
-    twice = [c for c, n in Counter(chain.from_iterable(edit.tours)).items() if n > 1]
-    if twice:
-        sentence = f"customer {twice[0]} is in the tours twice: remove it once"
-        raise ApiError(422, sentence, where="tours")
-    if plan.vehicles != len(edit.tours):
-        raise ApiError(422, "a tour is empty: leave it out", where="tours")
-    asked = document["request"]
-    charged = asked["vehicle_cost"] if asked["objective"] == "cost-v" else 0.0
-    return schema.EditedDocument(
-        **vars(describe_plan(plan, instance)),
-        cost=finite(plan.cost_v(instance, charged)),
-        locked=edit.locked,
-        vehicle_names=edit.vehicle_names,
-    )
 
 
 # ------------------------------------------------------------------------------- events
@@ -450,47 +400,7 @@ async def download_plan(
     """Download a finished plan: a table of stops, JSON, or a VRPLIB solution."""
     plan, instance = await _finished(service, id)
     dialect = files.Dialect(";", ",") if decimal == "," else files.Dialect()
-    return await run_in_threadpool(_plan_file, plan, instance, format, dialect)
-
-
-def _plan_file(
-    document: dict[str, Any],
-    instance_text: str,
-    format: FileFormat,
-    dialect: files.Dialect,
-) -> Response:
-    """Return the file of a plan; the name has only letters, digits and hyphens."""
-    instance = _planned_for(document, instance_text)
-    result = document["result"]
-    # What the dispatcher changed counts; then the plan, then a plan without some.
-    for source in (document.get("edited"), result, result["partial"]):
-        tours = source and source["tours"]
-        if tours:
-            break
-    else:
-        raise ApiError(409, f"plan {document['id']} has no tours to download")
-    plan = Plan(tour["customers"] for tour in tours)
-    names = (document.get("edited") or document["request"]).get("vehicle_names", [])
-    instance = _with_vehicle_names(instance, plan, names)
-    try:
-        text = files.format_plan(plan, instance, f".{format}", dialect)
-    except InputError as error:
-        raise ApiError(409, str(error)) from None
-    name = re.sub(r"[^A-Za-z0-9]+", "-", instance.name)[:40].strip("-") or "plan"
-    disposition = f'attachment; filename="{name}.{format}"'
-    headers = {"content-disposition": disposition}
-    return Response(text, headers=headers, media_type=_FILE_TYPES[format])
-
-
-def _with_vehicle_names(instance: Instance, plan: Plan, names: list[str]) -> Instance:
-    """Return the instance with a column that says who serves each customer."""
-    if not any(names):
-        return instance
-    texts = [""] * (instance.num_customers + 1)
-    for tour, name in zip(plan, names, strict=False):
-        for customer in tour:
-            texts[customer] = name
-    return replace(instance, columns={"vehicle": tuple(texts), **instance.columns})
+    return await run_in_threadpool(plan_file, plan, instance, format, dialect)
 
 
 # --------------------------------------------------------------------- examples, health
