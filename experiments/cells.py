@@ -159,7 +159,7 @@ def _counted(line: Line, rows: list[Row]) -> list[Row]:
 
 
 def reference_mean(table: Table, name: str, stores: Sequence[Store]) -> float | None:
-    """Return the mean length of a whole set's reference plans; None if some lack."""
+    """Return the mean length of a set's reference plans; None if one is missing."""
     line = table.reference.get(name)
     if line is None or name.startswith("uchoa"):
         return None

@@ -140,8 +140,8 @@ class Table:
     unit
         What a set's lengths are divided by, to be as the paper prints them.
     reference
-        The line whose lengths the gaps of a set are to, for a set without reference
-        plans. It need not be one of the table's lines.
+        For a set without reference plans: the line that its gaps refer to. It need not
+        be one of the table's lines.
     """
 
     name: str

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["count_vehicles", "render_page", "trainings_part"]
 
-_LATE = 0.05  # share of runs beyond their limit from which on a page says so
+_LATE = 0.05  # if a larger share of runs exceeds its limit, the page says so
 _CSV = (
     "table", "set", "source", "kind", "label", "method", "objective", "time_limit",
     "seed", "instances", "trainings", "no_plan", "share_within", "excess_vehicles",

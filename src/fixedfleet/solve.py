@@ -430,7 +430,7 @@ def _worth(plan: Plan | None, verdict: FleetVerdict, terms: _Terms) -> bool:
 def _begin(
     instance: Instance, start: Plan | StartName, packing: Plan | None, terms: _Terms
 ) -> tuple[Plan | None, list[Stage]]:
-    """Return the plan that the search starts from; the packing is no step."""
+    """Return the plan that the search starts from, and its stage if it is a step."""
     begin = terms.limit.elapsed()
     if isinstance(start, Plan):
         return start, [terms.stage("start", begin, instance, start)]

@@ -162,7 +162,7 @@ class _LiveLine:
         self.tick()
 
     def tick(self) -> bool:
-        """Show the time, whenever the search asks whether to stop. It should not."""
+        """Show the time; return False, because the search asks whether to stop."""
         if self.printer is not None:
             said = "no plan yet"
             if self.plan is not None:

@@ -342,7 +342,7 @@ def _naming(path: PathLike) -> Iterator[None]:
 
 @contextmanager
 def _reading(path: PathLike) -> Iterator[None]:
-    """Refuse what is not a file, before any other error, and name it in errors."""
+    """Raise InputError unless there is a regular file; name the path in all errors."""
     with _naming(path):
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):

@@ -169,7 +169,7 @@ class _Tours:
     def search(
         self, search: Callable[[_Part], Plan], groups: Sequence[list[Tour]]
     ) -> list[bool]:
-        """Search groups of tours at the same time; return which have other ones now."""
+        """Search groups of tours at the same time; return which groups have changed."""
         # Vehicles that stay at the depot may serve new tours.
         spare = (self.task.instance.vehicles - len(self.tours)) // len(groups)
         parts = [self._part(group, spare) for group in groups]
@@ -206,6 +206,7 @@ def _anneal_parts(
     step = _step(task.stop, 0.0, parameters.whole_share)
     hot, cold = settings.temperatures(task.instance.num_customers)
     first = scale(task.instance) * hot  # the temperature in the unit of the distances
+    # The iterations of a core in a round; None if the limit is a time.
     iterations = step.iterations and -(-step.iterations // (_ROUNDS * cores))
     try:
         while not step.over():

@@ -105,7 +105,7 @@ def anneal(
         temperature = float(np.float32(hot * (cold / hot) ** done))
         cpu_kernel.advance(problem, state, count, temperature)
         stop.count(count)
-        # Longer than for one core, because threads wait for each other's Python.
+        # Longer chunks than on one core, because threads wait for Python's lock.
         count = max(1, int(stop.done / stop.elapsed() * 10 * _CHUNK_SECONDS))
     return _read_plan(state, state.nodes[:, NEXT])
 
