@@ -155,10 +155,13 @@ class Curve:
 
 
 def find_labels(folder: Path, customers: int) -> list[Path]:
-    """Return the label files of a size in a folder."""
+    """Return the labels of a size: files vrpN_….npz, or the folder vrpN."""
     files = sorted(Path(folder).glob(f"vrp{customers}_*.npz"))
+    files = files or sorted(Path(folder).glob(f"vrp{customers}"))
     if not files:
-        raise InputError(f"no labels vrp{customers}_….npz in {folder}")
+        raise InputError(
+            f"no labels vrp{customers}_….npz and no folder vrp{customers} in {folder}"
+        )
     return files
 
 

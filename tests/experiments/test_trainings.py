@@ -11,7 +11,13 @@ from experiments import collecting, figures, training_times
 from experiments.__main__ import make
 from experiments.cells import measured_cells, read_stores
 from experiments.definitions import Options, load_tables
-from experiments.trainings import Curve, Training, read_curve, train_missing
+from experiments.trainings import (
+    Curve,
+    Training,
+    find_labels,
+    read_curve,
+    train_missing,
+)
 from fixedfleet.errors import InputError
 from fixedfleet.evaluate import Results
 from fixedfleet.evaluate.methods import get_method
@@ -117,6 +123,14 @@ def test_without_labels_and_trainings_the_user_is_told_what_to_give(tmp_path):
     """The message names the labels, and the folder a training could lie in."""
     with pytest.raises(InputError, match=r"vrp20_….*trainings/paper20-plain"):
         missing(tmp_path, None)
+
+
+def test_labels_are_files_or_the_folder_that_label_wrote(tmp_path):
+    """Files vrp20_….npz are found, and without them the folder vrp20."""
+    (tmp_path / "vrp20").mkdir()
+    assert find_labels(tmp_path, 20) == [tmp_path / "vrp20"]
+    (tmp_path / "vrp20_seed7.npz").touch()
+    assert find_labels(tmp_path, 20) == [tmp_path / "vrp20_seed7.npz"]
 
 
 def test_labels_of_another_size_are_refused(trained, tmp_path):
