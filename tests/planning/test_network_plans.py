@@ -100,7 +100,7 @@ def test_what_greedy_leaves_out_is_counted_with_its_reason():
     """
     batch = generate.uniform(20, 40, seed=5)
     repair = RepairOptions("paper", guarantee=True)
-    found = plan_by_network(batch, "vrp20", decoder="greedy", repair=repair)
+    found = plan_by_network(batch, "vrp20", decoding="greedy", repair=repair)
     decoded = decode(predict(batch, "vrp20"), "greedy", "none")
     left = found.left_early + found.left_full
     assert left.tolist() == decoded.unserved.sum(1).tolist()

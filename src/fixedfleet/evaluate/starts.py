@@ -174,7 +174,7 @@ class NetworkStart:
             InstanceBatch.of(instances),
             self.model,
             device=self.device,
-            decoder=self.decoding,
+            decoding=self.decoding,
             repair=RepairOptions(self.repair, self.guarantee),
             symmetries=self.symmetries,
             precision=None if self.precision == "default" else self.precision,

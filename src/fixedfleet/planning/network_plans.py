@@ -14,7 +14,7 @@ import torch
 from fixedfleet.errors import InputError
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.model import find_model, load_once
-from fixedfleet.model.devices import check_device, required_bytes
+from fixedfleet.model.devices import calm_threads, check_device, required_bytes
 from fixedfleet.plan import PlanBatch
 from fixedfleet.planning.decoders import get_decoder
 from fixedfleet.planning.prediction import predict_views
@@ -103,7 +103,7 @@ def plan_by_network(
     model: str = "auto",
     *,
     device: str = "cpu",
-    decoder: str = "membership",
+    decoding: str = "membership",
     repair: RepairOptions | None = None,
     symmetries: int = 1,
     precision: Precision | None = None,
@@ -115,7 +115,7 @@ def plan_by_network(
     ----------
     instances, model, device
         As in :func:`predicted_plans`.
-    decoder
+    decoding
         The decoder, as :func:`fixedfleet.planning.get_decoder` takes it.
     repair
         How customers that the decoder left out are put back; ``room`` by default.
@@ -138,7 +138,7 @@ def plan_by_network(
                 f"instance {row} has a distance matrix and no coordinates: a network "
                 "needs coordinates"
             )
-    make_tours, options = get_decoder(decoder), repair or RepairOptions()
+    make_tours, options = get_decoder(decoding), repair or RepairOptions()
     seconds: dict[str, float] = defaultdict(float)
     left = np.zeros((2, len(instances)), dtype=np.int64)
     parts = []
@@ -159,7 +159,7 @@ def plan_by_network(
             for prediction in views:
                 prediction.check_values()
                 now = finish("network", now)
-                with torch.no_grad():
+                with torch.no_grad(), calm_threads(prediction.demands.device):
                     decoded = make_tours(prediction)
                     now = finish("decoding", now)
                     found = repair_plans(prediction, decoded, options).plans()
