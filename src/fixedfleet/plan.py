@@ -127,6 +127,11 @@ class Plan:
         """Return the plan with ``customers[0]`` in place of customer 1, and so on."""
         return Plan([customers[number - 1] for number in tour] for tour in self.tours)
 
+    def numbered_in(self, customers: Sequence[int]) -> Plan:
+        """Undo :meth:`renumbered`: ``customers[0]`` becomes customer 1, and so on."""
+        numbers = {customer: number for number, customer in enumerate(customers, 1)}
+        return Plan([numbers[customer] for customer in tour] for tour in self.tours)
+
     def tour_lengths(self, instance: Instance) -> list[float]:
         """Return the length of each tour, from the depot and back to it."""
         self.require_known(instance)

@@ -220,7 +220,10 @@ def _anneal_parts(
                 _anneal,
                 stop=Stop(seconds, iterations=iterations),
                 parameters=settings,
-                temperatures=[first * (cold / hot) ** share for share in (used, until)],
+                temperatures=(
+                    first * (cold / hot) ** used,
+                    first * (cold / hot) ** until,
+                ),
                 vehicle_cost=task.vehicle_cost,
             )
             tours.search(search, _divide(tours, tours.tours, cores))
@@ -236,7 +239,7 @@ def _anneal(
     *,
     stop: Stop,
     parameters: RuinRecreateParameters,
-    temperatures: Sequence[float],
+    temperatures: tuple[float, float],
     vehicle_cost: float,
 ) -> Plan:
     """Search a part by ruin and recreate; return the last plan."""

@@ -78,9 +78,8 @@ class LockedTours:
                     f"the start does not have the locked tour {list(tour)}: start "
                     "from a plan that has it, or leave the start out"
                 )
-        numbers = {customer: at for at, customer in enumerate(self._customers, 1)}
-        others = (tour for tour in plan if tour not in self.plan.tours)
-        return Plan([numbers[customer] for customer in tour] for tour in others)
+        others = Plan(tour for tour in plan if tour not in self.plan.tours)
+        return others.numbered_in(self._customers)
 
     def told(
         self, tell: Callable[[float, float, Plan], None], cost: float

@@ -141,10 +141,9 @@ def _search(
 ) -> Plan:
     """Search among the plans for the same customers."""
     served = sorted(customer for tour in plan for customer in tour)
-    places = {customer: place for place, customer in enumerate(served, 1)}
     found = improve(
         instance.only(served),
-        Plan([places[customer] for customer in tour] for tour in plan),
+        plan.numbered_in(served),
         stop=stop,
         seed=seed,
         vehicle_cost=vehicle_cost,

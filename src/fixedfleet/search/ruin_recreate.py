@@ -17,8 +17,6 @@ from fixedfleet.search.cpu_distances import Matrix, Points, is_measured
 from fixedfleet.search.parameters import RuinRecreateParameters
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from fixedfleet.search.method import SearchTask, Stop
@@ -71,7 +69,7 @@ def anneal(
     stop: Stop,
     seed: int,
     parameters: RuinRecreateParameters,
-    temperatures: Sequence[float],
+    temperatures: tuple[float, float],
     *,
     vehicle_cost: float = 0.0,
 ) -> Plan:
@@ -94,7 +92,6 @@ def anneal(
         Fixed cost of each vehicle used.
     """
     problem, state = _begin(instance, plan, seed, parameters, vehicle_cost)
-    hot, cold = temperatures
     count = _FIRST_CHUNK
     while not stop.over():
         left = stop.left()
@@ -102,8 +99,7 @@ def anneal(
         if stop.iterations is not None:
             done = stop.done / stop.iterations
             count = min(_CHUNK_ITERATIONS, stop.iterations - stop.done)
-        temperature = float(np.float32(hot * (cold / hot) ** done))
-        cpu_kernel.advance(problem, state, count, temperature)
+        cpu_kernel.advance(problem, state, count, _temperature(temperatures, done))
         stop.count(count)
         # Longer chunks than on one core, because threads wait for Python's lock.
         count = max(1, int(stop.done / stop.elapsed() * 10 * _CHUNK_SECONDS))
@@ -159,15 +155,20 @@ def _run_seconds(
 def _cool(state: State, temperatures: tuple[float, float], share: float) -> float:
     """Return the temperature when a share of the limit is used.
 
-    It falls geometrically, but not before every customer is served: while some are
-    unassigned, a low temperature would only hinder finding places for them.
+    It does not fall before every customer is served: while some are unassigned, a low
+    temperature would only hinder finding places for them.
     """
-    hot, cold = temperatures
     if state.counts[BEST_ABSENT] > 0:
         state.origin[0] = share
     fallen = (share - state.origin[0]) / max(1 - state.origin[0], 1e-9)
+    return _temperature(temperatures, fallen)
+
+
+def _temperature(temperatures: tuple[float, float], share: float) -> float:
+    """Return the temperature after a share of its geometric fall."""
+    hot, cold = temperatures
     # 32 bits are the same on every machine, whatever its power function.
-    return float(np.float32(hot * (cold / hot) ** fallen))
+    return float(np.float32(hot * (cold / hot) ** share))
 
 
 def _report(task: SearchTask, state: State, reported: float) -> float:
