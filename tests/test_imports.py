@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "fixedfleet"
 ROOMS = (
     "command_start",
     "errors",
+    "compiling",
     "registry",
     "version",
     "interrupts",
@@ -44,8 +45,8 @@ OUTSIDE = {  # packages that these rooms alone may import
     "pyvrp": ("solvers",),
     "vroom": ("solvers",),
     "hybgensea": ("search",),
-    "numba": ("search", "workers"),  # workers: the copy of cloudpickle in it
-    "cupy": ("search",),
+    "numba": ("compiling", "search", "workers"),  # workers: its copy of cloudpickle
+    "cupy": ("compiling",),
     "ray": ("workers",),
     "matplotlib": ("plotting",),
     "fastapi": ("serve",),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fixedfleet as ff
+from fixedfleet.compiling import compiled
 from fixedfleet.search import cpu_distances
-from fixedfleet.search.compiling import compiled
 from fixedfleet.search.cpu_distances import Points, lay_out_legs, leg_from, leg_to
 
 

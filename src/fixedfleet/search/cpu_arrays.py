@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fixedfleet.compiling import compiled
 from fixedfleet.errors import InputError
-from fixedfleet.search.compiling import compiled
 from fixedfleet.search.cpu_distances import (
     lay_out_legs,
     leg_from,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 from numba.extending import overload
 
+from fixedfleet.compiling import compiled
 from fixedfleet.distances import Rounding, points_in_space
-from fixedfleet.search.compiling import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from fixedfleet.search.compiling import compiled
+from fixedfleet.compiling import compiled
 from fixedfleet.search.cpu_arrays import (
     ABSENT,
     BEST_ABSENT,

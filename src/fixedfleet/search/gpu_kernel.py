@@ -1,4 +1,4 @@
-"""The GPU itself: whether there is one, its kernels, and their launch."""
+"""The kernels of the GPU search, and their launch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fixedfleet.errors import InputError, require
+from fixedfleet.compiling import load_cupy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,32 +32,6 @@ LIMITS = np.dtype(  # the kernel's struct Limits
     ]
 )
 _BLOCKS = 16  # blocks per multiprocessor if registers suffice, that is 32 warps
-_OLDEST_ARCHITECTURE = 80  # the first with a minimum over a warp in one instruction
-
-
-@cache
-def load_cupy() -> Any:
-    """
-    Return CuPy, if there is a GPU to search on.
-
-    Raises
-    ------
-    InputError
-        If there is no GPU, or it is too old.
-    MissingPackageError
-        If CuPy is not installed.
-    """
-    cupy = require("cupy", "gpu", "the search on a GPU")
-    try:
-        architecture = int(cupy.cuda.Device().compute_capability)
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise InputError(f"the search on a GPU found no GPU: {error}") from None
-    if architecture < _OLDEST_ARCHITECTURE:
-        raise InputError(
-            f"the GPU has compute capability {architecture / 10:g}; the search needs "
-            f"{_OLDEST_ARCHITECTURE / 10:g} or later"
-        )
-    return cupy
 
 
 def chains_to_fill(group: Group) -> int:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fixedfleet.compiling import clear_cache
 from fixedfleet.instance import Instance
 from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.plan import Plan
 from fixedfleet.search import cpu_arrays, cpu_kernel
-from fixedfleet.search.compiling import clear_cache
 from fixedfleet.search.cpu_arrays import BEST_ABSENT, NEXT, Problem, State
 from fixedfleet.search.cpu_distances import Matrix, Points, is_measured
 from fixedfleet.search.parameters import RuinRecreateParameters
