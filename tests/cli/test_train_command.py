@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 
 from fixedfleet.cli import main
 from fixedfleet.cli.options import parse_setting
-from fixedfleet.cli.train_command import _SETTINGS, _setting_names
+from fixedfleet.cli.train_command import _SETTINGS
 from fixedfleet.model.weights import read_tensors
 from fixedfleet.training import get_preset, list_presets
 
@@ -123,9 +123,9 @@ def test_typing_errors_are_told_without_torch(tmp_path):
 
 def test_settings_are_known_without_torch():
     """The names that the command line knows are those of the settings themselves."""
-    for table, place in _SETTINGS.items():
-        kind = getattr(get_preset("paper20"), table)
-        assert _setting_names(*place) == [one.name for one in fields(kind)]
+    for table, names in _SETTINGS.items():
+        settings = getattr(get_preset("paper20"), table)
+        assert names == [field.name for field in fields(settings)]
 
 
 def test_an_interrupted_training_says_how_to_resume(command, tmp_path, capsys):

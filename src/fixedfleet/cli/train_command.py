@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fixedfleet.cli.console import DIVERGED, INTERRUPTED, say_error
 from fixedfleet.cli.options import add_options, parse_setting
-from fixedfleet.errors import InputError, check_choice, known_settings, require
+from fixedfleet.errors import InputError, check_choice, require
 
 if TYPE_CHECKING:
     import argparse
@@ -22,11 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["add_command"]
 
 _PACKAGE = Path(__file__).parent.parent
-# The classes of settings, by the table of a preset. Importing them would load PyTorch.
+# The settings that --set takes, by table: the fields of ModelConfig, LossConfig and
+# TrainConfig. They are named here because importing those classes loads PyTorch.
 _SETTINGS = {
-    "model": ("model/config.py", "ModelConfig"),
-    "loss": ("training/loss.py", "LossConfig"),
-    "training": ("training/presets.py", "TrainConfig"),
+    "model": (
+        "width hidden layers pooling heads shared normalisation softassign_iterations "
+        "numbering polar edge_features edge_heads membership decoder_width"
+    ).split(),
+    "loss": "loads load_weight overload_weight depot_share cluster_weight".split(),
+    "training": (
+        "batch_size epochs minutes steps learning_rate schedule warmup weight_decay "
+        "clip ema augment precision compile graph validation validate_every"
+    ).split(),
 }
 
 
@@ -128,8 +133,7 @@ def _check_names(arguments: Arguments, settings: Mapping[str, Any]) -> None:
             raise InputError(
                 f"setting {key!r} does not begin with model., loss. or training."
             )
-        known = dataclasses.make_dataclass(table, _setting_names(*_SETTINGS[table]))
-        known_settings(known, table, {name: None})
+        check_choice(f"{table} setting", name, _SETTINGS[table])
     for file in [*(arguments.labels or ()), arguments.resume]:
         if file and not Path(file).exists():
             raise InputError(f"no file or folder {file}")
@@ -140,18 +144,6 @@ def _check_names(arguments: Arguments, settings: Mapping[str, Any]) -> None:
                 f"no network {network!r}: there is neither a file nor a shipped "
                 "network of that name"
             )
-
-
-def _setting_names(file: str, name: str) -> list[str]:
-    """Return the fields of a class of settings, from its source."""
-    source = (_PACKAGE / file).read_text("utf-8")
-    (kind,) = (
-        node
-        for node in ast.parse(source).body
-        if isinstance(node, ast.ClassDef) and node.name == name
-    )
-    fields = (node.target for node in kind.body if isinstance(node, ast.AnnAssign))
-    return [field.id for field in fields if isinstance(field, ast.Name)]
 
 
 def _train(arguments: Arguments) -> int:
