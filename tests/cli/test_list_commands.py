@@ -23,4 +23,8 @@ def test_train_and_models_reach_their_own_rooms(run):
     assert (code, "--labels" in out) == (0, True)
     code, _, err = run("train", "nothing", "--labels", "no", "--out", "o")
     assert (code, err.count("\n")) == (2, 1)
-    assert run("models")[0] == 0
+    code, out, _ = run("models")
+    assert code == 0
+    line = "vrp100: preset best100, trained on 119,000 labels, 22 epochs, 6.1 minutes, "
+    assert line in out
+    assert "{" not in out

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import MissingPackageError, require
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fixedfleet.cli.options import Arguments, Commands
 
 __all__ = ["add_command"]
@@ -61,8 +63,18 @@ def _models(_arguments: Arguments) -> int:
 
     models = list_models()
     for model in models:
-        facts = ", ".join(f"{key} {value}" for key, value in model.card.items())
-        print(f"{model.name}: {model.size / 2**20:.1f} MiB; {facts or 'no card'}")
+        print(f"{model.name}: {_training(model.card)}{model.size / 2**20:.1f} MiB")
     if not models:
         print("no network is shipped; 'fixedfleet train' makes one")
     return 0
+
+
+def _training(card: Mapping[str, Any]) -> str:
+    """Say how a network was trained, as far as its card has it."""
+    facts = {
+        "preset": "preset {}, ",
+        "labels": "trained on {:,} labels, ",
+        "epochs": "{:.0f} epochs, ",
+        "minutes": "{:.1f} minutes, ",
+    }
+    return "".join(said.format(card[key]) for key, said in facts.items() if key in card)
