@@ -154,17 +154,20 @@ def test_point_10_a_second_depot(town):
     )
 
 
-def test_duplicates_of_name_and_place(town):
-    """A row that is there twice is named; the same name elsewhere is ordinary."""
-    names = list(town.names)
-    names[9] = "shop 4 "
-    chain = replace(town, names=names)
+def test_duplicates_of_name_place_and_demand(town):
+    """A row that is there twice is named; a chain or a split order is ordinary."""
+    names, demands = list(town.names), town.demands.copy()
+    names[9], demands[9] = "shop 4 ", demands[3]
+    chain = replace(town, names=names, demands=demands)
     assert kinds(chain) == []
-    (doubt,) = find_doubts(moved(chain, {10: town.coordinates[4]}), range(2, 33))
+    twice = moved(chain, {10: town.coordinates[4]})
+    (doubt,) = find_doubts(twice, range(2, 33))
     assert (doubt.kind, doubt.customers) == ("duplicate", [10])
     assert doubt.text == (
-        "row 12 (shop 4 ) has the same name and place as row 6 (Shop 4)"
+        "row 12 (shop 4 ) has the same name, place and demand as row 6 (Shop 4)"
     )
+    demands[9] += 1
+    assert kinds(replace(twice, demands=demands)) == []
 
 
 def test_a_demand_of_zero(town):

@@ -54,8 +54,8 @@ class Doubt:
     ----------
     kind
         ``swapped`` (latitude and longitude), ``zero`` (the place is 0, 0), ``far``
-        (from all other places), ``depot`` (a second one), ``duplicate`` (of name and
-        place) or ``demand`` (it is 0).
+        (from all other places), ``depot`` (a second one), ``duplicate`` (of name,
+        place and demand) or ``demand`` (it is 0).
     customers
         The customers to leave out if the doubt is right; empty if that is no remedy.
     text
@@ -212,15 +212,21 @@ def _second_depots(instance: Instance) -> list[int]:
 
 
 def _duplicates(instance: Instance, label: Label) -> list[Doubt]:
-    """Return doubts about customers with the name and the place of an earlier one."""
+    """
+    Return doubts about customers with the name, place and demand of an earlier one.
+
+    Equal names and places with different demands are parts of a split order.
+    """
     if instance.names is None or not instance.has_coordinates:
         return []
-    first: dict[tuple[str, tuple[float, ...]], int] = {}
+    first: dict[tuple[object, ...], int] = {}
     found = []
-    for customer, name in enumerate(instance.names, 1):
-        place = tuple(instance.coordinates[customer].tolist())
-        earlier = first.setdefault((name.strip().casefold(), place), customer)
+    places, demands = instance.coordinates[1:].tolist(), instance.demands.tolist()
+    rows = zip(instance.names, places, demands, strict=True)
+    for customer, (name, place, demand) in enumerate(rows, 1):
+        row = (name.strip().casefold(), *place, demand)
+        earlier = first.setdefault(row, customer)
         if earlier != customer:
-            said = f"{label([customer])} has the same name and place as "
+            said = f"{label([customer])} has the same name, place and demand as "
             found.append(_doubt("duplicate", [customer], said + label([earlier])))
     return found

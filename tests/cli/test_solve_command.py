@@ -224,7 +224,7 @@ def test_many_warnings_are_cut_short(run, tmp_path):
     _, _, err = run("fleet", table, "--vehicles", 9, "--capacity", 9)
     lines = err.splitlines()
     assert len(lines) == 22
-    assert "row 32 (a) has the same name and place as row 2" not in lines[0]
+    assert "row 32 (a) has the same name, place and demand as row 2" not in lines[0]
     assert lines[20] == "fixedfleet: warning: and 10 more warnings"
 
 
