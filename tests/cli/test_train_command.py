@@ -125,7 +125,7 @@ def test_settings_are_known_without_torch():
     """The names that the command line knows are those of the settings themselves."""
     for table, names in _SETTINGS.items():
         settings = getattr(get_preset("paper20"), table)
-        assert names == [field.name for field in fields(settings)]
+        assert list(names) == [field.name for field in fields(settings)]
 
 
 def test_an_interrupted_training_says_how_to_resume(command, tmp_path, capsys):

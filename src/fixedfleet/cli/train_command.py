@@ -24,14 +24,18 @@ _PACKAGE = Path(__file__).parent.parent
 # TrainConfig. They are named here because importing those classes loads PyTorch.
 _SETTINGS = {
     "model": (
-        "width hidden layers pooling heads shared normalisation softassign_iterations "
-        "numbering polar edge_features edge_heads membership decoder_width"
-    ).split(),
-    "loss": "loads load_weight overload_weight depot_share cluster_weight".split(),
+        *("width", "hidden", "layers", "pooling", "heads", "shared", "normalisation"),
+        *("softassign_iterations", "numbering", "polar", "edge_features", "edge_heads"),
+        *("membership", "decoder_width"),
+    ),
+    "loss": (
+        *("loads", "load_weight", "overload_weight", "depot_share", "cluster_weight"),
+    ),
     "training": (
-        "batch_size epochs minutes steps learning_rate schedule warmup weight_decay "
-        "clip ema augment precision compile graph validation validate_every"
-    ).split(),
+        *("batch_size", "epochs", "minutes", "steps", "learning_rate", "schedule"),
+        *("warmup", "weight_decay", "clip", "ema", "augment", "precision", "compile"),
+        *("graph", "validation", "validate_every"),
+    ),
 }
 
 
