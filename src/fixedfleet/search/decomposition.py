@@ -28,7 +28,7 @@ from fixedfleet.search.parameters import DecompositionParameters
 from fixedfleet.search.ruin_recreate import anneal, load_kernel, ruin_recreate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from fixedfleet.search.parameters import HgsParameters, RuinRecreateParameters
 
     Tour = tuple[int, ...]
+    # Searches each part: ``map``, or that of a pool of threads.
+    Run = Callable[[Callable[["Part"], Plan], list["Part"]], Iterable[Plan]]
 
-__all__ = ["decomposition"]
+__all__ = ["Part", "Tours", "anneal_whole", "decomposition", "divide"]
 
 _DEFAULTS = DecompositionParameters()
 # If the limit is a number of iterations, HGS-CVRP ends after so many of its own without
@@ -71,20 +73,33 @@ def decomposition(
     parameters
         Settings of the search.
     """
+    anneal_whole(task, parameters)
+    if not task.best.unassigned:
+        cores = _cores(task)
+        with ThreadPoolExecutor(cores) as threads:
+            run = map if cores == 1 else threads.map
+            _search_parts(Tours(task), run, cores, parameters)
+
+
+def anneal_whole(task: SearchTask, parameters: DecompositionParameters) -> None:
+    """Improve a plan by ruin and recreate, for the first share of the time."""
     with task.stop.paused(), interrupts_deferred():
         load_kernel(measured=is_measured(task.instance))
     task, parameters = _for_little_time(task, parameters)
-    most = min(len(task.start.tours) // 2, task.instance.num_customers // _FEW)
-    cores = max(1, min(task.cores, most))
+    cores = _cores(task)
+    if cores == 1 or task.start.unserved(task.instance):
+        step = _step(task.stop, 0.0, parameters.whole_share)
+        whole = parameters.whole_for(task.instance.num_customers)
+        ruin_recreate(replace(task, stop=step), whole)
+        return
     with ThreadPoolExecutor(cores) as threads:
-        if cores == 1 or task.start.unserved(task.instance):
-            step = _step(task.stop, 0.0, parameters.whole_share)
-            whole = parameters.whole_for(task.instance.num_customers)
-            ruin_recreate(replace(task, stop=step), whole)
-        else:
-            _anneal_parts(_Tours(task, threads), cores, parameters)
-        if not task.best.unassigned:
-            _search_parts(_Tours(task, threads), cores, parameters)
+        _anneal_parts(Tours(task), threads.map, cores, parameters)
+
+
+def _cores(task: SearchTask) -> int:
+    """Return how many cores have a part to search, each at least a few customers."""
+    most = min(len(task.best.plan.tours) // 2, task.instance.num_customers // _FEW)
+    return max(1, min(task.cores, most))
 
 
 def _for_little_time(
@@ -111,7 +126,7 @@ def _step(stop: Stop, begin: float, end: float) -> Stop:
     return step
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """
     Some tours of a plan as an instance of their own.
 
@@ -131,7 +146,7 @@ class _Part(NamedTuple):
     seed: int
 
 
-class _Tours:
+class Tours:
     """
     The tours of the best plan of a task, of which some are replaced by others.
 
@@ -139,15 +154,12 @@ class _Tours:
     ----------
     task
         The task.
-    threads
-        The threads that search parts.
     """
 
-    def __init__(self, task: SearchTask, threads: ThreadPoolExecutor) -> None:
+    def __init__(self, task: SearchTask) -> None:
         self.task = task
         self.tours: list[Tour] = list(task.best.plan.tours)
         self.random = np.random.default_rng(task.seed)
-        self.threads = threads
         self.rounds = 0
         self.searched: dict[Tour, int] = {}  # the last round that searched each tour
 
@@ -167,14 +179,15 @@ class _Tours:
         return int(self.random.choice(tours[int(np.argmin(rounds + wait))]))
 
     def search(
-        self, search: Callable[[_Part], Plan], groups: Sequence[list[Tour]]
+        self,
+        search: Callable[[list[Part]], Iterable[Plan]],
+        groups: Sequence[list[Tour]],
     ) -> list[bool]:
-        """Search groups of tours at the same time; return which groups have changed."""
+        """Replace groups of tours by what a search finds; return which have changed."""
         # Vehicles that stay at the depot may serve new tours.
         spare = (self.task.instance.vehicles - len(self.tours)) // len(groups)
         parts = [self._part(group, spare) for group in groups]
-        run = map if len(parts) == 1 else self.threads.map
-        found = list(run(search, parts))
+        found = list(search(parts))
         gone = {tour for group in groups for tour in group}
         self.tours = [tour for tour in self.tours if tour not in gone]
         self.rounds += 1
@@ -184,13 +197,13 @@ class _Tours:
             self.tours += new
         return [plan != part.plan for part, plan in zip(parts, found, strict=True)]
 
-    def _part(self, tours: list[Tour], spare: int) -> _Part:
+    def _part(self, tours: list[Tour], spare: int) -> Part:
         """Return some tours as an instance of their own, with spare vehicles."""
         customers = np.array([0, *sorted(c for tour in tours for c in tour)])
         instance = self.task.instance.only(customers[1:].tolist())
         instance = instance.with_vehicles(len(tours) + spare)
         plan = Plan(np.searchsorted(customers, tour).tolist() for tour in tours)
-        return _Part(customers, instance, plan, int(self.random.integers(2**30)))
+        return Part(customers, instance, plan, int(self.random.integers(2**30)))
 
     def offer(self) -> None:
         """Offer the plan to the task."""
@@ -198,7 +211,7 @@ class _Tours:
 
 
 def _anneal_parts(
-    tours: _Tours, cores: int, parameters: DecompositionParameters
+    tours: Tours, run: Run, cores: int, parameters: DecompositionParameters
 ) -> None:
     """Search the whole by ruin and recreate, divided anew after each round."""
     task = tours.task
@@ -226,7 +239,7 @@ def _anneal_parts(
                 ),
                 vehicle_cost=task.vehicle_cost,
             )
-            tours.search(search, _divide(tours, tours.tours, cores))
+            tours.search(partial(run, search), divide(tours, tours.tours, cores))
             step.count((iterations or 0) * cores)
             if task.best.watched:
                 tours.offer()
@@ -235,7 +248,7 @@ def _anneal_parts(
 
 
 def _anneal(
-    part: _Part,
+    part: Part,
     *,
     stop: Stop,
     parameters: RuinRecreateParameters,
@@ -254,7 +267,7 @@ def _anneal(
     )
 
 
-def _divide(tours: _Tours, chosen: list[Tour], count: int) -> list[list[Tour]]:
+def divide(tours: Tours, chosen: list[Tour], count: int) -> list[list[Tour]]:
     """Divide tours into groups of neighbours with about as many customers each."""
     if count == 1:
         return [chosen]
@@ -264,13 +277,13 @@ def _divide(tours: _Tours, chosen: list[Tour], count: int) -> list[list[Tour]]:
     middle = int(np.searchsorted(filled, filled[-1] * half / count)) + 1
     middle = min(max(middle, half), len(order) - (count - half))
     return [
-        *_divide(tours, order[:middle], half),
-        *_divide(tours, order[middle:], count - half),
+        *divide(tours, order[:middle], half),
+        *divide(tours, order[middle:], count - half),
     ]
 
 
 def _search_parts(
-    tours: _Tours, cores: int, parameters: DecompositionParameters
+    tours: Tours, run: Run, cores: int, parameters: DecompositionParameters
 ) -> None:
     """Search neighbouring tours by HGS-CVRP, again and again."""
     task = tours.task
@@ -295,7 +308,7 @@ def _search_parts(
                 parameters=parameters.parts,
                 vehicle_cost=task.vehicle_cost,
             )
-            changed = tours.search(search, chosen)
+            changed = tours.search(partial(run, search), chosen)
             in_vain.update(
                 frozenset(group)
                 for group, better in zip(chosen, changed, strict=True)
@@ -310,7 +323,7 @@ def _search_parts(
 
 
 def _draw(
-    tours: _Tours, count: int, size: float, in_vain: set[frozenset[Tour]]
+    tours: Tours, count: int, size: float, in_vain: set[frozenset[Tour]]
 ) -> list[list[Tour]]:
     """Draw groups of neighbouring tours that have none in common, at most count."""
     groups: list[list[Tour]] = []
@@ -333,7 +346,7 @@ def _draw(
 
 
 def _breed(
-    part: _Part, *, stop: Stop, parameters: HgsParameters, vehicle_cost: float
+    part: Part, *, stop: Stop, parameters: HgsParameters, vehicle_cost: float
 ) -> Plan:
     """Search a part by HGS-CVRP; return its present plan if no better one is found."""
     found = hgs_plans(
