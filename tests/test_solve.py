@@ -69,7 +69,7 @@ def undecided(make_instance, monkeypatch):
     """An instance whose fleet of four is neither proven too small nor sufficient."""
     module = importlib.import_module("fixedfleet.solve")
     real = module.assess_fleet
-    hasty = lambda instance, time_limit: real(instance, time_limit=0)  # noqa: E731
+    hasty = lambda instance, **_limits: real(instance, time_limit=0)  # noqa: E731
     monkeypatch.setattr(module, "assess_fleet", hasty)
     return make_instance(n=12, vehicles=4, capacity=24, demands=HARD)
 

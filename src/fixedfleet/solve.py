@@ -381,12 +381,13 @@ def _judge(
 ) -> tuple[FleetVerdict, Plan | None, Stage]:
     """Find out whether the fleet suffices; if not, return a plan for a larger one."""
     begin = terms.limit.elapsed()
-    verdict = assess_fleet(instance, time_limit=0)
-    if not verdict.smallest_is_proven:
-        # Which smaller fleet would suffice is worth little time if vehicles are free.
-        known = verdict.status == "feasible" and not terms.charged
-        share = _SMALLEST_SHARE if known else _VERDICT_SHARE
-        verdict = assess_fleet(instance, time_limit=share * terms.limit.seconds)
+    # Which smaller fleet would suffice is worth little time if vehicles are free.
+    share = _VERDICT_SHARE if terms.charged else _SMALLEST_SHARE
+    verdict = assess_fleet(
+        instance,
+        time_limit=_VERDICT_SHARE * terms.limit.seconds,
+        smallest_limit=share * terms.limit.seconds,
+    )
     larger = None
     if guarantee and verdict.packing is None:
         larger = verdict.smallest_packing

@@ -177,6 +177,14 @@ def test_the_proof_by_exhaustion_and_the_undecided():
     assert verdict.smallest == 5
 
 
+def test_a_fleet_that_suffices_may_leave_the_smallest_open():
+    """The limit for the smallest fleet counts only if the fleet is known to suffice."""
+    verdict = assess_fleet(instance(HARD, 24, 5), time_limit=30, smallest_limit=0)
+    assert (verdict.status, verdict.smallest) == ("feasible", None)
+    verdict = assess_fleet(instance(HARD, 24, 4), time_limit=30, smallest_limit=0)
+    assert (verdict.status, verdict.smallest) == ("impossible", 5)
+
+
 def test_decimal_demands_fit_to_the_last_digit():
     """Decimal demands that fill a vehicle exactly do fit."""
     asked = instance([0.1, 0.2, 0.7, 0.3, 0.6, 0.1], 1.0, 2)

@@ -139,7 +139,9 @@ class BatchVerdict:
         return np.asarray(self.statuses == "feasible")
 
 
-def assess_fleet(instance: Instance, *, time_limit: float = 1.0) -> FleetVerdict:
+def assess_fleet(
+    instance: Instance, *, time_limit: float = 1.0, smallest_limit: float | None = None
+) -> FleetVerdict:
     """
     Decide whether the instance's fleet can carry the demands, with the proof.
 
@@ -150,6 +152,9 @@ def assess_fleet(instance: Instance, *, time_limit: float = 1.0) -> FleetVerdict
     time_limit
         Seconds for the exact search, which runs if bounds and quick packings do not
         settle the verdict or the smallest fleet; 0 for no exact search.
+    smallest_limit
+        Seconds for it instead, if a quick packing shows that the fleet suffices and
+        only the smallest fleet is open. Default: the time limit.
     """
     if not time_limit >= 0:
         raise InputError(f"time limit is {time_limit:g} s, not at least 0")
@@ -158,7 +163,10 @@ def assess_fleet(instance: Instance, *, time_limit: float = 1.0) -> FleetVerdict
         lower = instance.minimum_vehicles
         return FleetVerdict("impossible", vehicles, reason, lower, None, None, None)
     fleet = SmallestFleet(instance)
-    fleet.search(vehicles, time_limit)
+    if vehicles >= fleet.upper and smallest_limit is not None:
+        fleet.search(vehicles, smallest_limit)
+    else:
+        fleet.search(vehicles, time_limit)
     status: Status
     if vehicles >= fleet.upper:
         status = "feasible"
