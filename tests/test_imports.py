@@ -26,6 +26,7 @@ ROOMS = (
     "doubts",
     "fleet",
     "documents",
+    "result",
     "files",
     "generate",
     "plotting",

@@ -43,7 +43,8 @@ from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.fleet import FleetVerdict, assess_fleet
 from fixedfleet.instance import Instance, InstanceBatch
 from fixedfleet.plan import Plan, PlanBatch
-from fixedfleet.solve import Result, solve
+from fixedfleet.result import Result
+from fixedfleet.solve import solve
 from fixedfleet.solve_batch import BatchResult, solve_batch
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ the same everywhere:
 
 JSON has no infinity: an infinite number becomes null. The documents are plain
 dataclasses. FastAPI takes them as response models and shows the descriptions of their
-fields. A :class:`fixedfleet.solve.Result` makes its document itself.
+fields. A :class:`fixedfleet.Result` makes its document itself.
 """
 
 # Making these dataclasses takes some milliseconds, so the command line and the modules

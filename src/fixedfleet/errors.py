@@ -42,6 +42,7 @@ __all__ = [
     "check_number",
     "check_seed",
     "check_settings",
+    "check_vehicle_cost",
     "check_whole",
     "check_whole_array",
     "known_settings",
@@ -139,6 +140,11 @@ def check_seed(seed: Any) -> int:
     if whole >= 2**32:
         raise InputError(f"seed is {seed}, not below 2^32")
     return whole
+
+
+def check_vehicle_cost(vehicle_cost: Any) -> float:
+    """Return the fixed cost of a vehicle: a finite number of at least 0."""
+    return check_number("vehicle cost", vehicle_cost, at_least(0))
 
 
 def check_array(

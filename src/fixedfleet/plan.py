@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, check_choice, check_vehicle_cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -17,9 +17,23 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import Instance, InstanceBatch, Row, Rows
 
-__all__ = ["Objective", "Plan", "PlanBatch", "pad_routes"]
+__all__ = ["Objective", "Plan", "PlanBatch", "charge", "pad_routes"]
 
 Objective = Literal["length", "cost-v"]  # what is minimised; see `Plan.cost_v`
+
+
+def charge(objective: Objective, vehicle_cost: float) -> float:
+    """
+    Return what an objective counts per vehicle used: for ``length`` nothing.
+
+    Raises
+    ------
+    InputError
+        If there is no such objective, or if the cost is not a number of at least 0.
+    """
+    check_choice("objective", objective, get_args(Objective))
+    cost = check_vehicle_cost(vehicle_cost)
+    return cost if objective == "cost-v" else 0.0
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from fixedfleet.errors import InputError, check_choice
 from fixedfleet.fleet import assess_batch
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.interrupts import interrupt_noted
-from fixedfleet.plan import Objective, PlanBatch
+from fixedfleet.plan import PlanBatch, charge
 from fixedfleet.progress import ProgressPrinter
-from fixedfleet.search import Stop, check_vehicle_cost, improve
+from fixedfleet.result import Stage, with_gains
+from fixedfleet.search import Stop, improve
 from fixedfleet.search.construct import complete, make_start
 from fixedfleet.search.parameters import EXPENSIVE
-from fixedfleet.solve import Stage, with_gains
 from fixedfleet.workers import Lost, available_cores, check_engine, run_jobs
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance
-    from fixedfleet.plan import Plan
+    from fixedfleet.plan import Objective, Plan
     from fixedfleet.workers import Call, Engine
 
 __all__ = ["BatchResult", "BatchSearch", "BatchStart", "solve_batch"]
@@ -116,10 +116,10 @@ def solve_batch(
     """
     search, device = _choose(search, device)
     limit = _check_limit(time_limit, iterations, search)
-    _check(start, search, device, objective, vehicle_cost)
+    charged = charge(objective, vehicle_cost)
+    _check(start, search, device)
     pool = _check_pool(processes, engine, ray_address, search)
     batch = InstanceBatch.of(instances)
-    charged = vehicle_cost if objective == "cost-v" else 0.0
     stages = _Stages(charged, display)
 
     verdict = assess_batch(batch, time_limit=fleet_limit, smallest=charged > 0)
@@ -482,18 +482,10 @@ def _check_limit(
     return Stop(time_limit, iterations=iterations)
 
 
-def _check(
-    start: str,
-    search: str,
-    device: str,
-    objective: str,
-    vehicle_cost: float,
-) -> None:
+def _check(start: str, search: str, device: str) -> None:
     """Raise InputError for a wrong argument, before anything is computed."""
     check_choice("start", start, get_args(BatchStart))
     check_choice("search", search, get_args(BatchSearch))
-    check_choice("objective", objective, get_args(Objective))
-    check_vehicle_cost(vehicle_cost)
     if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
         raise InputError(f"device is {device!r}, not cpu, cuda or cuda:1")
     if search == "gpu":

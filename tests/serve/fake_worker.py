@@ -8,8 +8,8 @@ import time
 
 from fixedfleet.documents import describe_verdict
 from fixedfleet.fleet import assess_fleet
+from fixedfleet.result import Result
 from fixedfleet.serve.schema import ImprovedDocument
-from fixedfleet.solve import Result
 
 
 def fake_plan(order, call):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
-    from fixedfleet.solve import Result
+    from fixedfleet.result import Result
 
 __all__ = ["report_result", "report_tours"]
 

@@ -19,18 +19,19 @@ from fixedfleet.cli.options import (
 from fixedfleet.cli.report import report_result
 from fixedfleet.errors import InputError
 from fixedfleet.files import PLAN_EXTENSIONS, read_plan, write_plan
-from fixedfleet.plan import Plan
+from fixedfleet.plan import Objective, Plan
 from fixedfleet.plotting import PICTURES, check_drawable, save_plan_picture
 from fixedfleet.progress import ProgressPrinter
 from fixedfleet.search import SEARCHES
 from fixedfleet.search.construct import StartName
-from fixedfleet.solve import Objective, Result, solve
+from fixedfleet.solve import solve
 from fixedfleet.wording import count
 
 if TYPE_CHECKING:
     from fixedfleet.cli.options import Arguments, Commands
     from fixedfleet.files import Reading
     from fixedfleet.instance import Instance
+    from fixedfleet.result import Result
 
 __all__ = ["add_command"]
 

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.evaluate.rows import Row, Trace
     from fixedfleet.instance import Instance
-    from fixedfleet.plan import Plan
-    from fixedfleet.solve import Objective
+    from fixedfleet.plan import Objective, Plan
 
 __all__ = [
     "METHODS",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.evaluate.rows import Row, Trace
     from fixedfleet.evaluate.sets import InstanceSet
-    from fixedfleet.solve import Objective
+    from fixedfleet.plan import Objective
 
 __all__ = ["Mean", "Summary", "paired", "summaries", "summarise"]
 

@@ -13,12 +13,12 @@ from fixedfleet.evaluate.methods import Answer
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.starts import Packing, Savings, Sweep, first_answers
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.plan import Plan
+from fixedfleet.plan import Objective, Plan, charge
 from fixedfleet.search import SEARCHES, Stop, fit, improve
 from fixedfleet.search.construct import complete, make_start
 from fixedfleet.search.method import LEAST_SECONDS
 from fixedfleet.search.traits import search_traits
-from fixedfleet.solve import Objective, solve
+from fixedfleet.solve import solve
 from fixedfleet.solve_batch import solve_batch
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from fixedfleet.evaluate.rows import Row, Trace
     from fixedfleet.fleet import FleetVerdict
     from fixedfleet.instance import Instance
+    from fixedfleet.result import Result
     from fixedfleet.search.construct import StartName
-    from fixedfleet.solve import Result
     from fixedfleet.solve_batch import BatchStart
 
 __all__ = ["Pipeline"]
@@ -254,7 +254,7 @@ class Pipeline:
             search=self.search,
             stop=Stop(left),
             seed=seed,
-            vehicle_cost=vehicle_cost if self.objective == "cost-v" else 0.0,
+            vehicle_cost=charge(self.objective, vehicle_cost),
         )
         spent = {"search": time.perf_counter() - began}
         return first._replace(plan=found.plan, details={**first.details, **spent})
@@ -270,7 +270,7 @@ class Pipeline:
         self, instance: Instance, iterations: int, seed: int, vehicle_cost: float
     ) -> Answer:
         """Plan one instance in a number of iterations: the same plan anywhere."""
-        charged = vehicle_cost if self.objective == "cost-v" else 0.0
+        charged = charge(self.objective, vehicle_cost)
         if self.start is None:
             return _search(self.search, instance, None, iterations, seed, charged)
         verdict = assess_fleet(instance)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import TracebackType
 
-    from fixedfleet.solve import Objective
+    from fixedfleet.plan import Objective
 
 __all__ = ["FORMAT", "VERSION", "Key", "Results", "Row", "Trace", "make_header"]
 

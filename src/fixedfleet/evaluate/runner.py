@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from fixedfleet.errors import InputError, at_least, check_whole
+from fixedfleet.errors import InputError, at_least, check_seed, check_whole
 from fixedfleet.evaluate.methods import get_methods
 from fixedfleet.evaluate.origin import current, machine_name, made_with
 from fixedfleet.evaluate.rows import Results
@@ -455,5 +455,5 @@ def _check(
         if not 0 < limit < math.inf:
             raise InputError(f"a limit of {limit:g} s is not a time above 0")
     for seed in seeds:
-        check_whole("seed", seed, at_least(0))
+        check_seed(seed)
     check_engine(engine, processes)

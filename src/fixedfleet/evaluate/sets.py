@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fixedfleet import files, generate
-from fixedfleet.errors import InputError, at_least, check_whole
+from fixedfleet.errors import InputError, at_least, check_vehicle_cost, check_whole
 from fixedfleet.evaluate.best_known import best_known
 from fixedfleet.labels import has_labels, load_labels
 from fixedfleet.plan import PlanBatch
-from fixedfleet.search import check_vehicle_cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fixedfleet.evaluate.methods import Answer, Method
     from fixedfleet.evaluate.rows import Key, Trace
     from fixedfleet.instance import Instance
-    from fixedfleet.solve import Objective
+    from fixedfleet.plan import Objective
     from fixedfleet.workers import Call
 
 __all__ = ["Patience", "Skipped", "Trial", "failed", "work"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fixedfleet.errors import InputError, at_least, check_whole
+from fixedfleet.errors import InputError, at_least, check_seed, check_whole
 from fixedfleet.labels.folder import LabelFolder, Manifest, locked
 from fixedfleet.labels.shard import (
     INFEASIBLE,
@@ -142,7 +142,7 @@ def label(
     check_engine(engine, processes)
     if shard_size is not None:
         check_whole("shard_size", shard_size, at_least(1))
-    seed = check_whole("seed", seed, at_least(0))
+    seed = check_seed(seed)
     path = Path(folder)
     with locked(path):
         size = shard_size or _shard_size(path, batch, teacher, processes)

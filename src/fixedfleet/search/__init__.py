@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fixedfleet.errors import check_vehicle_cost
 from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.plan import Plan
 from fixedfleet.registry import Registry
@@ -14,7 +15,6 @@ from fixedfleet.search.method import (
     SearchTask,
     Stop,
     better,
-    check_vehicle_cost,
     fit,
 )
 
@@ -30,7 +30,6 @@ __all__ = [
     "SearchTask",
     "Stop",
     "better",
-    "check_vehicle_cost",
     "fit",
     "improve",
 ]

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fixedfleet.errors import InputError, at_least, check_whole
+from fixedfleet.errors import (
+    InputError,
+    at_least,
+    check_seed,
+    check_vehicle_cost,
+    check_whole,
+)
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.plan import PlanBatch
 from fixedfleet.search import gpu_kernel
 from fixedfleet.search.gpu_arrays import pack
-from fixedfleet.search.method import LEAST_SECONDS, check_vehicle_cost
+from fixedfleet.search.method import LEAST_SECONDS
 from fixedfleet.search.parameters import GPU_DEFAULTS, RuinRecreateParameters
 
 if TYPE_CHECKING:
@@ -82,7 +88,7 @@ def improve_batch(
         If CuPy is not installed.
     """
     check_vehicle_cost(vehicle_cost)
-    check_whole("seed", seed, at_least(0))
+    check_seed(seed)
     check_whole("chains", chains, at_least(1))
     _check_parameters(parameters)
     _check_starts(batch, starts)

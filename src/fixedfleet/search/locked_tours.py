@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from fixedfleet.instance import Instance
+    from fixedfleet.result import Result
+    from fixedfleet.search.construct import StartName
+
+    Improvement = Callable[[float, float, Plan], None]  # seconds, cost, plan
 
 __all__ = ["LockedTours"]
 
@@ -26,11 +31,11 @@ class LockedTours:
         A plan, which may leave customers out, or tours.
     instance
         The instance with all customers.
+    vehicle_cost
+        Fixed cost of each vehicle used.
 
     Attributes
     ----------
-    plan
-        The locked tours.
     rest
         The instance of the other customers and vehicles.
 
@@ -40,62 +45,88 @@ class LockedTours:
         If a tour has a fault, or if no customer or no vehicle is left.
     """
 
-    def __init__(self, tours: Iterable[Iterable[int]], instance: Instance) -> None:
-        self.plan = Plan(tours)
-        if faults := self.plan.check(instance, partial=True):
+    def __init__(
+        self,
+        tours: Iterable[Iterable[int]],
+        instance: Instance,
+        vehicle_cost: float = 0.0,
+    ) -> None:
+        plan = Plan(tours)
+        if faults := plan.check(instance, partial=True):
             raise InputError(f"the tours cannot be locked: {faults[0]}")
-        self._customers = self.plan.unserved(instance)
-        if not self._customers:
+        others = plan.unserved(instance)
+        if not others:
             raise InputError(
                 "every customer is in a locked tour, so none is left to plan: unlock "
                 "a tour"
             )
-        vehicles = instance.vehicles - self.plan.vehicles
+        vehicles = instance.vehicles - plan.vehicles
         if vehicles < 1:
-            left = count(len(self._customers), "customer")
+            left = count(len(others), "customer")
             raise InputError(
                 f"the locked tours use all {count(instance.vehicles, 'vehicle')}, but "
                 f"{left} must still be planned: unlock a tour, or add a vehicle"
             )
-        self.rest = instance.only(self._customers).with_vehicles(vehicles)
+        self.rest = instance.only(others).with_vehicles(vehicles)
+        self._plan, self._instance, self._others = plan, instance, others
+        self._cost = plan.cost_v(instance, vehicle_cost)
 
-    def join(self, plan: Plan) -> Plan:
-        """Return the locked tours, and behind them a plan for the rest."""
-        return Plan((*self.plan, *plan.renumbered(self._customers)))
-
-    def rest_of(self, plan: Plan) -> Plan:
+    def rest_of(self, start: Plan | StartName) -> Plan | StartName:
         """
-        Return what a plan for all customers has besides the locked tours.
+        Return what a start has besides the locked tours; a start's name as it is.
 
         Raises
         ------
         InputError
-            If the plan does not have the locked tours.
+            If the start does not have the locked tours.
         """
-        for tour in self.plan:
-            if tour not in plan.tours:
+        if not isinstance(start, Plan):
+            return start
+        for tour in self._plan:
+            if tour not in start.tours:
                 raise InputError(
                     f"the start does not have the locked tour {list(tour)}: start "
                     "from a plan that has it, or leave the start out"
                 )
-        others = Plan(tour for tour in plan if tour not in self.plan.tours)
-        return others.numbered_in(self._customers)
+        others = Plan(tour for tour in start if tour not in self._plan.tours)
+        return others.numbered_in(self._others)
 
-    def told(
-        self, tell: Callable[[float, float, Plan], None], cost: float
-    ) -> Callable[[float, float, Plan], None]:
-        """
-        Return a function that takes improvements of the rest and tells of whole plans.
+    def told(self, tell: Improvement | None) -> Improvement | None:
+        """Return a function that takes plans for the rest and tells of whole plans."""
+        if tell is None:
+            return None
 
-        Parameters
-        ----------
-        tell
-            Called with (seconds, cost, plan).
-        cost
-            The cost of the locked tours.
-        """
-
-        def improved(seconds: float, found: float, plan: Plan) -> None:
-            tell(seconds, found + cost, self.join(plan))
+        def improved(seconds: float, cost: float, plan: Plan) -> None:
+            tell(seconds, cost + self._cost, self._join(plan))
 
         return improved
+
+    def whole(self, result: Result) -> Result:
+        """Return the result for all customers from the result for the rest."""
+
+        def join(plan: Plan | None) -> Plan | None:
+            return None if plan is None else self._join(plan)
+
+        fixed, verdict = self._plan.vehicles, result.verdict
+        upper = verdict.upper_bound
+        return replace(
+            result,
+            instance=self._instance.with_vehicles(result.instance.vehicles + fixed),
+            plan=join(result.plan),
+            partial=join(result.partial),
+            verdict=replace(
+                verdict,
+                vehicles=self._instance.vehicles,
+                reason=f"{count(fixed, 'locked tour')}; for the rest, {verdict.reason}",
+                lower_bound=verdict.lower_bound + fixed,
+                upper_bound=None if upper is None else upper + fixed,
+                packing=join(verdict.packing),
+                smallest_packing=join(verdict.smallest_packing),
+            ),
+            stages=tuple(replace(s, cost=s.cost + self._cost) for s in result.stages),
+            trace=tuple((moment, cost + self._cost) for moment, cost in result.trace),
+        )
+
+    def _join(self, plan: Plan) -> Plan:
+        """Return the locked tours, and behind them a plan for the rest."""
+        return Plan((*self._plan, *plan.renumbered(self._others)))

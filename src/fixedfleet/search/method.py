@@ -33,7 +33,6 @@ __all__ = [
     "SearchTask",
     "Stop",
     "better",
-    "check_vehicle_cost",
     "fit",
 ]
 
@@ -358,8 +357,3 @@ def fit(instance: Instance, start: Plan) -> Plan:
     if len(tours) > instance.vehicles:
         tours = sorted(tours, key=len, reverse=True)[: instance.vehicles]
     return Plan(tours)
-
-
-def check_vehicle_cost(vehicle_cost: float) -> None:
-    """Raise InputError unless the vehicle cost is a finite number of at least 0."""
-    check_number("vehicle cost", vehicle_cost, at_least(0))

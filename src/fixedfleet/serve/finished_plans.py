@@ -13,7 +13,7 @@ from starlette.responses import Response
 from fixedfleet import files
 from fixedfleet.documents import describe_plan, finite
 from fixedfleet.errors import InputError
-from fixedfleet.plan import Plan
+from fixedfleet.plan import Plan, charge
 from fixedfleet.serve import schema
 from fixedfleet.serve.bodies import EXCEL
 from fixedfleet.serve.refusals import ApiError
@@ -46,7 +46,7 @@ def change_plan(
     if plan.vehicles != len(edit.tours):
         raise ApiError(422, "a tour is empty: leave it out", where="tours")
     asked = document["request"]
-    charged = asked["vehicle_cost"] if asked["objective"] == "cost-v" else 0.0
+    charged = charge(asked["objective"], asked["vehicle_cost"])
     return schema.EditedDocument(
         **vars(describe_plan(plan, instance)),
         cost=finite(plan.cost_v(instance, charged)),

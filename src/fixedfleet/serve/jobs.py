@@ -21,11 +21,11 @@ from fixedfleet.documents import describe_instance, to_json
 from fixedfleet.files import json_files
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Plan
+from fixedfleet.result import Result
 from fixedfleet.serve.planner import Order
 from fixedfleet.serve.refusals import ApiError
 from fixedfleet.serve.schema import JobDocument, PlanListing, RequestDocument
 from fixedfleet.serve.store import StoredPlan
-from fixedfleet.solve import Result
 from fixedfleet.wording import length_unit
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from fixedfleet import files
 from fixedfleet.documents import describe_instance, to_json
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Plan
+from fixedfleet.result import Result, Stage, with_gains
 from fixedfleet.serve.schema import JobDocument
-from fixedfleet.solve import Result, Stage, with_gains
 
 if TYPE_CHECKING:
     from fixedfleet.documents import ResultDocument

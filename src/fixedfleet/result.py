@@ -1,0 +1,232 @@
+"""The result of a plan: the plan, the verdict on the fleet, and how it was found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fixedfleet.wording import length_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fixedfleet.documents import ResultDocument
+    from fixedfleet.doubts import Doubt
+    from fixedfleet.fleet import FleetVerdict
+    from fixedfleet.instance import Instance
+    from fixedfleet.plan import Objective, Plan
+
+__all__ = ["Result", "Stage", "with_gains"]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """
+    What one step of :func:`fixedfleet.solve` cost and gained.
+
+    Attributes
+    ----------
+    name
+        Name of the step.
+    seconds
+        Time it took.
+    cost
+        Cost of the plan after the step; infinite if there is none.
+    gain
+        By how much the step lowered the cost; 0 if there was no plan before. Negative
+        for a start that is worse than the packing it replaces.
+    """
+
+    name: str
+    seconds: float
+    cost: float
+    gain: float = 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """
+    A plan, and how it was found.
+
+    Attributes
+    ----------
+    instance
+        The instance that the plan is for. With the guarantee its fleet may be larger
+        than the one asked for: the smallest fleet that suffices.
+    plan
+        The best plan, or None if no plan within the fleet was found.
+    verdict
+        Whether the fleet asked for suffices, and why.
+    stages
+        Seconds and cost of each step.
+    trace
+        Improvements of the search as (seconds since the call, cost).
+    objective, vehicle_cost
+        What was minimised.
+    interrupted
+        Whether the user ended the search with Ctrl-C.
+    partial
+        If there is no plan for the fleet asked for: the best plan found that leaves
+        customers unassigned. It leaves as few as possible, then it is as short as
+        possible. None otherwise.
+    """
+
+    instance: Instance
+    plan: Plan | None
+    verdict: FleetVerdict
+    stages: tuple[Stage, ...]
+    trace: tuple[tuple[float, float], ...] = ()
+    objective: Objective = "length"
+    vehicle_cost: float = 0.0
+    interrupted: bool = False
+    partial: Plan | None = None
+
+    @property
+    def unserved(self) -> list[int]:
+        """Customers that :attr:`partial` leaves unassigned."""
+        return [] if self.partial is None else self.partial.unserved(self.instance)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether there is a plan for all customers within fleet and capacity."""
+        return self.plan is not None and self.plan.is_feasible(self.instance)
+
+    @property
+    def length(self) -> float:
+        """Length of the plan; infinite if there is none."""
+        if self.plan is None or not self.feasible:
+            return math.inf
+        return self.plan.length(self.instance)
+
+    @property
+    def cost_v(self) -> float:
+        """Length plus the cost of each vehicle used; infinite if there is no plan."""
+        if self.plan is None or not self.feasible:
+            return math.inf
+        return self.plan.cost_v(self.instance, self.vehicle_cost)
+
+    @property
+    def cost(self) -> float:
+        """The length or Cost_v, whichever is the objective."""
+        return self.length if self.objective == "length" else self.cost_v
+
+    @property
+    def seconds(self) -> float:
+        """Time of all steps."""
+        return sum(stage.seconds for stage in self.stages)
+
+    def summary(self) -> str:
+        """Return the result in a few lines of text."""
+        lines = [str(self.verdict)]
+        if self.plan is None:
+            lines.append("no plan found")
+        else:
+            lines.append(
+                f"{self.plan.vehicles} of {self.instance.vehicles} vehicles, "
+                f"length {self.length:g}, Cost_v {self.cost_v:g}"
+            )
+        if self.partial is not None:
+            names = map(self.instance.name_of, self.unserved)
+            lines.append(
+                f"left out within the fleet of {self.verdict.vehicles}: "
+                f"{len(self.unserved)} of {self.instance.num_customers} customers, "
+                f"{', '.join(names)}; length {self.partial.length(self.instance):g}"
+            )
+        lines.extend(
+            f"{stage.name}: {stage.seconds * 1e3:.1f} ms, cost {stage.cost:g}, "
+            f"gain {stage.gain:g}"
+            for stage in self.stages
+        )
+        return "\n".join(lines)
+
+    __str__ = summary
+
+    def __repr__(self) -> str:
+        if self.plan is None:
+            return f"Result(no plan, {self.verdict.status}: {self.verdict.reason})"
+        return (
+            f"Result({self.plan.vehicles} of {self.instance.vehicles} vehicles, "
+            f"length {self.length:g}, {self.seconds:.2f} s)"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the summary, a map and the tours."""
+        from html import escape
+
+        shown = self.plan if self.plan is not None else self.partial
+        text = f"<pre>{escape(self.summary())}</pre>"
+        return text if shown is None else text + shown.to_html(self.instance)
+
+    def document(
+        self, notes: Sequence[str] = (), doubts: Sequence[Doubt] = ()
+    ) -> ResultDocument:
+        """
+        Return the JSON document of the result; ``docs/formats.md`` describes it.
+
+        Parameters
+        ----------
+        notes
+            Remarks on how the instance was read.
+        doubts
+            What is probably a mistake in the instance.
+        """
+        from fixedfleet.documents import (
+            ResultDocument,
+            StageDocument,
+            describe_partial,
+            describe_tours,
+            describe_verdict,
+            finite,
+        )
+
+        plan, partial, instance = self.plan, self.partial, self.instance
+        asked = instance.with_vehicles(self.verdict.vehicles)
+        return ResultDocument(
+            instance=asked.name,
+            customers=asked.num_customers,
+            vehicles=asked.vehicles,
+            capacity=asked.capacity,
+            unit=asked.unit,
+            metric=asked.metric,
+            rounding=asked.rounding,
+            length_unit=length_unit(asked),
+            feasible=plan is not None and plan.is_feasible(asked),
+            vehicles_planned_for=instance.vehicles,
+            vehicles_used=None if plan is None else plan.vehicles,
+            objective=self.objective,
+            vehicle_cost=self.vehicle_cost,
+            length=finite(self.length),
+            cost_v=finite(self.cost_v),
+            cost=finite(self.cost),
+            tours=None if plan is None else describe_tours(plan, instance),
+            partial=None if partial is None else describe_partial(partial, asked),
+            unserved=list(self.unserved),
+            verdict=describe_verdict(self.verdict),
+            stages=[
+                StageDocument(
+                    name=stage.name,
+                    seconds=stage.seconds,
+                    cost=finite(stage.cost),
+                    gain=finite(stage.gain),
+                )
+                for stage in self.stages
+            ],
+            trace=[(s, cost) for s, cost in self.trace if math.isfinite(cost)],
+            interrupted=self.interrupted,
+            notes=list(notes),
+            doubts=list(doubts),
+        )
+
+
+def with_gains(stages: Sequence[Stage]) -> tuple[Stage, ...]:
+    """Return stages with what each gained on the one before, if that had a plan."""
+    known = math.inf
+    found = []
+    for stage in stages:
+        gain = 0.0
+        if stage.name != "partial":
+            gain = known - stage.cost if known < math.inf else 0.0
+            known = stage.cost
+        found.append(replace(stage, gain=gain))
+    return tuple(found)
