@@ -286,7 +286,7 @@ def test_no_plan_in_time_is_code_4(run, tmp_path, monkeypatch):
     """Where neither a plan nor a proof was found, the code is 4."""
     module = importlib.import_module("fixedfleet.solve")
     real = module.assess_fleet
-    hasty = lambda instance, time_limit: real(instance, time_limit=0)  # noqa: E731
+    hasty = lambda instance, **_limits: real(instance, time_limit=0)  # noqa: E731
     monkeypatch.setattr(module, "assess_fleet", hasty)
     limits = ("--vehicles", 4, "--capacity", 24, "--time-limit", 0.1)
     code, out, _ = run("solve", hard(tmp_path), *limits, "--search", "ruin_recreate")
