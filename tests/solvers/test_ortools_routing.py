@@ -6,7 +6,7 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet.errors import InputError
-from fixedfleet.search import Stop
+from fixedfleet.search import Stop, improve
 from fixedfleet.solvers.ortools_routing import OrtoolsParameters, OrtoolsRouting
 
 
@@ -31,6 +31,25 @@ def test_improves_a_start(make_instance) -> None:
     plan = OrtoolsRouting().solve(instance, stop=Stop(0.2), start=start)
     assert plan is not None
     assert plan.length(instance) < start.length(instance)
+
+
+def test_saves_a_vehicle_if_vehicles_are_expensive() -> None:
+    """If a vehicle has a price, the local search empties a tour that saves length."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[(10, 0), (11, 0), (-10, 0), (-11, 0), (0, 9), (0, 10)],
+        demands=[2, 1, 2, 1, 1, 1],
+        capacity=4,
+        vehicles=3,
+    )
+    start = ff.Plan([[1, 2], [3, 4], [5, 6]])
+    plans = [
+        improve(
+            instance, start, search="ortools_descent", stop=Stop(20), vehicle_cost=cost
+        ).plan
+        for cost in (0.0, 100.0)
+    ]
+    assert [plan.vehicles for plan in plans] == [3, 2]
 
 
 @pytest.mark.parametrize("wrong", [{"metaheuristic": "magic"}, {"first_solution": "?"}])

@@ -44,8 +44,8 @@ SEARCHES: Registry[SearchMethod] = Registry(
         "hgs": "fixedfleet.search.genetic:genetic_search",
         "pyvrp": "fixedfleet.solvers.protocol:pyvrp_search",
         "vroom": "fixedfleet.solvers.protocol:vroom_search",
-        "ortools": "fixedfleet.solvers.protocol:ortools_search",
-        "ortools_descent": "fixedfleet.solvers.protocol:ortools_descent_search",
+        "ortools": "fixedfleet.solvers.ortools_routing:ortools_search",
+        "ortools_descent": "fixedfleet.solvers.ortools_routing:ortools_descent_search",
         "lkh": "fixedfleet.solvers.protocol:lkh_search",
     },
 )
@@ -66,10 +66,10 @@ def improve(
     """
     Improve a plan.
 
-    ``hgs`` and the outside solvers ``pyvrp``, ``vroom``, ``ortools`` and ``lkh``
-    minimise the length within the fleet, whatever a vehicle costs. ``hgs`` and ``gpu``
-    ask ``stop`` between slices of their time. ``vroom``, ``ortools`` and ``lkh`` only
-    look at its time limit.
+    ``hgs`` and the outside solvers ``pyvrp``, ``vroom`` and ``lkh`` minimise the length
+    within the fleet, whatever a vehicle costs. ``hgs`` and ``gpu`` ask ``stop`` between
+    slices of their time. ``vroom``, ``ortools`` and ``lkh`` only look at its time
+    limit.
 
     Parameters
     ----------

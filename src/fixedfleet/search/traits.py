@@ -58,8 +58,8 @@ _TRAITS = {
         counts=True, reports=False, needs=(("pyvrp", "'fixedfleet[peers]'"),)
     ),
     "vroom": Traits(reports=False, needs=(("vroom", "'fixedfleet[peers]'"),)),
-    "ortools": Traits(reports=False, needs=_ORTOOLS),
-    "ortools_descent": Traits(ends=True, reports=False, needs=_ORTOOLS),
+    "ortools": Traits(reports=False, prices=True, needs=_ORTOOLS),
+    "ortools_descent": Traits(ends=True, reports=False, prices=True, needs=_ORTOOLS),
     "lkh": Traits(reports=False),
 }
 

@@ -10,16 +10,23 @@ from ortools.constraint_solver import pywrapcp, routing_enums_pb2
 from fixedfleet.errors import InputError
 from fixedfleet.plan import Plan
 from fixedfleet.search.whole_numbers import whole_amounts, whole_distances
+from fixedfleet.solvers.protocol import improve_by
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
-    from fixedfleet.search.method import Stop
+    from fixedfleet.search.method import SearchTask, Stop
 
-__all__ = ["OrtoolsParameters", "OrtoolsRouting", "ortools_descent"]
+__all__ = [
+    "OrtoolsParameters",
+    "OrtoolsRouting",
+    "ortools_descent_search",
+    "ortools_search",
+]
 
 # Sums of these over any plan stay far below 2^63.
 _LONGEST = 2**31
 _LARGEST_SUM = 2**50
+_LARGEST_COST = 2**62  # of all vehicles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +41,13 @@ class OrtoolsParameters:
         plain local search that ends at a local optimum.
     first_solution
         OR-Tools' name of the first-solution strategy, used if no start is given.
+    vehicle_cost
+        Fixed cost of each vehicle used; the search minimises the length plus this.
     """
 
     metaheuristic: str = "guided_local_search"
     first_solution: str = "path_cheapest_arc"
+    vehicle_cost: float = 0.0
 
     def __post_init__(self) -> None:
         _value(routing_enums_pb2.LocalSearchMetaheuristic, self.metaheuristic)
@@ -72,7 +82,7 @@ class OrtoolsRouting:
         """Return the best plan found, or None."""
         vehicles = min(instance.vehicles, instance.num_customers)
         manager = pywrapcp.RoutingIndexManager(instance.num_customers + 1, vehicles, 0)
-        model = _model(manager, instance)
+        model = _model(manager, instance, self.parameters.vehicle_cost)
         search = _search_parameters(self.parameters)
         # Without a limit, the search for a tight fleet may never end.
         _limit(search, stop)
@@ -87,12 +97,21 @@ class OrtoolsRouting:
         return None if not found else _plan(model, manager, found)
 
 
-def ortools_descent() -> OrtoolsRouting:
-    """Return OR-Tools as a plain local search, which ends at a local optimum."""
-    return OrtoolsRouting(OrtoolsParameters(metaheuristic="greedy_descent"))
+def ortools_search(task: SearchTask) -> None:
+    """Improve a plan by guided local search until the time is over."""
+    parameters = OrtoolsParameters(vehicle_cost=task.vehicle_cost)
+    improve_by(OrtoolsRouting(parameters), task)
 
 
-def _model(manager: Any, instance: Instance) -> Any:
+def ortools_descent_search(task: SearchTask) -> None:
+    """Improve a plan by a plain local search, which ends at a local optimum."""
+    parameters = OrtoolsParameters(
+        metaheuristic="greedy_descent", vehicle_cost=task.vehicle_cost
+    )
+    improve_by(OrtoolsRouting(parameters), task)
+
+
+def _model(manager: Any, instance: Instance, vehicle_cost: float) -> Any:
     model = pywrapcp.RoutingModel(manager)
     distances = whole_distances(instance, largest=_LONGEST)
     demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)
@@ -103,6 +122,10 @@ def _model(manager: Any, instance: Instance) -> Any:
     model.AddDimension(
         model.RegisterUnaryTransitVector(demands.tolist()), 0, capacity, True, "load"
     )
+    if vehicle_cost:
+        unit = float(distances.max()) / (float(instance.distances.max()) or 1.0)
+        most = _LARGEST_COST // manager.GetNumberOfVehicles()
+        model.SetFixedCostOfAllVehicles(int(min(unit * vehicle_cost, most)))
     return model
 
 

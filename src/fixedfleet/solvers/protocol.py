@@ -21,9 +21,8 @@ __all__ = [
     "CheckedPlan",
     "Solver",
     "get",
+    "improve_by",
     "lkh_search",
-    "ortools_descent_search",
-    "ortools_search",
     "pyvrp_search",
     "run",
     "vroom_search",
@@ -160,22 +159,27 @@ def run(
     return CheckedPlan(plan=plan, faults=faults, seconds=stop.elapsed() - begin)
 
 
+def improve_by(solver: Solver, task: SearchTask) -> None:
+    """Let a solver improve the plan of a search's task."""
+    usable = solver.takes_start and task.start.is_feasible(task.instance)
+    outcome = run(
+        solver,
+        task.instance,
+        stop=task.stop,
+        seed=task.seed,
+        start=task.start if usable else None,
+    )
+    if outcome.plan is not None and outcome.feasible:
+        task.offer(outcome.plan)
+
+
 def _searching(name: str) -> SearchMethod:
     """Return the search that lets a solver improve a plan."""
 
     def search(task: SearchTask) -> None:
         with task.stop.paused(), interrupts_deferred():  # importing it takes time
             solver = get(name)
-        usable = solver.takes_start and task.start.is_feasible(task.instance)
-        outcome = run(
-            solver,
-            task.instance,
-            stop=task.stop,
-            seed=task.seed,
-            start=task.start if usable else None,
-        )
-        if outcome.plan is not None and outcome.feasible:
-            task.offer(outcome.plan)
+        improve_by(solver, task)
 
     search.__name__ = name
     return search
@@ -183,8 +187,4 @@ def _searching(name: str) -> SearchMethod:
 
 pyvrp_search = _searching("pyvrp")
 vroom_search = _searching("vroom")
-ortools_search = _searching("ortools")
-ortools_descent_search = _searching(
-    "fixedfleet.solvers.ortools_routing:ortools_descent"
-)
 lkh_search = _searching("lkh")
