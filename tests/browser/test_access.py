@@ -195,6 +195,8 @@ def test_print_gives_one_sheet_per_driver(planned):
     cells = sheet.locator("tbody tr:not(.sheet-depot)").evaluate_all(
         "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
     )
+    heads = sheet.locator("thead th").all_text_contents()
+    assert heads[:4] == ["No.", "Customer", "Demand", "Load so far"]
     assert [row[0] for row in cells] == [str(i) for i in range(1, len(cells) + 1)]
     total = sum(float(row[2]) for row in cells)
     assert abs(total - float(cells[-1][3].replace(",", ""))) < 1e-6

@@ -45,6 +45,8 @@ def test_a_stop_is_dragged_to_another_tour_and_back(four):
     four.see(".tour:nth-child(2).over .tour-load").to_contain_text("too much")
     four.see("#edited").to_contain_text("Changed by you")
     four.see(".tour-length").not_to_have_text(["", ""])
+    listed = four.page.locator(".earlier-length").first
+    four.expect(listed).to_have_text(four.page.inner_text("#cost"))
     four.see(".tour.selected .stop-name").to_contain_text([first])
     four.page.reload()
     four.see(".tour:nth-child(2).over").to_have_count(1)

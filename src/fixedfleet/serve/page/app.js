@@ -1,23 +1,23 @@
 // The page: it takes the customers, asks for a plan, follows it, shows it and changes it.
 
 import { planInAddress, putPlan } from "./address.js";
-import { ServerError, ask, drop, planPath, send } from "./api.js";
+import { ask, drop, planPath, send } from "./api.js";
 import { Comparison } from "./compare.js";
 import { Doubts } from "./doubts.js";
-import { downloadPicture, linkFiles } from "./downloads.js";
-import { listEarlier } from "./earlier.js";
+import { linkFiles, savePicture } from "./downloads.js";
+import { listEarlier, renewCost } from "./earlier.js";
 import { Editor, bestPlace } from "./editor.js";
 import { byId, show, write } from "./elements.js";
 import { FleetForm } from "./fleet.js";
+import { FleetCheck } from "./fleet_check.js";
 import { instanceOf, servesAll, toursOf } from "./instance.js";
 import { count, lengthOf, sentence } from "./numbers.js";
-import { clearSheets, makeSheets } from "./sheets.js";
+import { RunningPlan } from "./running.js";
+import { printSheets } from "./sheets.js";
 import { Source } from "./source.js";
 import { showVerdict } from "./verdict.js";
 import { PlanView } from "./view.js";
-import { watch } from "./watch.js";
 
-const TYPING = 350; // milliseconds without a key before the fleet is checked again
 const TELLING = 4000; // milliseconds between two announcements to a screen reader
 
 class Page {
@@ -37,12 +37,15 @@ class Page {
     onSaved: (edited) => this.#showSaved(edited),
     onError: (error) => this.#warn("edit-error", error.message),
   });
+  #check = new FleetCheck({
+    question: () => ({ given: this.#given, ...this.#form.values() }),
+    onVerdict: (verdict) => this.#showVerdict(verdict),
+    onError: (error) => this.#form.fail(error, { focus: false }),
+  });
+  #running = new RunningPlan();
   #comparison = new Comparison((plan) => this.#showFinished(plan));
   #given = null; // the customers, as send() takes them
   #name = ""; // name of the file that was read
-  #running = null; // {id, stopper} of the plan that is being followed
-  #typing = null;
-  #weighing = null;
   #told = 0;
   #turn = 0; // counts the user's requests: answers to earlier ones are ignored
 
@@ -64,17 +67,15 @@ class Page {
   }
 
   #follow() {
-    byId("cancel").addEventListener("click", () => this.#cancel());
+    byId("cancel").addEventListener("click", () => {
+      this.#running.stop().catch((error) => this.#form.fail(error));
+    });
     byId("undo").addEventListener("click", () => this.#editor.undo());
     byId("redo").addEventListener("click", () => this.#editor.redo());
     byId("print").addEventListener("click", () => window.print());
-    byId("picture").addEventListener("click", () => this.#try(() => this.#savePicture()));
+    byId("picture").addEventListener("click", () => this.#savePicture());
     document.addEventListener("keydown", (event) => this.#hearKey(event));
-    window.addEventListener("beforeprint", () => this.#makeSheets());
-    window.addEventListener("afterprint", () => {
-      document.body.classList.remove("has-sheets");
-      clearSheets();
-    });
+    printSheets(() => this.#printed());
     window.addEventListener("hashchange", () => location.reload());
   }
 
@@ -90,15 +91,15 @@ class Page {
       return;
     }
     if (turn !== this.#turn) return;
-    this.#stopWeighing();
-    this.#stop();
+    this.#check.stop();
+    this.#running.giveUp();
     putPlan(null);
     this.#name = title;
     const instance = this.#take(given, read);
     if (!decided) this.#view.markDoubtful(this.#doubts.show(read.doubts));
     this.#form.fillFrom(instance);
     this.#showVerdict(read.verdict);
-    if (!read.verdict) this.#weigh();
+    if (!read.verdict) this.#check.now();
     this.#form.weigh(instance);
     this.#say(`${count(instance.customers, "customer")} read`);
     const { vehicles: fleet, capacity: room } = this.#form.values();
@@ -130,34 +131,9 @@ class Page {
   }
 
   #weighSoon() {
-    this.#stopWeighing();
     this.#form.weigh(this.#view.instance);
     byId("form-verdict").classList.add("outdated");
-    this.#typing = setTimeout(() => this.#weigh(), TYPING);
-  }
-
-  #stopWeighing() {
-    clearTimeout(this.#typing);
-    this.#weighing?.abort();
-  }
-
-  // Ask whether the fleet in the form suffices.
-  async #weigh() {
-    this.#weighing = new AbortController();
-    const { vehicles, capacity } = this.#form.values();
-    if (!vehicles || !capacity) {
-      this.#showVerdict(null);
-      return;
-    }
-    try {
-      const fleet = { vehicles, capacity };
-      const { verdict } = await send("instances", this.#given, fleet, this.#weighing.signal);
-      this.#showVerdict(verdict);
-    } catch (error) {
-      if (error.name === "AbortError") return;
-      this.#showVerdict(null);
-      this.#form.fail(error, { focus: false });
-    }
+    this.#check.soon();
   }
 
   #showVerdict(verdict) {
@@ -182,8 +158,8 @@ class Page {
       this.#doubts.focus();
       return;
     }
-    this.#stopWeighing();
-    this.#stop();
+    this.#check.stop();
+    this.#running.giveUp();
     this.#comparison.clear();
     const turn = (this.#turn += 1);
     byId("plan").disabled = true;
@@ -227,20 +203,14 @@ class Page {
   }
 
   async #watch(id, { compare }) {
-    const stopper = new AbortController();
-    this.#setRunning({ id, stopper });
     try {
-      const last = await watch(id, {
+      const last = await this.#running.follow(id, {
         onEvent: (name, data) => this.#hear(name, data),
         onBroken: () => this.#lose(),
         onOpen: () => this.#view.status.regain(),
-        signal: stopper.signal,
       });
-      this.#setRunning(null);
-      if (last.name === "done") this.#finish(last.data, compare);
+      if (last?.name === "done") this.#finish(last.data, compare);
     } catch (error) {
-      if (error.name === "AbortError") return;
-      this.#setRunning(null);
       this.#view.fail(error.message);
     }
   }
@@ -248,16 +218,6 @@ class Page {
   #lose() {
     this.#view.status.lose();
     this.#say("The connection to the server is lost");
-  }
-
-  // "Stop" replaces "Plan" while a plan is running.
-  #setRunning(running) {
-    this.#running = running;
-    const [on, off] = running ? ["cancel", "plan"] : ["plan", "cancel"];
-    const focused = document.activeElement === byId(off);
-    show(byId(on), true);
-    show(byId(off), false);
-    if (focused) byId(on).focus();
   }
 
   #hear(name, data) {
@@ -309,28 +269,6 @@ class Page {
     return `The fleet is too small: ${tours}, ${unserved} left out`;
   }
 
-  async #cancel() {
-    if (!this.#running) return;
-    try {
-      // The stream then ends with the best plan so far.
-      await ask(planPath(this.#running.id), { method: "DELETE" });
-    } catch (error) {
-      // 409: it has finished a moment before.
-      if (!(error instanceof ServerError && error.status === 409)) {
-        this.#form.fail(error);
-      }
-    }
-  }
-
-  // Give up the running plan, because the user wants another.
-  #stop() {
-    if (!this.#running) return;
-    const { id, stopper } = this.#running;
-    stopper.abort();
-    this.#setRunning(null);
-    drop(id);
-  }
-
   async #reopen(id) {
     const plan = await ask(planPath(id));
     if (!plan.instance) throw new Error(plan.error); // its record is damaged
@@ -368,7 +306,9 @@ class Page {
   #showSaved(edited) {
     this.#warn("edit-error", "");
     this.#view.measured(edited);
-    const said = [lengthOf(edited.length, this.#view.instance.unit), ...edited.faults];
+    const { unit } = this.#view.instance;
+    renewCost(this.#view.plan.id, edited.cost, unit);
+    const said = [lengthOf(edited.length, unit), ...edited.faults];
     this.#say(`Changed: ${said.join(", ")}`);
   }
 
@@ -395,30 +335,17 @@ class Page {
   }
 
   async #savePicture() {
-    const { scene, tours, instance, unserved } = this.#view;
-    if (!scene) throw new Error("these customers have no coordinates to draw");
-    const length = tours.reduce((sum, tour) => sum + tour.length, 0);
-    const parts = [count(tours.length, "tour"), lengthOf(length, instance.unit)];
-    if (unserved.length) parts.push(`${count(unserved.length, "customer")} left out`);
-    const { capacity, demandUnit } = instance;
-    const about = { title: this.#title(), subtitle: parts.join(", "), capacity, demandUnit };
-    await downloadPicture(scene, tours, about);
-  }
-
-  async #try(action) {
-    this.#warn("download-error", "");
     try {
-      await action();
+      await savePicture(this.#view, this.#title());
+      this.#warn("download-error", "");
     } catch (error) {
       this.#warn("download-error", error.message);
     }
   }
 
-  #makeSheets() {
-    const { tours, instance, scene, plan } = this.#view;
-    document.body.classList.toggle("has-sheets", plan !== null && tours.length > 0);
-    const { created } = plan ?? {};
-    if (plan !== null) makeSheets(tours, instance, scene, { title: this.#title(), created });
+  #printed() {
+    const { plan, tours, instance, scene } = this.#view;
+    return plan && { tours, instance, scene, title: this.#title(), created: plan.created };
   }
 
   #warn(id, message) {

@@ -18,8 +18,12 @@ export function linkFiles(id) {
   }
 }
 
-/* Save the scene as a picture with a list of the tours beside it. */
-export async function downloadPicture(scene, tours, { title, subtitle, capacity, demandUnit }) {
+/* Save the map as a picture with a list of the tours beside it. */
+export async function savePicture({ scene, tours, instance, unserved }, title) {
+  if (!scene) throw new Error("these customers have no coordinates to draw");
+  const length = tours.reduce((sum, tour) => sum + tour.length, 0);
+  const parts = [count(tours.length, "tour"), lengthOf(length, instance.unit)];
+  if (unserved.length) parts.push(`${count(unserved.length, "customer")} left out`);
   const canvas = make("canvas", { width: 2 * WIDTH, height: 2 * HEIGHT });
   const context = canvas.getContext("2d");
   const size = { width: WIDTH - LEGEND, height: HEIGHT - HEAD };
@@ -27,8 +31,8 @@ export async function downloadPicture(scene, tours, { title, subtitle, capacity,
   context.setTransform(2, 0, 0, 2, 0, 2 * HEAD);
   drawScene(context, { ...scene, selected: null }, { ...size, view, theme: LIGHT });
   context.setTransform(2, 0, 0, 2, 0, 0);
-  drawTitle(context, title, subtitle);
-  drawLegend(context, tours, amount(capacity, demandUnit), scene.unit);
+  drawTitle(context, title, parts.join(", "));
+  drawLegend(context, tours, amount(instance.capacity, instance.demandUnit), scene.unit);
   const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
   save(blob, `${fileName(title)}.png`);
 }

@@ -1,7 +1,7 @@
 // The list of earlier plans, newest first.
 
 import { ask } from "./api.js";
-import { byId, make, show } from "./elements.js";
+import { byId, make, show, write } from "./elements.js";
 import { count, dateOf, lengthOf } from "./numbers.js";
 
 const PAGE = 6; // plans that are added at a time
@@ -21,6 +21,13 @@ async function add() {
   list.append(...plans.slice(0, PAGE).map(itemOf));
   show(byId("earlier-more"), plans.length > PAGE);
   show(byId("earlier"), list.children.length > 0);
+}
+
+/* Show the cost of a plan in the list after the user has changed the plan. */
+export function renewCost(id, cost, unit) {
+  const items = [...byId("earlier-list").children];
+  const item = items.find((one) => one.dataset.plan === id);
+  if (item) write(item.querySelector(".earlier-length"), lengthOf(cost, unit));
 }
 
 function itemOf({ id, name, status, created, customers, cost, unit }) {

@@ -41,8 +41,8 @@ export function drawScene(context, scene, frame, motion = null) {
 
 /*
  * Draw what follows the pointer: a ring around a customer, and while a stop is dragged, its
- * ways in the tour it would go to. drag is {customer, spot, before, behind}, where before
- * and behind are the neighbours in that tour, or null if there is none.
+ * ways in the tour it would go to. drag is {spot, leg}, with the leg {before, behind} that the
+ * stop would divide, or null.
  */
 export function drawPointed(context, scene, frame, hovered, drag) {
   const { width, height, view } = frame;
@@ -54,7 +54,7 @@ export function drawPointed(context, scene, frame, hovered, drag) {
   context.lineWidth = 2.5;
   context.setLineDash([6, 4]);
   context.beginPath();
-  for (const neighbour of drag.target ? [drag.before, drag.behind] : []) {
+  for (const neighbour of drag.leg ? [drag.leg.before, drag.leg.behind] : []) {
     context.moveTo(drag.spot.x, drag.spot.y);
     context.lineTo(spotOf(neighbour).x, spotOf(neighbour).y);
   }

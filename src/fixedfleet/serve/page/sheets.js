@@ -14,10 +14,22 @@ const SHORT = 16; // characters; a column of such texts, as of phone numbers, ne
 const [LOWEST, HIGHEST, USUAL] = [35 * MM, 95 * MM, 70 * MM]; // of a map
 
 /*
- * Add a sheet for each tour to the page, which only the print shows. scene may be null;
- * title and created are those of the plan. The body must have the class has-sheets.
+ * Print a sheet for each tour instead of the page. current() returns the plan that the page
+ * shows: {tours, instance, scene or null, title, created}, or null if there is none.
  */
-export function makeSheets(tours, instance, scene, { title, created }) {
+export function printSheets(current) {
+  window.addEventListener("beforeprint", () => {
+    const plan = current();
+    document.body.classList.toggle("has-sheets", plan !== null && plan.tours.length > 0);
+    if (plan) makeSheets(plan);
+  });
+  window.addEventListener("afterprint", () => {
+    document.body.classList.remove("has-sheets");
+    byId("sheets").replaceChildren();
+  });
+}
+
+function makeSheets({ tours, instance, scene, title, created }) {
   const about = { tours: tours.length, title, date: dateOf(created, { time: false }) };
   const sheets = tours.map((tour) => makeSheet(tour, instance, about));
   byId("sheets").replaceChildren(...sheets);
@@ -27,10 +39,6 @@ export function makeSheets(tours, instance, scene, { title, created }) {
     const density = tours.length > MANY ? 1 : 2;
     sheets[i].querySelector("table").before(tourMap(tours[i], scene, height, density));
   });
-}
-
-export function clearSheets() {
-  byId("sheets").replaceChildren();
 }
 
 function makeSheet(tour, instance, { tours, title, date }) {
@@ -106,7 +114,7 @@ function stopTable({ stops }, instance) {
     number: "No.",
     name: "Customer",
     more: more.map(([heading]) => heading),
-    sums: [unit ? `Demand (${unit})` : "Demand", "Together"],
+    sums: [unit ? `Demand (${unit})` : "Demand", "Load so far"],
     done: "Done",
   });
   const depot = instance.depot?.name ?? "depot";

@@ -1,0 +1,125 @@
+// The part of the plane that the map shows, and the ways to change it.
+//
+// A view is {x, y, scale}: the point in the middle, and the pixels per unit. Views are
+// replaced and never changed, so that two can be compared by ===.
+
+import { beginMotion, shareDone } from "./motion.js";
+import { fit, toPlane, toScreen } from "./projection.js";
+
+const MARGIN = 44; // pixels
+const GLIDE = 260; // milliseconds from one view to another
+const [LEAST, MOST] = [0.5, 200]; // scales, as multiples of the one that shows all points
+
+export class Camera {
+  #points = null; // null: there is nothing to show
+  #size = { width: 0, height: 0 };
+  #view = null;
+  #glide = null; // {from, to} while the view moves
+  #before = null; // {view, moved} before showOnly
+  #moved = false;
+  #onMove;
+
+  /* onMove() is called whenever the view changes. */
+  constructor(onMove) {
+    this.#onMove = onMove;
+  }
+
+  get size() {
+    return this.#size;
+  }
+
+  /* Whether the user has chosen the view. It then stays when the size changes. */
+  get moved() {
+    return this.#moved;
+  }
+
+  get gliding() {
+    return this.#glide !== null;
+  }
+
+  setSize({ width, height }) {
+    this.#size = { width, height };
+    if (!this.#moved) this.#go(this.#whole(), { moved: false, glide: false });
+  }
+
+  /* Show these points, or nothing. */
+  setPoints(points) {
+    this.#points = points;
+    this.#before = null;
+    this.showAll();
+  }
+
+  showAll() {
+    this.#before &&= { view: null, moved: false };
+    this.#go(this.#whole(), { moved: false });
+  }
+
+  /* Show some points until showBefore() is called. */
+  showOnly(points) {
+    this.#before ??= { view: this.#view, moved: this.#moved };
+    this.#go(this.#fitted(points), { moved: true });
+  }
+
+  showBefore() {
+    if (!this.#before) return;
+    const { view, moved } = this.#before;
+    this.#before = null;
+    this.#go(moved ? view : this.#whole(), { moved });
+  }
+
+  pan(dx, dy) {
+    if (!this.#view) return;
+    const { x, y, scale } = this.#view;
+    const view = { x: x - dx / scale, y: y + dy / scale, scale };
+    this.#go(view, { moved: true, glide: false });
+  }
+
+  /* Zoom by a factor; the point at the spot stays where it is. */
+  zoom(factor, spot = { x: this.#size.width / 2, y: this.#size.height / 2 }) {
+    if (!this.#view) return;
+    const { width, height } = this.#size;
+    const whole = this.#whole().scale;
+    const wanted = this.#view.scale * factor;
+    const scale = Math.min(MOST * whole, Math.max(LEAST * whole, wanted));
+    const fixed = toPlane(spot, this.#view, width, height);
+    const after = toPlane(spot, { ...this.#view, scale }, width, height);
+    const [x, y] = [this.#view.x + fixed.x - after.x, this.#view.y + fixed.y - after.y];
+    this.#go({ x, y, scale }, { moved: true, glide: false });
+  }
+
+  /* Return where a point of the plane is on the screen. */
+  spotOf(point) {
+    const { width, height } = this.#size;
+    return toScreen(point, this.#view, width, height);
+  }
+
+  /* Return the view at a time. */
+  viewAt(now) {
+    const share = this.#glide ? shareDone(this.#glide, now) : 1;
+    if (share === 1) {
+      this.#glide = null;
+      return this.#view;
+    }
+    const { from, to } = this.#glide;
+    const between = (a, b) => a + share * (b - a);
+    const scale = from.scale * (to.scale / from.scale) ** share;
+    return { x: between(from.x, to.x), y: between(from.y, to.y), scale };
+  }
+
+  #go(view, { moved, glide = true }) {
+    const from = this.#view;
+    this.#moved = moved;
+    this.#view = view;
+    this.#glide = glide && from && view ? beginMotion(GLIDE, { from, to: view }) : null;
+    this.#onMove();
+  }
+
+  #whole() {
+    return this.#points && this.#fitted(this.#points);
+  }
+
+  #fitted(points) {
+    const { width, height } = this.#size;
+    return fit(points, width, height, MARGIN);
+  }
+}
