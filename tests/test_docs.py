@@ -30,10 +30,13 @@ PAGES = sorted(
     for path in folder.glob("*.md")
 )
 NOTEBOOKS = sorted((ROOT / "docs").glob("*.ipynb"))
+TUTORIALS = ("tutorial_dispatcher", "tutorial_researcher")
 CARDS = sorted((ROOT / "src" / "fixedfleet" / "model" / "shipped").glob("*.md"))
 _FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")
+# A block behind such a comment needs more than a reader of the page has.
+_NOT_RUN = re.compile(r"^<!-- not run: .* -->\n```.*?^```$", re.DOTALL | re.MULTILINE)
 _OURS = re.compile(r"([A-Z_]+=\S* )*(fixedfleet|torchrun|python) ")
 
 
@@ -160,26 +163,27 @@ def run_line(line: str) -> None:
     assert code == (int(said[1]) if said else 0), line
 
 
-def run_page(name: str, folder: Path) -> None:
-    """Run the blocks of a page in order; those that are files become them."""
-    names: dict[str, object] = {}
-    for language, block in blocks(text_of(name)):
+def run_page(name: str) -> dict[str, object]:
+    """Run the blocks of a page in order; return what its Python defines."""
+    names: dict[str, object] = {"__name__": "__main__"}
+    for language, block in blocks(_NOT_RUN.sub("", text_of(name))):
         if file := re.match(r"# (\w+\.(?:py|toml))\n", block):
-            (folder / file[1]).write_text(block, encoding="utf-8")
-        elif language == "csv" and (file := re.match(r"# name: (\w+)\n", block)):
-            (folder / f"{file[1]}.csv").write_text(block, encoding="utf-8")
+            Path(file[1]).write_text(block, encoding="utf-8")
+        if language == "csv" and (file := re.match(r"# name: (\w+)\n", block)):
+            Path(f"{file[1]}.csv").write_text(block, encoding="utf-8")
         elif language == "python":
             exec(compile(block, name, "exec"), names)
         elif language == "sh":
             for line in lines_of(language, block):
                 run_line(line)
+    return names
 
 
 @pytest.mark.slow
 def test_the_tutorial_of_dispatchers_runs(folder, capsys):
     """What a dispatcher is told to type gives the plans and verdicts that are shown."""
     pytest.importorskip("matplotlib")
-    run_page("docs/tutorial_dispatcher.md", folder)
+    run_page("docs/tutorial_dispatcher.md")
     out = capsys.readouterr().out
     assert "6 vehicles: impossible, the demands sum to 5539.6 of 5100" in out
     assert "with 6 vehicles 3 of 63 customers are left out" in out
@@ -199,50 +203,50 @@ def test_the_tutorial_of_researchers_runs(folder):
         pytest.importorskip(package)
     from fixedfleet.model import load_model
 
-    run_page("docs/tutorial_researcher.md", folder)
+    run_page("docs/tutorial_researcher.md")
     assert load_model(str(folder / "runs/tiny/model.safetensors")).config.layers == 2
 
 
+# The other pages with blocks to run, and what holds of the names in them afterwards.
+RUN = {
+    "README.md": "result.plan.check(instance) == [] and many.feasible.all()",
+    "docs/decoding.md": "not plan.check(instance) and plans.feasible(instances).all()",
+    "docs/evaluation.md": "METHODS.get('nearest') is Nearest",
+    "docs/fleet.md": "str(verdict) in open(page).read().replace('    ', '')",
+    "docs/formats.md": "notes[-1] == 'fleet of 8 vehicles, as asked for'",
+    "docs/generators.md": "generate.draw('ring', 20, 3, seed=1).capacity[0] == 50",
+    "docs/labels.md": "plans.feasible(batch)[labelled].all()",
+    "docs/network.md": "load_model('mine.safetensors').config.normalisation == 'sharp'",
+    "docs/search.md": "outcome.feasible and found.plan.is_feasible(instance)"
+    " and ff.solve(instance, search='reversed').feasible",
+    "examples/README.md": "True",
+}
+
+
 @pytest.mark.slow
-def test_the_snippet_of_the_readme_runs(folder):
-    """The Python of the README does what it says, in a folder with the examples."""
-    (snippet,) = (body for kind, body in blocks(text_of("README.md")) if kind)
-    names: dict[str, object] = {}
-    exec(compile(snippet, "README.md", "exec"), names)
-    assert names["result"].plan.check(names["instance"]) == []
-    assert names["many"].feasible.all()
-
-
-@pytest.mark.parametrize("page", ["network", "decoding"])
-def test_the_snippets_about_networks_run(page, folder):
-    """From a prediction to a plan, with a normalisation and a decoder of one's own."""
+@pytest.mark.parametrize("page", RUN)
+def test_what_a_page_shows_runs(page, folder, monkeypatch):
+    """The Python of a page, and its commands that are not marked as long, run."""
     for package in ("torch", "safetensors", "matplotlib"):
         pytest.importorskip(package)
-    names: dict[str, object] = {}
-    for kind, snippet in blocks(text_of(f"docs/{page}.md")):
-        if kind == "python":
-            exec(compile(snippet, page, "exec"), names)
-    if page == "decoding":
-        assert names["plan"].check(names["instance"]) == []
-        assert names["plans"].feasible(names["instances"]).all()
-    else:
-        loaded = names["load_model"]("mine.safetensors")
-        assert loaded.config.normalisation == "sharp"
-
-
-@pytest.mark.slow
-def test_the_snippets_of_the_search_run(folder):
-    """Every Python snippet of docs/search.md runs, and its own search has a name."""
+    from fixedfleet.evaluate import METHODS
     from fixedfleet.search import SEARCHES
 
-    instance = ff.read("examples/leipzig_parcels.csv")
-    names = {"instance": instance, "plan": ff.solve(instance, search="none").plan}
-    for kind, snippet in blocks(text_of("docs/search.md")):
-        if kind == "python":
-            exec(compile(snippet, "docs/search.md", "exec"), names)
-    assert names["outcome"].feasible
-    assert ff.solve(instance, search="reversed").feasible
-    del SEARCHES._parts["reversed"]
+    for registry in (SEARCHES, METHODS, ff.generate.DISTRIBUTIONS):
+        monkeypatch.setattr(registry, "_parts", dict(registry._parts))
+    assert eval(RUN[page], run_page(page), {"page": ROOT / page})
+
+
+def test_every_block_is_run_or_marked():
+    """A page with a block that could be run is run by a test of its own or above."""
+    own = {f"docs/{name}.md" for name in ("service", *TUTORIALS)}
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in PAGES
+        for language, _ in blocks(_NOT_RUN.sub("", path.read_text(encoding="utf-8")))
+        if language in ("python", "sh")
+    }
+    assert found == own | RUN.keys()
 
 
 @pytest.mark.slow
