@@ -27,6 +27,13 @@ def test_a_solution(sol):
     assert read_solution_cost(path) == 27591
 
 
+def test_a_solution_of_lkh(sol):
+    """The file that LKH-3 writes, in the format of SINTEF, is read, too."""
+    head = "Instance name : A\nDate          : Mon\nReference     : x\nSolution\n"
+    path = sol(f"{head}Route 1 : 3 1 \nRoute 2 : 2 \n")
+    assert read_plan(path) == Plan([[3, 1], [2]])
+
+
 def test_a_solution_without_cost(sol):
     """A solution need not state a cost."""
     assert read_solution_cost(sol("Route #1: 3 1\n")) is None

@@ -9,6 +9,7 @@ import pytest
 
 from fixedfleet import InputError, Instance
 from fixedfleet.files import read, write_instance
+from fixedfleet.files.vrplib_files import format_instance
 
 HEAD = "NAME : toy-k2\nTYPE : CVRP\nDIMENSION : 4\nCAPACITY : 10\n"
 COORDINATES = "NODE_COORD_SECTION\n1 0 0\n2 3 4\n3 6 8\n4 0 1.4\n"
@@ -28,6 +29,14 @@ def load(tmp_path):
         return read(path, **options, notes=notes), notes
 
     return load
+
+
+def test_a_file_for_any_program(load, square):
+    """The fleet is stated in a comment, which every reader takes; it is read back."""
+    text = format_instance(replace(square, name="four", rounding="round"), plain=True)
+    assert text.startswith("NAME : four\nCOMMENT : No of vehicles: 2\nTYPE : CVRP\n")
+    assert "VEHICLES :" not in text
+    assert load(text)[0].vehicles == 2
 
 
 def test_a_plain_file(load):

@@ -11,6 +11,7 @@ import fixedfleet as ff
 from fixedfleet import solvers
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.search import Stop
+from fixedfleet.search.traits import search_traits
 
 TIME_LIMIT = 0.1
 
@@ -38,7 +39,8 @@ def test_plan_without_faults(
     solver: solvers.Solver, small: ff.Instance, optimal_plan
 ) -> None:
     """Each solver plans each small instance within its fleet, never below the best."""
-    stop = Stop(iterations=500) if solver.counts_iterations else Stop(2 * TIME_LIMIT)
+    counts = search_traits(solver.name).counts
+    stop = Stop(iterations=500) if counts else Stop(2 * TIME_LIMIT)
     outcome = solvers.run(solver, small, stop=stop, seed=1)
     assert outcome.plan is not None
     assert outcome.faults == ()

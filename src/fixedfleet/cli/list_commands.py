@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_command"]
 
-# The package behind each solver. LKH is a program.
+# The package behind each solver.
 _PACKAGES = {
     "hgs": "hybgensea",
     "pyvrp": "pyvrp",

@@ -20,6 +20,7 @@ from fixedfleet.search.method import LEAST_SECONDS
 from fixedfleet.search.traits import search_traits
 from fixedfleet.solve import solve
 from fixedfleet.solve_batch import solve_batch
+from fixedfleet.solvers import SOLVERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,12 +127,10 @@ class Pipeline:
             from fixedfleet.search.gpu import require_gpu
 
             require_gpu()
-        elif self.search == "lkh" or self.search.startswith("command:"):
-            solvers.get(self.search)  # looks for the program
+        elif self.search.startswith("command:") or self.search in SOLVERS.names():
+            solvers.get(self.search)  # looks for the program or the package
         elif ":" in self.search:
             SEARCHES.get(self.search)
-        # Solvers are not imported here: that is for the workers.
-        search_traits(self.search).check(f"the method {self.name!r}")
         if self.kept:
             _kept_rows(self.kept, self.start_name)
         elif self.start is not None:
@@ -328,7 +327,7 @@ def _search(
     if not search_traits(name).counts:
         raise InputError(f"{name} cannot count iterations: give a time limit")
     stop = Stop(iterations=iterations)
-    if name in solvers.SOLVERS.names():
+    if name in SOLVERS.names():
         solver = solvers.get(name)
         return Answer(solver.solve(instance, stop=stop, seed=seed, start=start))
     found = improve(

@@ -23,8 +23,9 @@ __all__ = ["format_plan", "parse_cost", "parse_plan"]
 
 _ROUTE = re.compile(r"Route\s*#?\s*(\d{1,9})\s*:(.*)", re.IGNORECASE | re.ASCII)
 _COST = re.compile(r"Cost\s*:?\s+(\S+)", re.IGNORECASE)
-# Other lines that begin with a word: the time, the authors, a remark.
-_REMARK = re.compile(r"#.*|(?i:(?!Route|Cost))[A-Za-z][\w ()./-]*(:.*|\s\S.*)")
+# Other lines that begin with a word: the time, the authors, a remark. A line "Solution"
+# comes before the tours in files of LKH-3 and SINTEF.
+_REMARK = re.compile(r"#.*|Solution|(?i:(?!Route|Cost))[A-Za-z][\w ()./-]*(:.*|\s\S.*)")
 
 
 def parse_plan(content: str | bytes) -> Plan:

@@ -417,9 +417,17 @@ def _vehicles(file: VrplibFile) -> Stated:
     return Stated(None, "add the header VEHICLES")
 
 
-def format_instance(instance: Instance) -> str:
+def format_instance(instance: Instance, *, plain: bool = False) -> str:
     """
     Write an instance in VRPLIB's format.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    plain
+        Whether to state the fleet in a comment. Some programs refuse the header
+        VEHICLES, and some refuse a file without a comment.
 
     Raises
     ------
@@ -437,12 +445,15 @@ def format_instance(instance: Instance) -> str:
     exact = [kind for kind in kinds if _TYPES[kind][1] == instance.rounding]
     kind = (exact or kinds)[0]
     _check_name(instance.name)
+    comments = [] if exact else [f"rounding: {instance.rounding}"]
+    if plain:
+        comments.insert(0, f"No of vehicles: {instance.vehicles}")
     lines = [
         f"NAME : {instance.name}",
-        *([] if exact else [f"COMMENT : rounding: {instance.rounding}"]),
+        *([f"COMMENT : {', '.join(comments)}"] if comments else []),
         "TYPE : CVRP",
         f"DIMENSION : {instance.num_customers + 1}",
-        f"VEHICLES : {instance.vehicles}",
+        *([] if plain else [f"VEHICLES : {instance.vehicles}"]),
         f"EDGE_WEIGHT_TYPE : {kind}",
         *(["EDGE_WEIGHT_FORMAT : FULL_MATRIX"] if kind == "EXPLICIT" else []),
         f"CAPACITY : {format_number(instance.capacity)}",

@@ -46,7 +46,6 @@ SEARCHES: Registry[SearchMethod] = Registry(
         "vroom": "fixedfleet.solvers.protocol:vroom_search",
         "ortools": "fixedfleet.solvers.ortools_routing:ortools_search",
         "ortools_descent": "fixedfleet.solvers.ortools_routing:ortools_descent_search",
-        "lkh": "fixedfleet.solvers.protocol:lkh_search",
     },
 )
 
@@ -66,10 +65,9 @@ def improve(
     """
     Improve a plan.
 
-    ``hgs`` and the outside solvers ``pyvrp``, ``vroom`` and ``lkh`` minimise the length
-    within the fleet, whatever a vehicle costs. ``hgs`` and ``gpu`` ask ``stop`` between
-    slices of their time. ``vroom``, ``ortools`` and ``lkh`` only look at its time
-    limit.
+    ``hgs`` and the outside solvers ``pyvrp`` and ``vroom`` minimise the length within
+    the fleet, whatever a vehicle costs. ``hgs`` and ``gpu`` ask ``stop`` between slices
+    of their time. ``vroom`` and ``ortools`` only look at its time limit.
 
     Parameters
     ----------

@@ -7,28 +7,29 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.files import read_plan
+from fixedfleet.files.vrplib_files import format_instance
+from fixedfleet.instance import Instance
 from fixedfleet.search.method import LEAST_SECONDS
 from fixedfleet.search.whole_numbers import whole_amounts, whole_distances
 
 if TYPE_CHECKING:
-    from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
     from fixedfleet.search.method import Stop
 
-__all__ = ["Command", "command_name", "run_program"]
+__all__ = ["Command", "command_name"]
 
 _PLACES = ("instance", "solution", "seconds", "seed", "vehicles")
 # Larger whole numbers overflow in programs that count in 32 bits.
 _LONGEST = 2**20
 _LARGEST_SUM = 2**30
-# Seconds that a program may take beyond twice its time limit. LKH, for example, looks
-# at the clock between trials only.
+# Seconds that a program may take beyond twice its time limit. LKH-3, for example, looks
+# at the clock only between trials.
 _GRACE = 10.0
 
 
@@ -54,7 +55,6 @@ class Command:
 
     takes_seed: bool = True
     takes_start: bool = False
-    counts_iterations: bool = False
     limits: str = (
         "a program that knows no fleet may use more vehicles; distances that are not "
         "rounded are measured in units of about a millionth of the longest"
@@ -79,15 +79,16 @@ class Command:
     ) -> Plan | None:
         """Return the plan that the program wrote, feasible or not, or None."""
         del start
+        stop.require_seconds(self.name)
         with tempfile.TemporaryDirectory(prefix="fixedfleet-command-") as name:
             folder = Path(name)
             given, solution = folder / "instance.vrp", folder / "plan.sol"
-            given.write_text(_problem(instance))
+            given.write_text(format_instance(_in_whole_numbers(instance), plain=True))
             seconds = max(stop.left(), LEAST_SECONDS)
             values = (given, solution, f"{seconds:g}", seed, instance.vehicles)
             filled = dict(zip(_PLACES, map(str, values), strict=True))
             words = [word.format_map(filled) for word in self.words]
-            printed = run_program(words, folder, seconds)
+            printed = _run_program(words, folder, seconds)
             if not solution.exists():
                 written = sorted(folder.glob("*.sol"), key=lambda p: p.stat().st_mtime)
                 solution = written[-1] if written else solution
@@ -96,7 +97,7 @@ class Command:
             return read_plan(solution) if "Route" in solution.read_text() else None
 
 
-def run_program(words: list[str], folder: Path, seconds: float) -> str:
+def _run_program(words: list[str], folder: Path, seconds: float) -> str:
     """
     Run a program in a folder, and return what it printed.
 
@@ -143,44 +144,22 @@ def command_name(template: str) -> str:
     return shlex.join([Path(words[0]).name, *words[1:]])
 
 
-def _problem(instance: Instance) -> str:
-    """Write an instance with the headers that every reader of VRPLIB knows."""
+def _in_whole_numbers(instance: Instance) -> Instance:
+    """Return an instance with whole numbers and rounded distances, which all read."""
     demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)
-    nodes = range(1, len(demands) + 1)
+    places: dict[str, Any] = {}
     if instance.metric == "euclidean" and instance.rounding in ("round", "none"):
         points = instance.coordinates
         if instance.rounding == "none":
             width = float(np.ptp(points, axis=0).max()) or 1.0
             points = np.rint((points - points.min(axis=0)) * (_LONGEST / width))
-        places = [
-            "EDGE_WEIGHT_TYPE : EUC_2D",
-            f"CAPACITY : {capacity}",
-            "NODE_COORD_SECTION",
-            *(
-                f"{i} {x:.10g} {y:.10g}"
-                for i, (x, y) in zip(nodes, points.tolist(), strict=True)
-            ),
-        ]
+        places = {"depot": points[0], "customers": points[1:], "rounding": "round"}
     else:
-        distances = whole_distances(instance, largest=_LONGEST)
-        places = [
-            "EDGE_WEIGHT_TYPE : EXPLICIT",
-            "EDGE_WEIGHT_FORMAT : FULL_MATRIX",
-            f"CAPACITY : {capacity}",
-            "EDGE_WEIGHT_SECTION",
-            *(" ".join(map(str, row)) for row in distances.tolist()),
-        ]
-    lines = [
-        f"NAME : instance-n{len(demands)}-k{instance.vehicles}",
-        "COMMENT : none",
-        "TYPE : CVRP",
-        f"DIMENSION : {len(demands)}",
-        *places,
-        "DEMAND_SECTION",
-        *(f"{i} {demand}" for i, demand in zip(nodes, demands.tolist(), strict=True)),
-        "DEPOT_SECTION",
-        "1",
-        "-1",
-        "EOF",
-    ]
-    return "".join(f"{line}\n" for line in lines)
+        places = {"matrix": whole_distances(instance, largest=_LONGEST)}
+    return Instance(
+        name=f"instance-n{len(demands)}-k{instance.vehicles}",
+        demands=demands[1:],
+        capacity=capacity,
+        vehicles=instance.vehicles,
+        **places,
+    )

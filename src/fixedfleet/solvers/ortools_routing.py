@@ -60,7 +60,6 @@ class OrtoolsRouting:
     name: str = "ortools"
     takes_seed: bool = False
     takes_start: bool = True
-    counts_iterations: bool = False
     limits: str = (
         "it takes no seed and draws nothing at random, but if the time limit ends the "
         "search, runs differ; without a start it may find no plan for a tight fleet; "
@@ -80,6 +79,7 @@ class OrtoolsRouting:
         start: Plan | None = None,
     ) -> Plan | None:
         """Return the best plan found, or None."""
+        stop.require_seconds(self.name)
         vehicles = min(instance.vehicles, instance.num_customers)
         manager = pywrapcp.RoutingIndexManager(instance.num_customers + 1, vehicles, 0)
         model = _model(manager, instance, self.parameters.vehicle_cost)

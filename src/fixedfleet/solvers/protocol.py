@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,7 +23,6 @@ __all__ = [
     "Solver",
     "get",
     "improve_by",
-    "lkh_search",
     "pyvrp_search",
     "run",
     "vroom_search",
@@ -42,8 +42,6 @@ class Solver(Protocol):
         Its name.
     takes_seed, takes_start
         Whether the package uses the seed and the start.
-    counts_iterations
-        Whether it can end after a number of iterations instead of a time.
     limits
         What the package cannot do, in one sentence; empty if nothing.
     """
@@ -51,7 +49,6 @@ class Solver(Protocol):
     name: str
     takes_seed: bool
     takes_start: bool
-    counts_iterations: bool
     limits: str
 
     def solve(
@@ -62,7 +59,14 @@ class Solver(Protocol):
         seed: int = 0,
         start: Plan | None = None,
     ) -> Plan | None:
-        """Return the best plan found, or None."""
+        """
+        Return the best plan found, or None.
+
+        Raises
+        ------
+        InputError
+            If the package cannot count the limit.
+        """
 
 
 SOLVERS: Registry[Callable[[], Solver]] = Registry(
@@ -72,7 +76,6 @@ SOLVERS: Registry[Callable[[], Solver]] = Registry(
         "pyvrp": "fixedfleet.solvers.pyvrp_adapter:Pyvrp",
         "ortools": "fixedfleet.solvers.ortools_routing:OrtoolsRouting",
         "vroom": "fixedfleet.solvers.vroom_adapter:Vroom",
-        "lkh": "fixedfleet.solvers.lkh:Lkh",
     },
 )
 
@@ -141,13 +144,11 @@ def run(
         If the solver cannot count the limit, takes no start but is given one, or is
         given a start that is not feasible.
     """
-    if stop.iterations is None or not solver.counts_iterations:
-        seconds = stop.require_seconds(solver.name)
-        if seconds > _LONGEST_LIMIT:
-            raise InputError(
-                f"time limit is {seconds:g}; {solver.name} takes at most "
-                f"{_LONGEST_LIMIT} seconds"
-            )
+    if _LONGEST_LIMIT < stop.seconds < math.inf:
+        raise InputError(
+            f"time limit is {stop.seconds:g}; {solver.name} takes at most "
+            f"{_LONGEST_LIMIT} seconds"
+        )
     if start is not None:
         if not solver.takes_start:
             raise InputError(f"{solver.name} takes no start: {solver.limits}")
@@ -187,4 +188,3 @@ def _searching(name: str) -> SearchMethod:
 
 pyvrp_search = _searching("pyvrp")
 vroom_search = _searching("vroom")
-lkh_search = _searching("lkh")

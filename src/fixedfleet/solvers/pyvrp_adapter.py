@@ -33,7 +33,6 @@ class Pyvrp:
     name: str = "pyvrp"
     takes_seed: bool = True
     takes_start: bool = True
-    counts_iterations: bool = True
     limits: str = (
         "distances that are not whole, or above 2^24, are rounded to 2^-24 of the "
         "longest; amounts finer than 2^-33 of the sum of demands are rounded up"

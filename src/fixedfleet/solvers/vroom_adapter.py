@@ -27,7 +27,6 @@ class Vroom:
     name: str = "vroom"
     takes_seed: bool = False
     takes_start: bool = True
-    counts_iterations: bool = False
     limits: str = (
         "it takes no seed and draws nothing at random, but if the time limit ends the "
         "search before it stops by itself, runs differ; it leaves customers that it "
@@ -44,6 +43,7 @@ class Vroom:
         start: Plan | None = None,
     ) -> Plan | None:
         """Return the plan found, without the customers VROOM could not place."""
+        stop.require_seconds(self.name)
         solution = _problem(instance, start).solve(
             exploration_level=_EXPLORATION,
             nb_threads=1,
