@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from fixedfleet.instance import Instance, InstanceBatch, Row, Rows
+    from fixedfleet.instance import Instance, InstanceBatch
+    from fixedfleet.instance.instance_batch import Row, Rows
 
 __all__ = ["Objective", "Plan", "PlanBatch", "charge", "pad_routes"]
 

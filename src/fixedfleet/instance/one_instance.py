@@ -1,13 +1,12 @@
-"""Instances of the capacitated vehicle routing problem with a bounded fleet."""
+"""One instance of the capacitated vehicle routing problem with a bounded fleet."""
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args, overload
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -26,30 +25,30 @@ from fixedfleet.errors import (
     check_choice,
     check_number,
     check_whole,
-    check_whole_array,
+)
+from fixedfleet.instance.fields import (
+    UNITS_BELOW,
+    WITHIN,
+    equal_fields,
+    read_only,
+    set_field,
+    too_far,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     Locations = Sequence[int] | NDArray[np.integer[Any]]
-    Row = int | np.integer[Any]
-    Rows = slice | Sequence[int] | NDArray[Any]
 
-__all__ = ["Instance", "InstanceBatch"]
+__all__ = ["Instance"]
 
 # A float represents every whole number below this exactly.
 _EXACT_BELOW = 2**53
-# Loads, in units, stay below this, so that an int64 has room to add to them.
-_UNITS_BELOW = 2**62
 # The unit of amounts is no finer than this share of the capacity, so that loads fit
 # into an int64; see `Instance.demand_units`.
 _FINEST_SHARE = Decimal("1e-12")
-# The sum of larger coordinates or distances could be infinite.
-_FARTHEST = 1e300
-_WITHIN = f" and within {_FARTHEST:g}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -140,21 +139,23 @@ class Instance:
 
     def __post_init__(self) -> None:
         capacity = check_number("capacity", self.capacity, above(0))
-        _set(self, "capacity", int(capacity) if capacity.is_integer() else capacity)
-        _set(self, "vehicles", _check_vehicles(self.vehicles))
-        _set(self, "demands", _check_demands(self.demands))
+        set_field(
+            self, "capacity", int(capacity) if capacity.is_integer() else capacity
+        )
+        set_field(self, "vehicles", _check_vehicles(self.vehicles))
+        set_field(self, "demands", _check_demands(self.demands))
         check_choice("metric", self.metric, get_args(Metric))
         check_choice("rounding", self.rounding, get_args(Rounding))
         check_choice("length unit", self.length_unit, get_args(LengthUnit))
         self._check_locations()
         _ = self._units  # raises if the demands cannot be summed exactly
         if self.names is not None:
-            _set(self, "names", tuple(str(name) for name in self.names))
+            set_field(self, "names", tuple(str(name) for name in self.names))
             if len(self.names) != self.num_customers:
                 raise InputError(
                     f"{len(self.names)} names given for {self.num_customers} customers"
                 )
-        _set(self, "columns", _check_columns(self.columns, self.num_customers + 1))
+        set_field(self, "columns", _check_columns(self.columns, self.num_customers + 1))
 
     def _check_locations(self) -> None:
         n = self.num_customers
@@ -167,12 +168,12 @@ class Instance:
         if self.depot is not None:
             depot = check_array("depot", self.depot, (2,))
             customers = check_array("customers", self.customers, (n, 2))
-            _set(self, "depot", _read_only(depot))
-            _set(self, "customers", _read_only(customers))
+            set_field(self, "depot", read_only(depot))
+            set_field(self, "customers", read_only(customers))
             _check_coordinates(self.coordinates, self.metric)
         if self.matrix is not None:
-            _set(self, "matrix", _check_matrix(self.matrix, n))
-            _set(self, "metric", "explicit")
+            set_field(self, "matrix", _check_matrix(self.matrix, n))
+            set_field(self, "metric", "explicit")
         elif self.depot is None:
             raise InputError("neither coordinates nor a distance matrix given")
         elif self.metric == "explicit":
@@ -181,7 +182,7 @@ class Instance:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Instance):
             return NotImplemented
-        return _equal(self, other)
+        return equal_fields(self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -239,7 +240,7 @@ class Instance:
         everything = np.arange(self.num_customers + 1)
         distances = self.between(everything[:, None], everything[None, :])
         np.fill_diagonal(distances, 0.0)
-        return _read_only(distances)
+        return read_only(distances)
 
     def between(self, start: Locations, end: Locations) -> NDArray[np.float64]:
         """Return the distances from locations to other locations, elementwise."""
@@ -335,316 +336,6 @@ class Instance:
         return self.only(kept)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class InstanceBatch:
-    """
-    Instances as arrays, padded to the largest number of customers, N.
-
-    Built from arrays, the instances have unrounded Euclidean distances and
-    whole-number demands. :meth:`of` builds a batch from instances of any kind.
-
-    An integer index gives an :class:`Instance`; a slice, a mask or an array of indices
-    gives a batch. :meth:`concatenate` puts batches together.
-
-    Parameters
-    ----------
-    depots
-        Coordinates of the depots, shape (B, 2).
-    customers
-        Coordinates of the customers, shape (B, N, 2).
-    demands
-        Whole-number demands, shape (B, N).
-    capacity
-        Whole-number capacities, shape (B,), or one for all.
-    vehicles
-        Numbers of vehicles, shape (B,), or one for all.
-    sizes
-        Numbers of customers, shape (B,), or one for all. Default: N. The entries
-        behind them are padding: demand 0, at the place of the depot.
-    originals
-        The instances that :meth:`of` was given. With decimal demands, the arrays hold
-        demands and capacity in whole units; without coordinates, they hold zeros.
-    """
-
-    depots: NDArray[np.float64]
-    customers: NDArray[np.float64]
-    demands: NDArray[np.int64]
-    capacity: NDArray[np.int64]
-    vehicles: NDArray[np.int64]
-    sizes: NDArray[np.int64] = None  # type: ignore[assignment]  # set on construction
-    originals: tuple[Instance, ...] | None = None
-
-    if TYPE_CHECKING:  # the arguments may be anything array-like
-
-        def __init__(
-            self,
-            *,
-            depots: ArrayLike,
-            customers: ArrayLike,
-            demands: ArrayLike,
-            capacity: ArrayLike,
-            vehicles: ArrayLike,
-            sizes: ArrayLike | None = None,
-            originals: tuple[Instance, ...] | None = None,
-        ) -> None: ...
-
-    @classmethod
-    def of(cls, instances: InstanceBatch | Iterable[Instance]) -> InstanceBatch:
-        """
-        Return a batch of the given instances; they may differ in size and distances.
-
-        ``batch[row]`` is the instance that was given. A batch is returned as it is.
-        """
-        if isinstance(instances, InstanceBatch):
-            return instances
-        given = tuple(instances)
-        for row, one in enumerate(given):
-            if not isinstance(one, Instance):
-                raise InputError(
-                    f"instance {row} is a {type(one).__name__}, not an Instance"
-                )
-        sizes = np.array([one.num_customers for one in given], dtype=np.int64)
-        points = np.zeros((len(given), int(sizes.max(initial=1)) + 1, 2))
-        demands = np.zeros(points.shape[:2], dtype=np.int64)
-        for row, one in enumerate(given):
-            demands[row, : len(one.demand_units)] = one.demand_units
-            if one.has_coordinates:
-                points[row] = one.coordinates[0]
-                points[row, : len(one.coordinates)] = one.coordinates
-        return cls(
-            depots=points[:, 0],
-            customers=points[:, 1:],
-            demands=demands[:, 1:],
-            # A capacity that exceeds all sums of demands may also exceed an int64.
-            capacity=np.array(
-                [min(one.capacity_units, _UNITS_BELOW) for one in given], dtype=np.int64
-            ),
-            vehicles=np.array([one.vehicles for one in given], dtype=np.int64),
-            sizes=sizes,
-            originals=given,
-        )
-
-    @classmethod
-    def concatenate(cls, batches: Iterable[InstanceBatch]) -> InstanceBatch:
-        """Return one batch of the instances of several batches, in their order."""
-        parts = [part for part in batches if len(part)]
-        if not parts or any(part.originals is not None for part in parts):
-            return cls.of(instance for part in parts for instance in part)
-        n = max(part.num_customers for part in parts)
-        padded = [(0, n - part.num_customers) for part in parts]
-        pairs = list(zip(parts, padded, strict=True))
-        none = (0, 0)
-        return cls(
-            depots=np.concatenate([part.depots for part in parts]),
-            customers=np.concatenate(
-                [np.pad(part.customers, (none, more, none)) for part, more in pairs]
-            ),
-            demands=np.concatenate(
-                [np.pad(part.demands, (none, more)) for part, more in pairs]
-            ),
-            capacity=np.concatenate([part.capacity for part in parts]),
-            vehicles=np.concatenate([part.vehicles for part in parts]),
-            sizes=np.concatenate([part.sizes for part in parts]),
-        )
-
-    def __post_init__(self) -> None:
-        if self.originals is None:
-            self._check_arrays()
-        for known in fields(self)[:-1]:
-            _read_only(getattr(self, known.name))
-
-    def _check_arrays(self) -> None:
-        """Replace all fields by checked copies."""
-        _set(self, "depots", check_array("depots", self.depots, ("B", 2)))
-        count = len(self.depots)
-        customers = check_array("customers", self.customers, (count, "N", 2))
-        _set(self, "customers", customers)
-        n = self.num_customers
-        if n < 1:
-            raise InputError("customers has N = 0: give at least one customer")
-        for name in ("depots", "customers"):
-            bad = np.argwhere(_too_far(getattr(self, name)))
-            if len(bad):
-                raise InputError(f"{name}[{bad[0][0]}] is not finite{_WITHIN}")
-        demands = check_whole_array("demands", self.demands, (count, n), least=0)
-        _set(self, "demands", demands)
-        if self.sizes is None:
-            _set(self, "sizes", n)
-        for name in ("capacity", "vehicles", "sizes"):
-            _set(self, name, _per_instance(name, getattr(self, name), count))
-        if self.sizes.max(initial=1) > n:
-            raise InputError(f"sizes has {self.sizes.max()}, customers has N = {n}")
-        if (self.sizes < n).any():
-            self._move_padding()
-
-    def _move_padding(self) -> None:
-        """Put the padding of shorter rows at the place of the depot."""
-        padding = np.arange(self.num_customers) >= self.sizes[:, None]  # (B, N)
-        wrong = (self.demands * padding).any(axis=1)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise InputError(
-                f"demands[{row}] has a demand behind its {self.sizes[row]} customers, "
-                "the number that sizes gives"
-            )
-        self.customers[padding] = np.repeat(
-            self.depots, self.num_customers - self.sizes, axis=0
-        )
-
-    def __len__(self) -> int:
-        return len(self.depots)
-
-    @overload
-    def __getitem__(self, rows: Row) -> Instance: ...
-    @overload
-    def __getitem__(self, rows: Rows) -> InstanceBatch: ...
-    def __getitem__(self, rows: Row | Rows) -> Instance | InstanceBatch:
-        try:
-            row = operator.index(rows)  # type: ignore[arg-type]
-        except TypeError:
-            return self.take(rows)  # type: ignore[arg-type]
-        if not -len(self) <= row < len(self):
-            raise IndexError(f"instance {row} of {len(self)}")
-        if self.originals is not None:
-            return self.originals[row]
-        n = int(self.sizes[row])
-        return Instance(
-            depot=self.depots[row],
-            customers=self.customers[row, :n],
-            demands=self.demands[row, :n],
-            capacity=int(self.capacity[row]),
-            vehicles=int(self.vehicles[row]),
-        )
-
-    def take(self, rows: Rows) -> InstanceBatch:
-        """Return a batch of the given rows, like ``batch[rows]``."""
-        if self.originals is not None:
-            return InstanceBatch.of(
-                self.originals[row] for row in np.arange(len(self))[rows]
-            )
-        sizes = self.sizes[rows]
-        n = int(sizes.max(initial=0)) or self.num_customers
-        arrays = {
-            "depots": self.depots[rows],
-            "customers": self.customers[rows, :n],
-            "demands": self.demands[rows, :n],
-            "capacity": self.capacity[rows],
-            "vehicles": self.vehicles[rows],
-            "sizes": sizes,
-        }
-        taken = object.__new__(InstanceBatch)  # its rows have been checked already
-        for name, array in arrays.items():
-            _set(taken, name, _read_only(np.ascontiguousarray(array)))
-        _set(taken, "originals", None)
-        return taken
-
-    def __iter__(self) -> Iterator[Instance]:
-        return (self[row] for row in range(len(self)))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, InstanceBatch):
-            return NotImplemented
-        arrays = self.originals is None and other.originals is None
-        if arrays and self.customers.shape == other.customers.shape:
-            return _equal(self, other)
-        pairs = zip(self, other, strict=False)
-        return len(self) == len(other) and all(one == two for one, two in pairs)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        least, most = self.sizes.min(initial=self.num_customers), self.num_customers
-        customers = f"{most}" if least == most else f"{least} to {most}"
-        return f"InstanceBatch({len(self)} instances, {customers} customers)"
-
-    @property
-    def num_customers(self) -> int:
-        """N, the number of customers of the largest instance."""
-        return int(self.customers.shape[1])
-
-    @cached_property
-    def coordinates(self) -> NDArray[np.float64]:
-        """Coordinates of depots and customers, shape (B, N + 1, 2)."""
-        return np.concatenate((self.depots[:, None, :], self.customers), axis=1)
-
-    @property
-    def minimum_vehicles(self) -> NDArray[np.int64]:
-        """⌈Σq/Q⌉ per instance, shape (B,), as in :attr:`Instance.minimum_vehicles`."""
-        needed = -(-self.demands.sum(axis=1) // self.capacity)
-        return np.asarray(np.maximum(1, needed))
-
-    @cached_property
-    def euclidean(self) -> NDArray[np.bool_]:
-        """Which instances have unrounded Euclidean distances, shape (B,)."""
-        if self.originals is None:
-            return np.ones(len(self), dtype=bool)
-        kinds = [(one.metric, one.rounding) for one in self.originals]
-        return np.array([kind == ("euclidean", "none") for kind in kinds], dtype=bool)
-
-    def require_plain(self, what: str) -> None:
-        """
-        Raise InputError unless the arrays describe the instances completely.
-
-        They do if all instances have N customers, unrounded Euclidean distances and
-        whole-number demands. ``what`` says for the message what needs such instances.
-        """
-        if (self.sizes != self.num_customers).any():
-            raise InputError(f"{what} needs instances with equally many customers")
-        if not self.euclidean.all():
-            row = int(np.argmin(self.euclidean))
-            raise InputError(
-                f"{what} needs unrounded Euclidean distances; instance {row} has "
-                f"{self[row].metric} distances, rounding {self[row].rounding}"
-            )
-        for row, one in enumerate(self.originals or ()):
-            if one.demands.dtype.kind != "i" or one.capacity != self.capacity[row]:
-                raise InputError(
-                    f"{what} needs whole-number demands and capacities below 2^53; "
-                    f"instance {row} has others"
-                )
-
-    def with_vehicles(self, vehicles: ArrayLike) -> InstanceBatch:
-        """Return the same instances with other fleets."""
-        if self.originals is None:
-            return replace(self, vehicles=np.asarray(vehicles))
-        fleets = _per_instance("vehicles", vehicles, len(self))
-        pairs = zip(self.originals, fleets.tolist(), strict=True)
-        return InstanceBatch.of(one.with_vehicles(fleet) for one, fleet in pairs)
-
-
-def _set(instance: object, name: str, value: object) -> None:
-    """Set a field of a frozen dataclass."""
-    object.__setattr__(instance, name, value)
-
-
-def _equal(left: Any, right: Any) -> bool:
-    """Return whether all fields of two dataclasses are equal."""
-    return all(
-        _same(getattr(left, known.name), getattr(right, known.name))
-        for known in fields(left)
-    )
-
-
-def _same(left: object, right: object) -> bool:
-    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
-        return bool(np.array_equal(left, right))
-    return type(left) is type(right) and bool(left == right)
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Make an array read-only and return it."""
-    array.setflags(write=False)
-    return array
-
-
-def _per_instance(what: str, values: ArrayLike, count: int) -> NDArray[np.int64]:
-    """Return whole numbers of at least 1, shape (count,); one number is for all."""
-    given = np.asarray(values)
-    if given.size == 1:
-        given = np.broadcast_to(given, (count,))
-    return check_whole_array(what, given, (count,), least=1)
-
-
 def _check_vehicles(vehicles: Any) -> int:
     number = check_whole("vehicles", vehicles, at_least(1))
     if number >= _EXACT_BELOW:
@@ -665,18 +356,18 @@ def _check_demands(demands: ArrayLike) -> NDArray[Any]:
         )
     if np.array_equal(array, np.floor(array)) and array.max() < _EXACT_BELOW:
         array = array.astype(np.int64)
-    return _read_only(array)
+    return read_only(array)
 
 
 def _check_coordinates(points: NDArray[np.float64], metric: Metric) -> None:
     """Raise InputError if a location, shape (N + 1, 2), cannot be measured."""
-    bad = np.argwhere(_too_far(points))
+    bad = np.argwhere(too_far(points))
     if len(bad):
         location = int(bad[0][0])
         x, y = points[location]
         raise InputError(
             f"location {location} (0 is the depot) lies at ({x:g}, {y:g}), which is "
-            f"not finite{_WITHIN}"
+            f"not finite{WITHIN}"
         )
     if metric != "great_circle":
         return
@@ -707,19 +398,13 @@ def _check_columns(columns: Any, size: int) -> dict[str, tuple[str, ...]]:
 def _check_matrix(matrix: ArrayLike, n: int) -> NDArray[np.float64]:
     """Return the distances between the depot and n customers."""
     array = check_array("matrix", matrix, (n + 1, n + 1))
-    bad = np.argwhere(_too_far(array) | (array < 0))
+    bad = np.argwhere(too_far(array) | (array < 0))
     if len(bad):
         i, j = bad[0]
         raise InputError(
-            f"matrix[{i}, {j}] is {array[i, j]:g}, not a distance of at least 0"
-            f"{_WITHIN}"
+            f"matrix[{i}, {j}] is {array[i, j]:g}, not a distance of at least 0{WITHIN}"
         )
-    return _read_only(array)
-
-
-def _too_far(array: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which coordinates or distances are too large or not finite."""
-    return ~(np.abs(array) <= _FARTHEST)  # true for NaN, too
+    return read_only(array)
 
 
 def _to_units(
@@ -731,19 +416,19 @@ def _to_units(
     The demands have shape (N + 1,), with a 0 for the depot.
     """
     whole = demands.dtype.kind == "i" and isinstance(capacity, int)
-    if whole and float(demands.sum(dtype=float)) < _UNITS_BELOW:
+    if whole and float(demands.sum(dtype=float)) < UNITS_BELOW:
         units = np.append(0, demands).astype(np.int64)
-        return _read_only(units), int(capacity), Decimal(1)
+        return read_only(units), int(capacity), Decimal(1)
     exact = [Decimal(repr(float(q))) for q in demands]
     bound = Decimal(repr(float(capacity)))
     finest = (bound * _FINEST_SHARE).adjusted()
     exponents = [int(q.normalize().as_tuple().exponent) for q in (*exact, bound)]
     unit = Decimal(1).scaleb(max(min(*exponents, 0), finest))  # 1, 0.1, 0.01, …
     scaled = [0, *(int((q / unit).to_integral_value()) for q in exact)]
-    if sum(scaled) >= _UNITS_BELOW:
+    if sum(scaled) >= UNITS_BELOW:
         raise InputError(
             f"the largest demand, {max(exact)}, and the capacity, {bound}, are too far "
             "apart to be summed exactly"
         )
     units = np.array(scaled, dtype=np.int64)
-    return _read_only(units), int((bound / unit).to_integral_value()), unit
+    return read_only(units), int((bound / unit).to_integral_value()), unit

@@ -1,0 +1,316 @@
+"""Many instances as arrays, padded to the largest number of customers."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from fixedfleet.errors import InputError, check_array, check_whole_array
+from fixedfleet.instance.fields import (
+    UNITS_BELOW,
+    WITHIN,
+    equal_fields,
+    read_only,
+    set_field,
+    too_far,
+)
+from fixedfleet.instance.one_instance import Instance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Row = int | np.integer[Any]
+    Rows = slice | Sequence[int] | NDArray[Any]
+
+__all__ = ["InstanceBatch"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class InstanceBatch:
+    """
+    Instances as arrays, padded to the largest number of customers, N.
+
+    Built from arrays, the instances have unrounded Euclidean distances and
+    whole-number demands. :meth:`of` builds a batch from instances of any kind.
+
+    An integer index gives an :class:`Instance`; a slice, a mask or an array of indices
+    gives a batch. :meth:`concatenate` puts batches together.
+
+    Parameters
+    ----------
+    depots
+        Coordinates of the depots, shape (B, 2).
+    customers
+        Coordinates of the customers, shape (B, N, 2).
+    demands
+        Whole-number demands, shape (B, N).
+    capacity
+        Whole-number capacities, shape (B,), or one for all.
+    vehicles
+        Numbers of vehicles, shape (B,), or one for all.
+    sizes
+        Numbers of customers, shape (B,), or one for all. Default: N. The entries
+        behind them are padding: demand 0, at the place of the depot.
+    originals
+        The instances that :meth:`of` was given. With decimal demands, the arrays hold
+        demands and capacity in whole units; without coordinates, they hold zeros.
+    """
+
+    depots: NDArray[np.float64]
+    customers: NDArray[np.float64]
+    demands: NDArray[np.int64]
+    capacity: NDArray[np.int64]
+    vehicles: NDArray[np.int64]
+    sizes: NDArray[np.int64] = None  # type: ignore[assignment]  # set on construction
+    originals: tuple[Instance, ...] | None = None
+
+    if TYPE_CHECKING:  # the arguments may be anything array-like
+
+        def __init__(
+            self,
+            *,
+            depots: ArrayLike,
+            customers: ArrayLike,
+            demands: ArrayLike,
+            capacity: ArrayLike,
+            vehicles: ArrayLike,
+            sizes: ArrayLike | None = None,
+            originals: tuple[Instance, ...] | None = None,
+        ) -> None: ...
+
+    @classmethod
+    def of(cls, instances: InstanceBatch | Iterable[Instance]) -> InstanceBatch:
+        """
+        Return a batch of the given instances; they may differ in size and distances.
+
+        ``batch[row]`` is the instance that was given. A batch is returned as it is.
+        """
+        if isinstance(instances, InstanceBatch):
+            return instances
+        given = tuple(instances)
+        for row, one in enumerate(given):
+            if not isinstance(one, Instance):
+                raise InputError(
+                    f"instance {row} is a {type(one).__name__}, not an Instance"
+                )
+        sizes = np.array([one.num_customers for one in given], dtype=np.int64)
+        points = np.zeros((len(given), int(sizes.max(initial=1)) + 1, 2))
+        demands = np.zeros(points.shape[:2], dtype=np.int64)
+        for row, one in enumerate(given):
+            demands[row, : len(one.demand_units)] = one.demand_units
+            if one.has_coordinates:
+                points[row] = one.coordinates[0]
+                points[row, : len(one.coordinates)] = one.coordinates
+        return cls(
+            depots=points[:, 0],
+            customers=points[:, 1:],
+            demands=demands[:, 1:],
+            # A capacity that exceeds all sums of demands may also exceed an int64.
+            capacity=np.array(
+                [min(one.capacity_units, UNITS_BELOW) for one in given], dtype=np.int64
+            ),
+            vehicles=np.array([one.vehicles for one in given], dtype=np.int64),
+            sizes=sizes,
+            originals=given,
+        )
+
+    @classmethod
+    def concatenate(cls, batches: Iterable[InstanceBatch]) -> InstanceBatch:
+        """Return one batch of the instances of several batches, in their order."""
+        parts = [part for part in batches if len(part)]
+        if not parts or any(part.originals is not None for part in parts):
+            return cls.of(instance for part in parts for instance in part)
+        n = max(part.num_customers for part in parts)
+        padded = [(0, n - part.num_customers) for part in parts]
+        pairs = list(zip(parts, padded, strict=True))
+        none = (0, 0)
+        return cls(
+            depots=np.concatenate([part.depots for part in parts]),
+            customers=np.concatenate(
+                [np.pad(part.customers, (none, more, none)) for part, more in pairs]
+            ),
+            demands=np.concatenate(
+                [np.pad(part.demands, (none, more)) for part, more in pairs]
+            ),
+            capacity=np.concatenate([part.capacity for part in parts]),
+            vehicles=np.concatenate([part.vehicles for part in parts]),
+            sizes=np.concatenate([part.sizes for part in parts]),
+        )
+
+    def __post_init__(self) -> None:
+        if self.originals is None:
+            self._check_arrays()
+        for known in fields(self)[:-1]:
+            read_only(getattr(self, known.name))
+
+    def _check_arrays(self) -> None:
+        """Replace all fields by checked copies."""
+        set_field(self, "depots", check_array("depots", self.depots, ("B", 2)))
+        count = len(self.depots)
+        customers = check_array("customers", self.customers, (count, "N", 2))
+        set_field(self, "customers", customers)
+        n = self.num_customers
+        if n < 1:
+            raise InputError("customers has N = 0: give at least one customer")
+        for name in ("depots", "customers"):
+            bad = np.argwhere(too_far(getattr(self, name)))
+            if len(bad):
+                raise InputError(f"{name}[{bad[0][0]}] is not finite{WITHIN}")
+        demands = check_whole_array("demands", self.demands, (count, n), least=0)
+        set_field(self, "demands", demands)
+        if self.sizes is None:
+            set_field(self, "sizes", n)
+        for name in ("capacity", "vehicles", "sizes"):
+            set_field(self, name, _per_instance(name, getattr(self, name), count))
+        if self.sizes.max(initial=1) > n:
+            raise InputError(f"sizes has {self.sizes.max()}, customers has N = {n}")
+        if (self.sizes < n).any():
+            self._move_padding()
+
+    def _move_padding(self) -> None:
+        """Put the padding of shorter rows at the place of the depot."""
+        padding = np.arange(self.num_customers) >= self.sizes[:, None]  # (B, N)
+        wrong = (self.demands * padding).any(axis=1)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError(
+                f"demands[{row}] has a demand behind its {self.sizes[row]} customers, "
+                "the number that sizes gives"
+            )
+        self.customers[padding] = np.repeat(
+            self.depots, self.num_customers - self.sizes, axis=0
+        )
+
+    def __len__(self) -> int:
+        return len(self.depots)
+
+    @overload
+    def __getitem__(self, rows: Row) -> Instance: ...
+    @overload
+    def __getitem__(self, rows: Rows) -> InstanceBatch: ...
+    def __getitem__(self, rows: Row | Rows) -> Instance | InstanceBatch:
+        try:
+            row = operator.index(rows)  # type: ignore[arg-type]
+        except TypeError:
+            return self.take(rows)  # type: ignore[arg-type]
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"instance {row} of {len(self)}")
+        if self.originals is not None:
+            return self.originals[row]
+        n = int(self.sizes[row])
+        return Instance(
+            depot=self.depots[row],
+            customers=self.customers[row, :n],
+            demands=self.demands[row, :n],
+            capacity=int(self.capacity[row]),
+            vehicles=int(self.vehicles[row]),
+        )
+
+    def take(self, rows: Rows) -> InstanceBatch:
+        """Return a batch of the given rows, like ``batch[rows]``."""
+        if self.originals is not None:
+            return InstanceBatch.of(
+                self.originals[row] for row in np.arange(len(self))[rows]
+            )
+        sizes = self.sizes[rows]
+        n = int(sizes.max(initial=0)) or self.num_customers
+        arrays = {
+            "depots": self.depots[rows],
+            "customers": self.customers[rows, :n],
+            "demands": self.demands[rows, :n],
+            "capacity": self.capacity[rows],
+            "vehicles": self.vehicles[rows],
+            "sizes": sizes,
+        }
+        taken = object.__new__(InstanceBatch)  # its rows have been checked already
+        for name, array in arrays.items():
+            set_field(taken, name, read_only(np.ascontiguousarray(array)))
+        set_field(taken, "originals", None)
+        return taken
+
+    def __iter__(self) -> Iterator[Instance]:
+        return (self[row] for row in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, InstanceBatch):
+            return NotImplemented
+        arrays = self.originals is None and other.originals is None
+        if arrays and self.customers.shape == other.customers.shape:
+            return equal_fields(self, other)
+        pairs = zip(self, other, strict=False)
+        return len(self) == len(other) and all(one == two for one, two in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        least, most = self.sizes.min(initial=self.num_customers), self.num_customers
+        customers = f"{most}" if least == most else f"{least} to {most}"
+        return f"InstanceBatch({len(self)} instances, {customers} customers)"
+
+    @property
+    def num_customers(self) -> int:
+        """N, the number of customers of the largest instance."""
+        return int(self.customers.shape[1])
+
+    @cached_property
+    def coordinates(self) -> NDArray[np.float64]:
+        """Coordinates of depots and customers, shape (B, N + 1, 2)."""
+        return np.concatenate((self.depots[:, None, :], self.customers), axis=1)
+
+    @property
+    def minimum_vehicles(self) -> NDArray[np.int64]:
+        """⌈Σq/Q⌉ per instance, shape (B,), as in :attr:`Instance.minimum_vehicles`."""
+        needed = -(-self.demands.sum(axis=1) // self.capacity)
+        return np.asarray(np.maximum(1, needed))
+
+    @cached_property
+    def euclidean(self) -> NDArray[np.bool_]:
+        """Which instances have unrounded Euclidean distances, shape (B,)."""
+        if self.originals is None:
+            return np.ones(len(self), dtype=bool)
+        kinds = [(one.metric, one.rounding) for one in self.originals]
+        return np.array([kind == ("euclidean", "none") for kind in kinds], dtype=bool)
+
+    def require_plain(self, what: str) -> None:
+        """
+        Raise InputError unless the arrays describe the instances completely.
+
+        They do if all instances have N customers, unrounded Euclidean distances and
+        whole-number demands. ``what`` says for the message what needs such instances.
+        """
+        if (self.sizes != self.num_customers).any():
+            raise InputError(f"{what} needs instances with equally many customers")
+        if not self.euclidean.all():
+            row = int(np.argmin(self.euclidean))
+            raise InputError(
+                f"{what} needs unrounded Euclidean distances; instance {row} has "
+                f"{self[row].metric} distances, rounding {self[row].rounding}"
+            )
+        for row, one in enumerate(self.originals or ()):
+            if one.demands.dtype.kind != "i" or one.capacity != self.capacity[row]:
+                raise InputError(
+                    f"{what} needs whole-number demands and capacities below 2^53; "
+                    f"instance {row} has others"
+                )
+
+    def with_vehicles(self, vehicles: ArrayLike) -> InstanceBatch:
+        """Return the same instances with other fleets."""
+        if self.originals is None:
+            return replace(self, vehicles=np.asarray(vehicles))
+        fleets = _per_instance("vehicles", vehicles, len(self))
+        pairs = zip(self.originals, fleets.tolist(), strict=True)
+        return InstanceBatch.of(one.with_vehicles(fleet) for one, fleet in pairs)
+
+
+def _per_instance(what: str, values: ArrayLike, count: int) -> NDArray[np.int64]:
+    """Return whole numbers of at least 1, shape (count,); one number is for all."""
+    given = np.asarray(values)
+    if given.size == 1:
+        given = np.broadcast_to(given, (count,))
+    return check_whole_array(what, given, (count,), least=1)
