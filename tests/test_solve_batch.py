@@ -93,7 +93,7 @@ def test_whom_the_network_leaves_out_is_put_back(batch, monkeypatch):
     result = ff.solve_batch(some, start="network", search="none")
     np.testing.assert_array_equal(result.feasible, result.statuses == "feasible")
     work = importlib.import_module("fixedfleet.solve_batch")
-    monkeypatch.setattr(work, "complete", lambda *_, **__: None)
+    monkeypatch.setattr(work, "complete_plan", lambda *_, **__: None)
     packed = ff.solve_batch(some, start="network", search="none")
     assert list(packed.plans) == list(ff.solve_batch(some, search="none").plans)
 

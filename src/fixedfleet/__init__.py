@@ -43,9 +43,9 @@ from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.fleet import FleetVerdict, assess_fleet
 from fixedfleet.instance import Instance, InstanceBatch
 from fixedfleet.plan import Plan, PlanBatch
-from fixedfleet.result import Result
+from fixedfleet.result import BatchResult, Result
 from fixedfleet.solve import solve
-from fixedfleet.solve_batch import BatchResult, solve_batch
+from fixedfleet.solve_batch import solve_batch
 
 if TYPE_CHECKING:
     from typing import Any

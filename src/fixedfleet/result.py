@@ -1,4 +1,4 @@
-"""The result of a plan: the plan, the verdict on the fleet, and how it was found."""
+"""What ``solve`` and ``solve_batch`` return: plans, and how they were found."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from fixedfleet.wording import length_unit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from fixedfleet.documents import ResultDocument
     from fixedfleet.doubts import Doubt
     from fixedfleet.fleet import FleetVerdict
     from fixedfleet.instance import Instance
-    from fixedfleet.plan import Objective, Plan
+    from fixedfleet.plan import Objective, Plan, PlanBatch
 
-__all__ = ["Result", "Stage", "with_gains"]
+__all__ = ["BatchResult", "Result", "Stage", "with_gains"]
 
 
 @dataclass(frozen=True)
 class Stage:
     """
-    What one step of :func:`fixedfleet.solve` cost and gained.
+    What one step cost and gained.
 
     Attributes
     ----------
@@ -47,7 +50,7 @@ class Stage:
 @dataclass(frozen=True, repr=False)
 class Result:
     """
-    A plan, and how it was found.
+    What :func:`fixedfleet.solve` returns: a plan, and how it was found.
 
     Attributes
     ----------
@@ -216,6 +219,88 @@ class Result:
             interrupted=self.interrupted,
             notes=list(notes),
             doubts=list(doubts),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchResult:
+    """
+    What :func:`fixedfleet.solve_batch` returns: a plan for each instance.
+
+    Attributes
+    ----------
+    plans
+        The best plans; an empty one for each instance without a plan.
+    statuses
+        Verdict on each fleet: ``feasible``, ``impossible``, ``undecided``.
+    reasons
+        Why the fleet of an instance is not known to suffice, by row.
+    feasible
+        Whether each plan serves every customer within fleet and capacity.
+    lengths, costs_v
+        Length and Cost_v of each plan; infinite if it is not feasible.
+    stages
+        Seconds of each step, with the mean cost of the feasible instances after it.
+    objective, vehicle_cost
+        What was minimised.
+    interrupted
+        Whether the user ended the search with Ctrl-C.
+    """
+
+    plans: PlanBatch
+    statuses: NDArray[np.str_]
+    reasons: dict[int, str]
+    feasible: NDArray[np.bool_]
+    lengths: NDArray[np.float64]
+    costs_v: NDArray[np.float64]
+    stages: tuple[Stage, ...]
+    objective: Objective = "length"
+    vehicle_cost: float = 0.0
+    interrupted: bool = False
+
+    def __len__(self) -> int:
+        return len(self.plans)
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """Lengths or Cost_v, whichever is the objective."""
+        return self.lengths if self.objective == "length" else self.costs_v
+
+    @property
+    def seconds(self) -> float:
+        """Time of all steps."""
+        return sum(stage.seconds for stage in self.stages)
+
+    def plan(self, row: int) -> Plan | None:
+        """Return the plan of an instance, or None if it has none."""
+        return self.plans[row] if self.feasible[row] else None
+
+    def summary(self) -> str:
+        """Return the result in a few lines of text."""
+        good = int(self.feasible.sum())
+        counts = ", ".join(
+            f"{int((self.statuses == status).sum()):,} {status}"
+            for status in ("feasible", "impossible", "undecided")
+        )
+        lines = [f"{len(self):,} fleets: {counts}"]
+        if good:
+            lines.append(
+                f"{good:,} plans, mean length {self.lengths[self.feasible].mean():g}, "
+                f"mean Cost_v {self.costs_v[self.feasible].mean():g}"
+            )
+        lines.extend(
+            f"{stage.name}: {stage.seconds:.3f} s, mean cost {stage.cost:g}, "
+            f"gain {stage.gain:g}"
+            for stage in self.stages
+        )
+        return "\n".join(lines)
+
+    __str__ = summary
+
+    def __repr__(self) -> str:
+        return (
+            f"BatchResult({len(self)} instances, {int(self.feasible.sum())} plans, "
+            f"{self.seconds:.2f} s)"
         )
 
 

@@ -18,16 +18,14 @@ from fixedfleet.instance import InstanceBatch
 from fixedfleet.interrupts import interrupt_noted
 from fixedfleet.plan import PlanBatch, charge
 from fixedfleet.progress import ProgressPrinter
-from fixedfleet.result import Stage, with_gains
+from fixedfleet.result import BatchResult, Stage, with_gains
 from fixedfleet.search import Stop, improve
-from fixedfleet.search.construct import complete, make_start
+from fixedfleet.search.construct import complete_plan, make_start
 from fixedfleet.search.parameters import EXPENSIVE
 from fixedfleet.workers import Lost, available_cores, check_engine, run_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Objective, Plan
@@ -173,88 +171,6 @@ def solve_batch(
     return result
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class BatchResult:
-    """
-    A plan for each instance of a batch, and how the plans were found.
-
-    Attributes
-    ----------
-    plans
-        The best plans; an empty one for each instance without a plan.
-    statuses
-        Verdict on each fleet: ``feasible``, ``impossible``, ``undecided``.
-    reasons
-        Why the fleet of an instance is not known to suffice, by row.
-    feasible
-        Whether each plan serves every customer within fleet and capacity.
-    lengths, costs_v
-        Length and Cost_v of each plan; infinite if it is not feasible.
-    stages
-        Seconds of each step, with the mean cost of the feasible instances after it.
-    objective, vehicle_cost
-        What was minimised.
-    interrupted
-        Whether the user ended the search with Ctrl-C.
-    """
-
-    plans: PlanBatch
-    statuses: NDArray[np.str_]
-    reasons: dict[int, str]
-    feasible: NDArray[np.bool_]
-    lengths: NDArray[np.float64]
-    costs_v: NDArray[np.float64]
-    stages: tuple[Stage, ...]
-    objective: Objective = "length"
-    vehicle_cost: float = 0.0
-    interrupted: bool = False
-
-    def __len__(self) -> int:
-        return len(self.plans)
-
-    @property
-    def costs(self) -> NDArray[np.float64]:
-        """Lengths or Cost_v, whichever is the objective."""
-        return self.lengths if self.objective == "length" else self.costs_v
-
-    @property
-    def seconds(self) -> float:
-        """Time of all steps."""
-        return sum(stage.seconds for stage in self.stages)
-
-    def plan(self, row: int) -> Plan | None:
-        """Return the plan of an instance, or None if it has none."""
-        return self.plans[row] if self.feasible[row] else None
-
-    def summary(self) -> str:
-        """Return the result in a few lines of text."""
-        good = int(self.feasible.sum())
-        counts = ", ".join(
-            f"{int((self.statuses == status).sum()):,} {status}"
-            for status in ("feasible", "impossible", "undecided")
-        )
-        lines = [f"{len(self):,} fleets: {counts}"]
-        if good:
-            lines.append(
-                f"{good:,} plans, mean length {self.lengths[self.feasible].mean():g}, "
-                f"mean Cost_v {self.costs_v[self.feasible].mean():g}"
-            )
-        lines.extend(
-            f"{stage.name}: {stage.seconds:.3f} s, mean cost {stage.cost:g}, "
-            f"gain {stage.gain:g}"
-            for stage in self.stages
-        )
-        return "\n".join(lines)
-
-    __str__ = summary
-
-    def __repr__(self) -> str:
-        return (
-            f"BatchResult({len(self)} instances, {int(self.feasible.sum())} plans, "
-            f"{self.seconds:.2f} s)"
-        )
-
-
 # ---------------------------------------------------------------------- the steps
 
 
@@ -305,7 +221,7 @@ def _predict(
 
     plans = predicted_plans(batch, device=device)
     completed = {
-        row: complete(batch[row], plans[row], seed=seed + row) or packings[row]
+        row: complete_plan(batch[row], plans[row], seed=seed + row) or packings[row]
         for row in np.flatnonzero(~plans.feasible(batch)).tolist()
     }
     return _replace(plans, completed)

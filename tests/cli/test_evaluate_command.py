@@ -49,10 +49,10 @@ def test_starts_are_compared_in_a_table(evaluate, tmp_path):
 def test_own_instances_and_an_own_method_are_evaluated(run, evaluate, tmp_path):
     """What ``generate`` wrote is a set, and file.py:Name a method, without Python."""
     (tmp_path / "own.py").write_text(
-        "from fixedfleet.evaluate.starts import Packing\n"
-        "class Mine(Packing):\n"
+        "from fixedfleet.evaluate.starts import PackingStart\n"
+        "class Mine(PackingStart):\n"
         "    pass\n"
-        "class Wrong(Packing):\n"
+        "class Wrong(PackingStart):\n"
         "    def plans(self, instances, seed):\n"
         "        return instances.plan\n"
     )

@@ -467,10 +467,10 @@ def test_a_method_in_a_file_runs_in_worker_processes(fakes, tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(
         "from dataclasses import dataclass\n"
-        "from fixedfleet.evaluate.starts import Packing\n"
+        "from fixedfleet.evaluate.starts import PackingStart\n"
         "made = []\n"
         "@dataclass(frozen=True)\n"
-        "class Mine(Packing):\n"
+        "class Mine(PackingStart):\n"
         "    def __post_init__(self):\n"
         "        made.append(self)\n"
         "        assert len(made) == 1  # a worker makes it once\n"

@@ -12,7 +12,7 @@ import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import Stop
-from fixedfleet.search.partial import exchange, partial_plan, serve_most
+from fixedfleet.search.partial import partial_plan, serve_most, swap_unassigned
 
 
 def only_missing(plan, instance):
@@ -70,15 +70,15 @@ def test_the_search_leaves_out_no_more_and_is_shorter():
 def test_one_left_out_is_exchanged_for_a_farther_one(square):
     """Of equal demands the far customer is left out, not the near one."""
     far = replace(square, customers=[[1, 1], [1, -1], [-1, -1], [9, 9]], vehicles=1)
-    plan = exchange(far, ff.Plan([[1, 4]]))
+    plan = swap_unassigned(far, ff.Plan([[1, 4]]))
     assert plan.unserved(far) == [3, 4]
-    assert exchange(far, plan) == plan
+    assert swap_unassigned(far, plan) == plan
 
 
 def test_a_whole_plan_has_nobody_to_exchange(square):
     """A plan without unassigned customers does not change."""
     plan = ff.Plan([[1, 3], [2, 4]])
-    assert exchange(square, plan) == plan
+    assert swap_unassigned(square, plan) == plan
 
 
 def test_one_way_distances_and_names_are_kept(square):

@@ -142,9 +142,9 @@ class Start(Protocol):
 METHODS: Registry[Any] = Registry(
     "method",
     {
-        "packing": "fixedfleet.evaluate.starts:Packing",
-        "savings": "fixedfleet.evaluate.starts:Savings",
-        "sweep": "fixedfleet.evaluate.starts:Sweep",
+        "packing": "fixedfleet.evaluate.starts:PackingStart",
+        "savings": "fixedfleet.evaluate.starts:SavingsStart",
+        "sweep": "fixedfleet.evaluate.starts:SweepStart",
         "network": "fixedfleet.evaluate.starts:NetworkStart",
     },
 )

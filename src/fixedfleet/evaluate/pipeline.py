@@ -11,11 +11,16 @@ from fixedfleet import solvers
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.evaluate.methods import Answer
 from fixedfleet.evaluate.rows import Results
-from fixedfleet.evaluate.starts import Packing, Savings, Sweep, first_answers
+from fixedfleet.evaluate.starts import (
+    PackingStart,
+    SavingsStart,
+    SweepStart,
+    first_answers,
+)
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Objective, Plan, charge
 from fixedfleet.search import SEARCHES, Stop, fit, improve
-from fixedfleet.search.construct import complete, make_start
+from fixedfleet.search.construct import complete_plan, make_start
 from fixedfleet.search.method import LEAST_SECONDS
 from fixedfleet.search.traits import search_traits
 from fixedfleet.solve import solve
@@ -42,9 +47,9 @@ _LONGEST_SECONDS = 600.0  # for a search that ends by itself
 # The starts that fixedfleet.solve makes by itself, which then shares its packing with
 # them, and their names there. Its start "network" has no options, so it is not listed.
 _IN_SOLVE: dict[type, StartName] = {
-    Packing: "packing",
-    Savings: "savings",
-    Sweep: "sweep",
+    PackingStart: "packing",
+    SavingsStart: "savings",
+    SweepStart: "sweep",
 }
 
 
@@ -291,7 +296,7 @@ class Pipeline:
         if self.start is None:
             return None
         (plan,) = self.start.plans([instance], seed)
-        return plan and complete(instance, fit(instance, plan), seed=seed)
+        return plan and complete_plan(instance, fit(instance, plan), seed=seed)
 
 
 def _kept_row(path: str, method: str, instance: str) -> Row:

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from fixedfleet.evaluate.methods import Start
     from fixedfleet.instance import Instance
 
-__all__ = ["NetworkStart", "Packing", "Savings", "Sweep", "first_answers"]
+__all__ = [
+    "NetworkStart",
+    "PackingStart",
+    "SavingsStart",
+    "SweepStart",
+    "first_answers",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +68,7 @@ class _Construction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Packing(_Construction):
+class PackingStart(_Construction):
     """
     The packing that proves the fleet sufficient.
 
@@ -80,7 +86,7 @@ class Packing(_Construction):
         return verdict.smallest_packing if self.guarantee else verdict.packing
 
 
-class Savings(_Construction):
+class SavingsStart(_Construction):
     """Plans by the savings heuristic of Clarke and Wright."""
 
     def construct(self, instance: Instance) -> Plan | None:
@@ -88,7 +94,7 @@ class Savings(_Construction):
         return savings(instance)
 
 
-class Sweep(_Construction):
+class SweepStart(_Construction):
     """Plans by the angle of the customers around the depot."""
 
     def construct(self, instance: Instance) -> Plan | None:

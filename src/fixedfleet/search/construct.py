@@ -1,7 +1,7 @@
 """Plans to start a search from: the packing, savings, the sweep and the network's plan.
 
 Savings and sweep keep to capacity and fleet, so they may leave customers unassigned;
-:func:`complete` then finds places for them.
+:func:`complete_plan` then finds places for them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "StartName",
     "check_start",
-    "complete",
+    "complete_plan",
     "load_start",
     "make_start",
     "savings",
@@ -64,10 +64,10 @@ def make_start(
         plan = predicted_plan(instance)
     else:
         plan = {"savings": savings, "sweep": sweep}[name](instance)
-    return complete(instance, plan, seed=seed) or packing
+    return complete_plan(instance, plan, seed=seed) or packing
 
 
-def complete(instance: Instance, plan: Plan, *, seed: int = 0) -> Plan | None:
+def complete_plan(instance: Instance, plan: Plan, *, seed: int = 0) -> Plan | None:
     """Find places for the unassigned customers of a start; None if some have none."""
     if plan.unserved(instance):
         stop = Stop(iterations=_COMPLETING)

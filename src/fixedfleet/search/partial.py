@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import Instance
 
-__all__ = ["exchange", "partial_plan", "serve_most"]
+__all__ = ["partial_plan", "serve_most", "swap_unassigned"]
 
-_ROUNDS = 4  # rounds of search and exchange; more do not help, two are worse
+_ROUNDS = 4  # rounds of search and swaps; more do not help, two are worse
 
 
 def partial_plan(
@@ -58,8 +58,10 @@ def partial_plan(
             step = search.part((number + 1) / _ROUNDS)
             if step.left() > LEAST_SECONDS:
                 plan = _search(instance, best, step, seed + number, vehicle_cost)
-                best = better(instance, exchange(instance, plan), best, vehicle_cost)
-    except KeyboardInterrupt:  # while customers are exchanged
+                best = better(
+                    instance, swap_unassigned(instance, plan), best, vehicle_cost
+                )
+    except KeyboardInterrupt:  # while customers are swapped
         stop.interrupt()
     return best
 
@@ -86,7 +88,7 @@ def serve_most(instance: Instance) -> Plan:
     return Plan([])
 
 
-def exchange(instance: Instance, plan: Plan) -> Plan:
+def swap_unassigned(instance: Instance, plan: Plan) -> Plan:
     """Replace served customers by unassigned ones while that shortens a tour."""
     out = plan.unserved(instance)
     tours = [list(tour) for tour in plan]

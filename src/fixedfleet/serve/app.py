@@ -12,7 +12,7 @@ from fastapi.security import HTTPBearer
 from starlette.staticfiles import StaticFiles
 
 from fixedfleet.serve.jobs import PlanQueue
-from fixedfleet.serve.planner import make_plan
+from fixedfleet.serve.planner import plan_order
 from fixedfleet.serve.pool import PlannerPool
 from fixedfleet.serve.refusals import add_handlers
 from fixedfleet.serve.routes import Service, open_routes, routes
@@ -38,7 +38,7 @@ def create_app(
     settings: Settings,
     *,
     store: PlanStore | None = None,
-    work: Callable[..., Any] = make_plan,
+    work: Callable[..., Any] = plan_order,
 ) -> FastAPI:
     """
     Make the application.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fixedfleet.serve.schema import RequestDocument
     from fixedfleet.workers import Call
 
-__all__ = ["Order", "make_plan"]
+__all__ = ["Order", "plan_order"]
 
 _INTERVAL = 0.125  # seconds between two improvements that are reported
 
@@ -47,7 +47,7 @@ class Order:
     cores: int = 1
 
 
-def make_plan(order: Order | None, call: Call) -> ResultDocument | None:
+def plan_order(order: Order | None, call: Call) -> ResultDocument | None:
     """
     Make a plan, and report verdicts and improvements on the way.
 

@@ -12,7 +12,7 @@ import uvicorn
 
 from fixedfleet.errors import InputError
 from fixedfleet.serve.app import create_app
-from fixedfleet.serve.planner import make_plan
+from fixedfleet.serve.planner import plan_order
 from fixedfleet.serve.store import PlanStore
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Server(uvicorn.Server):
         settings: Settings,
         *,
         on_ready: Callable[[], None] | None = None,
-        work: Callable[..., Any] = make_plan,
+        work: Callable[..., Any] = plan_order,
     ) -> None:
         self._socket = _listen(settings)
         try:
