@@ -1,7 +1,13 @@
-"""Customers in patterns: clusters, and the patterns of Bossek et al. (2019)."""
+"""Customers in patterns: clusters, and the mutations of Bossek et al. (2019).
+
+The mutations are used for routing by Zhou et al., ICML 2023, and by Bi et al.,
+"Learning generalizable models for vehicle routing problems via knowledge distillation",
+NeurIPS 2022.
+"""
 
 from __future__ import annotations
 
+import inspect
 import math
 from functools import partial
 from typing import TYPE_CHECKING
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
 
     Points = NDArray[np.float64]
     Pattern = Callable[[RandomState, int], Points]
+    Move = Callable[[RandomState, Points, float], Points]
 
 __all__ = [
     "clustered",
@@ -41,6 +48,12 @@ __all__ = [
 ]
 
 _MOST_DRAWS = 1000  # of the demands of an instance, until they fit into the fleet
+_MORE = """See :func:`clustered` for the arguments besides ``radius``.
+
+References
+----------
+Bossek et al., "Evolving diverse TSP instances by means of novel and creative mutation
+operators", FOGA 2019."""
 _RATE = 10.0  # of the exponential distribution of how far points are thrown
 
 
@@ -59,43 +72,7 @@ def clustered(
 
     Each customer belongs to one of the modes, with equal chances. The centres are
     uniform in a square of side ``distance``, in units of the standard deviation of a
-    mode. See :func:`explosion` for everything else.
-
-    Parameters
-    ----------
-    n, count, seed, capacity, vehicles
-        As in :func:`explosion`.
-    modes
-        The number of Gaussian distributions.
-    distance
-        How far the centres lie apart: 1 gives one cloud, 50 gives tight clusters.
-
-    References
-    ----------
-    Zhang et al., "Learning to solve travelling salesman problem with hardness-adaptive
-    curriculum", AAAI 2022. Zhou et al., "Towards omni-generalizable neural methods for
-    vehicle routing problems", ICML 2023.
-    """
-    modes = check_whole("modes", modes, at_least(1))
-    distance = check_number("distance", distance, above(0))
-    draw = partial(_mixture, modes=modes, distance=distance)
-    return _draw_batch(draw, n, count, seed, capacity, vehicles)
-
-
-def explosion(
-    n: int,
-    count: int,
-    *,
-    seed: int,
-    capacity: int | None = None,
-    vehicles: int | None = None,
-    radius: float = 0.3,
-) -> InstanceBatch:
-    """
-    Draw uniform customers, and throw those around a random centre away from it.
-
-    They come to lie at a distance of ``radius`` plus an exponentially distributed
-    length of mean 0.1. This leaves a hole.
+    mode.
 
     As in all patterns of this module, the customers are then scaled by one factor into
     the unit square. The depot is uniform in it, and demands are uniform from 1 to 9.
@@ -117,105 +94,21 @@ def explosion(
         The number of vehicles; demands are drawn again until Σq ≤ MQ. Default: 4, 7
         and 11 for n = 20, 50 and 100 with the default capacity; otherwise the fewest
         that quick packings need.
-    radius
-        The radius of the explosion.
+    modes
+        The number of Gaussian distributions.
+    distance
+        How far the centres lie apart: 1 gives one cloud, 50 gives tight clusters.
 
     References
     ----------
-    Bossek et al., "Evolving diverse TSP instances by means of novel and creative
-    mutation operators", FOGA 2019. Used for routing by Zhou et al., ICML 2023, and by
-    Bi et al., "Learning generalizable models for vehicle routing problems via
-    knowledge distillation", NeurIPS 2022.
+    Zhang et al., "Learning to solve travelling salesman problem with hardness-adaptive
+    curriculum", AAAI 2022. Zhou et al., "Towards omni-generalizable neural methods for
+    vehicle routing problems", ICML 2023.
     """
-    return _mutated(_explode, n, count, seed, capacity, vehicles, radius)
-
-
-def implosion(
-    n: int,
-    count: int,
-    *,
-    seed: int,
-    capacity: int | None = None,
-    vehicles: int | None = None,
-    radius: float = 0.3,
-) -> InstanceBatch:
-    """
-    Draw uniform customers, and pull those around a random centre towards it.
-
-    Each is pulled by the share min(|z|, radius) of its distance, with z from the
-    standard normal distribution. See :func:`explosion` for the arguments.
-
-    References
-    ----------
-    Bossek et al., FOGA 2019; see :func:`explosion`.
-    """
-    return _mutated(_implode, n, count, seed, capacity, vehicles, radius)
-
-
-def expansion(
-    n: int,
-    count: int,
-    *,
-    seed: int,
-    capacity: int | None = None,
-    vehicles: int | None = None,
-    radius: float = 0.3,
-) -> InstanceBatch:
-    """
-    Draw uniform customers, and throw those around a random line away from it.
-
-    They come to lie at a distance of ``radius`` plus an exponentially distributed
-    length of mean 0.1. See :func:`explosion` for the arguments.
-
-    References
-    ----------
-    Bossek et al., FOGA 2019; see :func:`explosion`.
-    """
-    return _mutated(_expand, n, count, seed, capacity, vehicles, radius)
-
-
-def compression(
-    n: int,
-    count: int,
-    *,
-    seed: int,
-    capacity: int | None = None,
-    vehicles: int | None = None,
-    radius: float = 0.3,
-) -> InstanceBatch:
-    """
-    Draw uniform customers, and pull those around a random line towards it.
-
-    Each is pulled by the share min(|z|, 1) of its distance, with z from the standard
-    normal distribution. See :func:`explosion` for the arguments.
-
-    References
-    ----------
-    Bossek et al., FOGA 2019; see :func:`explosion`.
-    """
-    return _mutated(_compress, n, count, seed, capacity, vehicles, radius)
-
-
-def grid(
-    n: int,
-    count: int,
-    *,
-    seed: int,
-    capacity: int | None = None,
-    vehicles: int | None = None,
-    radius: float = 0.3,
-) -> InstanceBatch:
-    """
-    Draw uniform customers, and arrange those of a random box in a square grid.
-
-    The box has sides of length ``radius``. If it holds k customers, ⌊√k⌋² of them form
-    the grid. See :func:`explosion` for the other arguments.
-
-    References
-    ----------
-    Bossek et al., FOGA 2019; see :func:`explosion`.
-    """
-    return _mutated(_align, n, count, seed, capacity, vehicles, radius)
+    modes = check_whole("modes", modes, at_least(1))
+    distance = check_number("distance", distance, above(0))
+    draw = partial(_mixture, modes=modes, distance=distance)
+    return _draw_batch(draw, n, count, seed, capacity, vehicles)
 
 
 def rotation(
@@ -230,7 +123,7 @@ def rotation(
     """
     Draw uniform customers, turn some of them by a random angle, and shift these.
 
-    Each customer is chosen with the probability ``share``. See :func:`explosion` for
+    Each customer is chosen with the probability ``share``. See :func:`clustered` for
     the other arguments.
 
     References
@@ -243,24 +136,6 @@ def rotation(
 
 
 # ------------------------------------------------------------------------- batches
-
-
-def _mutated(
-    mutate: Callable[[RandomState, Points, float], Points],
-    n: int,
-    count: int,
-    seed: int,
-    capacity: int | None,
-    vehicles: int | None,
-    radius: float,
-) -> InstanceBatch:
-    """Draw uniform customers and change some of them."""
-    radius = check_number("radius", radius, between(0, 1))
-
-    def draw(rs: RandomState, n: int) -> Points:
-        return mutate(rs, rs.uniform(size=(n, 2)), radius)
-
-    return _draw_batch(draw, n, count, seed, capacity, vehicles)
 
 
 def _draw_batch(
@@ -326,46 +201,6 @@ def _mixture(rs: RandomState, n: int, modes: int, distance: float) -> Points:
     return centres[rs.randint(modes, size=n)] + spread
 
 
-def _explode(rs: RandomState, points: Points, radius: float) -> Points:
-    outward, distances = _from_centre(rs, points)
-    inside = distances < radius
-    far = radius + rs.exponential(1 / _RATE, size=len(points))
-    centre = points - outward * distances[:, None]
-    return np.where(inside[:, None], centre + outward * far[:, None], points)
-
-
-def _implode(rs: RandomState, points: Points, radius: float) -> Points:
-    outward, distances = _from_centre(rs, points)
-    pull = np.minimum(np.abs(rs.standard_normal(len(points))), radius) * distances
-    inside = distances < radius
-    return points - outward * np.where(inside, pull, 0.0)[:, None]
-
-
-def _expand(rs: RandomState, points: Points, radius: float) -> Points:
-    outward, distances = _from_line(rs, points)
-    inside = distances < radius
-    far = radius + rs.exponential(1 / _RATE, size=len(points))
-    return points + outward * np.where(inside, far - distances, 0.0)[:, None]
-
-
-def _compress(rs: RandomState, points: Points, radius: float) -> Points:
-    outward, distances = _from_line(rs, points)
-    pull = np.minimum(np.abs(rs.standard_normal(len(points))), 1.0) * distances
-    inside = distances < radius
-    return points - outward * np.where(inside, pull, 0.0)[:, None]
-
-
-def _align(rs: RandomState, points: Points, radius: float) -> Points:
-    corner = rs.uniform(0, 1 - radius, size=2)
-    inside = ((points > corner) & (points <= corner + radius)).all(axis=1)
-    side = math.isqrt(int(inside.sum()))
-    chosen = rs.permutation(np.flatnonzero(inside))[: side**2]
-    steps = np.linspace(0, radius, side)
-    places = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
-    points[chosen] = corner + places
-    return points
-
-
 def _turn(rs: RandomState, n: int, share: float) -> Points:
     points = rs.uniform(size=(n, 2))
     chosen = rs.uniform(size=n) < share
@@ -374,6 +209,76 @@ def _turn(rs: RandomState, n: int, share: float) -> Points:
         [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
     )
     points[chosen] = points[chosen] @ turn.T + rs.uniform(size=2)
+    return points
+
+
+def _explode(rs: RandomState, points: Points, radius: float) -> Points:
+    """
+    Draw uniform customers, and throw those around a random centre away from it.
+
+    They come to lie at a distance of ``radius`` plus an exponentially distributed
+    length of mean 0.1. This leaves a hole.
+    """
+    outward, distances = _from_centre(rs, points)
+    inside = distances < radius
+    far = radius + rs.exponential(1 / _RATE, size=len(points))
+    centre = points - outward * distances[:, None]
+    return np.where(inside[:, None], centre + outward * far[:, None], points)
+
+
+def _implode(rs: RandomState, points: Points, radius: float) -> Points:
+    """
+    Draw uniform customers, and pull those around a random centre towards it.
+
+    Each is pulled by the share min(|z|, radius) of its distance, with z from the
+    standard normal distribution.
+    """
+    outward, distances = _from_centre(rs, points)
+    pull = np.minimum(np.abs(rs.standard_normal(len(points))), radius) * distances
+    inside = distances < radius
+    return points - outward * np.where(inside, pull, 0.0)[:, None]
+
+
+def _expand(rs: RandomState, points: Points, radius: float) -> Points:
+    """
+    Draw uniform customers, and throw those around a random line away from it.
+
+    They come to lie at a distance of ``radius`` plus an exponentially distributed
+    length of mean 0.1.
+    """
+    outward, distances = _from_line(rs, points)
+    inside = distances < radius
+    far = radius + rs.exponential(1 / _RATE, size=len(points))
+    return points + outward * np.where(inside, far - distances, 0.0)[:, None]
+
+
+def _compress(rs: RandomState, points: Points, radius: float) -> Points:
+    """
+    Draw uniform customers, and pull those around a random line towards it.
+
+    Each is pulled by the share min(|z|, 1) of its distance, with z from the standard
+    normal distribution.
+    """
+    outward, distances = _from_line(rs, points)
+    pull = np.minimum(np.abs(rs.standard_normal(len(points))), 1.0) * distances
+    inside = distances < radius
+    return points - outward * np.where(inside, pull, 0.0)[:, None]
+
+
+def _align(rs: RandomState, points: Points, radius: float) -> Points:
+    """
+    Draw uniform customers, and arrange those of a random box in a square grid.
+
+    The box has sides of length ``radius``. If it holds k customers, ⌊√k⌋² of them form
+    the grid.
+    """
+    corner = rs.uniform(0, 1 - radius, size=2)
+    inside = ((points > corner) & (points <= corner + radius)).all(axis=1)
+    side = math.isqrt(int(inside.sum()))
+    chosen = rs.permutation(np.flatnonzero(inside))[: side**2]
+    steps = np.linspace(0, radius, side)
+    places = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+    points[chosen] = corner + places
     return points
 
 
@@ -395,3 +300,34 @@ def _from_line(rs: RandomState, points: Points) -> tuple[Points, Points]:
     normal = np.array([-slope, 1.0]) / math.hypot(slope, 1.0)
     signed = (points - [0.0, height]) @ normal  # (n,)
     return np.sign(signed)[:, None] * normal, np.abs(signed)
+
+
+def _mutation(name: str, move: Move) -> Callable[..., InstanceBatch]:
+    """Return the distribution of uniform customers of which some are moved."""
+
+    def draw(
+        n: int,
+        count: int,
+        *,
+        seed: int,
+        capacity: int | None = None,
+        vehicles: int | None = None,
+        radius: float = 0.3,
+    ) -> InstanceBatch:
+        radius = check_number("radius", radius, between(0, 1))
+
+        def pattern(rs: RandomState, n: int) -> Points:
+            return move(rs, rs.uniform(size=(n, 2)), radius)
+
+        return _draw_batch(pattern, n, count, seed, capacity, vehicles)
+
+    draw.__name__ = draw.__qualname__ = name
+    draw.__doc__ = f"{inspect.cleandoc(move.__doc__ or '')}\n\n{_MORE}"
+    return draw
+
+
+explosion = _mutation("explosion", _explode)
+implosion = _mutation("implosion", _implode)
+expansion = _mutation("expansion", _expand)
+compression = _mutation("compression", _compress)
+grid = _mutation("grid", _align)
