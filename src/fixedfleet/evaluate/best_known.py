@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fixedfleet import files
 from fixedfleet.errors import InputError
-from fixedfleet.files.text import read_text
+from fixedfleet.files.text import decode, read_bytes
 from fixedfleet.files.vrplib_files import split_sections
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def _read(path: Path, tours: int | None) -> Instance:
 
 
 def _in_comment(path: Path) -> float | None:
-    comment = split_sections(read_text(path, "latin-1")).header("COMMENT")
+    text = decode(read_bytes(path), "latin-1")
+    comment = split_sections(text).header("COMMENT")
     found = _VALUE.search(comment or "")
     return float(found[1]) if found else None

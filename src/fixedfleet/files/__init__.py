@@ -30,7 +30,7 @@ from fixedfleet.files.npz_files import LabelFile, ReferenceFile
 from fixedfleet.files.reading import Draft, Reading, ReadOptions, complete
 from fixedfleet.files.table import Dialect, format_csv
 from fixedfleet.files.table_files import instance_rows
-from fixedfleet.files.text import read_bytes, read_text
+from fixedfleet.files.text import decode, read_bytes
 from fixedfleet.instance import Instance
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ def format_plan(
 def read_solution_cost(path: PathLike) -> float | None:
     """Return the cost that a .sol file states, unchecked; None if it states none."""
     with _reading(path):
-        return sol_files.parse_cost(read_text(path))
+        return sol_files.parse_cost(decode(read_bytes(path)))
 
 
 def read_labels(path: PathLike) -> LabelFile:

@@ -82,7 +82,7 @@ class ReadOptions:
 
 
 class Stated(NamedTuple):
-    """A value, and where a file states it; without a value, where it could."""
+    """A value and the place that states it; for None, how to state it in the file."""
 
     value: Any
     where: str

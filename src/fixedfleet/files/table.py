@@ -158,7 +158,7 @@ def read_table(
     if isinstance(content, bytes) and is_excel(content):
         rows, delimiter = excel_rows(content, notes), None
     else:
-        text = _text(content, notes)
+        text = decode(content, "cp1252", notes)
         own = {heading.strip().casefold() for heading in (chosen or {}).values()}
         known = names.keys() | own
         delimiter = max(_DELIMITERS, key=lambda d: _count_known(text, d, known))
@@ -178,16 +178,6 @@ def read_table(
     decimals = _decimals(cells[place] for _, cells in body for place in places)
     dialect = Dialect() if delimiter is None else _dialect(delimiter, decimals)
     return Table(comments, headings, columns, body, dialect, decimals, notes)
-
-
-def _text(data: str | bytes, notes: list[str]) -> str:
-    """Decode a text file; Excel writes UTF-8, UTF-16 or, in western Europe, cp1252."""
-    try:
-        return decode(data)
-    except InputError:
-        text = decode(data, "cp1252")
-    notes.append("the file is not UTF-8: it was read as Windows text (cp1252)")
-    return text
 
 
 def _csv_rows(text: str, delimiter: str) -> Rows:
@@ -286,7 +276,7 @@ def _position(wanted: str, headings: Sequence[str], column: str) -> int:
 
 
 def _trim(cells: list[str], width: int, row: int) -> list[str]:
-    """Return as many cells as there are headings; those behind them must be empty."""
+    """Return as many cells as there are headings; further cells must be empty."""
     if len(cells) < width or any(cell.strip() for cell in cells[width:]):
         raise InputError(f"row {row}: {len(cells)} cells, but {width} headings")
     return cells[:width]

@@ -16,7 +16,6 @@ __all__ = [
     "format_number",
     "is_number",
     "read_bytes",
-    "read_text",
     "shorten",
     "split_lines",
     "to_number",
@@ -54,12 +53,9 @@ def read_bytes(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
     return data
 
 
-def read_text(path: str | os.PathLike[str], legacy: str | None = None) -> str:
-    """Read a text file; see :func:`decode`."""
-    return decode(read_bytes(path), legacy)
-
-
-def decode(data: str | bytes, legacy: str | None = None) -> str:
+def decode(
+    data: str | bytes, legacy: str | None = None, notes: list[str] | None = None
+) -> str:
     """
     Return the text of bytes in UTF-8, or in UTF-16 with a byte-order mark.
 
@@ -70,6 +66,8 @@ def decode(data: str | bytes, legacy: str | None = None) -> str:
     legacy
         The encoding of a file that is not UTF-8, such as "cp1252", which Excel writes
         in western Europe. Default: refuse it.
+    notes
+        A list that receives a note if the file has the legacy encoding.
 
     Raises
     ------
@@ -79,24 +77,21 @@ def decode(data: str | bytes, legacy: str | None = None) -> str:
     if isinstance(data, str):
         return data
     is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-    try:
-        text = data.decode("utf-16" if is_utf16 else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        text = _decode_legacy(data, legacy, error.start)
-    text = text.rstrip("\x1a")  # the end-of-file mark of DOS
-    if (junk := _BINARY.search(text)) is not None:
-        raise InputError(
-            f"not a text file: character {junk.start()} is {ord(junk.group()):#04x}"
-        )
-    return text
-
-
-def _decode_legacy(data: bytes, legacy: str | None, start: int) -> str:
-    try:
-        if legacy is not None:
-            return data.decode(legacy)
-    except UnicodeDecodeError as error:
-        start = error.start
+    for encoding in filter(None, ("utf-16" if is_utf16 else "utf-8-sig", legacy)):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError as error:
+            start = error.start
+            continue
+        if encoding == legacy and notes is not None:
+            notes.append(
+                f"the file is not UTF-8: it was read as Windows text ({legacy})"
+            )
+        text = text.rstrip("\x1a")  # the end-of-file mark of DOS
+        if (junk := _BINARY.search(text)) is not None:
+            place = f"character {junk.start()} is {ord(junk.group()):#04x}"
+            raise InputError(f"not a text file: {place}")
+        return text
     raise InputError(
         f"byte {start} is {data[start]:#04x}, which is not UTF-8: save the file as "
         "UTF-8 text"
