@@ -60,8 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 for success; 2 for bad input; 3 if the fleet is proven too small; 4 if no
-        plan, or no verdict, was found within the time limit; 130 after Ctrl-C.
+        0 for success; 1 if a training diverged; 2 for bad input; 3 if the fleet is
+        proven too small; 4 if no plan, or no verdict, was found within the time limit;
+        130 after Ctrl-C.
     """
     with loaded():
         return _report_errors(list(sys.argv[1:] if argv is None else argv))
@@ -114,8 +115,8 @@ def build_parser() -> argparse.ArgumentParser:
         prog="fixedfleet",
         description="Plan tours for a fleet that cannot grow.",
         epilog="'fixedfleet COMMAND --help' lists the options of a command. Exit "
-        "codes: 0 success, 2 bad input, 3 fleet proven too small, 4 nothing found "
-        "within the time limit, 130 interrupted.",
+        "codes: 0 success, 1 diverged training, 2 bad input, 3 fleet proven too small, "
+        "4 nothing found within the time limit, 130 interrupted.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(

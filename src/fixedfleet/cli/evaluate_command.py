@@ -40,14 +40,14 @@ def add_command(commands: Commands) -> None:
         action="append",
         required=True,
         metavar="SPEC",
-        help="START, START+SEARCH, a solver, or module.py:Name, then :key=value,… "
-        "(docs/evaluation.md)",
+        help="START, START+SEARCH, a solver, or module.py:Name; options follow as "
+        ":key=value,… (docs/evaluation.md)",
     )
     add(
         "--results",
         required=True,
         metavar="FILE",
-        help="JSON Lines; an existing file is continued",
+        help="JSON Lines file of results; an existing file is continued",
     )
     add_options(
         parser,
@@ -67,14 +67,21 @@ def add_command(commands: Commands) -> None:
         "--vehicle-cost",
         help="fixed cost of each vehicle used (default: the set's)",
     )
-    add("--seeds", nargs="+", type=int, default=[0], metavar="SEED", help="default: 0")
+    add(
+        "--seeds",
+        nargs="+",
+        type=int,
+        default=[0],
+        metavar="SEED",
+        help="every method runs once with each seed (default: 0)",
+    )
     add_options(parser, "--processes", "--engine", "--ray-address", "--quiet")
     add(
         "--grace",
         type=float,
         default=30.0,
         metavar="SECONDS",
-        help="stop a run this long after twice its time limit (default: 30)",
+        help="stop a run that exceeds twice its time limit by this (default: 30)",
     )
     add(
         "--longest",
@@ -83,8 +90,8 @@ def add_command(commands: Commands) -> None:
         metavar="SECONDS",
         help="stop a warm-up, or a run without a time limit, after this (default: 600)",
     )
-    add("--minutes", type=float, help="begin no run after this many minutes")
-    add("--base", metavar="SPEC", help="method that WRAP is relative to")
+    add("--minutes", type=float, help="start no more runs after this many minutes")
+    add("--base", metavar="SPEC", help="the method that WRAP compares with")
     add("--table", metavar="FILE", help="write the table: .md or .csv")
     parser.set_defaults(run=_evaluate)
 

@@ -73,17 +73,18 @@ def add_command(commands: Commands) -> None:
         help="the public test set of 10,000 instances with seed 1234; N is 20, 50, 100",
     )
     uchoa = parser.add_argument_group("uchoa: the distribution of CVRPLIB's set X")
-    for option, kind in (
-        ("--depot", generate.DepotPosition),
-        ("--customers", generate.CustomerPosition),
-        ("--demand", generate.Demand),
+    for option, kind, what in (
+        ("--depot", generate.DepotPosition, "place of the depot"),
+        ("--customers", generate.CustomerPosition, "places of the customers"),
+        ("--demand", generate.Demand, "demands"),
     ):
-        uchoa.add_argument(option, choices=get_args(kind), help="default: random")
+        said = f"{what} (default: drawn at random)"
+        uchoa.add_argument(option, choices=get_args(kind), help=said)
     uchoa.add_argument(
         "--route-size",
         type=float,
         metavar="R",
-        help="mean number of customers per tour (default: random)",
+        help="mean number of customers per tour (default: drawn at random)",
     )
     parser.set_defaults(run=_generate)
 

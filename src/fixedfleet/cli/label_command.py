@@ -17,23 +17,29 @@ __all__ = ["add_command"]
 
 def add_command(commands: Commands) -> None:
     """Add the command ``label``."""
-    parser = commands.add_parser("label", help="let a teacher plan many instances")
+    parser = commands.add_parser("label", help="make labels: plans of a teacher")
     add = parser.add_argument
     add("instances", nargs="?", metavar="INSTANCES", help="a batch: .npz or .pkl")
-    add("--uniform", type=int, metavar="N", help="draw instances of N customers")
+    add(
+        "--uniform",
+        type=int,
+        metavar="N",
+        help="draw uniform instances with N customers",
+    )
     add("--count", type=int, help="number of instances to draw")
     add_options(parser, "--vehicles")
     add_options(parser, "--capacity", type=int)
     add(
         "--teacher",
         required=True,
-        help="hgs, pyvrp, ortools or vroom (--time-limit), ruin_recreate (either "
-        "limit), gpu (--iterations), or your own as module.py:Name",
+        help="what makes the plans: hgs, pyvrp, ortools or vroom (with --time-limit), "
+        "gpu (with --iterations), ruin_recreate (with either), or your own as "
+        "module.py:Name",
     )
     add("--output", required=True, metavar="FOLDER", help="folder of the label files")
     add_options(parser, "--time-limit", default=None, help="seconds per instance")
     add_options(parser, "--iterations", help="iterations per instance")
-    add("--shard-size", type=int, metavar="ROWS", help="instances per shard")
+    add("--shard-size", type=int, metavar="ROWS", help="instances per file")
     add_options(
         parser, "--seed", help="seed of the teacher and of --uniform (default: 0)"
     )

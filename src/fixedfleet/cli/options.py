@@ -54,14 +54,14 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "nargs": "+",
         "default": [],
         "metavar": "COLUMN=HEADING",
-        "help": "headings of a table that are not recognised: demand=Paletten",
+        "help": "headings of columns that are not recognised: demand=Paletten",
     },
     "--leave-out": {
         "nargs": "+",
         "default": [],
         "metavar": "ROW",
-        "help": "rows of a table, or numbers of customers, that are not planned; or "
-        "'doubtful' for all rows that there is a warning about",
+        "help": "rows of a table (else numbers of customers) to leave out, or "
+        "'doubtful': all rows with a warning",
     },
     "--unit": {
         "metavar": "NAME",
@@ -69,8 +69,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     },
     "--length-unit": {
         "choices": [unit for unit in get_args(LengthUnit) if unit],
-        "help": "unit of distances; for lat and lon, they are measured in it "
-        "(default: km)",
+        "help": "unit of distances (default for lat and lon: km)",
     },
     "--rounding": {
         "choices": get_args(Rounding),
@@ -80,7 +79,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "type": float,
         "default": 1.0,
         "metavar": "SECONDS",
-        "help": "seconds in all (default: 1)",
+        "help": "seconds for everything (default: 1)",
     },
     "--cores": {
         "type": int,
@@ -118,7 +117,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "default": "cpu",
         "help": "where the network predicts: cpu (default), cuda, cuda:1, …",
     },
-    "--json": {"action": "store_true", "help": "print one JSON document"},
+    "--json": {"action": "store_true", "help": "print the result as JSON"},
     "--quiet": {"action": "store_true", "help": "print no progress"},
 }
 

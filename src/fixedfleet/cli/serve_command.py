@@ -20,26 +20,44 @@ _TOKEN = "FIXEDFLEET_TOKEN"
 
 def add_command(commands: Commands) -> None:
     """Add the command ``serve``."""
-    parser = commands.add_parser("serve", help="serve plans over HTTP, with a page")
+    parser = commands.add_parser("serve", help="start the page and the HTTP service")
     add = parser.add_argument
-    add("--host", help="default: 127.0.0.1, which only this machine can reach")
-    add("--port", type=int, help="default: 8000; 0 takes a free port")
+    add(
+        "--host",
+        help="where to listen (default: 127.0.0.1, which only this machine can reach)",
+    )
+    add("--port", type=int, help="port; 0 takes a free one (default: 8000)")
     token = parser.add_mutually_exclusive_group()
     token.add_argument(
         "--token",
         metavar="T",
-        help=f"token that clients must show (default: the variable {_TOKEN}, which the "
-        "list of processes does not show, else a new one is made and printed)",
+        help=f"token that clients must send (default: the variable {_TOKEN}, else a "
+        "new one, which is printed)",
     )
     token.add_argument(
         "--no-token",
         action="store_true",
-        help="let every program of this machine in; not for other hosts",
+        help="ask for no token; only if no other machine can reach the host",
     )
-    add("--data", type=Path, metavar="FOLDER", help="folder where plans are kept")
-    add("--workers", type=int, metavar="K", help="processes (default: one per core)")
-    add("--max-customers", type=int, metavar="N", help="per instance (default: 10000)")
-    add("--max-seconds", type=float, metavar="S", help="per plan (default: 300)")
+    add("--data", type=Path, metavar="FOLDER", help="folder in which plans are kept")
+    add(
+        "--workers",
+        type=int,
+        metavar="K",
+        help="worker processes (default: one per core)",
+    )
+    add(
+        "--max-customers",
+        type=int,
+        metavar="N",
+        help="largest number of customers of an instance (default: 10000)",
+    )
+    add(
+        "--max-seconds",
+        type=float,
+        metavar="S",
+        help="longest time limit of a plan (default: 300)",
+    )
     add("--keep", type=int, metavar="N", help="finished plans to keep (default: 10000)")
     add(
         "--tiles",

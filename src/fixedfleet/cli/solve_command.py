@@ -44,7 +44,7 @@ def add_command(commands: Commands) -> None:
     add_instance(parser)
     add_options(parser, "--time-limit", "--cores", "--seed", "--json")
     add_options(parser, "--vehicle-cost")
-    add_options(parser, "--quiet", help="print errors only, and --json's document")
+    add_options(parser, "--quiet", help="print only errors, and the result of --json")
     add = parser.add_argument
     add(
         "--objective",
@@ -56,14 +56,14 @@ def add_command(commands: Commands) -> None:
         "--search",
         default="auto",
         metavar="NAME",
-        help=f"{', '.join(SEARCHES.names())}, none (default: auto), or your own as "
-        "module.py:Name",
+        help=f"how to improve the start: {', '.join(SEARCHES.names())}, none (default: "
+        "auto), or your own as module.py:Name",
     )
     add(
         "--start",
         default="auto",
         metavar="START",
-        help=f"{', '.join(get_args(StartName))} (default: auto), or the file of a plan",
+        help=f"first plan: {', '.join(get_args(StartName))} (default: auto), or a file",
     )
     add(
         "--guarantee",
@@ -74,7 +74,7 @@ def add_command(commands: Commands) -> None:
     add(
         "--locked",
         metavar="PLAN",
-        help="file of tours that the plan must keep; the other customers are planned",
+        help="file of a plan whose tours are kept; only other customers are planned",
     )
     add("--output", metavar="PLAN", help="write the plan: .csv, .xlsx, .json or .sol")
     add("--plot", metavar="PICTURE", help="draw the plan: .png, .svg or .pdf")

@@ -56,9 +56,9 @@ def add_command(commands: Commands) -> None:
     )
     _add_data(parser)
     budget = parser.add_mutually_exclusive_group()
-    budget.add_argument("--minutes", type=float, help="minutes of training steps")
+    budget.add_argument("--minutes", type=float, help="minutes to train")
     budget.add_argument("--epochs", type=int, help="number of epochs")
-    add("--steps", type=int, help="stop after this many steps in total")
+    add("--steps", type=int, help="stop after this many steps, whatever the budget")
     start = parser.add_mutually_exclusive_group()
     start.add_argument(
         "--resume",
@@ -87,7 +87,10 @@ def add_command(commands: Commands) -> None:
 def _add_data(parser: argparse.ArgumentParser) -> None:
     data = parser.add_argument_group("what to train on")
     data.add_argument(
-        "--labels", nargs="+", metavar="PATH", help="label files or folders of one size"
+        "--labels",
+        nargs="+",
+        metavar="PATH",
+        help="label files or folders, with equal numbers of customers",
     )
     data.add_argument(
         "--fresh",
@@ -117,7 +120,10 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         "--fresh-capacity", type=int, metavar="Q", help="capacity of fresh instances"
     )
     data.add_argument(
-        "--fresh-vehicles", type=int, metavar="M", help="fleet of fresh instances"
+        "--fresh-vehicles",
+        type=int,
+        metavar="M",
+        help="number of vehicles of fresh instances",
     )
 
 
