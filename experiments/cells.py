@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from experiments.collecting import load_set, row_files
 from experiments.published import whole_names
-from fixedfleet.evaluate.methods import get_method
+from fixedfleet.evaluate import get_method
 from fixedfleet.evaluate.metrics import Mean, paired, summarise
 from fixedfleet.evaluate.origin import current
 

@@ -7,9 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from fixedfleet.evaluate import get_set
+
 
 @pytest.fixture
 def fakes(monkeypatch):
     """The module of test methods, importable by worker processes as well."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     return importlib.import_module("fake_methods")
+
+
+@pytest.fixture(scope="module")
+def two():
+    """Two instances of 20 customers that no test set has."""
+    return get_set("fresh20:99", 2).instances

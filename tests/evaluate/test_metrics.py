@@ -23,7 +23,7 @@ def test_a_mean_has_student_s_interval():
     mean = Mean.of(values)
     error = np.std(values, ddof=1) / 2
     assert (mean.value, mean.count) == (3.0, 4)
-    assert mean.half == pytest.approx(3.1824 * error, rel=2e-3)
+    assert mean.half == pytest.approx(3.1824 * error, rel=1e-4)
     assert Mean.of([0.0, 1.0]).half == pytest.approx(12.7062 * 0.5)
     many = Mean.of([0.0, 1.0] * 500)
     error = np.std([0, 1] * 500, ddof=1) / 1000**0.5

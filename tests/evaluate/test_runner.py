@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import signal
@@ -11,7 +10,6 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -296,30 +294,13 @@ def test_a_hanging_worker_ends_with_its_parent(tmp_path):
     assert [row.instance for row in Results(path).rows()].count("l") == 0
 
 
-def test_minutes_end_a_run_between_two_trials(fakes, tmp_path, monkeypatch):
-    """When the minutes are over no run is begun, and what is left is counted."""
-    moments = itertools.count()  # every look at the clock takes a second
-    clock = SimpleNamespace(monotonic=lambda: float(next(moments)))
-    monkeypatch.setattr("fixedfleet.evaluate.runner.time", clock)
-    done = evaluate(
-        [fakes.make_set(26)], [fakes.FirstFit()], [0.5], tmp_path / "rows",
-        processes=1, minutes=0.2,
-    )  # fmt: skip
-    rows = Results(tmp_path / "rows").rows()
-    assert done.new == len(rows) == 26 - done.left
-    assert done.new > 0
-    assert done.left > 0
-    assert not done.finished
-    assert "left for the next time" in str(done)
-
-
 def test_a_package_that_turns_out_missing_leaves_no_row(fakes, tmp_path, caplog):
     """Such a run is skipped, so that a machine with the package can do it."""
     method = fakes.FirstFit(wrong={"b": "import"})
     done = evaluate(
         [fakes.make_set(3)], [method], [0.5], tmp_path / "rows", processes=1
     )
-    assert (done.new, done.skipped, done.left) == (2, 1, 0)
+    assert (done.new, done.skipped, done.finished) == (2, 1, False)
     assert [row.instance for row in Results(tmp_path / "rows").rows()] == ["a", "c"]
     assert "unheard_of" in caplog.text
     assert "1 skipped" in str(done)

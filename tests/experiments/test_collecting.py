@@ -16,7 +16,7 @@ from experiments.cells import measured_cells, read_stores
 from experiments.collecting import collect, group_runs, row_files
 from experiments.definitions import Line, Options, Table, load_tables
 from fixedfleet.errors import InputError, MissingPackageError
-from fixedfleet.evaluate.methods import get_method
+from fixedfleet.evaluate import get_method
 from fixedfleet.evaluate.pipeline import Pipeline
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.starts import NetworkStart

@@ -189,9 +189,9 @@ def test_all_rows_of_a_line_come_from_one_file(render, row):
 
 def test_gaps_are_of_plans_within_the_fleet(render, row):
     """Plans beyond the fleet are not in the gap, and its count is said."""
-    reference = Line(label="reference", method="lkh")
+    reference = Line(label="reference", method="vroom")
     table = replace(TABLE, reference={"vrp20": reference})
-    rows = [row(place, "lkh", length=5.0) for place in range(3)]
+    rows = [row(place, "vroom", length=5.0) for place in range(3)]
     rows += [row(0), row(1), row(2, length=3.0, vehicles=6, within=False)]
     gap = lines_of(render(rows, table, 3))["someone"]["gap, %"]
     assert gap.startswith("20.000")

@@ -19,8 +19,7 @@ from experiments.trainings import (
     train_missing,
 )
 from fixedfleet.errors import InputError
-from fixedfleet.evaluate import Results
-from fixedfleet.evaluate.methods import get_method
+from fixedfleet.evaluate import Results, get_method
 from fixedfleet.evaluate.origin import made_with
 from fixedfleet.evaluate.pipeline import Pipeline
 

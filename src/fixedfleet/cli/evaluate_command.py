@@ -90,7 +90,6 @@ def add_command(commands: Commands) -> None:
         metavar="SECONDS",
         help="stop a warm-up, or a run without a time limit, after this (default: 600)",
     )
-    add("--minutes", type=float, help="start no more runs after this many minutes")
     add("--base", metavar="SPEC", help="the method that WRAP compares with")
     add("--table", metavar="FILE", help="write the table: .md or .csv")
     parser.set_defaults(run=_evaluate)
@@ -121,7 +120,6 @@ def _evaluate(arguments: Arguments) -> int:
             ray_address=arguments.ray_address,
             grace=arguments.grace,
             longest=arguments.longest,
-            minutes=arguments.minutes,
             display=None if arguments.quiet else ProgressPrinter(),
         )
     except KeyboardInterrupt:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from statistics import NormalDist, fmean
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,12 +50,14 @@ class Mean:
     @classmethod
     def of(cls, values: Sequence[float]) -> Mean | None:
         """Return the mean of one value per instance; None without values."""
+        from scipy.special import stdtrit  # the quantile of Student's t
+
         if not values:
             return None
         half = None
         if len(values) > 1:
             error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-            half = _student(len(values) - 1) * error
+            half = float(stdtrit(len(values) - 1, 0.975)) * error
         return cls(fmean(values), half, len(values))
 
 
@@ -297,22 +299,3 @@ def _mean(rows: Iterable[Row], value: Callable[[Row], float | None]) -> Mean | N
         if (number := value(row)) is not None:
             found[row.instance].append(number)
     return Mean.of([fmean(numbers) for numbers in found.values()])
-
-
-def _student(freedom: int) -> float:
-    """
-    Return the 97.5 % quantile of Student's t, by Cornish and Fisher's expansion.
-
-    It is 0.8 % too low for two degrees of freedom and within 0.13 % from three on. For
-    one it would be 10 % too low, so the exact value is returned.
-    """
-    if freedom == 1:
-        return 12.7062
-    z = NormalDist().inv_cdf(0.975)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return float(z + sum(term / freedom**i for i, term in enumerate(terms, 1)))

@@ -158,10 +158,10 @@ class Results:
 
     Rows are appended one whole line at a time. If a process is killed while it writes
     a line, the torn line is ignored on reading and removed before the next append.
-    While one process appends, another process is refused (not on Windows). All rows
-    of a file are made on one machine, whose name is in the header, so that their
-    times can be compared. A file compressed by ``xz`` or ``gzip`` can be read, not
-    appended to.
+    A ``with`` block or the first append locks the file until :meth:`close`; another
+    process is then refused (not on Windows). All rows of a file are made on one
+    machine, whose name is in the header, so that their times can be compared. A file
+    compressed by ``xz`` or ``gzip`` can be read, not appended to.
 
     Parameters
     ----------
@@ -198,19 +198,6 @@ class Results:
                     raise InputError(f"{self.path}: line {number}: {error}") from None
         return rows
 
-    def open(self) -> None:
-        """
-        Lock the file for appending until :meth:`close`.
-
-        A ``with`` block and the first append do so by themselves.
-
-        Raises
-        ------
-        InputError
-            If another process is appending, or the file belongs to another machine.
-        """
-        self._file = self._file or self._open()
-
     def append(self, row: Row) -> None:
         """Write one row and flush it."""
         self._file = self._file or self._open()
@@ -224,7 +211,7 @@ class Results:
             self._file = None
 
     def __enter__(self) -> Self:
-        self.open()
+        self._file = self._file or self._open()
         return self
 
     def __exit__(
@@ -236,6 +223,7 @@ class Results:
         self.close()
 
     def _open(self) -> IO[bytes]:
+        """Open the file for appending, and lock it until :meth:`close`."""
         if self.path.suffix in _COMPRESSED:
             raise InputError(f"{self.path} is compressed: choose another file")
         self.path.parent.mkdir(parents=True, exist_ok=True)

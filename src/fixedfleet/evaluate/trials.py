@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import place_of
-from fixedfleet.evaluate.methods import get_method
+from fixedfleet.evaluate.method_specs import get_method
 from fixedfleet.evaluate.origin import machine_name
 from fixedfleet.evaluate.rows import Row
 

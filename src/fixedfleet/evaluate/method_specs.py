@@ -1,0 +1,220 @@
+"""Which method a spec such as ``network+auto:symmetries=8`` stands for."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from fixedfleet.errors import InputError, check_choice
+from fixedfleet.evaluate.methods import METHODS
+from fixedfleet.evaluate.pipeline import Pipeline
+from fixedfleet.search import SEARCHES
+from fixedfleet.search.traits import search_traits
+from fixedfleet.solve_batch import BatchStart
+from fixedfleet.solvers import SOLVERS
+from fixedfleet.solvers.command import command_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fixedfleet.evaluate.methods import Method
+
+__all__ = ["get_method", "get_methods"]
+
+_ALIASES = {"auto": "packing+auto", "ruin_recreate": "packing+ruin_recreate"}
+
+
+def get_method(spec: str | Method) -> Method:
+    """
+    Return the method that a spec describes; a method object is returned as it is.
+
+    Parameters
+    ----------
+    spec
+        ``START``: the start's plans as they are. ``START+SEARCH``: improved by a
+        search. Or the name of an outside solver, or ``command:`` and the command line
+        of any program (:class:`fixedfleet.solvers.command.Command`). Options follow
+        after a colon: ``network+auto:decoding=greedy,symmetries=8``. Starts and methods
+        of your own are named by :data:`METHODS`' decorator or as ``module.py:Name``.
+
+    Raises
+    ------
+    InputError
+        If there is no such method or option. Whether packages and weights are
+        installed is checked by the method's ``check``.
+    """
+    if not isinstance(spec, str):
+        return spec
+    if spec.startswith("command:"):
+        name = command_name(spec.removeprefix("command:"))
+        return Pipeline(f"command:{name}", None, spec)
+    name, search, options = _parse(spec)
+    if name in SOLVERS.names() and not search:
+        _check_known(spec, options, set())
+        return Pipeline(name, None, name)
+    part = METHODS.get(name)
+    if search == "gpu" and name not in get_args(BatchStart):
+        raise InputError(
+            f"{spec!r}: the search gpu begins with packing, savings or network"
+        )
+    _check_known(spec, options, _known_options(part, search))
+    names = _search_options(search)
+    of_search = {key: value for key, value in options.items() if key in names}
+    of_part = {key: value for key, value in options.items() if key not in names}
+    if of_search.get("artificial") == "yes" and "guarantee" in _known_options(part, ""):
+        of_part["guarantee"] = "yes"
+    made = _make(spec, part, of_part)
+    if not hasattr(made, "plans"):
+        if search:
+            raise InputError(f"{spec!r}: no search can follow {name}, a whole method")
+        return cast("Method", made)
+    settings = _convert(spec, Pipeline, of_search)
+    # Rows have the objective in a field of its own, and "no" is the default.
+    named = {
+        key: value
+        for key, value in of_search.items()
+        if key not in ("objective", "kept") and value != "no"
+    }
+    own = [part.rpartition(":")[2] for part in (name, search) if part]
+    if search:
+        settings["start_name"] = _name(own[0], made, {})
+    return Pipeline(_name("+".join(own), made, named), made, search, **settings)
+
+
+def get_methods(specs: Sequence[str | Method]) -> list[Method]:
+    """
+    Return the methods of several specs, each with a name of its own.
+
+    Networks in files of the same name are told apart by their folders:
+    ``network:model=first/net`` and ``network:model=second/net``.
+    """
+    methods = [get_method(spec) for spec in specs]
+    alike: dict[tuple[str, str], list[int]] = {}
+    for place, method in enumerate(methods):
+        alike.setdefault((method.name, method.objective), []).append(place)
+    for (name, _), places in alike.items():
+        starts = [getattr(methods[place], "start", None) for place in places]
+        files = [getattr(start, "model", "") for start in starts]
+        if len(set(files)) < len(files) or len(files) == 1:
+            continue  # one method; or the same one twice, which `evaluate` refuses
+        before, _, rest = re.split(r"(\bmodel=[^,]+)", name, maxsplit=1)
+        for place, end in zip(places, _different_ends(files), strict=True):
+            same: Any = methods[place]
+            longer = f"{before}model={end}{rest}"
+            methods[place] = dataclasses.replace(same, name=longer)
+    return methods
+
+
+def _different_ends(paths: Sequence[str]) -> list[str]:
+    """Return the shortest ends of paths, in whole folders, that all differ."""
+    parts = [Path(path).absolute().with_suffix("").parts for path in paths]
+    ends: list[str] = []
+    for depth in range(2, max(map(len, parts)) + 1):
+        ends = ["/".join(part[-depth:]) for part in parts]
+        if len(set(ends)) == len(ends):
+            break
+    return ends
+
+
+def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
+    """Take a spec apart into start or method, search, and options."""
+    head, _, tail = spec.partition(":")
+    name, plus, search = _ALIASES.get(head, head).partition("+")
+    known = {*METHODS.names(), *SOLVERS.names()}
+    if name not in known and not plus and tail:  # module.py:Name
+        own, _, tail = tail.partition(":")
+        own, plus, search = own.partition("+")
+        name = f"{name}:{own}"
+    if (name not in known and ":" not in name) or (name in SOLVERS.names() and plus):
+        raise InputError(
+            f"unknown method {spec!r}: begin with a start "
+            f"({', '.join(METHODS.names())}), take a solver "
+            f"({', '.join(SOLVERS.names())}), or name your own as module.py:Name"
+        )
+    if plus and search not in SEARCHES.names():
+        own, _, rest = tail.partition(":")
+        if own and "=" not in own:  # a search of one's own: +module.py:Name
+            search, tail = f"{search}:{own}", rest
+        SEARCHES.check(search)
+    options: dict[str, str] = {}
+    for part in tail.split(",") if tail else ():
+        key, equals, value = part.partition("=")
+        if not equals or key in options:
+            raise InputError(
+                f"{part!r} in {spec!r} is not an option: write key=value, each key once"
+            )
+        options[key] = value
+    return name, search, options
+
+
+def _search_options(search: str) -> set[str]:
+    """Options of a pipeline with this search, beside those of its start."""
+    if search == "gpu":
+        return {"objective", "batch"}
+    given = {"artificial", "kept"}
+    if search_traits(search).prices:
+        return {"objective", "guarantee", *given}
+    return {"guarantee", *given} if search else set()
+
+
+def _known_options(part: Any, search: str) -> set[str]:
+    """All options that a start or method takes together with a search."""
+    own = _search_options(search)
+    if search == "gpu" or not dataclasses.is_dataclass(part):
+        return own
+    fields = {field.name for field in dataclasses.fields(part)}
+    alone = {"batch", "decoded", "guarantee"}  # options of a start without a search
+    return own | fields - alone if search else fields
+
+
+def _check_known(spec: str, options: dict[str, str], known: set[str]) -> None:
+    for key in options:
+        if key not in known:
+            raise InputError(
+                f"{spec!r} does not take {key}=; its options: "
+                f"{', '.join(sorted(known)) or 'none'}"
+            )
+
+
+def _make(spec: str, part: Any, options: dict[str, str]) -> Any:
+    """Return the start or method itself, or what its class makes of the options."""
+    if not callable(part):
+        return part
+    try:
+        return part(**_convert(spec, part, options))
+    except InputError as error:
+        raise InputError(f"{spec!r}: {error}") from None
+
+
+def _convert(spec: str, kind: Any, options: dict[str, str]) -> dict[str, Any]:
+    """Turn the text of options into values of the type of each field's default."""
+    if not options:
+        return {}
+    defaults = {field.name: field.default for field in dataclasses.fields(kind)}
+    values: dict[str, Any] = {}
+    for key, text in options.items():
+        if isinstance(defaults[key], bool):
+            check_choice(f"{key} in {spec!r},", text, ("yes", "no"))
+            values[key] = text == "yes"
+        elif isinstance(defaults[key], int):
+            if not text.isdecimal() or int(text) < 1:
+                raise InputError(
+                    f"{key} in {spec!r} is {text!r}, not a whole number of at least 1"
+                )
+            values[key] = int(text)
+        else:
+            values[key] = text
+    return values
+
+
+def _name(label: str, start: Any, options: dict[str, str]) -> str:
+    """Return the name for the rows: sorted options, without defaults and paths."""
+    named = dict(options)
+    for field in dataclasses.fields(start) if dataclasses.is_dataclass(start) else ():
+        value, short = getattr(start, field.name), field.metadata.get("short", str)
+        if value != field.default and short is not None:
+            named[field.name] = "yes" if value is True else short(value)
+    text = ",".join(f"{key}={named[key]}" for key in sorted(named))
+    return f"{label}:{text}" if text else label

@@ -1,0 +1,171 @@
+"""Methods by their specs: names, options, and methods of one's own."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+
+import pytest
+
+import fixedfleet as ff
+from fixedfleet.evaluate import METHODS, get_method, get_methods
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("auto", "packing+auto"),
+        ("ruin_recreate", "packing+ruin_recreate"),
+        ("packing+auto", "packing+auto"),
+        ("savings+hgs:guarantee=no", "savings+hgs"),
+        ("network:decoding=membership,device=cpu", "network"),
+        (
+            "network:symmetries=8,decoding=beam20",
+            "network:decoding=beam20,symmetries=8",
+        ),
+        ("network:model=/a/folder/mine.safetensors", "network:model=mine"),
+        ("network+ortools:model=vrp50", "network+ortools:model=vrp50"),
+        ("network:model=runs/mine/model.safetensors", "network:model=mine"),
+        ("packing+auto:objective=cost-v", "packing+auto"),
+        ("network:guarantee=yes", "network:guarantee=yes"),
+        ("hgs", "hgs"),
+        (
+            "network+ortools_descent:repair=paper,artificial=yes,kept=/a/rows.jsonl",
+            "network+ortools_descent:artificial=yes,guarantee=yes,repair=paper",
+        ),
+        ("packing+gpu:batch=1000", "packing+gpu:batch=1000"),
+    ],
+)
+def test_a_name_says_what_matters_and_no_paths(spec, name):
+    """Specs that mean the same have one name, in which no path of a machine occurs."""
+    method = get_method(spec)
+    assert method.name == name
+    assert pickle.loads(pickle.dumps(method)) == method
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (("a/net", "b/net"), ("a/net", "b/net")),
+        (("x/run/model", "y/run/model"), ("x/run/model", "y/run/model")),
+        (("net", "deep/net"), ("TMP/net", "deep/net")),
+    ],
+)
+def test_networks_of_one_name_are_told_apart_by_their_folders(tmp_path, paths, names):
+    """Two trainings can be compared in one call, however their files are called."""
+    specs = [f"network:model={tmp_path}/{path}.safetensors" for path in paths]
+    found = [method.name for method in get_methods([*specs, "network", "savings"])]
+    wanted = [f"network:model={name}".replace("TMP", tmp_path.name) for name in names]
+    assert found == [*wanted, "network", "savings"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("magic", "unknown method 'magic': begin with a start"),
+        ("hgs+auto", "unknown method 'hgs\\+auto'"),
+        ("packing+magic", "unknown search 'magic': choose from auto"),
+        ("packing+magic:objective=cost-v", "unknown search 'magic': choose from auto"),
+        ("packing+", "unknown search '': choose from auto"),
+        ("network:colour=red", "does not take colour=; its options: batch"),
+        ("network:symmetries=9", "symmetries is 9, not a whole number from 1 to 8"),
+        ("network:symmetries=many", "symmetries in .* is 'many', not a whole number"),
+        ("network:decoding=best", "unknown decoder 'best': choose from greedy, e"),
+        ("network:device=tpu", "unknown device 'tpu': choose from cpu, cuda"),
+        ("network:guarantee=perhaps", "'perhaps': choose from yes, no"),
+        ("packing+auto:objective=speed", "'speed': choose from length, cost-v"),
+        ("network:batch=0", "not a whole number of at least 1"),
+        ("no_such_module:Method", "there is no module 'no_such_module'"),
+        ("no_such_file.py:Method", "there is no file 'no_such_file.py'"),
+        ("network:greedy", "'greedy' in .* is not an option"),
+        ("network:batch=2,batch=3", "each key once"),
+        ("packing+auto:decoding=greedy", "does not take decoding=; its options: "),
+        ("network+auto:batch=8", "does not take batch="),
+        ("packing+hgs:objective=cost-v", "does not take objective="),
+        ("sweep+auto:decoded=yes", "does not take decoded="),
+        ("hgs:guarantee=yes", "does not take guarantee=; its options: none"),
+        ("sweep+gpu", "gpu begins with packing, savings or network"),
+        ("network+gpu:decoding=greedy", "does not take decoding=; its options: batch"),
+    ],
+)
+def test_specs_that_mean_nothing_are_refused(spec, said):
+    """A spec with a word that has no meaning is an error that says what there is."""
+    with pytest.raises(ff.InputError, match=said):
+        get_method(spec)
+
+
+@dataclass(frozen=True)
+class OneTour:
+    """A start that serves all customers in one tour, forwards or backwards."""
+
+    backwards: bool = False
+
+    batch = 1
+    on_gpu = False
+
+    def check(self):
+        pass
+
+    def plans(self, instances, _seed):
+        step = -1 if self.backwards else 1
+        return [
+            ff.Plan([list(range(1, i.num_customers + 1))[::step]]) for i in instances
+        ]
+
+
+@pytest.fixture
+def registered():
+    """The start OneTour under the name one_tour."""
+    METHODS.register("one_tour")(OneTour)
+    yield
+    del METHODS._parts["one_tour"]
+
+
+def test_a_start_of_ones_own_has_a_name_and_options(registered, two):
+    """A registered start takes its fields as options, and a search may follow it."""
+    assert get_method("one_tour").name == "one_tour"
+    method = get_method("one_tour:backwards=yes")
+    assert method.name == "one_tour:backwards=yes"
+    assert next(iter(method.solve(two)[0].plan))[0] == two[0].num_customers
+    searched = get_method("one_tour+ruin_recreate:backwards=yes")
+    for answer, instance in zip(searched.solve(two, iterations=20), two, strict=True):
+        assert answer.plan.is_feasible(instance)
+    with pytest.raises(ff.InputError, match="does not take forwards=; its options: b"):
+        get_method("one_tour:forwards=yes")
+
+
+def test_a_method_is_found_in_a_file(fakes, two):
+    """A class in a file of one's own is named as file.py:Name, with its options."""
+    file = fakes.__file__
+    method = get_method(f"{file}:FirstFit:name=mine")
+    assert method.name == "mine"
+    assert method.solve(two, vehicle_cost=0, time_limit=1, iterations=None, seed=0)[
+        0
+    ].plan.is_feasible(two[0])
+    with pytest.raises(ff.InputError, match="no search can follow"):
+        get_method(f"{file}:FirstFit+auto")
+    with pytest.raises(ff.InputError, match="has no 'Nobody'"):
+        get_method(f"{file}:Nobody")
+
+
+def test_a_search_of_ones_own_follows_a_start(tmp_path, two):
+    """A search in a file is named as file.py:name, with the options of both."""
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import fixedfleet as ff\n"
+        "def turn(task):\n"
+        "    task.offer(ff.Plan(tour[::-1] for tour in task.start))\n"
+    )
+    method = get_method(f"packing+{file}:turn:guarantee=yes")
+    assert method.name == "packing+turn:guarantee=yes"
+    method.check()
+    (answer, _) = method.solve(two, time_limit=0.05)
+    assert answer.plan.is_feasible(two[0])
+    with pytest.raises(ff.InputError, match="has no 'twist'"):
+        get_method(f"packing+{file}:twist").check()
+
+
+def test_a_method_object_is_a_method(fakes):
+    """Where a spec is asked for, an object will do."""
+    method = fakes.FirstFit()
+    assert get_method(method) is method
