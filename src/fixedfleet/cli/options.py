@@ -227,7 +227,7 @@ def check_writable(
     ------
     InputError
         If the extension is not one of these, the folder cannot be written to, or the
-        file is one of the inputs, under whatever name.
+        file is one of the inputs, even under another name.
     """
     extension = Path(path).suffix.lower()
     if extension not in extensions:

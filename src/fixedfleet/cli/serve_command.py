@@ -68,7 +68,7 @@ def add_command(commands: Commands) -> None:
     add(
         "--attribution",
         metavar="TEXT",
-        help="whom to name beside the tiles (default: © OpenStreetMap contributors)",
+        help="copyright notice of the tiles (default: © OpenStreetMap contributors)",
     )
     add("--open", action="store_true", help="open the page in a browser")
     parser.set_defaults(run=_serve)

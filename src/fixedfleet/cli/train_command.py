@@ -58,7 +58,11 @@ def add_command(commands: Commands) -> None:
     budget = parser.add_mutually_exclusive_group()
     budget.add_argument("--minutes", type=float, help="minutes to train")
     budget.add_argument("--epochs", type=int, help="number of epochs")
-    add("--steps", type=int, help="stop after this many steps, whatever the budget")
+    add(
+        "--steps",
+        type=int,
+        help="stop after this many steps, before the budget is used up",
+    )
     start = parser.add_mutually_exclusive_group()
     start.add_argument(
         "--resume",

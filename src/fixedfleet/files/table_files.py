@@ -210,7 +210,7 @@ def _further(
 
 
 def _free_heading(heading: str, used: Sequence[str] | dict[str, Any]) -> str:
-    """Return the heading, with a number behind it if it is in use."""
+    """Return the heading, with a number after it if it is in use."""
     taken = {other.casefold() for other in used}
     free, number = heading, 2
     while free.casefold() in taken:

@@ -189,7 +189,7 @@ def read_instance(
     )
     try:
         read = files.parse(content, options, format)
-        if request.leave_out:  # no note: the client knows whom it leaves out
+        if request.leave_out:  # no note: the client knows
             read = replace(read.without(request.leave_out), notes=read.notes)
         if request.name and not read.instance.name:
             check_storable("the name", request.name)

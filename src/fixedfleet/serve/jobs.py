@@ -294,7 +294,7 @@ class PlanQueue:
         job.changed()
         try:
             await self._write(self._store.begin, job.id)
-        except sqlite3.Error:  # the plan can be made nevertheless
+        except sqlite3.Error:  # the plan can still be made
             _log.exception("the start of plan %s could not be stored", job.id)
 
     async def cancel(self, job: PlanJob) -> None:
@@ -322,7 +322,7 @@ class PlanQueue:
             outcome = Outcome("failed", error=f"the plan could not be stored: {error}")
             document = job.document(outcome)
         else:
-            # A plan that could not be stored is told from memory while the server runs.
+            # A plan that could not be stored stays in memory while the server runs.
             self._live.pop(job.id, None)
         self._running.discard(job)
         self._release_client(job)

@@ -272,7 +272,7 @@ class SettingsDocument:
     max_seconds: float = about("longest time limit of a plan")
     max_bytes: int = about("size of a request")
     tiles: str | None = about("address of street tiles with {z}, {x} and {y}")
-    attribution: str = about("whom the page must name beside the tiles")
+    attribution: str = about("copyright notice to show beside the tiles")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -59,9 +59,9 @@ class Settings:
         The number of finished plans to keep. The oldest plans beyond it are deleted.
     tiles
         The address of street tiles with {z}, {x} and {y}, which the page shows beneath
-        the plan. None shows none, and the page then asks no other server.
+        the plan. With None it shows no tiles and asks no other server.
     attribution
-        Whom the page names beside the tiles.
+        The copyright notice that the page shows beside the tiles.
     """
 
     host: str = "127.0.0.1"
