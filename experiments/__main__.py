@@ -95,7 +95,7 @@ def make(
     table = load_tables(options)[name]
     notes, reasons = [], {}
     if collecting:
-        notes = train_missing(table.trainings, options) if table.trains else []
+        notes = train_missing(table.trainings, options) if table.trainings else []
         reasons = collect(table, options)
     return _render(table, notes, reasons, options) if rendering else []
 

@@ -21,7 +21,7 @@ __all__ = ["Line", "Options", "Table", "customers_of", "load_tables", "title_of"
 _FILE = Path(__file__).parent / "tables.toml"
 _KEYS = (
     "title", "sets", "lines", "gpu_lines", "share", "picture", "limits", "variants",
-    "trainings", "shipped", "reference", "unit", "notes", "extra",
+    "trainings", "reference", "unit", "notes", "extra",
 )  # fmt: skip
 
 
@@ -131,8 +131,6 @@ class Table:
         Time limits instead of the paper's, which depend on the set.
     trainings
         The trainings whose networks it compares, each with its label.
-    trains
-        Whether it trains these networks, or only uses those that are there.
     extra
         Whether ``all`` leaves it out.
     notes
@@ -151,7 +149,6 @@ class Table:
     lines: tuple[Line, ...]
     limits: tuple[float, ...] = ()
     trainings: Mapping[Training, str] = field(default_factory=dict)
-    trains: bool = False
     extra: bool = False
     notes: tuple[str, ...] = ()
     unit: Mapping[str, float] = field(default_factory=dict)
@@ -197,7 +194,6 @@ def _table(name: str, raw: dict[str, Any], options: Options) -> Table:
         lines=tuple(own.get(line.label, line) for line in lines),
         limits=tuple(raw.get("limits", ())),
         trainings=trainings,
-        trains=bool(trainings) and "shipped" not in raw,
         extra=raw.get("extra", False),
         notes=tuple(raw.get("notes", ())),
         unit=raw.get("unit", {}),
@@ -215,15 +211,11 @@ def _line(entry: str | dict[str, Any]) -> Line:
 def _network_lines(
     raw: dict[str, Any], trainings: Mapping[Training, str], work: Path
 ) -> list[Line]:
-    """Return a line for each variant of the shipped and the trained networks."""
+    """Return a line for each variant of the trained networks."""
     variants = _definitions()["variants"].get(raw.get("variants"), ())
     for variant in variants:
         _check_keys(f"variant {variant['label']}", variant, _LINE_KEYS)
     lines = []
-    if "shipped" in raw:
-        for variant in variants:
-            label = f"{raw['shipped']}: {variant['label']}"
-            lines.append(Line(**variant | {"label": label}))
     for training, label in trainings.items():
         for variant in variants:
             line = Line(**variant)

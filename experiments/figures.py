@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.definitions import title_of
 from experiments.pages import count_vehicles
-from experiments.trainings import read_curve
+from experiments.trainings import mean_curve, read_curve
 from fixedfleet.errors import InputError, require
 from fixedfleet.files.atomic import replacing
 
@@ -68,14 +68,16 @@ def draw(table: Table, cells: Sequence[Cell], options: Options) -> list[Path]:
             return []
         draw_sizes(path, gaps)
         return [path]
-    presets: dict[str, dict[str, Curve]] = {}
+    presets: dict[str, dict[str, list[Curve]]] = {}
     for training, label in table.trainings.items():
         if (curve := read_curve(training, options.work)) is not None:
-            presets.setdefault(training.preset, {})[label] = curve
+            of_preset = presets.setdefault(training.preset, {})
+            of_preset.setdefault(label, []).append(curve)
     paths = []
     for preset, curves in presets.items():
         paths.append(options.out / f"{table.name}-{preset}.png")
-        draw_curves(paths[-1], curves, preset)
+        means = {label: mean_curve(several) for label, several in curves.items()}
+        draw_curves(paths[-1], means, preset)
     return paths
 
 

@@ -6,6 +6,7 @@ import lzma
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fixedfleet.evaluate import Results
 from fixedfleet.evaluate.rows import make_header
 from fixedfleet.files.atomic import replacing
 
@@ -24,12 +25,18 @@ def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
     """
     Write the rows of a table's cells to ``rows-NAME.jsonl.xz`` in the folder of pages.
 
-    They are kept without plans and traces, and with rounded numbers. The page is made
-    again by ``python -m experiments NAME --render-only --work results``.
+    They are kept without plans and traces, and with rounded numbers; rows that another
+    table keeps there are left out. The page is made again by
+    ``python -m experiments NAME --render-only --work results``.
     """
     path = options.out / f"rows-{table.name}.jsonl.xz"
+    others = [other for other in options.out.glob("rows-*.jsonl.xz") if other != path]
+    known = {row.key for other in others for row in Results(other).rows()}
     lines = dict.fromkeys(
-        _short(row).to_json() for cell in cells for row in cell.source
+        _short(row).to_json()
+        for cell in cells
+        for row in cell.source
+        if row.key not in known
     )
     text = "\n".join([make_header(cells[0].machine), *lines, ""])
     with replacing(path) as file:
@@ -40,8 +47,8 @@ def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
 def _short(row: Row) -> Row:
     return replace(
         row,
-        length=None if row.length is None else round(row.length, 6),
-        cost_v=None if row.cost_v is None else round(row.cost_v, 6),
+        length=None if row.length is None else round(row.length, 4),
+        cost_v=None if row.cost_v is None else round(row.cost_v, 4),
         seconds=_rounded(row.seconds),
         details={name: _rounded(value) for name, value in row.details.items()},
         trace=(),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from experiments.cells import Cell
     from experiments.definitions import Options, Table
     from experiments.published import PublishedRow
+    from experiments.trainings import Training
     from fixedfleet.evaluate.metrics import Mean
 
 __all__ = ["count_vehicles", "render_page", "trainings_part"]
@@ -102,7 +103,7 @@ def trainings_part(table: Table, options: Options) -> str:
             ends = (curve.loss, curve.validation, curve.violation)
             body.append(
                 [
-                    f"{training.preset}, {label}",
+                    f"{training.preset}, {label}{_seed(training)}",
                     f"{curve.loss[-1][0]:.3g}",
                     show_time(curve.seconds),
                     *(f"{end[-1][1]:.4f}" if end else NOTHING for end in ends),
@@ -123,6 +124,10 @@ def trainings_part(table: Table, options: Options) -> str:
         "were not trained on. Time: spent in training steps; longer where trainings "
         "share a GPU.\n"
     )
+
+
+def _seed(training: Training) -> str:
+    return "" if training.seed is None else f", seed {training.seed}"
 
 
 def count_vehicles(cell: Cell) -> Counter[int]:

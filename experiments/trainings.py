@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import InputError
@@ -20,6 +21,7 @@ __all__ = [
     "Curve",
     "Training",
     "find_labels",
+    "mean_curve",
     "read_curve",
     "read_json_lines",
     "train_missing",
@@ -229,11 +231,28 @@ def read_curve(training: Training, work: Path) -> Curve | None:
     )
 
 
-def _steps_per_epoch(lines: Sequence[dict[str, Any]], first: int) -> float:
+def mean_curve(curves: Sequence[Curve]) -> Curve:
+    """Return the mean of several trainings at the epochs that all of them report."""
+
+    def mean(kind: str) -> tuple[tuple[float, float], ...]:
+        courses = [dict(getattr(curve, kind)) for curve in curves]
+        shared = sorted(set.intersection(*map(set, courses)))
+        return tuple((x, fmean(course[x] for course in courses)) for x in shared)
+
+    return Curve(
+        loss=mean("loss"),
+        validation=mean("validation"),
+        violation=mean("violation"),
+        seconds=fmean(curve.seconds for curve in curves),
+    )
+
+
+def _steps_per_epoch(lines: Sequence[dict[str, Any]], first: int) -> int:
     """Return the steps per epoch, from a log's last line or from its first report."""
     for line in lines:
         if line.get("epoch_seconds") and line.get("seconds"):
-            return float(line["step"] * line["epoch_seconds"] / line["seconds"])
+            steps: float = line["step"] * line["epoch_seconds"] / line["seconds"]
+            return round(steps)
     return first  # reported at the end of the first epoch
 
 

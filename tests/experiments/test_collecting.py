@@ -23,7 +23,7 @@ from fixedfleet.evaluate.starts import NetworkStart
 from fixedfleet.version import own_version
 
 TABLES = load_tables(Options())
-WITHOUT_TRAINING = [name for name, table in TABLES.items() if not table.trains]
+WITHOUT_TRAINING = [name for name, table in TABLES.items() if not table.trainings]
 
 
 def make_table(name, *, collecting=True, rendering=True, **options):
@@ -256,8 +256,9 @@ def test_the_floor_stands_beside_cost_v(calls, folders):
 def test_gaps_are_to_the_reference_of_the_same_instances(calls, folders, shared):
     """With reference plans, a gap is a mean over instances and has an interval."""
     reference = shared / "reference"
-    paths = make_table("decoding", instances=4, reference=reference, **folders)
-    measured = [row for row in read_csv(paths[1]) if row["source"] == "measured"]
+    paths = make_table("post-processing", instances=4, reference=reference, **folders)
+    rows = [row for row in read_csv(paths[1]) if row["set"] == "vrp20"]
+    measured = [row for row in rows if row["source"] == "measured"]
     assert measured
     for row in measured:
         assert row["gap_instances"] == "4"
@@ -345,11 +346,11 @@ def test_an_unknown_table_is_refused():
 def test_rows_of_other_machines_count(calls, folders):
     """A line with all its rows in a file beside rows.jsonl is not run again."""
     work = folders["work"]
-    make_table("decoding", instances=2, rendering=False, **folders)
+    make_table("uchoa", instances=2, rendering=False, **folders)
     (work / "rows.jsonl").rename(work / "rows-elsewhere.jsonl")
     done = len(calls)
-    make_table("decoding", instances=2, collecting=False, **folders)
-    make_table("decoding", instances=2, rendering=False, **folders)
+    make_table("uchoa", instances=2, collecting=False, **folders)
+    make_table("uchoa", instances=2, rendering=False, **folders)
     assert len(calls) == done
     assert not (work / "rows.jsonl").exists()
 

@@ -23,7 +23,7 @@ from fixedfleet.evaluate import Results, get_method
 from fixedfleet.evaluate.origin import made_with
 from fixedfleet.evaluate.pipeline import Pipeline
 
-PLAIN = Training("paper20-plain", "paper20", {"loss.loads": "none"})
+PLAIN = Training("paper20-plain-s1", "paper20", {"loss.loads": "none"})
 
 
 def leave(folder, *, checkpoint=False, weights=b"weights"):
@@ -147,14 +147,14 @@ def test_a_training_that_diverges_is_a_note(monkeypatch, tmp_path, labels):
 
     monkeypatch.setattr(training, "train", train)
     (note,) = missing(tmp_path, labels)
-    assert note.startswith("paper20-plain was not trained to the end")
+    assert note.startswith("paper20-plain-s1 was not trained to the end")
     assert "step 7" in note
 
 
 def test_a_network_is_named_after_its_training(tmp_path):
     """Rows tell networks apart by their training, and by the hash of their file."""
     spec = f"network:model={PLAIN.model(tmp_path)}"
-    assert get_method(spec).name == "network:model=paper20-plain"
+    assert get_method(spec).name == "network:model=paper20-plain-s1"
     made = []
     for weights in (b"weights", b"others"):
         leave(PLAIN.folder(tmp_path), weights=weights)
@@ -164,7 +164,7 @@ def test_a_network_is_named_after_its_training(tmp_path):
 
 def test_rows_are_found_without_their_network(tmp_path, make_row):
     """Where only rows were copied, a table shows them all the same."""
-    name = "network:model=paper20-plain"
+    name = "network:model=paper20-plain-s1"
     row = make_row(instance="test20/0", method=name, time_limit=None)
     with Results(tmp_path / "rows.jsonl") as results:
         results.append(row)
@@ -172,7 +172,8 @@ def test_rows_are_found_without_their_network(tmp_path, make_row):
     table = load_tables(options)["losses"]
     cells, missing = measured_cells(table, "vrp20", read_stores(options), options)
     assert [cell.rows for cell in cells] == [(row,)]
-    assert PLAIN not in {line.training for line in missing if ":" not in line.method}
+    untrained = {line.training.name for line in missing if line.label.endswith("ship")}
+    assert PLAIN.name not in untrained
 
 
 def test_tables_share_the_training_of_a_plain_preset():
@@ -181,8 +182,9 @@ def test_tables_share_the_training_of_a_plain_preset():
     losses, others = (
         set(tables[name].trainings) for name in ("losses", "normalisation")
     )
-    assert {training.name for training in losses & others} == {"paper20", "best20"}
-    assert (len(losses), len(others)) == (6, 8)
+    shared = {"paper20-s1", "paper20-s2", "paper20-s3"}
+    assert {training.name for training in losses & others} == shared
+    assert (len(losses), len(others)) == (6, 6)
 
 
 def test_settings_of_every_training_are_settings_there_are():
@@ -250,7 +252,7 @@ def made_up(monkeypatch, make_row):
 
 @pytest.mark.slow
 def test_losses_are_trained_evaluated_and_drawn(trained, made_up, tmp_path, labels):
-    """Six trainings, their plans with and without search, and Figure 3 a preset."""
+    """Three trainings of each loss share a line, and Figure 3 shows their means."""
     pytest.importorskip("matplotlib")
     folders = {"out": tmp_path / "out", "work": tmp_path / "work"}
     paths = make("losses", Options(instances=2, labels=labels, **folders))
@@ -260,14 +262,15 @@ def test_losses_are_trained_evaluated_and_drawn(trained, made_up, tmp_path, labe
         "losses.csv",
         "rows-losses.jsonl.xz",
         "losses-paper20.png",
-        "losses-best20.png",
     ]
     page = paths[0].read_text(encoding="utf-8")
-    assert "best20, penalty and load: membership + search, guaranteed" in page
+    lines = [line for line in page.splitlines() if "load: membership" in line]
+    assert "over 3 trainings" in lines[0]
     (plain,) = [line for line in page.splitlines() if line.endswith("| 0.021 |")]
     assert "*plain*" in plain
     assert "not trained:" not in page
-    assert "![losses-best20](losses-best20.png)" in page
+    assert "![losses-paper20](losses-paper20.png)" in page
+    assert "penalty and load, seed 3" in page
     assert all(path.stat().st_size > 5000 for path in paths[3:])
 
 
@@ -278,20 +281,30 @@ def test_what_is_not_trained_is_said(made_up, tmp_path):
     leave(PLAIN.folder(work))
     paths = make("losses", Options(instances=2, work=work, out=tmp_path / "out"))
     page = paths[0].read_text(encoding="utf-8")
-    assert "paper20, plain: membership, repaired" in page
-    assert "not trained: best20, penalty (`fixedfleet train best20" in page
+    assert "paper20, plain, or plain with the penalty: membership" in page
+    assert "not trained: paper20, penalty and load (`fixedfleet train paper20" in page
     assert str(tmp_path) not in page
 
 
-def test_decoding_takes_a_network_with_softassign_if_there_is_one(made_up, tmp_path):
-    """A finished training of the other table adds its lines; others are named."""
+def test_decoding_takes_the_networks_of_other_tables(made_up, tmp_path):
+    """A finished training of another table has its lines; others are named."""
     options = Options(instances=1, work=tmp_path, out=tmp_path / "out")
+    leave(tmp_path / "trainings" / "paper20-softassign-s1")
     page = make("decoding", options)[0].read_text(encoding="utf-8")
-    assert "not trained: best20, SoftAssign" in page
-    leave(tmp_path / "trainings" / "best20-softassign")
-    page = make("decoding", options)[0].read_text(encoding="utf-8")
-    assert "best20, SoftAssign: beam 200, repaired" in page
-    assert "not trained: best20, SoftAssign" not in page
+    assert "paper20, SoftAssign: beam 200, not repaired" in page
+    assert "not trained: paper20, softmax" in page
+
+
+def test_rows_that_another_page_keeps_are_kept_once(made_up, tmp_path):
+    """Two tables share lines of a network, and its rows are in one file."""
+    leave(tmp_path / "trainings" / "paper20-softassign-s1")
+    options = Options(instances=2, work=tmp_path, out=tmp_path / "out")
+    for name in ("normalisation", "decoding"):
+        make(name, options)
+    files = [Results(path) for path in sorted((tmp_path / "out").glob("rows-*"))]
+    keys = [row.key for file in files for row in file.rows()]
+    assert len(files) == 2
+    assert len(keys) == len(set(keys))
 
 
 def test_training_times_come_from_measurements(tmp_path):
