@@ -70,10 +70,15 @@ _ROUNDING_IN_COMMENT = re.compile(rf"\brounding: ({'|'.join(get_args(Rounding))}
 
 @dataclass
 class _Section:
-    """A section: its line, and the line and the values of each row."""
+    """A section: its name and line, and the line and the values of each row."""
 
+    name: str
     line: int
     rows: list[tuple[int, list[str]]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Return the name and the line, for a message."""
+        return f"{self.name}_SECTION (line {self.line})"
 
 
 @dataclass
@@ -155,7 +160,7 @@ def _open_section(file: VrplibFile, name: str, line: int) -> str:
             f"line {line}: {name}_SECTION is not supported: plans would not respect "
             f"it; supported are {', '.join(_COLUMNS)}"
         )
-    file.sections[name] = _Section(line)
+    file.sections[name] = _Section(name, line)
     return name
 
 
@@ -191,7 +196,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
     kind, metric, rounding = _distances(file, notes)
     listing = _node_section(file, kind)
     places = _by_node(file, listing)
-    nodes = _sorted_nodes(file, listing, list(places))
+    nodes = _sorted_nodes(file, file.sections[listing], list(places))
     depot = _depot(file, options, nodes)
     order = [depot, *(node for node in nodes if node != depot)]
     standard = depot == 1 and nodes == list(range(1, len(nodes) + 1))
@@ -297,18 +302,17 @@ def _by_node(file: VrplibFile, section: str) -> dict[int, _Node]:
     return nodes
 
 
-def _sorted_nodes(file: VrplibFile, listing: str, nodes: list[int]) -> list[int]:
+def _sorted_nodes(file: VrplibFile, section: _Section, nodes: list[int]) -> list[int]:
     """Return the numbers of the nodes: sorted if they are 1 … n, else as listed."""
-    where = f"{listing}_SECTION (line {file.sections[listing].line})"
     dimension = file.whole("DIMENSION")
     if dimension is not None and dimension != len(nodes):
         raise InputError(
-            f"{file.place('DIMENSION')} is {dimension}, but {where} lists "
+            f"{file.place('DIMENSION')} is {dimension}, but {section} lists "
             f"{len(nodes)} nodes"
         )
     if len(nodes) < 2:
         raise InputError(
-            f"{where} lists {len(nodes)} nodes, not a depot and at least one customer"
+            f"{section} lists {len(nodes)} nodes, not a depot and at least one customer"
         )
     return sorted(nodes) if set(nodes) == set(range(1, len(nodes) + 1)) else nodes
 
@@ -320,7 +324,7 @@ def _depot(file: VrplibFile, options: ReadOptions, nodes: list[int]) -> int:
         raise InputError("no DEPOT_SECTION: add one, or give depot= a node's number")
     else:
         section = file.sections["DEPOT"]
-        place = f"DEPOT_SECTION (line {section.line})"
+        place = str(section)
         depots = [value for _, values in section.rows for value in values]
         if "-1" in depots:
             depots = depots[: depots.index("-1")]
@@ -347,10 +351,7 @@ def _demands(file: VrplibFile, order: list[int]) -> list[float]:
             raise InputError(f"{what} is {demand:g}, but this is the depot: write 0")
     for node in order[1:]:
         if node not in rows:
-            raise InputError(
-                f"DEMAND_SECTION (line {file.sections['DEMAND'].line}): node {node} "
-                "has no demand"
-            )
+            raise InputError(f"{file.sections['DEMAND']}: node {node} has no demand")
     return [rows[node].values[0] for node in order[1:]]
 
 
@@ -371,8 +372,8 @@ def _matrix(
     count = sum(len(values) for _, values in section.rows)
     if count != wanted:
         raise InputError(
-            f"EDGE_WEIGHT_SECTION (line {section.line}) holds {count} distances, not "
-            f"{wanted} ({layout} of {size} nodes)"
+            f"{section} holds {count} distances, not {wanted} ({layout} of {size} "
+            "nodes)"
         )
     numbers = np.array(list(_lengths(section)))
     if layout == "FULL_MATRIX":
