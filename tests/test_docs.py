@@ -283,6 +283,15 @@ def test_links_lead_somewhere(path):
             assert heading in anchors(target), f"{path.name}: {link}"
 
 
+def test_the_files_of_each_call_exist():
+    """CONTRIBUTING follows each call through files that exist."""
+    _, _, calls = text_of("CONTRIBUTING.md").partition("## How to follow a call")
+    package = ROOT / "src" / "fixedfleet"
+    there = [f"/{path.relative_to(package)}" for path in package.rglob("*.*")]
+    for name in re.findall(r"`([\w/]+\.(?:py|cu|toml))`", calls.partition("\n## ")[0]):
+        assert any(path.endswith(f"/{name}") for path in there), name
+
+
 def test_every_page_is_in_the_index():
     """docs/README.md leads to every other page of docs/ and to every notebook."""
     linked = set(_LINK.findall(text_of("docs/README.md")))
