@@ -11,7 +11,7 @@ from experiments.collecting import load_set, row_files
 from experiments.published import whole_names
 from fixedfleet.evaluate import get_method
 from fixedfleet.evaluate.metrics import Mean, paired, summarise
-from fixedfleet.evaluate.origin import current
+from fixedfleet.evaluate.origin import without_outdated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,7 +187,7 @@ def _rows(
             rows = store.by_method.get((method.name, method.objective), [])
             own = [
                 row
-                for row in current(rows, [method])
+                for row in without_outdated(rows, [method])
                 if row.instance in wanted
                 and row.time_limit == (limit if method.limits else None)
             ]

@@ -11,7 +11,7 @@ from experiments.definitions import customers_of
 from experiments.versions import note_run
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.evaluate import Results, evaluate, get_method, get_set
-from fixedfleet.evaluate.origin import current
+from fixedfleet.evaluate.origin import without_outdated
 from fixedfleet.progress import ProgressPrinter
 from fixedfleet.workers import available_cores
 
@@ -164,7 +164,7 @@ def _without_finished(
     processes = options.processes or available_cores()
     methods = [method for group in groups for method in group.methods]
     known = [
-        {row.key for row in current(results.rows(), methods)}
+        {row.key for row in without_outdated(results.rows(), methods)}
         for results in row_files(options)
     ]
     kept: list[Group] = []

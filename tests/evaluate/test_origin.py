@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from fixedfleet.evaluate import Results, evaluate, get_method
-from fixedfleet.evaluate.origin import current, digest, made_with
+from fixedfleet.evaluate.origin import digest, made_with, without_outdated
 
 
 @dataclass
@@ -56,10 +56,10 @@ def test_rows_of_a_network_that_was_replaced_do_not_count(weights, make_row):
     new = make_row(method="network", made={"network": digest(weights)})
     untold = make_row(method="network")
     other = make_row(method="other", made={"network": "0" * 8})
-    assert current([old, new, untold, other], [method]) == [new, untold, other]
+    assert without_outdated([old, new, untold, other], [method]) == [new, untold, other]
     weights.unlink()
-    assert current([old], [method]) == [old]
-    assert current([old], [get_method("network:model=no/such/file")]) == [old]
+    assert without_outdated([old], [method]) == [old]
+    assert without_outdated([old], [get_method("network:model=no/such/file")]) == [old]
 
 
 @pytest.mark.slow

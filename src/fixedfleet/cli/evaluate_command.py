@@ -190,13 +190,13 @@ def _asked_for(
     rows: Sequence[Row], methods: Sequence[Method], arguments: Arguments
 ) -> list[Row]:
     """Return the rows of the methods, limits and seeds that were asked for."""
-    from fixedfleet.evaluate.origin import current
+    from fixedfleet.evaluate.origin import without_outdated
 
     names = {(method.name, method.objective) for method in methods}
     limits = {None, *arguments.time_limit}
     return [
         row
-        for row in current(rows, methods)
+        for row in without_outdated(rows, methods)
         if (row.method, row.objective) in names
         and row.time_limit in limits
         and row.iterations in (None, arguments.iterations)

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 from fixedfleet.errors import InputError, at_least, check_whole
-from fixedfleet.evaluate.origin import current, made_with
+from fixedfleet.evaluate.origin import made_with, without_outdated
 from fixedfleet.evaluate.trials import Trial
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def make_agenda(
         If the file has a row of another instance with the same name or of another
         vehicle cost, or if two sets have different instances with the same name.
     """
-    by_key = {row.key: row for row in current(rows, methods)}
+    by_key = {row.key: row for row in without_outdated(rows, methods)}
     planned: dict[Key, tuple[Instance, float]] = {}
     alone: list[Trial] = []
     parallel: list[Trial] = []

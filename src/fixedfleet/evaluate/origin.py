@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fixedfleet.evaluate.methods import Method
     from fixedfleet.evaluate.rows import Row
 
-__all__ = ["current", "digest", "machine_name", "made_with"]
+__all__ = ["digest", "machine_name", "made_with", "without_outdated"]
 
 _DIGITS = 8
 
@@ -47,7 +47,7 @@ def made_with(method: Method, customers: int) -> Mapping[str, str]:
     return found | {"network": digest(file), "network_file": file.name}
 
 
-def current(rows: Iterable[Row], methods: Sequence[Method]) -> list[Row]:
+def without_outdated(rows: Iterable[Row], methods: Sequence[Method]) -> list[Row]:
     """
     Leave out the rows of networks whose file has changed since.
 

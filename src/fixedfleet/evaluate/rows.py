@@ -6,7 +6,6 @@ import gzip
 import json
 import lzma
 import os
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, cast
@@ -233,25 +232,16 @@ class Results:
         self._check_machine()
         file = self.path.open("r+b")
         try:
-            self._lock(file)
+            atomic.lock(
+                file,
+                f"another run is writing to {self.path}: wait for it, or choose "
+                "another file",
+            )
             _cut_torn_line(file)
         except BaseException:
             file.close()
             raise
         return file
-
-    def _lock(self, file: IO[bytes]) -> None:
-        if sys.platform == "win32":
-            return
-        import fcntl
-
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(
-                f"another run is writing to {self.path}: wait for it, or choose "
-                "another file"
-            ) from None
 
     def _check_machine(self) -> None:
         if self.machine and self.machine != machine_name():

@@ -1,19 +1,20 @@
-"""Atomic writing: a file is written under another name, then renamed."""
+"""Safe writing: a file is written under another name, then renamed; or locked."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from fixedfleet.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["replacing", "write_text"]
+__all__ = ["lock", "replacing", "write_text"]
 
 
 @contextmanager
@@ -65,3 +66,24 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         ) from None
     with replacing(path) as file:
         file.write(data)
+
+
+def lock(file: IO[Any], busy: str) -> None:
+    """
+    Keep other processes from locking an open file until it is closed.
+
+    The system releases the lock of a process that is killed. Windows has no such lock.
+
+    Raises
+    ------
+    InputError
+        With the text ``busy``, if another process has locked the file.
+    """
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(busy) from None

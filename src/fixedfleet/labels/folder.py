@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ import numpy as np
 
 from fixedfleet import files
 from fixedfleet.errors import InputError, at_least, check_whole
-from fixedfleet.files.atomic import replacing, write_text
+from fixedfleet.files.atomic import lock, replacing, write_text
 from fixedfleet.files.npz_files import Archive
 from fixedfleet.labels.shard import INFEASIBLE, Shard, ShardLabels
 from fixedfleet.version import own_version
@@ -239,17 +238,8 @@ def locked(path: Path) -> Iterator[None]:
     except (FileExistsError, NotADirectoryError):
         raise InputError(f"{path} is a file, not a folder for labels") from None
     with (path / ".lock").open("w") as file:
-        # The system releases the lock of a killed process; a plain file would stay.
-        if sys.platform != "win32":
-            import fcntl
-
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InputError(
-                    f"another run is labelling into {path}: wait for it, or choose "
-                    "another folder"
-                ) from None
+        busy = f"another run is labelling into {path}: wait for it, or choose another"
+        lock(file, f"{busy} folder")
         yield
 
 
