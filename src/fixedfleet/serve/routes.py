@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -24,7 +24,6 @@ from fixedfleet.fleet import assess_fleet
 from fixedfleet.serve import bodies, schema
 from fixedfleet.serve.finished_plans import FileFormat, change_plan, plan_file
 from fixedfleet.serve.jobs import PlanJob, PlanQueue
-from fixedfleet.serve.planner import Order
 from fixedfleet.serve.pool import PlannerPool
 from fixedfleet.serve.refusals import ApiError, error_responses
 from fixedfleet.serve.settings import Settings
@@ -33,6 +32,8 @@ from fixedfleet.serve.store import PlanStore, StoredPlan
 from fixedfleet.version import own_version
 
 __all__ = ["Service", "open_routes", "routes"]
+
+R = TypeVar("R", bound=schema.InstanceRequest)
 
 routes = APIRouter()
 open_routes = APIRouter()  # these need no token
@@ -109,27 +110,36 @@ async def read_instance(
     options: Annotated[schema.ReadingOptions, Query()],
 ) -> Response:
     """Read an instance, and say whether its fleet suffices, without planning."""
+    _, read = await _read(request, service, schema.InstanceRequest, options)
+    return _json(await to_thread.run_sync(_describe, read, limiter=_readers))
+
+
+async def _read(
+    request: Request, service: Service, model: type[R], options: schema.ReadingOptions
+) -> tuple[R, files.Reading]:
+    """Return what the body of a request asks for, and its instance."""
     body = await bodies.read_body(request)
     kind = request.headers.get("content-type", "")
 
-    def described() -> str:
-        asked, file = bodies.parse_body(schema.InstanceRequest, kind, body, options)
-        read = bodies.read_instance(
-            asked, file, service.store.instance, service.settings.max_customers
-        )
-        verdict = None
-        if not read.missing:  # quick bounds only: the exact search is for the workers
-            verdict = describe_verdict(assess_fleet(read.instance, time_limit=0))
-        instance = describe_instance(read.instance, without=[*read.missing, "matrix"])
-        document = schema.ReadDocument(
-            instance=instance,
-            notes=read.notes,
-            doubts=read.doubts,
-            verdict=verdict,
-        )
-        return to_json(document, one_line=True)
+    def parse() -> tuple[R, files.Reading]:
+        asked, file = bodies.parse_body(model, kind, body, options)
+        most = service.settings.max_customers
+        return asked, bodies.read_instance(asked, file, service.store.instance, most)
 
-    return _json(await to_thread.run_sync(described, limiter=_readers))
+    return await to_thread.run_sync(parse, limiter=_readers)
+
+
+def _describe(read: files.Reading) -> str:
+    verdict = None
+    if not read.missing:  # quick bounds only: the exact search is for the workers
+        verdict = describe_verdict(assess_fleet(read.instance, time_limit=0))
+    document = schema.ReadDocument(
+        instance=describe_instance(read.instance, without=[*read.missing, "matrix"]),
+        notes=read.notes,
+        doubts=read.doubts,
+        verdict=verdict,
+    )
+    return to_json(document, one_line=True)
 
 
 @routes.post(
@@ -159,21 +169,12 @@ async def make_plan(
     """Plan tours: return the plan if it is finished soon, else where to ask for it."""
     queue = service.queue
     queue.require_room(client)  # before any work is spent on the body
-    body = await bodies.read_body(request)
-    kind = request.headers.get("content-type", "")
-
-    def ordered() -> tuple[Order, float | None]:
-        asked, file = bodies.parse_body(schema.PlanRequest, kind, body, options)
-        read = bodies.read_instance(
-            asked, file, service.store.instance, service.settings.max_customers
-        )
-        order = bodies.make_order(asked, read, service.settings.max_seconds)
-        return order, asked.wait
-
-    order, wait = await to_thread.run_sync(ordered, limiter=_readers)
+    asked, read = await _read(request, service, schema.PlanRequest, options)
+    order = await run_in_threadpool(
+        bodies.make_order, asked, read, service.settings.max_seconds
+    )
     job = await queue.submit(client, order)
-    if wait is None:
-        wait = order.request.time_limit + _WAIT_BEYOND
+    wait = order.request.time_limit + _WAIT_BEYOND if asked.wait is None else asked.wait
     await _wait_for(queue, job, min(wait, MAX_WAIT))
     if job.final is not None:
         return _json(job.final.document)
