@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
@@ -27,7 +28,7 @@ import sys
 from fixedfleet.cli import main
 from fixedfleet.serve import jobs
 jobs.JOBS_PER_CLIENT = 64
-sys.exit(main(["serve", "--port", "0", "--workers", "2", *sys.argv[1:]]))
+sys.exit(main(["serve", "--port", "0", *sys.argv[1:]]))
 """
 
 
@@ -65,14 +66,15 @@ def serving(*options):
 @pytest.fixture(scope="package")
 def address():
     """The address of a server without a token."""
-    with serving("--no-token") as address:
+    with serving("--no-token", "--workers", "2") as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def guarded():
     """The address, with the token, of a server that needs one and has street tiles."""
-    with serving("--token", TOKEN, "--tiles", TILES) as address:
+    options = ("--token", TOKEN, "--tiles", TILES, "--workers", "1")
+    with serving(*options) as address:
         yield address
 
 
@@ -170,32 +172,69 @@ class Reader:
         )
 
 
+class Tab:
+    """A tab of the browser that notes the errors of its page."""
+
+    def __init__(self, chromium, **options):
+        options.setdefault("viewport", {"width": 1280, "height": 800})
+        self.context = chromium.new_context(**options)
+        self.context.set_default_timeout(PATIENCE)
+        self.page = self.context.new_page()
+        self.faults: list[str] = []
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("console", self._listen)
+
+    def _listen(self, message):
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            self.faults.append(message.text)
+
+    def clear(self):
+        """Forget all that a test has left behind, as a new browser would."""
+        address = urlsplit(self.page.url)
+        self.page.goto("about:blank")
+        self.page.unroute_all()
+        self.page.mouse.move(0, 0)
+        self.page.emulate_media(reduced_motion="null")
+        self.context.clear_cookies()
+        storage = {"origin": f"{address.scheme}://{address.netloc}"}
+        session = self.context.new_cdp_session(self.page)
+        session.send("Storage.clearDataForOrigin", {**storage, "storageTypes": "all"})
+        session.detach()
+        self.faults.clear()
+
+
+@pytest.fixture(scope="package")
+def tab(chromium):
+    """A tab for one test after the other: opening a new one takes a second."""
+    return Tab(chromium)
+
+
 @pytest.fixture
-def open_page(chromium, address):
-    """Return how to open the page; neither its scripts nor its CSP may raise errors."""
+def open_page(chromium, address, tab):
+    """Return how to open the page; neither its scripts nor its CSP may raise errors.
+
+    The first page with the usual options is opened in the tab that tests share. All
+    others are opened in browsers of their own.
+    """
     from playwright.sync_api import expect
 
-    contexts, faults = [], []
-
-    def listen(message):
-        if message.type == "error" and "Failed to load resource" not in message.text:
-            faults.append(message.text)
+    tabs = []
 
     def open_page(fragment="", at=address, **options):
-        options.setdefault("viewport", {"width": 1280, "height": 800})
-        context = chromium.new_context(**options)
-        contexts.append(context)
-        context.set_default_timeout(PATIENCE)
-        page = context.new_page()
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("console", listen)
+        shared = not options and tab not in tabs
+        tabs.append(tab if shared else Tab(chromium, **options))
+        page = tabs[-1].page
         page.goto(at + fragment)
         page.wait_for_selector("html.ready")
         return Reader(page, expect)
 
     yield open_page
-    for context in contexts:
-        context.close()
+    faults = [fault for each in tabs for fault in each.faults]
+    for each in tabs:
+        if each is tab:
+            each.clear()
+        else:
+            each.context.close()
     assert faults == []
 
 
@@ -203,6 +242,15 @@ def open_page(chromium, address):
 def reader(open_page):
     """A user who has just opened the page."""
     return open_page()
+
+
+@pytest.fixture(scope="package")
+def page(chromium, address):
+    """One page for all tests of single modules, which do not change it."""
+    page = chromium.new_page()
+    page.goto(address)
+    page.wait_for_selector("html.ready")
+    return page
 
 
 def make_plan(address: str, **wishes):

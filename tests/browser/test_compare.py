@@ -16,16 +16,6 @@ MATRIX = {
 }
 
 
-@pytest.fixture(scope="module")
-def page(chromium, address):
-    """One page for all tests of this file; they do not change it."""
-    page = chromium.new_page()
-    page.goto(address)
-    page.wait_for_selector("html.ready")
-    yield page
-    page.close()
-
-
 def test_a_stopped_pause_ends(page):
     """A pause that begins after the stop does not wait; one that is stopped ends."""
     found = page.evaluate(

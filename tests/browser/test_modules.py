@@ -9,14 +9,6 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def page(chromium, address):
-    """One page for all tests of this file; they do not change it."""
-    page = chromium.new_page()
-    page.goto(address)
-    return page
-
-
 def places(page, points, geographic=True):
     """Return where the page draws points (x, y), the depot first."""
     stops = [{"x": x, "y": y} for x, y in points]
