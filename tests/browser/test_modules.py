@@ -45,6 +45,27 @@ def test_an_instance_without_coordinates_has_no_places(page):
     assert places(page, [(None, None), (None, None)], geographic=False) is None
 
 
+def test_the_map_stays_where_the_user_put_it(page):
+    """Zooming keeps the point at the pointer; after a visit to a tour, all is back."""
+    before, zoomed, kept, back, moved = page.evaluate(
+        """async () => {
+          const {Camera} = await import("/static/camera.js");
+          const camera = new Camera(() => {});
+          const [depot, shop] = [{x: 0, y: 0}, {x: 10, y: 5}];
+          camera.setSize({width: 400, height: 300});
+          camera.setPoints([depot, shop]);
+          const before = camera.spotOf(shop);
+          camera.zoom(2, before);
+          const spots = [camera.spotOf(shop), camera.spotOf(depot)];
+          camera.showOnly([{x: 3, y: 3}, {x: 4, y: 4}]);
+          camera.showBefore();
+          return [before, ...spots, camera.spotOf(depot), camera.moved];
+        }"""
+    )
+    assert zoomed == pytest.approx(before)
+    assert (back, moved) == (kept, True)
+
+
 @pytest.mark.parametrize(
     ("metric", "point", "x", "y"),
     [

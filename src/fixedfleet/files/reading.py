@@ -36,17 +36,8 @@ class ReadOptions:
 
     Parameters
     ----------
-    vehicles
-        The number of vehicles.
-    capacity
-        What one vehicle carries.
-    rounding
-        The rounding of each distance.
-    depot
-        The depot: the name of a row in a table, the number of a node in VRPLIB.
-    columns
-        The headings of columns in a table that are not recognised by themselves:
-        ``{"demand": "Paletten"}``.
+    vehicles, capacity, rounding, depot, columns
+        As for :func:`fixedfleet.files.read`.
     unit, length_unit
         Unit of demands and capacity; unit of distances.
     max_customers
