@@ -10,7 +10,7 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet.planning import decode
-from fixedfleet.planning.ordering import order_by_distance
+from fixedfleet.planning.ordering import order_tours
 
 from .conftest import make_prediction
 
@@ -26,14 +26,9 @@ def test_tours_are_ordered_well(symmetric):
         if not symmetric:
             matrix = matrix * rng.uniform(0.9, 1.1, size=matrix.shape)
         instance = ff.Instance(demands=[1] * 7, capacity=7, vehicles=1, matrix=matrix)
-        prediction = make_prediction(
-            torch.zeros((1, 1, 8, 8)),
-            [0] + [1] * 7,
-            7,
-            distances=torch.from_numpy(matrix)[None],
-        )
-        vehicle = torch.tensor([[1] + [0] * 7])
-        plan = order_by_distance(prediction, vehicle).plans()[0]
+        routes = np.zeros((1, 7), dtype=np.int64)
+        order_tours(matrix, np.array([1] + [0] * 7), routes)
+        plan = ff.Plan([routes[0]])
         orders = itertools.permutations(range(1, 8))
         best = min(ff.Plan([order]).length(instance) for order in orders)
         ratios.append(plan.length(instance) / best)

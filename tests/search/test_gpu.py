@@ -364,7 +364,7 @@ def library(tmp_path_factory):
             "WARPS": 1, "BLOCKS": 1, "SHARED_BYTES": shared_bytes,
         }  # fmt: skip
         options = [f"-D{name}={value}" for name, value in defines.items()]
-        source = str(HERE / "emulated_warp.cpp")
+        source = str(HERE / "emulated_search.cpp")
         command = ["g++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", *options]
         subprocess.run([*command, "-o", str(target), source], check=True)
         return ctypes.CDLL(str(target))

@@ -1,4 +1,4 @@
-"""Exchange customers between vehicles, for more room or a likelier assignment."""
+"""Exchange customers between vehicles, to find room for unassigned customers."""
 
 from __future__ import annotations
 
@@ -24,23 +24,21 @@ def exchange(
     value: Tensor,
     *,
     steps: int,
-    polish: bool,
 ) -> Tensor:
     """
-    Improve an assignment of customers to vehicles by exchanging two at a time.
+    Assign more customers to vehicles by exchanging two at a time.
 
     Unassigned customers form one more vehicle, which has room for all of them. Each
     vehicle also holds an empty stop without demand. A customer that is exchanged for an
     empty stop moves alone. Each step makes the best exchange:
 
-    1. the one that assigns the most unassigned demand;
-    2. if none assigns any and customers are unassigned, the one that concentrates the
-       free room most in few vehicles (by the sum of its squares); if none does and the
-       free room would be enough in total, a random one;
-    3. if all customers are assigned, with ``polish``, the one that increases the value
-       most.
+    1. the one that assigns the most unassigned demand, and of several such exchanges
+       the one that increases the value most;
+    2. if none assigns any, the one that concentrates the free room most in few vehicles
+       (by the sum of its squares); if none does and the free room would be enough in
+       total, a random one.
 
-    The assignment that leaves the least demand unassigned is returned.
+    The first assignment that leaves the least demand unassigned is returned.
 
     Parameters
     ----------
@@ -52,8 +50,6 @@ def exchange(
         The value of each customer in each vehicle, whole numbers, shape (B, N', M).
     steps
         The largest number of exchanges per instance.
-    polish
-        Whether to increase the value once every customer is assigned.
 
     Returns
     -------
@@ -68,16 +64,13 @@ def exchange(
         rows = prediction.rows[some]
         items = _first_items(prediction[some], vehicle[some], value[some])
         for number in range(steps):
-            items, changed = _step(items, number, polish)
+            items, changed = _step(items, number)
             if not changed.any():
                 break
             rows = rows[changed]
             items = _Items(*(field[changed] for field in items))
             missing = (items.demands * items.unassigned).sum(1)
-            # After a random exchange, only an assignment of more demand is an
-            # improvement, until all customers are assigned.
-            same = (missing == items.least) & (~items.randomised | (missing == 0))
-            best = (missing < items.least) | same
+            best = missing < items.least
             items = items._replace(least=torch.minimum(missing, items.least))
             result[rows[best]] = items.vehicle[best, :size]
     return result
@@ -98,7 +91,6 @@ class _Items(NamedTuple):
     vehicle: Tensor  # the vehicle of each item, (B, I)
     left: Tensor  # the room left in each vehicle, (B, M + 1)
     least: Tensor  # the least demand that was unassigned so far, (B,)
-    randomised: Tensor  # whether a random exchange was made, (B,)
 
     @property
     def fleet(self) -> int:
@@ -137,20 +129,18 @@ def _first_items(prediction: Prediction, vehicle: Tensor, value: Tensor) -> _Ite
         vehicle=where,
         left=left,
         least=(demands * ((where == fleet) & real)).sum(1),
-        randomised=torch.zeros_like(enough),
     )
 
 
-def _step(items: _Items, number: int, polish: bool) -> tuple[_Items, Tensor]:
+def _step(items: _Items, number: int) -> tuple[_Items, Tensor]:
     """Make an exchange per row; return the items, and in which rows one was made."""
     possible, served = _possible(items)
     most = served.flatten(1).amax(1)  # (B,)
-    incomplete = items.unassigned.any(1)
     candidates = possible & (served == most[:, None, None])
     gains = _value_gains(items).masked_fill(~candidates, _LEAST).flatten(1)
-    gain, pair = gains.max(1)
-    better = (most > 0) | ((gain > 0) & ~incomplete & polish)
-    stuck = incomplete & (most == 0)
+    pair = gains.argmax(1)
+    better = most > 0
+    stuck = items.unassigned.any(1) & (most == 0)
     if stuck.any():
         gains = _room_gains(items).masked_fill(~candidates, -torch.inf)
         gain, other = gains.flatten(1).max(1)
@@ -159,7 +149,6 @@ def _step(items: _Items, number: int, polish: bool) -> tuple[_Items, Tensor]:
         other = torch.where(draw, lots.flatten(1).argmax(1), other)
         pair = torch.where(stuck, other, pair)
         better = better | (stuck & (gain > 0)) | draw
-        items = items._replace(randomised=items.randomised | draw)
     return _swap(items, pair, better), better
 
 

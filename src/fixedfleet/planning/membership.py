@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
 
-from fixedfleet.planning.exchange import exchange
-from fixedfleet.planning.ordering import order_by_distance
+from fixedfleet.compiling import compiled
+from fixedfleet.planning import membership_kernel
+from fixedfleet.planning.assigning import assign
+from fixedfleet.planning.ordering import order_tours
+from fixedfleet.planning.tours import Decoded
 
 if TYPE_CHECKING:
-    from fixedfleet.planning.prediction import Prediction
-    from fixedfleet.planning.tours import Decoded
+    import numpy as np
+    from numpy.typing import NDArray
 
-__all__ = ["membership_scores", "membership_tours"]
+    from fixedfleet.planning.prediction import Prediction
+
+__all__ = [
+    "member_arrays",
+    "membership_scores",
+    "membership_tours",
+    "plan_members",
+    "plan_on_cpu",
+]
 
 # A sum of floats depends on the order of its terms, and so on padding. Sums of whole
 # numbers do not, so probabilities and their logarithms are counted in small units.
 _UNITS_PER_ONE = 2.0**40
 _LOG_UNITS_PER_ONE = 2.0**20
-_LEAST = -(2**60)  # stands for the value of a vehicle without room
-_EXCHANGES = 100  # the largest number per instance
 
 
 def membership_tours(prediction: Prediction) -> Decoded:
     """
     Assign customers to vehicles by Σ_j Ŷ_kij within the capacity, then order tours.
 
-    The customer that loses most if its best vehicle fills up is assigned first. Then
-    customers are exchanged between vehicles, first to find room for unassigned
-    customers, then for a likelier assignment. Tours are ordered by distance alone.
+    The assignment has nearly the largest likelihood of all within the capacity. Tours
+    are ordered by distance alone.
     """
-    value = membership_scores(prediction)
-    vehicle = _assign_by_regret(prediction, value)
-    vehicle = exchange(prediction, vehicle, value, steps=_EXCHANGES, polish=True)
-    return order_by_distance(prediction, vehicle)
+    return plan_members(prediction, membership_scores(prediction))
 
 
 def membership_scores(prediction: Prediction) -> Tensor:
@@ -59,35 +64,66 @@ def membership_scores(prediction: Prediction) -> Tensor:
     return (log * _LOG_UNITS_PER_ONE).round().long()
 
 
-def _assign_by_regret(prediction: Prediction, value: Tensor) -> Tensor:
+def plan_members(prediction: Prediction, value: Tensor) -> Decoded:
     """
-    Assign the customer with the largest regret, again and again, until none fits.
+    Return tours whose customers have a large sum of values, within the capacity.
 
-    Returns
-    -------
-    Tensor
-        The vehicle of each customer, shape (B, N'); M for unassigned customers, for the
-        depot and for padding.
+    On a GPU, one kernel does all if CuPy is installed. Otherwise the CPU does the same,
+    with the same result.
+
+    Parameters
+    ----------
+    prediction
+        The instances.
+    value
+        The value of each customer in each vehicle, whole numbers, shape (B, N', M).
     """
-    _, size, fleet = value.shape
-    rows = prediction.rows
-    # Of customers with equal regret, the one with the largest demand comes first.
-    order = (-prediction.demands).sort(dim=1, stable=True).indices
-    demands = prediction.demands.gather(1, order)
-    value = value.gather(1, order[:, :, None].expand(-1, -1, fleet))
-    waits = prediction.customers.gather(1, order)
-    left = prediction.room
-    vehicle = torch.full_like(demands, fleet)
-    for _ in range(size - 1):
-        full = (demands[:, :, None] > left[:, None]) | ~waits[:, :, None]
-        open_value = value.masked_fill(full, _LEAST)  # (B, N', M)
-        best, choice = open_value.max(2)
-        second = open_value.scatter(2, choice[:, :, None], _LEAST).amax(2)
-        regret = (best - second).masked_fill(best == _LEAST, -1)
-        chosen = regret.argmax(1)
-        target = choice[rows, chosen]
-        fits = best[rows, chosen] > _LEAST
-        vehicle[rows, chosen] = torch.where(fits, target, vehicle[rows, chosen])
-        waits[rows, chosen] &= ~fits
-        left[rows, target] -= demands[rows, chosen] * fits
-    return torch.full_like(vehicle, fleet).scatter(1, order, vehicle)
+    arrays = member_arrays(prediction, value)
+    shape = len(prediction), prediction.fleet, prediction.locations - 1
+    routes = prediction.demands.new_zeros(shape)
+    if not (routes.is_cuda and membership_kernel.launch(*arrays, routes)):
+        found = routes.cpu()
+        plan_on_cpu(*(array.cpu().numpy() for array in (*arrays, found)))
+        routes = found.to(routes.device)
+    return Decoded.from_routes(routes, prediction.customers)
+
+
+class MemberArrays(NamedTuple):
+    """The inputs of :func:`plan_on_cpu` and of the kernel."""
+
+    value: Tensor  # int32, (B, N', M)
+    order: Tensor  # the vehicles of each location, best value first, int16, (B, N', M)
+    demands: Tensor
+    customers: Tensor
+    room: Tensor
+    distances: Tensor
+
+
+def member_arrays(prediction: Prediction, value: Tensor) -> MemberArrays:
+    """Return the inputs of decoding; for ``value`` see :func:`plan_members`."""
+    return MemberArrays(
+        value.int(),
+        value.sort(dim=2, descending=True, stable=True).indices.short(),
+        prediction.demands,
+        prediction.customers,
+        prediction.room,
+        prediction.distances,
+    )
+
+
+@compiled()
+def plan_on_cpu(
+    value: NDArray[np.int32],
+    order: NDArray[np.int16],
+    demands: NDArray[np.int64],
+    customers: NDArray[np.bool_],
+    room: NDArray[np.int64],
+    distances: NDArray[np.float64],
+    routes: NDArray[np.int64],
+) -> None:
+    """Write the tours of all instances to ``routes``, shape (B, M, N)."""
+    for row in range(len(value)):
+        vehicle = assign(
+            value[row], order[row], demands[row], customers[row], room[row]
+        )
+        order_tours(distances[row], vehicle, routes[row])

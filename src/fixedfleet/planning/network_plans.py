@@ -16,7 +16,7 @@ from fixedfleet.instance import InstanceBatch
 from fixedfleet.model import find_model, load_once
 from fixedfleet.model.devices import calm_threads, check_device, required_bytes
 from fixedfleet.plan import PlanBatch
-from fixedfleet.planning.decoders import get_decoder
+from fixedfleet.planning.decoders import decode, get_decoder
 from fixedfleet.planning.prediction import predict_views
 from fixedfleet.planning.repair import RepairOptions, repair_plans
 
@@ -157,10 +157,9 @@ def plan_by_network(
             now = time.perf_counter()
             views = predict_views(network, batch, symmetries, precision=precision)
             for prediction in views:
-                prediction.check_values()
                 now = finish("network", now)
-                with torch.no_grad(), calm_threads(prediction.demands.device):
-                    decoded = make_tours(prediction)
+                with calm_threads(prediction.demands.device):
+                    decoded = decode(prediction, make_tours, "none")
                     now = finish("decoding", now)
                     found = repair_plans(prediction, decoded, options).plans()
                 if best is None:

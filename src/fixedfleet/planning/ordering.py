@@ -1,122 +1,151 @@
-"""Order the customers of each vehicle, for all tours of a batch at once."""
+"""Order the customers of each vehicle by their distances."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
-from torch.nn.functional import pad
+import numpy as np
 
-from fixedfleet.planning.tours import Decoded
+from fixedfleet.compiling import compiled
 
 if TYPE_CHECKING:
-    from fixedfleet.planning.prediction import Prediction
+    from numpy.typing import NDArray
 
-__all__ = ["order_by_distance"]
+__all__ = ["order_tours"]
 
-_CHUNK = 2**24  # entries of small distance matrices held at a time
-_GAIN = 1e-9  # a smaller gain, as a share of the largest distance, is a rounding error
+_ROUNDING = 1e-9  # a smaller gain, as a share of the largest distance, is none
+_LONGEST_SEGMENT = 3  # of customers that move along a tour together
+_NOTHING = -1e300  # below any saving
 
 
-def order_by_distance(prediction: Prediction, vehicle: Tensor) -> Decoded:
+@compiled()
+def order_tours(
+    distances: NDArray[np.float64],
+    vehicle: NDArray[np.int64],
+    routes: NDArray[np.int64],
+) -> None:
     """
-    Order the customers of each vehicle by farthest insertion and 2-opt.
+    Write the tours of one instance, ordered by farthest insertion, 2-opt and Or-opt.
 
     Parameters
     ----------
-    prediction
-        The instances.
+    distances
+        From each location to each other, shape (N', N').
     vehicle
-        The vehicle of each customer, shape (B, N'), M if it is unassigned.
+        The vehicle of each location, shape (N',); M for the depot and for those that
+        no vehicle serves.
+    routes
+        Where the tours are written to, shape (M, N).
     """
-    batch, fleet = len(prediction), prediction.fleet
-    number = torch.arange(fleet, device=vehicle.device)
-    member = vehicle[:, None] == number[:, None]  # (B, M, N')
-    longest = int(member.sum(2).max())
-    # Members first, by number; the depot for the rest.
-    first = (~member).byte().sort(dim=2, stable=True).indices[..., :longest]
-    members = (first * member.gather(2, first)).view(batch * fleet, longest)
-    owner = prediction.rows.repeat_interleave(fleet)
-    chunk = max(1, _CHUNK // (longest + 2) ** 2)
-    parts = zip(torch.split(owner, chunk), torch.split(members, chunk), strict=True)
-    routes = torch.cat([_order(prediction.distances, *part) for part in parts])
-    routes = routes.view(batch, fleet, longest)
-    routes = pad(routes, (0, prediction.locations - 1 - longest))
-    return Decoded.from_routes(routes, prediction.customers)
+    for k in range(len(routes)):
+        stops = np.flatnonzero(vehicle == k)
+        tour, scale = _insert_farthest(distances, stops)
+        _shorten(distances, tour, scale)
+        routes[k, : len(stops)] = tour[1:-1]
+        routes[k, len(stops) :] = 0
 
 
-def _order(distances: Tensor, owner: Tensor, members: Tensor) -> Tensor:
-    """Order members (T, L), zeros to the end, of the instances ``owner``, (T,)."""
-    stops = pad(members, (1, 0))  # with the depot as stop 0: (T, L + 1)
-    local = distances[owner[:, None, None], stops[:, :, None], stops[:, None]]
-    counts = (members > 0).sum(1)
-    tour = _two_opt(local, _farthest_insertion(local, counts), counts)
-    return stops.gather(1, tour)
+@compiled()
+def _insert_farthest(distances: Any, stops: Any) -> tuple[Any, float]:
+    """Return a tour from depot to depot, and the largest distance from the depot."""
+    tour = np.zeros(len(stops) + 2, np.int64)
+    near, scale = np.zeros(len(stops)), 0.0  # the distances from the tour so far
+    for i, stop in enumerate(stops):
+        near[i] = distances[0, stop]
+        scale = max(scale, distances[0, stop], distances[stop, 0])
+    for count in range(len(stops)):
+        chosen = np.argmax(near)
+        stop = stops[chosen]
+        least, place = np.inf, 0
+        for p in range(count + 1):
+            x, y = tour[p], tour[p + 1]
+            detour = distances[x, stop] + distances[stop, y] - distances[x, y]
+            if detour < least:
+                least, place = detour, p
+        for p in range(count + 1, place, -1):
+            tour[p + 1] = tour[p]
+        tour[place + 1] = stop
+        for i in range(len(stops)):
+            if near[i] >= 0.0:
+                near[i] = min(near[i], distances[stop, stops[i]])
+        near[chosen] = -1.0
+    return tour, scale
 
 
-def _farthest_insertion(local: Tensor, counts: Tensor) -> Tensor:
-    """Return tours of stops (T, L), zeros to the end; distances (T, L + 1, L + 1)."""
-    tours, stops, _ = local.shape
-    rows = torch.arange(tours, device=local.device)
-    position = torch.arange(stops, device=local.device)
-    outside = (position > 0) & (position <= counts[:, None])  # (T, L + 1)
-    nearest = local[:, 0]  # the distance from the tour so far
-    tour = torch.zeros((tours, stops), dtype=torch.int64, device=local.device)
-    for placed in range(stops - 1):
-        stop = nearest.masked_fill(~outside, -1.0).argmax(1)  # 0 where all are placed
-        after = tour.roll(-1, 1)  # the last entry is always free, so it is the depot
-        into = local[rows[:, None], tour, stop[:, None]]
-        out = local[rows[:, None], stop[:, None], after]
-        detour = into + out - local[rows[:, None], tour, after]
-        place = detour[:, : placed + 1].argmin(1, keepdim=True) + 1  # (T, 1)
-        moved = torch.where(position > place, tour.roll(1, 1), tour)
-        moved = torch.where(position == place, stop[:, None], moved)
-        tour = torch.where(stop[:, None] > 0, moved, tour)
-        outside.scatter_(1, stop[:, None], False)
-        nearest = torch.minimum(nearest, local[rows, stop])
-    return tour[:, 1:]
+@compiled()
+def _shorten(distances: Any, tour: Any, scale: float) -> None:
+    """Make the best change of a tour until none shortens it."""
+    count = len(tour) - 2
+    turn = np.zeros(count + 1)
+    for _ in range(10 * count):
+        # What it costs to drive from a stop back to the first, instead of here.
+        for p in range(1, count + 1):
+            here, before = tour[p], tour[p - 1]
+            back = distances[here, before] - distances[before, here]
+            turn[p] = turn[p - 1] + back
+        most, best = _NOTHING, (0, 0, 0)
+        for i in range(1, count + 1):
+            for p in range(count + 1):
+                saved, kind = _saving(distances, tour, turn, i, p)
+                if saved > most:
+                    most, best = saved, (i, p, kind)
+        if not most > _ROUNDING * scale:
+            return
+        _change(tour, *best)
 
 
-def _two_opt(local: Tensor, tour: Tensor, counts: Tensor) -> Tensor:
-    """Reverse the best segment of each tour until no reversal shortens it."""
-    result = tour.clone()
-    active = (counts > 2).nonzero()[:, 0]
-    longest = tour.shape[1]
-    position = torch.arange(longest, device=tour.device)
-    for _ in range(10 * longest):
-        if len(active) == 0:
-            break
-        local_now, tour_now = local[active], result[active]
-        gain, begin, end = _best_reversal(local_now, tour_now, counts[active])
-        inside = (position >= begin[:, None]) & (position <= end[:, None])
-        mirrored = (begin + end)[:, None] - position
-        turned = tour_now.gather(1, torch.where(inside, mirrored, position))
-        better = gain > _GAIN * local_now.flatten(1).amax(1)
-        active = active[better]
-        result[active] = turned[better]
-    return result
+@compiled(_nrt=False)
+def _saving(distances: Any, tour: Any, turn: Any, i: int, p: int) -> tuple[float, int]:
+    """
+    Return what the best change of the segment that begins at i saves, and its kind.
+
+    Kind 0 reverses the segment from i to p. Kind 2l − 1 moves l stops from i on behind
+    p, and kind 2l reverses them, too.
+    """
+    a, b = tour[i - 1], tour[i]
+    x, y = tour[p], tour[min(p + 1, len(tour) - 1)]
+    most, kind = _NOTHING, 0
+    if p > i:
+        old = distances[a, b] + distances[x, y]
+        most = old - distances[a, x] - distances[b, y] - (turn[p] - turn[i])
+    for length in range(1, _LONGEST_SEGMENT + 1):
+        end = i + length - 1
+        if end > len(tour) - 2 or i - 1 <= p <= end:
+            continue
+        c, d = tour[end], tour[end + 1]
+        old = distances[a, b] + distances[c, d] - distances[a, d] + distances[x, y]
+        kept = old - distances[x, b] - distances[c, y]
+        reverse = turn[end] - turn[i]
+        reversed_ = old - distances[x, c] - distances[b, y] - reverse
+        if kept > most:
+            most, kind = kept, 2 * length - 1
+        if reversed_ > most:
+            most, kind = reversed_, 2 * length
+    return most, kind
 
 
-def _best_reversal(
-    local: Tensor, tour: Tensor, counts: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return what the best reversal saves, its first and its last position, (T,)."""
-    longest = tour.shape[1]
-    rows = torch.arange(len(tour), device=tour.device)[:, None]
-    path = pad(tour, (1, 1))  # from the depot and back: (T, L + 2)
-    before, after = path[:, :-2], path[:, 2:]
-    forth = local[rows, path[:, :-1], path[:, 1:]]  # (T, L + 1)
-    back = local[rows, path[:, 1:], path[:, :-1]]
-    # The edges inside a segment are reversed, too: asymmetric distances change.
-    extra = (back - forth).cumsum(1)  # (T, L + 1)
-    inner = extra[:, None, :-1] - extra[:, :-1, None]  # (T, first, last)
-    grid = rows[:, :, None]
-    new = local[grid, before[:, :, None], tour[:, None]]
-    new = new + local[grid, tour[:, :, None], after[:, None]]
-    old = forth[:, :-1, None] + forth[:, None, 1:]
-    position = torch.arange(longest, device=tour.device)
-    possible = (position[:, None] < position) & (position < counts[:, None, None])
-    saved = (old - new - inner).masked_fill(~possible, -torch.inf)
-    gain, best = saved.flatten(1).max(1)
-    return gain, best // longest, best % longest
+@compiled(_nrt=False)
+def _change(tour: Any, i: int, p: int, kind: int) -> None:
+    """Change a tour as :func:`_saving` describes."""
+    if kind == 0:
+        _reverse(tour, i, p)
+        return
+    # To move a segment, reverse it with all stops that it passes, then both alone.
+    more = (kind - 1) // 2
+    if p > i:
+        _reverse(tour, i, p)
+        _reverse(tour, i, p - more - 1)
+        begin = p - more
+    else:
+        _reverse(tour, p + 1, i + more)
+        _reverse(tour, p + 2 + more, i + more)
+        begin = p + 1
+    if kind % 2:
+        _reverse(tour, begin, begin + more)
+
+
+@compiled(_nrt=False)
+def _reverse(tour: Any, begin: int, end: int) -> None:
+    while begin < end:
+        tour[begin], tour[end] = tour[end], tour[begin]
+        begin, end = begin + 1, end - 1

@@ -324,8 +324,8 @@ def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Predi
     """
     Return the prediction that is certain about the tour of each customer in a plan.
 
-    Decoding it by membership shows what ordering, 2-opt and exchanges make of an
-    assignment that was not learnt. A customer in no tour is unlikely in every tour.
+    Decoding it by membership shows what ordering by distance makes of an assignment
+    that was not learnt. A customer in no tour is unlikely in every tour.
     """
     batch = collate(instances)
     (size, nodes), vehicles = batch.features.nodes.shape, batch.features.vehicles

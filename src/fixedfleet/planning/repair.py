@@ -168,7 +168,7 @@ def _make_room(tours: ChangingTours, options: RepairOptions) -> None:
     beyond.scatter_(1, tours.routes[:, fleet:].flatten(1), True)
     few = replace(prediction, customers=prediction.customers & ~beyond)[stuck]
     value = membership_scores(few)
-    after[stuck] = exchange(few, before[stuck], value, steps=_EXCHANGES, polish=False)
+    after[stuck] = exchange(few, before[stuck], value, steps=_EXCHANGES)
     moved = before != after
     tours.remove(moved & (before < fleet))
     queue = _queue(prediction, moved & (after < fleet), options)

@@ -80,7 +80,13 @@ class Decoded:
 
     def plans(self) -> PlanBatch:
         """Return the plans without empty tours, on the CPU."""
-        return PlanBatch.from_tours(self.routes.cpu().numpy())
+        stops = pad(self.routes, (1, 1)).flatten(1)  # a 0 before and after each tour
+        kept = pad((stops[:, 1:] > 0) | (stops[:, :-1] > 0), (1, 0))
+        place = kept.cumsum(1)  # from 1 on; all that is not kept goes to place 0
+        width = 1 + int(place.max()) if len(place) else 1
+        routes = stops.new_zeros((len(stops), width))
+        routes.scatter_(1, place * kept, stops)
+        return PlanBatch(routes[:, 1:].cpu().numpy())
 
 
 class ChangingTours:

@@ -1,4 +1,6 @@
-// Runs the search's kernel on a processor, one warp at a time, for tests without a GPU.
+// Runs a kernel of one warp per block on a processor, for tests without a GPU. Include
+// this file, then the kernel, then define a function that runs one lane, and call
+// `warp::run_blocks` with it.
 //
 // The 32 lanes are fibres. Each runs until it meets an instruction that the whole warp
 // takes part in, then the next one does. Between two such instructions lanes must not
@@ -91,59 +93,42 @@ inline unsigned __float_as_uint(float value) { return bits<unsigned>(value); }
 inline float __int_as_float(int value) { return bits<float>(value); }
 inline float __ldg(const float* address) { return *address; }
 
-#include KERNEL
+namespace warp {
+inline void (*run_lane)();
 
-namespace {
-struct Arguments {
-    const int4* sizes;
-    const float *points, *matrices, *transposed;
-    const int* demands;
-    const unsigned short* starts;
-    unsigned short* routes;
-    int chains, chains_each, locations, width;
-    Limits limits;
-} arguments;
-
-void run_lane() {
-    const Arguments& a = arguments;
-    search(a.sizes, a.points, a.matrices, a.transposed, a.demands, a.starts, a.routes,
-           a.chains, a.chains_each, a.locations, a.width, a.limits);
-    warp::finished[warp::current] = true;
-    swapcontext(&warp::lanes[warp::current], &warp::scheduler);
+inline void run_and_finish() {
+    run_lane();
+    finished[current] = true;
+    swapcontext(&lanes[current], &scheduler);
 }
 
-void run_warp(std::vector<std::vector<char>>& stacks, bool backwards) {
+inline void run_warp(std::vector<std::vector<char>>& stacks, bool backwards) {
     for (int lane = 0; lane < 32; ++lane) {
-        ucontext_t& context = warp::lanes[lane];
+        ucontext_t& context = lanes[lane];
         getcontext(&context);
         context.uc_stack.ss_sp = stacks[lane].data();
         context.uc_stack.ss_size = stacks[lane].size();
         context.uc_link = nullptr;
-        makecontext(&context, run_lane, 0);
-        warp::finished[lane] = false;
-        warp::phase[lane] = 0;
+        makecontext(&context, run_and_finish, 0);
+        finished[lane] = false;
+        phase[lane] = 0;
     }
     for (int done = 0; done < 32;) {
         for (int i = 0; i < 32; ++i) {
             int lane = backwards ? 31 - i : i;
-            if (warp::finished[lane]) continue;
-            warp::current = lane;
+            if (finished[lane]) continue;
+            current = lane;
             threadIdx.x = lane;
-            swapcontext(&warp::scheduler, &warp::lanes[lane]);
-            done += warp::finished[lane];
+            swapcontext(&scheduler, &lanes[lane]);
+            done += finished[lane];
         }
     }
 }
-}  // namespace
 
-extern "C" void emulate(const int4* sizes, const float* points, const float* matrices,
-                        const float* transposed, const int* demands,
-                        const unsigned short* starts, unsigned short* routes,
-                        int chains, int chains_each, int locations, int width,
-                        const Limits* limits, int backwards) {
-    arguments = {sizes,  points,      matrices,  transposed, demands, starts, routes,
-                 chains, chains_each, locations, width,      *limits};
+inline void run_blocks(void (*lane)(), int blocks, bool backwards) {
+    run_lane = lane;
     std::vector<std::vector<char>> stacks(32, std::vector<char>(1 << 17));
-    for (blockIdx.x = 0; (int)blockIdx.x < chains; ++blockIdx.x)
+    for (blockIdx.x = 0; (int)blockIdx.x < blocks; ++blockIdx.x)
         run_warp(stacks, backwards);
 }
+}  // namespace warp

@@ -1,0 +1,320 @@
+"""Assign customers to vehicles within the capacity: by regret, then ejection chains."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fixedfleet.compiling import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["CHAIN_LIMIT", "DEPTH", "WORK_LIMIT", "assign"]
+
+DEPTH = 5  # the largest number of moves in a chain
+CHAIN_LIMIT = 1000  # moves tried after the same first two customers
+WORK_LIMIT = 3000  # moves tried per customer of an instance
+_NO_SECOND = -(2**40)  # the value of a second vehicle if only one has room
+
+
+class _State(NamedTuple):
+    """One instance and its assignment; arrays of :func:`assign` if not described."""
+
+    value: Any
+    order: Any
+    demands: Any
+    room: Any
+    costs: Any  # of leaving a customer out, shape (N',)
+    left: Any  # the room left in each vehicle, shape (M,)
+    vehicle: Any  # shape (N',)
+    following: Any  # the next customer of the same vehicle, or 0, shape (N',)
+    head: Any  # the first customer of each vehicle, or 0, shape (M,)
+    # Customers and vehicles of the moves of a chain, and of the best one, (2, DEPTH):
+    path: Any
+    best: Any
+    gains: Any  # what the moves before each one gain together, shape (DEPTH,)
+    rank: Any  # how many vehicles were tried for each move, shape (DEPTH,)
+
+
+@compiled()
+def assign(
+    value: NDArray[np.int32],
+    order: NDArray[np.int16],
+    demands: NDArray[np.int64],
+    customers: NDArray[np.bool_],
+    room: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """
+    Assign the customers of one instance so that the sum of their values is large.
+
+    First, the customer that would lose most if its best vehicle filled up is assigned,
+    again and again. Then chains of moves increase the value. The first move of a chain
+    takes a customer to a better vehicle. If that overloads the vehicle, the next move
+    takes one of its customers to any other vehicle, and so on. All moves up to each
+    move must increase the value together. Of the chains that begin with a customer and
+    end without an overloaded vehicle, the best one is made. This is repeated for all
+    customers until no chain is left or the limit of the work is reached.
+
+    An unassigned customer is in vehicle M, which has room for all. Its value there is
+    so low that chains first increase the demand that is assigned.
+
+    Parameters
+    ----------
+    value
+        The value of each location in each vehicle, shape (N', M).
+    order
+        The vehicles of each location, the best value first, shape (N', M).
+    demands
+        Whole units, shape (N',).
+    customers
+        Which locations are customers, shape (N',).
+    room
+        The capacity of each vehicle, shape (M,); −1 for padding.
+
+    Returns
+    -------
+    NDArray
+        The vehicle of each location, shape (N',); M for all that have none.
+    """
+    n, m = value.shape
+    # It costs more than any values to leave a customer out, the more the larger it is.
+    costs = ((demands * 1024) // max(1, room.max()) + 1) << 32
+    vehicle, left = np.full(n, m), room.copy()
+    following, head = np.zeros(n, np.int64), np.zeros(m, np.int64)
+    state = _State(
+        value,
+        order,
+        demands,
+        room,
+        costs,
+        left,
+        vehicle,
+        following,
+        head,
+        np.zeros((2, DEPTH), np.int64),
+        np.zeros((2, DEPTH), np.int64),
+        np.zeros(DEPTH, np.int64),
+        np.zeros(DEPTH, np.int64),
+    )
+    _assign_by_regret(state, customers)
+    _link(state)
+    budget = WORK_LIMIT * customers.sum()
+    changed = True
+    while changed:
+        changed = False
+        for customer in range(1, n):
+            if customers[customer] and budget > 0:
+                tried, made = _improve(state, customer)
+                budget -= tried
+                changed = changed or made
+    return vehicle
+
+
+@compiled(_nrt=False)
+def _assign_by_regret(state: _State, customers: Any) -> None:
+    """Assign the customer with the largest regret until none fits; ties by demand."""
+    value, demands, vehicle = state.value, state.demands, state.vehicle
+    n, m = value.shape
+    while True:
+        regret, demand, chosen, target = -1, -1, 0, m
+        for customer in range(1, n):
+            if not customers[customer] or vehicle[customer] < m:
+                continue
+            first, second, best = 0, _NO_SECOND, m
+            for rank in range(m):
+                k = int(state.order[customer, rank])
+                if state.left[k] >= demands[customer]:
+                    if best < m:
+                        second = value[customer, k]
+                        break
+                    best, first = k, value[customer, k]
+            if best == m:
+                continue
+            lost = first - second
+            if lost > regret or (lost == regret and demands[customer] > demand):
+                regret, demand = lost, demands[customer]
+                chosen, target = customer, best
+        if regret < 0:
+            return
+        _move(state, chosen, target)
+
+
+@compiled(_nrt=False)
+def _move(state: _State, customer: int, k: int) -> None:
+    """Move a customer to another vehicle."""
+    before, m = state.vehicle[customer], len(state.room)
+    if before < m:
+        state.left[before] += state.demands[customer]
+    if k < m:
+        state.left[k] -= state.demands[customer]
+    state.vehicle[customer] = k
+
+
+@compiled(_nrt=False)
+def _link(state: _State) -> None:
+    """Link the customers of each vehicle in a list that ends with 0."""
+    for k in range(len(state.head)):
+        state.head[k] = 0
+    for customer in range(len(state.vehicle) - 1, 0, -1):
+        k = state.vehicle[customer]
+        if k < len(state.head):
+            state.following[customer] = state.head[k]
+            state.head[k] = customer
+
+
+@compiled(_nrt=False)
+def _improve(state: _State, customer: int) -> tuple[int, bool]:
+    """Make the best chain that begins with a customer; return the moves tried."""
+    demand, before = state.demands[customer], state.vehicle[customer]
+    most: Any = np.int64(0)  # a plain 0 would make Numba compile all for two types
+    length: Any = np.int64(0)
+    tried = 0
+    state.path[0, 0] = customer
+    for rank in range(len(state.room)):
+        k = int(state.order[customer, rank])
+        if k == before:
+            break
+        if state.room[k] < demand:
+            continue
+        gain = _worth(state, customer, k) - _worth(state, customer, before)
+        if gain <= 0:
+            break
+        state.path[1, 0] = k
+        if state.left[k] >= demand:
+            if gain > most:
+                most, length = gain, _keep(state, 1)
+            continue
+        ejected = state.head[k]
+        while ejected:
+            count, most, length = _explore(state, gain, ejected, most, length)
+            tried += count
+            ejected = state.following[ejected]
+    for move in range(length):
+        _move(state, state.best[0, move], state.best[1, move])
+    if length:
+        _link(state)
+    return tried, length > 0
+
+
+@compiled(_nrt=False)
+def _keep(state: _State, moves: int) -> int:
+    """Keep the path as the best chain; return the number of its moves."""
+    for move in range(moves):
+        state.best[0, move] = state.path[0, move]
+        state.best[1, move] = state.path[1, move]
+    return moves
+
+
+@compiled(_nrt=False)
+def _worth(state: _State, customer: int, k: int) -> Any:
+    """Return the value of a customer in a vehicle, or if k is M, without one."""
+    if k < len(state.room):
+        return np.int64(state.value[customer, k])
+    return -state.costs[customer]
+
+
+@compiled(_nrt=False)
+def _explore(
+    state: _State, gain: int, ejected: int, most: int, length: int
+) -> tuple[int, int, int]:
+    """
+    Try all chains with the first move of the path that then move ``ejected``.
+
+    Parameters
+    ----------
+    state
+        The instance and its assignment.
+    gain
+        What the first move gains.
+    ejected
+        The customer of the second move.
+    most, length
+        The gain of the best chain so far, and the number of its moves.
+
+    Returns
+    -------
+    tuple
+        The number of moves tried; gain and number of moves of the best chain now.
+    """
+    path, rank = state.path, state.rank
+    level, tried = 1, 0
+    path[0, 1], state.gains[1], rank[1] = ejected, gain, 0
+    while level > 0:
+        total = 0
+        if tried < CHAIN_LIMIT and _next_move(state, level):
+            customer, k = path[0, level], path[1, level]
+            worth = _worth(state, customer, state.vehicle[customer])
+            total = state.gains[level] + _worth(state, customer, k) - worth
+            tried += 1
+        if total <= 0:  # the next customer of the same vehicle, or else one level back
+            other = 0
+            if level > 1 and tried < CHAIN_LIMIT:
+                other = _not_on_path(state, level, state.following[path[0, level]])
+            if other:
+                path[0, level], rank[level] = other, 0
+            else:
+                level -= 1
+            continue
+        full = _overloaded(state, level + 1)
+        if full < 0:
+            if total > most:
+                most, length = total, _keep(state, level + 1)
+        elif level + 1 < DEPTH:
+            other = _not_on_path(state, level + 1, state.head[full])
+            if other:
+                level += 1
+                path[0, level], state.gains[level], rank[level] = other, total, 0
+    return tried, most, length
+
+
+@compiled(_nrt=False)
+def _next_move(state: _State, level: int) -> bool:
+    """Move the last customer on the path to its next vehicle; False if none is left."""
+    customer, m = state.path[0, level], len(state.room)
+    before = state.vehicle[customer]
+    while state.rank[level] <= m:
+        rank = state.rank[level]
+        k = int(state.order[customer, rank]) if rank < m else m
+        state.rank[level] += 1
+        if k != before and (k == m or state.room[k] >= state.demands[customer]):
+            state.path[1, level] = k
+            return True
+    return False
+
+
+@compiled(_nrt=False)
+def _not_on_path(state: _State, moves: int, customer: int) -> int:
+    """Return the first customer from here on that is not on the path, or 0."""
+    while customer:
+        on = False
+        for move in range(moves):
+            on = on or state.path[0, move] == customer
+        if not on:
+            break
+        customer = state.following[customer]
+    return customer
+
+
+@compiled(_nrt=False)
+def _overloaded(state: _State, moves: int) -> int:
+    """Return the last vehicle on the path that is overloaded after it, or −1."""
+    for last in range(moves - 1, -1, -1):
+        k = state.path[1, last]
+        if k < len(state.room) and _left_after(state, moves, k) < 0:
+            return int(k)
+    return -1
+
+
+@compiled(_nrt=False)
+def _left_after(state: _State, moves: int, k: int) -> Any:
+    """Return the room left in a vehicle after the moves of the path."""
+    left = state.left[k]
+    for move in range(moves):
+        customer = state.path[0, move]
+        if state.vehicle[customer] == k:
+            left += state.demands[customer]
+        if state.path[1, move] == k:
+            left -= state.demands[customer]
+    return left
