@@ -51,6 +51,34 @@ def test_savings_join_neighbours(square):
     assert plan.length(square) == pytest.approx(4 + 4 * np.sqrt(2))
 
 
+def test_savings_turn_tours_round_only_if_streets_have_no_direction():
+    """Tours are reversed to be joined, but not if the way back has another length."""
+    both = ff.Instance(
+        depot=(0, 0),
+        customers=[[10, 0], [10, 1], [10, 2], [10, 3]],
+        demands=[1] * 4,
+        capacity=4,
+        vehicles=1,
+    )
+    assert savings(both).tours in (((1, 2, 3, 4),), ((4, 3, 2, 1),))
+    up, down = both.distances.copy(), both.distances * 1.5
+    matrix = np.where(np.arange(5)[:, None] < np.arange(5), up, down)
+    one_way = ff.Instance(demands=[1] * 4, capacity=4, vehicles=1, matrix=matrix)
+    assert savings(one_way).tours == ((1, 2, 3, 4),)
+
+
+def test_savings_leave_out_a_customer_that_no_vehicle_can_carry():
+    """A customer with too large a demand has no tour; the others are served."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[[1, 0], [2, 0], [3, 0]],
+        demands=[2, 9, 2],
+        capacity=4,
+        vehicles=2,
+    )
+    assert savings(instance).unserved(instance) == [2]
+
+
 def test_the_sweep_goes_round_the_depot():
     """Eight customers on a circle are swept in order, four to a vehicle."""
     angles = np.arange(8) * np.pi / 4 + 0.1

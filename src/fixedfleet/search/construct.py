@@ -6,6 +6,7 @@ Savings and sweep keep to capacity and fleet, so they may leave customers unassi
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "StartName",
     "check_start",
     "complete_plan",
+    "load_savings",
     "load_start",
     "make_start",
     "savings",
@@ -88,6 +90,17 @@ def load_start(name: str, instance: Instance) -> None:
         from fixedfleet.model import find_model, load_once
 
         load_once(find_model("auto", instance.num_customers))
+    elif name == "savings":
+        load_savings()
+
+
+@cache
+def load_savings() -> None:
+    """Load the compiled loop of the savings, or compile it the first time."""
+    from fixedfleet.search.savings_kernel import join_tours
+
+    none = np.zeros((0, 2), dtype=np.int64)
+    join_tours(none, np.zeros(1, dtype=np.int64), 0, True)
 
 
 def savings(instance: Instance) -> Plan:
@@ -98,26 +111,27 @@ def savings(instance: Instance) -> Plan:
     customers near each other, the customers fit into one vehicle and length is saved.
     The M tours with the largest loads stay.
     """
-    units, capacity = instance.demand_units, instance.capacity_units
-    matrix = instance.matrix
+    from fixedfleet.search.savings_kernel import join_tours  # needs Numba
+
+    demands, matrix = instance.demand_units, instance.matrix
+    # A capacity above the sum of all demands may be beyond 64 bits.
+    capacity = min(instance.capacity_units, int(demands.sum()))
     symmetric = matrix is None or bool(np.array_equal(matrix, matrix.T))
-    fits = [c for c in range(1, instance.num_customers + 1) if units[c] <= capacity]
-    tours = {c: [c] for c in fits}
-    loads = {c: int(units[c]) for c in fits}
-    tour_of = {c: c for c in fits}
-    for i, j in _by_saving(instance):
-        a, b = tour_of.get(i), tour_of.get(j)
-        if a is None or b is None or a == b or loads[a] + loads[b] > capacity:
-            continue
-        joined = _join(tours[a], tours[b], i, j, symmetric)
-        if joined is None:
-            continue
-        for customer in tours.pop(b):
-            tour_of[customer] = a
-        tours[a] = joined
-        loads[a] += loads.pop(b)
-    ranked = sorted(tours, key=lambda tour: loads[tour], reverse=True)
-    return Plan(tours[tour] for tour in ranked[: instance.vehicles])
+    pairs = _by_saving(instance)
+    first, behind, loads = join_tours(pairs, demands, capacity, symmetric)
+    tours = np.flatnonzero((first > 0) & (loads <= capacity))
+    ranked = tours[np.argsort(-loads[tours], kind="stable")][: instance.vehicles]
+    following = behind.tolist()
+    return Plan(_walk(following, start) for start in first[ranked].tolist())
+
+
+def _walk(following: list[int], customer: int) -> list[int]:
+    """Return the tour that begins with a customer."""
+    tour = []
+    while customer:
+        tour.append(customer)
+        customer = following[customer]
+    return tour
 
 
 def sweep(instance: Instance) -> Plan:
@@ -165,20 +179,3 @@ def _by_saving(instance: Instance) -> NDArray[np.int64]:
     order = np.argsort(-saved, kind="stable")
     order = order[saved[order] > 0]
     return np.stack((i[order], j[order]), axis=1)
-
-
-def _join(
-    first: list[int], second: list[int], i: int, j: int, symmetric: bool
-) -> list[int] | None:
-    """Join two tours so that j follows i; None if either is not at an end."""
-    if first[-1] == i and second[0] == j:
-        return first + second
-    if not symmetric:
-        return None
-    if first[0] == i and second[0] == j:
-        return first[::-1] + second
-    if first[-1] == i and second[-1] == j:
-        return first + second[::-1]
-    if first[0] == i and second[-1] == j:
-        return second + first
-    return None

@@ -19,7 +19,7 @@ import numpy as np
 
 from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.plan import Plan
-from fixedfleet.search.construct import savings
+from fixedfleet.search.construct import load_savings, savings
 from fixedfleet.search.cpu_arrays import scale
 from fixedfleet.search.cpu_distances import is_measured
 from fixedfleet.search.genetic import hgs_plans
@@ -54,8 +54,8 @@ _ROUNDS = 25  # rounds of ruin and recreate on several cores
 _CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
 # With fewer seconds for each customer, the search begins with a savings plan and with
 # this temperature, but not if the savings themselves would take too long.
-_HURRY_SECONDS, _HURRY_TEMPERATURE = 1.5e-3, 0.01
-_SAVINGS_SECONDS = 1.5e-4
+_HURRY_SECONDS, _HURRY_TEMPERATURE = 2e-3, 0.01
+_SAVINGS_SECONDS = 6e-5
 
 
 def decomposition(
@@ -85,6 +85,7 @@ def anneal_whole(task: SearchTask, parameters: DecompositionParameters) -> None:
     """Improve a plan by ruin and recreate, for the first share of the time."""
     with task.stop.paused(), interrupts_deferred():
         load_kernel(measured=is_measured(task.instance))
+        load_savings()
     task, parameters = _for_little_time(task, parameters)
     cores = _cores(task)
     if cores == 1 or task.start.unserved(task.instance):

@@ -1,0 +1,78 @@
+"""The compiled loop of the savings heuristic: tours are joined pair by pair."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fixedfleet.compiling import compiled
+
+__all__ = ["join_tours"]
+
+
+@compiled()
+def _turn_round(behind: Any, first: Any) -> None:
+    """Reverse the tour that begins with a customer."""
+    customer, before = first, 0
+    while customer != 0:
+        after = behind[customer]
+        behind[customer] = before
+        before, customer = customer, after
+
+
+@compiled()
+def join_tours(pairs: Any, demands: Any, capacity: Any, symmetric: Any) -> Any:
+    """
+    Join tours of one customer each while the capacity allows it.
+
+    Parameters
+    ----------
+    pairs
+        Customers (i, j), the best pair first: j may be visited directly behind i.
+    demands
+        Demand of each location.
+    capacity
+        Capacity of a vehicle.
+    symmetric
+        Whether a tour may be reversed.
+
+    Returns
+    -------
+    tuple
+        ``first``: the first customer of each tour, or 0 if it was joined to another;
+        ``behind``: the customer behind each customer, 0 for the last of a tour;
+        ``loads``: the load of each tour. A tour has the number of one of its customers.
+    """
+    first = np.arange(len(demands))
+    last = np.arange(len(demands))
+    behind = np.zeros(len(demands), dtype=np.int64)
+    tour_of = np.arange(len(demands))
+    loads = demands.copy()
+    for k in range(len(pairs)):
+        i, j = pairs[k, 0], pairs[k, 1]
+        a, b = tour_of[i], tour_of[j]
+        i_last, i_first = last[a] == i, symmetric and first[a] == i
+        j_first, j_last = first[b] == j, symmetric and last[b] == j
+        fits = a != b and loads[a] + loads[b] <= capacity
+        if not (fits and (i_last or i_first) and (j_first or j_last)):
+            continue
+        customer = first[b]
+        while customer != 0:
+            tour_of[customer] = a
+            customer = behind[customer]
+        if not i_last and not j_first:  # b leads to a
+            behind[j] = i
+            first[a] = first[b]
+        else:
+            if not i_last:
+                _turn_round(behind, i)
+                first[a], last[a] = last[a], i
+            elif not j_first:
+                _turn_round(behind, first[b])
+                last[b] = first[b]
+            behind[i] = j
+            last[a] = last[b]
+        loads[a] += loads[b]
+        first[b] = 0
+    return first, behind, loads
