@@ -28,9 +28,9 @@ def no_kernel(monkeypatch):
     """A GPU whose kernel returns the starts; the groups and limits it was given."""
     launched = []
 
-    def launch(group, limits, chains):
+    def launch(group, limits, chains, rank):
         launched.append((group, limits))
-        return lambda: np.repeat(group.starts[None], chains, axis=0)
+        return lambda: group.starts
 
     monkeypatch.setattr(gpu_kernel, "launch", launch)
     monkeypatch.setattr(gpu_kernel, "load_cupy", lambda: None)

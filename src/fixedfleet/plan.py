@@ -357,13 +357,16 @@ class PlanBatch:
     def lengths(self, batch: InstanceBatch) -> NDArray[np.float64]:
         """Return the length of each plan, shape (B,). Every customer must exist."""
         self._require_known(batch)
-        path = batch.coordinates[np.arange(len(self))[:, None], self._closed()]
+        closed = self._closed()
+        path = batch.coordinates[np.arange(len(self))[:, None], closed]
         steps = np.diff(path, axis=1)  # (B, L + 1, 2)
         lengths: NDArray[np.float64] = np.sum(
             np.hypot(steps[..., 0], steps[..., 1]), axis=1
         )
         for row in np.flatnonzero(~batch.euclidean):
-            lengths[row] = self[row].length(batch[row])
+            moves = closed[row, :-1] != closed[row, 1:]
+            legs = closed[row, :-1][moves], closed[row, 1:][moves]
+            lengths[row] = batch[row].between(*legs).sum()
         return lengths
 
     def costs_v(self, batch: InstanceBatch, vehicle_cost: float) -> NDArray[np.float64]:

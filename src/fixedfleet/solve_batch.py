@@ -235,12 +235,14 @@ def _on_gpu(
     seed: int,
     charged: float,
 ) -> tuple[PlanBatch, bool]:
-    """Improve all plans at once; also return whether Ctrl-C ended it."""
-    from fixedfleet.search.gpu import improve_batch
+    """
+    Improve all plans at once; also return whether Ctrl-C ended it.
 
-    stop = limit
-    if limit.iterations is None:
-        stop = Stop(limit.seconds * max(1, len(batch)))
+    Large instances follow one after the other, each for the limit per instance.
+    """
+    from fixedfleet.search.gpu import improve_batch
+    from fixedfleet.search.gpu_arrays import FAST_NODES, count_nodes
+
     # If a vehicle is expensive, no plan may use more than the smallest number.
     expensive = (charged > 0) & (charged >= EXPENSIVE * packings.lengths(batch))
     if expensive.any():
@@ -248,7 +250,29 @@ def _on_gpu(
         rows = expensive & (plans.vehicles() > fewest)
         plans = plans.replace(rows, packings[rows])
         batch = batch.with_vehicles(np.where(expensive, fewest, batch.vehicles))
-    plans = improve_batch(batch, plans, stop=stop, seed=seed, vehicle_cost=charged)
+    large = count_nodes(batch) > FAST_NODES
+    stop = limit.again()
+    if not large.all():
+        if limit.iterations is None:
+            stop = Stop(limit.seconds * int(np.sum(~large)))
+        found = improve_batch(
+            batch[~large], plans[~large], stop=stop, seed=seed, vehicle_cost=charged
+        )
+        plans = plans.replace(~large, found)
+    for row in np.flatnonzero(large).tolist():
+        if stop.interrupted:
+            break
+        stop = limit.again()
+        better = improve(
+            batch[row],
+            plans[row],
+            stop=stop,
+            search="gpu",
+            seed=seed + row,
+            vehicle_cost=charged,
+            cores=available_cores(),
+        )
+        plans = _replace(plans, {row: better.plan})
     return plans, stop.interrupted
 
 

@@ -20,7 +20,7 @@ from fixedfleet.errors import MissingPackageError
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import SearchResult, Stop, gpu, gpu_kernel
 from fixedfleet.search.gpu import improve_batch
-from fixedfleet.search.gpu_arrays import size_classes
+from fixedfleet.search.gpu_arrays import pack, size_classes
 from fixedfleet.search.parameters import RuinRecreateParameters
 
 HERE = Path(__file__).parent
@@ -92,9 +92,9 @@ def echo(monkeypatch):
     """A kernel that returns the starts, and the groups it was given."""
     groups = []
 
-    def launch(group, limits, chains):
+    def launch(group, limits, chains, rank):
         groups.append(group)
-        return lambda: np.repeat(group.starts[None], chains, axis=0)
+        return lambda: group.starts
 
     monkeypatch.setattr(gpu_kernel, "launch", launch)
     return groups
@@ -167,7 +167,7 @@ def test_worse_plan_is_not_taken(monkeypatch, square):
     good, bad = ff.Plan([[1, 2], [3, 4]]), ff.Plan([[1, 3], [2, 4]])
 
     def returning(plan):
-        routes = plan.to_routes(6).astype(np.uint16)[None, None]
+        routes = plan.to_routes(6).astype(np.uint16)[None]
         monkeypatch.setattr(gpu_kernel, "launch", lambda *_: lambda: routes)
 
     returning(bad)
@@ -183,11 +183,11 @@ def test_ctrl_c_keeps_the_plans_of_earlier_rounds(monkeypatch, square):
     good, bad = ff.Plan([[1, 2], [3, 4]]), ff.Plan([[1, 3], [2, 4]])
     rounds = []
 
-    def launch(group, limits, chains):
+    def launch(group, limits, chains, rank):
         rounds.append(limits)
         if len(rounds) == 4:  # the first two compile
             raise KeyboardInterrupt
-        return lambda: good.to_routes(6).astype(np.uint16)[None, None]
+        return lambda: good.to_routes(6).astype(np.uint16)[None]
 
     monkeypatch.setattr(gpu_kernel, "launch", launch)
     stop = Stop(60)
@@ -199,7 +199,7 @@ def test_ctrl_c_keeps_the_plans_of_earlier_rounds(monkeypatch, square):
 
 def test_infeasible_plan_from_the_gpu_is_an_error(monkeypatch, square):
     """What the GPU returns is checked, never believed."""
-    routes = np.array([[[1, 2, 3, 0, 4, 0]]], dtype=np.uint16)
+    routes = np.array([[1, 2, 3, 0, 4, 0]], dtype=np.uint16)
     monkeypatch.setattr(gpu_kernel, "launch", lambda *_: lambda: routes)
     start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
     with pytest.raises(RuntimeError, match="infeasible plan 0: tour 1 carries 3 of 2"):
@@ -266,33 +266,29 @@ def test_without_cupy(monkeypatch, square):
 # ----------------------------------------------------------- one instance at a time
 
 
-def test_the_cheapest_chain_is_picked(monkeypatch, square):
-    """Of many chains the best plan comes back, with a vehicle's cost counted."""
-    bad, good = ff.Plan([[1, 3], [2, 4]]), ff.Plan([[1, 2], [3, 4]])
-    roomy = replace(square, capacity=4)
-    one = ff.Plan([[1, 2, 3, 4]])
-    rows = [plan.to_routes(6) for plan in (bad, good, one)]
-    routes = np.array(rows, dtype=np.uint16)[:, None]
-    monkeypatch.setattr(gpu_kernel, "launch", lambda *_: lambda: routes)
-    start = ff.PlanBatch.from_plans([bad])
-    found = improve([roomy], start, iterations=1, chains=3)
-    assert found[0] == one
-    routes = routes[:2]
-    assert improve([square], start, iterations=1, chains=2)[0] == good
+def test_the_shortest_chain_is_picked():
+    """Of the chains of each instance, the plan of the shortest one comes back."""
+    routes = np.arange(2 * 3 * 4, dtype=np.uint16).reshape(2, 3, 4)
+    lengths = np.array([[3.0, 1.0, 2.0], [1.0, 2.0, 1.0]], dtype=np.float32)
+    picked = gpu_kernel.pick(routes, lengths, 0)
+    assert picked.tolist() == [routes[0, 1].tolist(), routes[1, 0].tolist()]
+    third = gpu_kernel.pick(routes, lengths, 2)
+    assert third.tolist() == [routes[0, 0].tolist(), routes[1, 1].tolist()]
 
 
 def test_chains_that_fill_a_gpu(monkeypatch, make_instance):
-    """As many chains as the shared memory of all multiprocessors holds, up to 32."""
-    attributes = {
-        "MultiProcessorCount": 132, "MaxSharedMemoryPerMultiprocessor": 233_472,
-    }  # fmt: skip
-    device = SimpleNamespace(attributes=attributes)
-    cuda = SimpleNamespace(Device=lambda: device)
-    monkeypatch.setattr(gpu_kernel, "load_cupy", lambda: SimpleNamespace(cuda=cuda))
+    """Instances of all sizes get equally many chains, which fit on the GPU at once."""
+    device = SimpleNamespace(attributes={"MultiProcessorCount": 132})
+    cupy = SimpleNamespace(cuda=SimpleNamespace(Device=lambda: device))
+    monkeypatch.setattr(gpu_kernel, "load_cupy", lambda: cupy)
+    monkeypatch.setattr(gpu_kernel, "_resident", lambda group: 128 // group.slots)
     small = make_instance(n=100, vehicles=11, capacity=50)
     assert gpu._chains_to_fill(small) == 132 * 32
-    large = make_instance(n=1000, vehicles=100, capacity=50)
-    assert gpu._chains_to_fill(large) == 132 * (233_472 // 70_656)
+    large = make_instance(n=200, vehicles=20, capacity=50)
+    batch = ff.InstanceBatch.of([small, large, large])
+    groups = pack(batch, packed([small, large, large]))
+    # A multiprocessor holds 32 small or 16 large ones, so 6.4 of each of the three.
+    assert gpu_kernel.chains_to_fill(groups) == int(132 * 6.4)
 
 
 @pytest.fixture
@@ -303,11 +299,11 @@ def launches(monkeypatch):
     """
     seen, clock = [], [0.0]
 
-    def launch(group, limits, chains):
+    def launch(group, limits, chains, rank):
         names = ("start_temperature", "end_temperature")
         seen.append((clock[0], *(float(limits[name][0]) for name in names)))
         clock[0] += int(limits["iterations"][0]) / 1000
-        return lambda: np.repeat(group.starts[None], chains, axis=0)
+        return lambda: group.starts
 
     monkeypatch.setattr(gpu_kernel, "launch", launch)
     monkeypatch.setattr(gpu, "_chains_to_fill", lambda _: 2)
@@ -357,11 +353,12 @@ def library(tmp_path_factory):
     folder = tmp_path_factory.mktemp("emulated")
 
     @cache
-    def compiled(slots, matrix, shared_bytes):
-        target = folder / f"kernel_{slots}_{matrix}.so"
+    def compiled(slots, matrix, rounded, shared_bytes):
+        target = folder / f"kernel_{slots}_{matrix}_{rounded}.so"
         defines = {
             "KERNEL": f'"{KERNEL}"', "SLOTS": slots, "MATRIX": int(matrix),
-            "WARPS": 1, "BLOCKS": 1, "SHARED_BYTES": shared_bytes,
+            "ROUNDED": int(rounded), "WARPS": 1, "BLOCKS": 1,
+            "SHARED_BYTES": shared_bytes,
         }  # fmt: skip
         options = [f"-D{name}={value}" for name, value in defines.items()]
         source = str(HERE / "emulated_search.cpp")
@@ -377,25 +374,27 @@ def emulated(monkeypatch, library):
     """The kernel on a processor; set ``backwards`` to run the lanes the other way."""
     settings = {"backwards": 0}
 
-    def launch(group, limits, chains):
+    def launch(group, limits, chains, rank):
         matrix = group.matrices is not None
         count, width = group.starts.shape
         routes = np.zeros((count, chains, width), dtype=np.uint16)
+        lengths = np.zeros((count, chains), dtype=np.float32)
         turned = group.matrices.transpose(0, 2, 1).copy() if matrix else group.points
         distances = group.matrices if matrix else group.points
         points = distances if group.points is None else group.points
         arrays = (
-            group.sizes, points, distances, turned, group.demands, group.starts, routes
+            group.sizes, points, distances, turned, group.demands, group.starts,
+            routes, lengths,
         )  # fmt: skip
         assert all(array.flags.c_contiguous for array in arrays)
         shape = (count * chains, chains, group.locations, width)
-        library(group.slots, matrix, group.shared_bytes).emulate(
+        library(group.slots, matrix, group.rounded, group.shared_bytes).emulate(
             *(array.ctypes.data_as(ctypes.c_void_p) for array in arrays),
             *map(ctypes.c_int, shape),
             limits.ctypes.data_as(ctypes.c_void_p),
             ctypes.c_int(settings["backwards"]),
         )
-        return lambda: routes.swapaxes(0, 1)
+        return lambda: gpu_kernel.pick(routes, lengths, rank)
 
     monkeypatch.setattr(gpu_kernel, "launch", launch)
     return settings

@@ -224,7 +224,8 @@ class Pipeline:
             objective=self.objective,
             vehicle_cost=vehicle_cost,
             guarantee=self.guarantee,
-            cores=1,  # every worker process has a core of its own
+            # A GPU has the whole machine; every other worker has a core of its own.
+            cores=None if self.on_gpu else 1,
         )
         if result.plan is None:
             return Answer(None, reason=result.verdict.reason)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     # Searches each part: ``map``, or that of a pool of threads.
     Run = Callable[[Callable[["Part"], Plan], list["Part"]], Iterable[Plan]]
 
-__all__ = ["Part", "Tours", "anneal_whole", "decomposition", "divide"]
+__all__ = ["Part", "Tours", "anneal_whole", "breed", "decomposition", "divide"]
 
 _DEFAULTS = DecompositionParameters()
 # If the limit is a number of iterations, HGS-CVRP ends after so many of its own without
@@ -133,6 +133,8 @@ class Part(NamedTuple):
 
     Attributes
     ----------
+    tours
+        The tours.
     customers
         The customer of each number in the instance; entry 0 is the depot.
     instance, plan
@@ -141,6 +143,7 @@ class Part(NamedTuple):
         Seed of a search of this part.
     """
 
+    tours: list[Tour]
     customers: NDArray[np.int64]
     instance: Instance
     plan: Plan
@@ -179,17 +182,20 @@ class Tours:
         wait = self.random.random(len(tours)) * (1 + _PATIENCE * self.rounds)
         return int(self.random.choice(tours[int(np.argmin(rounds + wait))]))
 
-    def search(
-        self,
-        search: Callable[[list[Part]], Iterable[Plan]],
-        groups: Sequence[list[Tour]],
-    ) -> list[bool]:
-        """Replace groups of tours by what a search finds; return which have changed."""
+    def parts(self, groups: Sequence[list[Tour]]) -> list[Part]:
+        """Return groups of tours as parts, which may be searched at the same time."""
         # Vehicles that stay at the depot may serve new tours.
-        spare = (self.task.instance.vehicles - len(self.tours)) // len(groups)
-        parts = [self._part(group, spare) for group in groups]
-        found = list(search(parts))
-        gone = {tour for group in groups for tour in group}
+        spare = self.task.instance.vehicles - len(self.tours)
+        each, more = divmod(spare, len(groups))
+        return [
+            self._part(group, each + (number < more))
+            for number, group in enumerate(groups)
+        ]
+
+    def join(self, parts: Sequence[Part], found: Iterable[Plan]) -> list[bool]:
+        """Replace parts without common tours by plans; return which have changed."""
+        found = list(found)
+        gone = {tour for part in parts for tour in part.tours}
         self.tours = [tour for tour in self.tours if tour not in gone]
         self.rounds += 1
         for part, plan in zip(parts, found, strict=True):
@@ -204,7 +210,8 @@ class Tours:
         instance = self.task.instance.only(customers[1:].tolist())
         instance = instance.with_vehicles(len(tours) + spare)
         plan = Plan(np.searchsorted(customers, tour).tolist() for tour in tours)
-        return Part(customers, instance, plan, int(self.random.integers(2**30)))
+        seed = int(self.random.integers(2**30))
+        return Part(tours, customers, instance, plan, seed)
 
     def offer(self) -> None:
         """Offer the plan to the task."""
@@ -240,7 +247,8 @@ def _anneal_parts(
                 ),
                 vehicle_cost=task.vehicle_cost,
             )
-            tours.search(partial(run, search), divide(tours, tours.tours, cores))
+            parts = tours.parts(divide(tours, tours.tours, cores))
+            tours.join(parts, run(search, parts))
             step.count((iterations or 0) * cores)
             if task.best.watched:
                 tours.offer()
@@ -304,12 +312,13 @@ def _search_parts(
             if stop.iterations is None:
                 limit = Stop(min(left, parameters.part_seconds * size / 100))
             search = partial(
-                _breed,
+                breed,
                 stop=limit,
                 parameters=parameters.parts,
                 vehicle_cost=task.vehicle_cost,
             )
-            changed = tours.search(partial(run, search), chosen)
+            parts = tours.parts(chosen)
+            changed = tours.join(parts, run(search, parts))
             in_vain.update(
                 frozenset(group)
                 for group, better in zip(chosen, changed, strict=True)
@@ -346,7 +355,7 @@ def _draw(
     return groups
 
 
-def _breed(
+def breed(
     part: Part, *, stop: Stop, parameters: HgsParameters, vehicle_cost: float
 ) -> Plan:
     """Search a part by HGS-CVRP; return its present plan if no better one is found."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from fixedfleet.instance import InstanceBatch
 from fixedfleet.plan import PlanBatch
 from fixedfleet.search import gpu_kernel
 from fixedfleet.search.gpu_arrays import pack
+from fixedfleet.search.gpu_parts import search_parts
 from fixedfleet.search.method import LEAST_SECONDS
 from fixedfleet.search.parameters import GPU_DEFAULTS, RuinRecreateParameters
 
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance
-    from fixedfleet.search.gpu_arrays import Group
     from fixedfleet.search.method import SearchTask, Stop
 
 __all__ = ["gpu_search", "improve_batch", "require_gpu"]
 
 _MOST_ITERATIONS = 2**31 - 1  # that the kernel counts
 _MOST_REMOVED, _LONGEST_STRING = 16, 32  # what the lanes of a warp can hold
+_MANY = 200  # with more customers, a single plan is searched part by part
 _ROUNDS = 10  # a time limit is divided into at least this many rounds
 _FIRST = 50  # iterations of the first round, which shows how fast the GPU is
 _GROWTH = 8  # a round has at most this many times the iterations of the last one
@@ -114,6 +115,9 @@ def gpu_search(task: SearchTask) -> None:
             "the search on a GPU needs a feasible plan to start from, and this start "
             f"is not feasible: {faults[0]}"
         )
+    if task.instance.num_customers > _MANY:
+        search_parts(task)
+        return
     batch = InstanceBatch.of([task.instance])
     starts = PlanBatch.from_plans([task.start])
     chains = _chains_to_fill(task.instance)
@@ -154,50 +158,18 @@ class _Call:
         cooled
             Which part of the cooling this is, as shares of the whole.
         """
-        limits = self._limits(iterations, self.seed + round_number, cooled)
-        groups = pack(self.batch, plans)
-        pending = [gpu_kernel.launch(group, limits, self.chains) for group in groups]
-        costs = plans.costs_v(self.batch, self.vehicle_cost)  # while the GPU works
-        found = [
-            self._pick(group, routes())
-            for group, routes in zip(groups, pending, strict=True)
-        ]
-        parts = zip((group.rows for group in groups), found, strict=True)
-        return self._better(plans, costs, PlanBatch.gather(len(plans), parts))
-
-    def _limits(
-        self, iterations: int, seed: int, cooled: tuple[float, float]
-    ) -> NDArray[Any]:
         hot, cold = self.parameters.temperatures(self.batch.num_customers)
         start, end = (hot * (cold / hot) ** share for share in cooled)
-        limits = (
-            iterations,
-            start,
-            end,
-            self.parameters.removals,
-            self.parameters.longest,
-            2**32 // self.parameters.blink,
-            self.vehicle_cost,
-            seed % 2**32,
+        limits = gpu_kernel.make_limits(
+            self.parameters,
+            iterations=iterations,
+            temperatures=(start, start, end),
+            vehicle_cost=self.vehicle_cost,
+            seed=self.seed + round_number,
         )
-        return np.array([limits], dtype=gpu_kernel.LIMITS)
-
-    def _pick(self, group: Group, routes: NDArray[np.uint16]) -> NDArray[np.uint16]:
-        """
-        Return the routes of each instance's cheapest chain: (chains, B, W) to (B, W).
-
-        The plan is checked and measured again afterwards.
-        """
-        picked: NDArray[np.uint16] = routes[0].copy()
-        if self.chains == 1:
-            return picked
-        for place, row in enumerate(group.rows):
-            path = np.pad(routes[:, place], ((0, 0), (1, 1)))  # (chains, W + 2)
-            legs = self.batch[int(row)].between(path[:, :-1], path[:, 1:])
-            tours = PlanBatch(routes[:, place]).vehicles()
-            cheapest = np.argmin(legs.sum(axis=1) + self.vehicle_cost * tours)
-            picked[place] = routes[cheapest, place]
-        return picked
+        found = gpu_kernel.search(pack(self.batch, plans), limits, self.chains)
+        costs = plans.costs_v(self.batch, self.vehicle_cost)  # while the GPU works
+        return self._better(plans, costs, found())
 
     def _better(
         self, old: PlanBatch, old_costs: NDArray[np.float64], new: PlanBatch
@@ -256,7 +228,7 @@ def _compile(call: _Call, plans: PlanBatch) -> float:
 
 def _chains_to_fill(instance: Instance) -> int:
     nothing = PlanBatch(np.zeros((1, 1), dtype=np.int64))
-    return gpu_kernel.chains_to_fill(pack(InstanceBatch.of([instance]), nothing)[0])
+    return gpu_kernel.chains_to_fill(pack(InstanceBatch.of([instance]), nothing))
 
 
 def _check_parameters(parameters: RuinRecreateParameters) -> None:

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from fixedfleet.instance import InstanceBatch
     from fixedfleet.plan import PlanBatch
 
-__all__ = ["SIZE_CLASSES", "Group", "pack", "size_classes"]
+__all__ = ["FAST_NODES", "SIZE_CLASSES", "Group", "count_nodes", "pack", "size_classes"]
 
 # Nodes (customers and vehicles) per lane of a warp in each size class. A class has a
 # kernel of its own, compiled when it is first needed.
 SIZE_CLASSES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _LANES = 32
+FAST_NODES = 24 * _LANES  # with more, the state of a lane does not fit its registers
+# How distances are found: in a matrix, from coordinates, or from these and rounded.
+_MATRIX, _POINTS, _ROUNDED = range(3)
 _LARGEST_CAPACITY = 2**31 - 2  # loads are int32, and 2^31 − 1 means "no place"
 
 
@@ -42,6 +45,8 @@ class Group:
         Customers, vehicles, capacity and row of each instance, shape (B, 4).
     points
         Coordinates relative to the depot, shape (B, L, 2), or None with matrices.
+    rounded
+        Whether distances between points are rounded to whole numbers.
     matrices
         Distances [from, to], shape (B, L, L), or None with points.
     demands
@@ -54,6 +59,7 @@ class Group:
     slots: int
     sizes: NDArray[np.int32]
     points: NDArray[np.float32] | None
+    rounded: bool
     matrices: NDArray[np.float32] | None
     demands: NDArray[np.int32]
     starts: NDArray[np.uint16]
@@ -69,6 +75,12 @@ class Group:
         index = 1 if self.slots <= 8 else 2
         place = 8 if self.matrices is None else 4
         return _LANES * self.slots * (2 * place + 16 + 7 * index)
+
+
+def count_nodes(batch: InstanceBatch) -> NDArray[np.int64]:
+    """Return how many customers and vehicles each instance has, shape (B,)."""
+    # More tours than customers cannot be used.
+    return batch.sizes + np.minimum(batch.vehicles, batch.sizes)
 
 
 def size_classes(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -90,10 +102,11 @@ def pack(batch: InstanceBatch, starts: PlanBatch) -> list[Group]:
 
 def _groups(batch: InstanceBatch, starts: PlanBatch) -> Iterator[Group]:
     sizes = _sizes(batch)
-    classes = size_classes(batch.sizes + sizes[:, 1])
+    classes = size_classes(count_nodes(batch))
+    kinds = _kinds(batch)
     for slots in np.unique(classes):
-        for by_points in (False, True):
-            rows = np.flatnonzero((classes == slots) & (batch.euclidean == by_points))
+        for kind in (_MATRIX, _POINTS, _ROUNDED):
+            rows = np.flatnonzero((classes == slots) & (kinds == kind))
             if not len(rows):
                 continue
             largest = int(batch.sizes[rows].max())
@@ -102,11 +115,21 @@ def _groups(batch: InstanceBatch, starts: PlanBatch) -> Iterator[Group]:
                 rows=rows,
                 slots=int(slots),
                 sizes=sizes[rows],
-                points=_points(batch, rows, largest) if by_points else None,
-                matrices=None if by_points else _matrices(batch, rows, largest),
+                points=None if kind == _MATRIX else _points(batch, rows, largest),
+                rounded=kind == _ROUNDED,
+                matrices=_matrices(batch, rows, largest) if kind == _MATRIX else None,
                 demands=_demands(batch, rows, largest),
                 starts=pad_routes(starts.routes[rows], width).astype(np.uint16),
             )
+
+
+def _kinds(batch: InstanceBatch) -> NDArray[np.int64]:
+    """Return how the distances of each instance are found, shape (B,)."""
+    kinds = np.where(batch.euclidean, _POINTS, _MATRIX)
+    for row, one in enumerate(batch.originals or ()):
+        if (one.metric, one.rounding) == ("euclidean", "round"):
+            kinds[row] = _ROUNDED
+    return kinds
 
 
 def _sizes(batch: InstanceBatch) -> NDArray[np.int32]:

@@ -9,21 +9,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fixedfleet.compiling import load_cupy
+from fixedfleet.plan import PlanBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from fixedfleet.search.gpu_arrays import Group
+    from fixedfleet.search.parameters import RuinRecreateParameters
 
-__all__ = ["LIMITS", "chains_to_fill", "launch", "load_cupy"]
+__all__ = [
+    "LIMITS",
+    "chains_to_fill",
+    "launch",
+    "load_cupy",
+    "make_limits",
+    "pick",
+    "search",
+]
 
 LIMITS = np.dtype(  # the kernel's struct Limits
     [
         ("iterations", np.int32),
         ("start_temperature", np.float32),
+        ("last_start_temperature", np.float32),
         ("end_temperature", np.float32),
+        ("unit", np.float32),
+        ("settled", np.int32),
         ("mean_removed", np.float32),
         ("longest_string", np.int32),
         ("blink", np.uint32),
@@ -34,28 +47,116 @@ LIMITS = np.dtype(  # the kernel's struct Limits
 _BLOCKS = 16  # blocks per multiprocessor if registers suffice, that is 32 warps
 
 
-def chains_to_fill(group: Group) -> int:
-    """Return how many chains of a group with one instance keep the whole GPU busy."""
-    attributes = load_cupy().cuda.Device().attributes
-    memory = int(attributes["MaxSharedMemoryPerMultiprocessor"])
-    resident = min(max(1, memory // group.shared_bytes), 2 * _BLOCKS)
-    return int(attributes["MultiProcessorCount"]) * resident
+def chains_to_fill(groups: Sequence[Group]) -> int:
+    """Return how many chains per instance keep the whole GPU busy, all at once."""
+    count = int(load_cupy().cuda.Device().attributes["MultiProcessorCount"])
+    one_each = sum(len(group.rows) / _resident(group) for group in groups)
+    return max(1, int(count / one_each))
 
 
-def launch(
-    group: Group, limits: NDArray[Any], chains: int
-) -> Callable[[], NDArray[np.uint16]]:
+def _resident(group: Group) -> int:
+    """Return how many chains of a group a multiprocessor runs at once."""
+    warps = _warps(group)
+    blocks = load_cupy().cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+        _kernel_of(group).kernel.ptr, 32 * warps, warps * group.shared_bytes
+    )
+    return warps * int(blocks)
+
+
+def make_limits(
+    parameters: RuinRecreateParameters,
+    *,
+    iterations: int,
+    temperatures: tuple[float, float, float],
+    unit: float = 0.0,
+    settled: int = 0,
+    vehicle_cost: float = 0.0,
+    seed: int = 0,
+) -> NDArray[Any]:
     """
-    Start the search for a group.
+    Return the limits of a launch.
+
+    Parameters
+    ----------
+    parameters
+        Settings of the search; its temperatures do not count.
+    iterations
+        Iterations for each chain.
+    temperatures
+        Start temperatures of the first and the last chain of each instance, and the end
+        temperature of all.
+    unit
+        Length that they are multiples of. Default: the scale of each instance.
+    settled
+        Plans before this iteration do not count as the best of a chain. Default: all
+        plans count, also the start.
+    vehicle_cost
+        Fixed cost of each vehicle used.
+    seed
+        Seed of the random numbers.
+    """
+    limits = (
+        iterations,
+        *temperatures,
+        unit,
+        settled,
+        parameters.removals,
+        parameters.longest,
+        2**32 // parameters.blink,
+        vehicle_cost,
+        seed % 2**32,
+    )
+    return np.array([limits], dtype=LIMITS)
+
+
+def search(
+    groups: Sequence[Group], limits: NDArray[Any], chains: int, rank: int = 0
+) -> Callable[[], PlanBatch]:
+    """
+    Start the search for the groups of a batch.
+
+    Parameters
+    ----------
+    groups
+        The groups of all instances of the batch.
+    limits
+        From :func:`make_limits`.
+    chains
+        Chains per instance.
+    rank
+        Number of chains of each instance that are to be better than the one whose plan
+        is returned.
 
     Returns
     -------
     Callable
-        A function that waits for the routes of all chains, shape (chains, B, W).
+        A function that waits for the plans.
+    """
+    pending = [launch(group, limits, chains, rank) for group in groups]
+
+    def wait() -> PlanBatch:
+        found = [
+            (group.rows, routes())
+            for group, routes in zip(groups, pending, strict=True)
+        ]
+        return PlanBatch.gather(sum(len(group.rows) for group in groups), found)
+
+    return wait
+
+
+def launch(
+    group: Group, limits: NDArray[Any], chains: int, rank: int
+) -> Callable[[], NDArray[np.uint16]]:
+    """
+    Start the search for a group, see :func:`search`.
+
+    Returns
+    -------
+    Callable
+        A function that waits for the routes of the picked chains, shape (B, W).
     """
     cupy = load_cupy()
-    warps = 2 if group.slots <= 16 else 1  # two larger ones exceed the memory
-    kernel = _kernel(group.slots, group.matrices is not None, warps, group.shared_bytes)
+    kernel, warps = _kernel_of(group), _warps(group)
     count, width = group.starts.shape
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
@@ -67,6 +168,7 @@ def launch(
             matrix = cupy.asarray(group.matrices)
             turned = cupy.ascontiguousarray(matrix.transpose(0, 2, 1))
         routes = cupy.empty((count, chains, width), dtype=np.uint16)
+        lengths = cupy.empty((count, chains), dtype=np.float32)
         arrays = (
             cupy.asarray(group.sizes),
             points,
@@ -75,6 +177,7 @@ def launch(
             cupy.asarray(group.demands),
             cupy.asarray(group.starts),
             routes,
+            lengths,
         )
         shape = map(np.int32, (count * chains, chains, group.locations, width))
         blocks = -(-count * chains // warps)
@@ -86,19 +189,49 @@ def launch(
         )
 
     def wait() -> NDArray[np.uint16]:
-        found: NDArray[np.uint16] = routes.get(stream=stream)
-        return found.swapaxes(0, 1)
+        return pick(routes.get(stream=stream), lengths.get(stream=stream), rank)
 
     return wait
 
 
+def pick(
+    routes: NDArray[np.uint16], lengths: NDArray[np.float32], rank: int
+) -> NDArray[np.uint16]:
+    """
+    Return the routes of one chain per instance: (B, chains, W) to (B, W).
+
+    So many other chains are at least as short as it is.
+    """
+    order = np.argsort(lengths, axis=1, kind="stable")
+    picked: NDArray[np.uint16] = routes[np.arange(len(routes)), order[:, rank]]
+    return picked
+
+
+def _warps(group: Group) -> int:
+    """Return the chains per block; two larger ones exceed the memory."""
+    return 2 if group.slots <= 16 else 1
+
+
+def _kernel_of(group: Group) -> Any:
+    return _kernel(
+        group.slots,
+        group.matrices is not None,
+        group.rounded,
+        _warps(group),
+        group.shared_bytes,
+    )
+
+
 @cache
-def _kernel(slots: int, matrix: bool, warps: int, shared_bytes: int) -> Any:
+def _kernel(
+    slots: int, matrix: bool, rounded: bool, warps: int, shared_bytes: int
+) -> Any:
     """Compile the kernel of a size class."""
     code = files("fixedfleet.search").joinpath("ruin_recreate.cu").read_text("utf-8")
     defines = {
         "SLOTS": slots,
         "MATRIX": int(matrix),
+        "ROUNDED": int(rounded),
         "WARPS": warps,
         "BLOCKS": _BLOCKS if slots <= 4 else 1,
         "SHARED_BYTES": shared_bytes,

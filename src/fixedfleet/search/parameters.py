@@ -11,6 +11,7 @@ __all__ = [
     "EXPENSIVE",
     "GPU_DEFAULTS",
     "DecompositionParameters",
+    "GpuPartsParameters",
     "HgsParameters",
     "RuinRecreateParameters",
 ]
@@ -171,3 +172,47 @@ class DecompositionParameters:
         """Return the settings of ruin and recreate for N customers."""
         end = min(self.whole_end / customers, self.whole.start_temperature)
         return replace(self.whole, end_temperature=end)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuPartsParameters:
+    """
+    Settings of the search part by part on a GPU.
+
+    Parameters
+    ----------
+    whole_share
+        Share of the time for ruin and recreate of the whole plan on the cores.
+    size
+        Number of customers and vehicles per part.
+    growth
+        Factor by which parts grow after a round that changed none of them.
+    round_seconds
+        Seconds of a round.
+    start_temperature, ladder, end_temperature
+        Chains of a part start between the start temperature and one that is ``ladder``
+        times lower; all have the same end temperature. They are temperatures for about
+        a hundred customers in the unit square.
+    looseness
+        Share of the chains of a part that are better than the one that is taken, in the
+        first round. It falls to 0 in the course of the search.
+    loose_share
+        Share of the time after which it is 0, so that no part becomes worse.
+    """
+
+    whole_share: Annotated[float, between(0, 1)] = 0.05
+    size: Annotated[int, at_least(1)] = 106
+    growth: Annotated[float, at_least(1)] = 1.0
+    round_seconds: Annotated[float, above(0)] = 0.25
+    start_temperature: Annotated[float, above(0)] = 0.1
+    ladder: Annotated[float, at_least(1)] = 3.0
+    end_temperature: Annotated[float, above(0)] = 0.01
+    looseness: Annotated[float, between(0, 1)] = 0.0
+    loose_share: Annotated[float, above(0)] = 0.6
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def tolerance(self, used: float) -> float:
+        """Return the looseness when a share of the time is used."""
+        return self.looseness * max(0.0, 1 - used / self.loose_share) ** 2

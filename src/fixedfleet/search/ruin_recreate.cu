@@ -3,6 +3,7 @@
 // Compiled once for each size class, with
 //   SLOTS          nodes per lane: a plan has at most 32 * SLOTS nodes
 //   MATRIX         1: distances are read from a matrix; 0: computed from coordinates
+//   ROUNDED        1: computed distances are rounded to whole numbers
 //   WARPS, BLOCKS  warps per block, and blocks wanted per multiprocessor
 //   SHARED_BYTES   shared memory per warp, as the host computes it
 //
@@ -35,7 +36,10 @@ constexpr float mean_unit_distance = 0.5214f;  // of two points of the unit squa
 
 struct Limits {          // the same for all chains of a launch
     int iterations;
-    float start_temperature, end_temperature;  // in lengths of the unit square
+    // In units; chains of an instance start between the first two, in even steps.
+    float start_temperature, last_start_temperature, end_temperature;
+    float unit;          // a length; 0: the scale of each instance
+    int settled;         // plans of earlier iterations do not count as best
     float mean_removed;
     int longest_string;
     u32 blink;           // probability, in units of 2^-32
@@ -82,6 +86,7 @@ struct Chain {           // what a warp works on
     int n, m, lane;
     float strings;       // one string, and up to this many more
     u32 longest;
+    float start_temperature;
 };
 
 __device__ __forceinline__ float distance(const Chain& chain, Place a, Place b) {
@@ -89,7 +94,8 @@ __device__ __forceinline__ float distance(const Chain& chain, Place a, Place b) 
     return __ldg(chain.matrix + a.at * chain.stride + b.at);
 #else
     float x = a.x - b.x, y = a.y - b.y;
-    return sqrtf(x * x + y * y);
+    float length = sqrtf(x * x + y * y);
+    return ROUNDED ? floorf(length + 0.5f) : length;
 #endif
 }
 
@@ -134,7 +140,7 @@ __device__ __forceinline__ float sum(float value) {
 // Whole numbers in the same order as the floats that they come from.
 __device__ __forceinline__ int sortable(float value) {
     int bits = __float_as_int(value);
-#if MATRIX
+#if MATRIX || ROUNDED
     return bits ^ ((bits >> 31) & 0x7fffffff);
 #else
     return bits;  // not negative: insertions only shorten a Euclidean tour by rounding
@@ -397,7 +403,8 @@ __device__ __forceinline__ void insert(const Chain& chain, Lane& mine, int custo
 
 // Put the removed customers back, each at its cheapest place that has room; now and then
 // a lane overlooks its places. Returns false if a customer fits nowhere, or if the plan
-// has become longer than `bar`: a Euclidean plan only grows with insertions.
+// has become longer than `bar`: a Euclidean plan only grows with insertions, and with
+// rounded distances each of them shortens it by 1 at most.
 __device__ __forceinline__ bool recreate(const Chain& chain, Lane& mine, u32 order,
                                          int removed, float bar, u32& random) {
     float length = MATRIX ? 0.0f : total_length(mine);
@@ -418,18 +425,20 @@ __device__ __forceinline__ bool recreate(const Chain& chain, Lane& mine, u32 ord
         best = __reduce_min_sync(everyone, best);
         if (best == no_place) return false;
 #if !MATRIX
-        length += __int_as_float(best & ~(int)node_mask);
-        if (length >= bar) return false;
+        length += __int_as_float(sortable(__int_as_float(best & ~(int)node_mask)));
+        if (length - ROUNDED * (removed - 1 - i) >= bar) return false;
 #endif
         insert(chain, mine, customer, best & (int)node_mask);
     }
     return true;
 }
 
-__device__ __forceinline__ void anneal(const Chain& chain, Lane& mine, u32 random) {
+// Search; return the length of the best plan.
+__device__ __forceinline__ float anneal(const Chain& chain, Lane& mine, u32 random) {
     const Limits& limits = chain.limits;
-    float hot = limits.start_temperature * scale(chain, mine);
-    float cooling = log2f(limits.end_temperature / limits.start_temperature) /
+    float unit = limits.unit > 0 ? limits.unit : scale(chain, mine);
+    float hot = chain.start_temperature * unit;
+    float cooling = log2f(limits.end_temperature / chain.start_temperature) /
                     limits.iterations;
     float current = total_length(mine), best = current;
     keep(chain, mine);
@@ -453,24 +462,25 @@ __device__ __forceinline__ void anneal(const Chain& chain, Lane& mine, u32 rando
         if (accepted) {
             current = length;
             keep(chain, mine);
-            if (current < best) {
-                best = current;
-                copy(chain.shared.best, chain.shared.rings.next, chain.lane);
-            }
         } else {
             __syncwarp();
             go_back(chain, mine);
         }
+        if (i + 1 == limits.settled || (accepted && current < best)) {
+            best = current;
+            copy(chain.shared.best, chain.shared.rings.next, chain.lane);
+        }
         __syncwarp();
     }
+    return best;
 }
 
 // Chain c improves instance i = c / chains_each; sizes[i] is (n, m, capacity, id).
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 search(const int4* sizes, const float* points, const float* matrices,
        const float* transposed, const int* demands, const unsigned short* starts,
-       unsigned short* routes, int chains, int chains_each, int locations, int width,
-       Limits limits) {
+       unsigned short* routes, float* lengths, int chains, int chains_each,
+       int locations, int width, Limits limits) {
     extern __shared__ __align__(16) char memory[];
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int c = blockIdx.x * WARPS + warp;
@@ -480,9 +490,13 @@ search(const int4* sizes, const float* points, const float* matrices,
     size_t square = (size_t)locations * locations;
     u32 longest = max(1, min(limits.longest_string, (size.x + size.y - 1) / size.y));
     float strings = max(0.0f, 4 * limits.mean_removed / (1 + longest) - 1);
+    float share = (float)(c % chains_each) / max(chains_each - 1, 1);
+    float start = limits.start_temperature *
+                  exp2f(share * log2f(limits.last_start_temperature /
+                                      limits.start_temperature));
     Chain chain = {reinterpret_cast<Shared*>(memory)[warp], limits,
                    matrices + instance * square, transposed + instance * square,
-                   locations, size.x, size.y, lane, min(strings, 13.0f), longest};
+                   locations, size.x, size.y, lane, min(strings, 13.0f), longest, start};
     Lane mine;
     load_places(chain, mine, points + instance * locations * 2,
                 demands + instance * (locations - 1));
@@ -498,6 +512,7 @@ search(const int4* sizes, const float* points, const float* matrices,
     u32 random = scramble(limits.seed * 2654435761u + size.w * 40503u +
                           (c % chains_each) * 69069u);
     random = scramble(random + lane * 2246822519u);
-    anneal(chain, mine, random);
+    float length = anneal(chain, mine, random);
+    if (lane == 0) lengths[c] = length;
     write_best(chain, routes + (size_t)c * width, width);
 }

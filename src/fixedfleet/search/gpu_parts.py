@@ -1,0 +1,186 @@
+"""Search one plan of many customers on a GPU: all its parts at once, again and again.
+
+Each round divides the tours of the plan into parts of about a hundred customers. The
+parts are a batch for the GPU, where many chains search each of them. The tours of good
+chains replace the ones before, and the next round divides the plan in another way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fixedfleet.instance import InstanceBatch
+from fixedfleet.plan import Plan, PlanBatch
+from fixedfleet.search import gpu_kernel
+from fixedfleet.search.cpu_arrays import scale
+from fixedfleet.search.decomposition import (
+    Tours,
+    anneal_whole,
+    decomposition,
+    divide,
+)
+from fixedfleet.search.gpu_arrays import FAST_NODES, pack
+from fixedfleet.search.method import LEAST_SECONDS
+from fixedfleet.search.parameters import (
+    GPU_DEFAULTS,
+    DecompositionParameters,
+    GpuPartsParameters,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fixedfleet.search.decomposition import Part
+    from fixedfleet.search.method import SearchTask
+
+__all__ = ["search_parts"]
+
+_DEFAULTS = GpuPartsParameters()
+_WHOLE = DecompositionParameters(whole_share=1.0)
+_FIRST = 2_000  # iterations of the first round, which shows how fast the GPU is
+_GROWTH = 8  # a round has at most this many times the iterations of the last one
+_ROUND_ITERATIONS = 20_000  # of a chain, if the limit is a number of iterations
+_OVERHEAD = 1 / 8  # if the host takes more of a round, the rounds become longer
+_CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
+
+
+def search_parts(task: SearchTask, parameters: GpuPartsParameters = _DEFAULTS) -> None:
+    """
+    Improve a plan of many customers.
+
+    With a limit on iterations, which are those of a chain, the same seed and number of
+    cores give the same plan on the same GPU.
+
+    Parameters
+    ----------
+    task
+        What to search. The start must be feasible.
+    parameters
+        Settings of the search.
+    """
+    begin = replace(task, stop=task.stop.part(parameters.whole_share))
+    anneal_whole(begin, _WHOLE)
+    tours = Tours(task)
+    rounds = _Rounds(task, parameters)
+    try:
+        while rounds.begin():
+            parts = _divide(tours, rounds.size)
+            if not parts:
+                rest = replace(task, start=Plan(tours.tours), stop=task.stop.part())
+                decomposition(rest)
+                break
+            rounds.end(tours.join(parts, rounds.search(parts)))
+            if task.best.watched:
+                tours.offer()
+    finally:  # also after Ctrl-C
+        tours.offer()
+
+
+def _divide(tours: Tours, size: float) -> list[Part]:
+    """
+    Divide all tours into parts of about so many customers and vehicles.
+
+    Parts that are too large for the GPU, because the tours are long, are left out.
+    """
+    nodes = sum(len(tour) + 1 for tour in tours.tours)
+    count = max(1, min(round(nodes / size), len(tours.tours) // 2))
+    groups = [
+        group
+        for group in divide(tours, tours.tours, count)
+        if sum(len(tour) + 1 for tour in group) <= FAST_NODES
+    ]
+    return tours.parts(groups) if groups else []
+
+
+class _Rounds:
+    """
+    The rounds of a search: how long they are, and how they search the parts.
+
+    Parameters
+    ----------
+    task
+        The task, whose limit is a time or a number of iterations of each chain.
+    parameters
+        Settings of the search.
+    """
+
+    def __init__(self, task: SearchTask, parameters: GpuPartsParameters) -> None:
+        self.task = task
+        self.parameters = parameters
+        self.stop = task.stop.part()
+        customers = task.instance.num_customers
+        # Legs become shorter with more customers, and the temperatures with the legs.
+        self.unit = scale(task.instance) * (100 / customers) ** 0.5
+        self.closing = _CLOSING_SECONDS * customers
+        self.size = float(parameters.size)  # customers and vehicles of a part
+        self.used = 0.0  # share of the limit
+        self.done = 0  # iterations of a chain
+        self.iterations = _FIRST  # of a chain in this round
+        self.begun = 0.0  # when this round began
+        self.on_gpu = 0.0  # seconds of this round on the GPU
+        self.per_second = 0.0  # iterations of a chain
+        self.overhead = 0.0  # seconds of a round that are not on the GPU
+
+    def begin(self) -> bool:
+        """Choose the length of the next round; return False if there is none."""
+        stop, self.begun = self.stop, self.stop.elapsed()
+        if stop.iterations is not None:
+            self.used = self.done / stop.iterations
+            self.iterations = min(_ROUND_ITERATIONS, stop.iterations - self.done)
+            return self.iterations > 0 and stop.left() > 0
+        left = stop.left() - self.closing - self.overhead
+        self.used = 1 - max(left, 0.0) / stop.seconds
+        if self.per_second:
+            growth = self.size / self.parameters.size
+            wanted = max(self.parameters.round_seconds, self.overhead / _OVERHEAD)
+            iterations = int(self.per_second * min(growth * wanted, left))
+            self.iterations = max(1, min(iterations, _GROWTH * self.iterations))
+        return left > LEAST_SECONDS
+
+    def search(self, parts: list[Part]) -> list[Plan]:
+        """Search parts on the GPU; return a good plan for each."""
+        batch = InstanceBatch.of(part.instance for part in parts)
+        known = PlanBatch.from_plans(part.plan for part in parts)
+        groups = pack(batch, known)
+        with self.task.stop.paused():  # a kernel may have to be compiled
+            chains = gpu_kernel.chains_to_fill(groups)
+        rank = int(chains * self.parameters.tolerance(self.used))
+        limits = self._limits(parts[0].seed, forget=rank > 0)
+        begin = self.stop.elapsed()
+        wait = gpu_kernel.search(groups, limits, chains, rank)
+        before = known.costs_v(batch, self.task.vehicle_cost)  # while the GPU works
+        found = wait()
+        self.on_gpu = self.stop.elapsed() - begin
+        self.stop.count(chains * len(parts) * self.iterations)
+        if not found.feasible(batch).all():
+            raise RuntimeError("the GPU returned an infeasible plan")
+        after = found.costs_v(batch, self.task.vehicle_cost)
+        taken = np.ones(len(parts), dtype=bool) if rank else after < before
+        return [
+            found[row] if taken[row] else part.plan for row, part in enumerate(parts)
+        ]
+
+    def _limits(self, seed: int, forget: bool) -> NDArray[Any]:
+        hot, end = self.parameters.start_temperature, self.parameters.end_temperature
+        return gpu_kernel.make_limits(
+            GPU_DEFAULTS,
+            iterations=self.iterations,
+            temperatures=(hot, max(end, hot / self.parameters.ladder), end),
+            unit=self.unit,
+            settled=self.iterations // 2 if forget else 0,
+            vehicle_cost=self.task.vehicle_cost,
+            seed=seed,
+        )
+
+    def end(self, changed: list[bool]) -> None:
+        """Note how long the round took; make parts larger if none has changed."""
+        self.done += self.iterations
+        self.per_second = self.iterations / max(self.on_gpu, 1e-9)
+        self.overhead = self.stop.elapsed() - self.begun - self.on_gpu
+        if any(changed):
+            self.size = float(self.parameters.size)
+        else:
+            self.size = min(self.size * self.parameters.growth, FAST_NODES / 2)
