@@ -44,6 +44,9 @@ def test_chunks_change_neither_values_nor_gradients(monkeypatch):
             torch.autograd.grad((found * slope).sum(), learned), gradients, strict=True
         ):
             assert torch.allclose(left, right, atol=1e-5)
+        monkeypatch.setattr(decoder, "_CACHED", chunk)
+        with torch.no_grad():
+            assert torch.allclose(edge_scores(*inputs), wanted, atol=1e-5)
 
 
 def test_no_weight_is_a_weight_of_zero():

@@ -19,6 +19,7 @@ __all__ = ["Decoder", "edge_scores"]
 
 # Numbers that the largest temporary tensor holds outside the kernels.
 _CHUNK = 2**22
+_CACHED = 2**18  # the same on a CPU without gradients: about what fits into its cache
 
 
 def _score_block(
@@ -46,11 +47,11 @@ def _score_in_blocks(
     The terms of the sums are not kept: the backward pass computes them again.
     """
     _, n, width = a.shape
-    most = _CHUNK
+    most = _CHUNK if a.is_cuda else _CACHED
     score: Callable[..., Tensor] = _score_block
     if torch.is_grad_enabled():  # checkpoint imports the compiler of torch: 2 s
         # A backward pass holds the terms of all vehicles of a block.
-        most //= max(1, c.shape[1])
+        most = _CHUNK // max(1, c.shape[1])
         score = partial(
             checkpoint, _score_block, use_reentrant=False, preserve_rng_state=False
         )
