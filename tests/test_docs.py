@@ -103,7 +103,7 @@ def _check_fixedfleet(words: list[str]) -> None:
     if words[0] == "evaluate":
         from fixedfleet.evaluate import get_method
 
-        for spec in (spec for specs in arguments.method for spec in specs):
+        for spec in arguments.method:
             if not spec.startswith("command:"):  # readers have programs of their own
                 get_method(spec)
 

@@ -37,7 +37,7 @@ def add_command(commands: Commands) -> None:
     add(
         "--method",
         nargs="+",
-        action="append",
+        action="extend",
         required=True,
         metavar="SPEC",
         help="START, START+SEARCH, a solver, or module.py:Name; options follow as "
@@ -102,15 +102,14 @@ def _evaluate(arguments: Arguments) -> int:
     if arguments.table:
         inputs = [value for values in arguments.set for value in values]
         check_writable("--table", arguments.table, _TABLES, inputs)
-    specs = [spec for specs in arguments.method for spec in specs]
-    methods = get_methods(specs)
+    methods = get_methods(arguments.method)
     sets = _sets(arguments)
     base = _base(arguments, methods, sets)
     results = Results(arguments.results)
     try:
         done = evaluate(
             sets,
-            specs,  # worker processes build the methods themselves
+            arguments.method,  # worker processes build the methods themselves
             arguments.time_limit,
             results,
             seeds=arguments.seeds,
@@ -146,20 +145,14 @@ def _sets(arguments: Arguments) -> list[InstanceSet]:
     """Return one set per name, and one set for all files given together."""
     from fixedfleet.evaluate.sets import get_set, is_named
 
+    count, cost = arguments.count, arguments.vehicle_cost
     sets = []
     for values in arguments.set:
-        for name in filter(is_named, values):
-            sets.append(
-                get_set(
-                    name, arguments.count, arguments.reference, arguments.vehicle_cost
-                )
-            )
-        if paths := [value for value in values if not is_named(value)]:
-            cost = arguments.vehicle_cost
+        names = list(filter(is_named, values))
+        sets += [get_set(name, count, arguments.reference, cost) for name in names]
+        if paths := [value for value in values if value not in names]:
             fleet = arguments.vehicles
-            sets.append(
-                get_set(paths, arguments.count, vehicle_cost=cost, vehicles=fleet)
-            )
+            sets.append(get_set(paths, count, vehicle_cost=cost, vehicles=fleet))
     return sets
 
 
@@ -171,8 +164,7 @@ def _base(
 
     if arguments.base is None:
         return None
-    specs = [spec for specs in arguments.method for spec in specs]
-    given = dict(zip(specs, methods, strict=True))
+    given = dict(zip(arguments.method, methods, strict=True))
     base = given.get(arguments.base) or get_method(arguments.base)
     if base.name not in {method.name for method in methods}:
         raise InputError(
