@@ -289,7 +289,7 @@ def require(module: str, extra: str, purpose: str) -> ModuleType:
     module
         Name of the module to import.
     extra
-        The extra of this package that installs it.
+        The extra of this package that installs it; "" if the base install does.
     purpose
         What the user chose that needs it, for the message.
     """
@@ -301,7 +301,8 @@ def require(module: str, extra: str, purpose: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and not f"{module}.".startswith(f"{error.name}."):
             raise
+        wanted = f"'fixedfleet[{extra}]'" if extra else "fixedfleet"
         raise MissingPackageError(
             f"{purpose} needs the package {module.partition('.')[0]!r}, which is not "
-            f"installed: pip install 'fixedfleet[{extra}]'"
+            f"installed: pip install {wanted}"
         ) from None

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ortools.constraint_solver import pywrapcp, routing_enums_pb2
-
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, require
 from fixedfleet.plan import Plan
 from fixedfleet.search.whole_numbers import whole_amounts, whole_distances
 from fixedfleet.solvers.protocol import improve_by
@@ -15,6 +13,11 @@ from fixedfleet.solvers.protocol import improve_by
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
     from fixedfleet.search.method import SearchTask, Stop
+
+pywrapcp = require("ortools.constraint_solver.pywrapcp", "", "the solver 'ortools'")
+routing_enums_pb2 = require(
+    "ortools.constraint_solver.routing_enums_pb2", "", "the solver 'ortools'"
+)
 
 __all__ = [
     "OrtoolsParameters",
