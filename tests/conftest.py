@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -155,3 +156,17 @@ def make_row():
         return Row(**(fields | changes))
 
     return make
+
+
+@pytest.fixture
+def uninstall(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Return a function that makes a solver's package look as if it were missing."""
+    from fixedfleet.solvers import SOLVERS
+
+    def uninstall(package: str) -> None:
+        adapter = f"fixedfleet.solvers.{package}_adapter"
+        monkeypatch.delitem(sys.modules, adapter, raising=False)
+        monkeypatch.setitem(sys.modules, package, None)
+        monkeypatch.setattr(SOLVERS, "_parts", {})
+
+    return uninstall

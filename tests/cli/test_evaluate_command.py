@@ -137,9 +137,9 @@ def test_bad_input_is_one_line(evaluate, shared, tmp_path):
     assert refused(evaluate(*good), "is not a file of results")
 
 
-def test_a_missing_package_is_one_line(evaluate, monkeypatch):
+def test_a_missing_package_is_one_line(evaluate, uninstall):
     """A method that is not installed is named, with what to install."""
-    monkeypatch.setitem(sys.modules, "pyvrp", None)
+    uninstall("pyvrp")
     answer = evaluate(
         "--set", "fresh20:3", "--method", "pyvrp", "--time-limit", 1, "--results", "r"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 
 import pytest
@@ -16,7 +15,6 @@ from fixedfleet.evaluate import (
 )
 from fixedfleet.evaluate.starts import NetworkStart
 from fixedfleet.solve_batch import solve_batch
-from fixedfleet.solvers import SOLVERS
 
 
 @pytest.fixture(autouse=True)
@@ -86,12 +84,10 @@ def test_limits_say_what_a_method_heeds():
 @pytest.mark.parametrize(
     ("spec", "package"), [("pyvrp", "pyvrp"), ("packing+vroom", "vroom")]
 )
-def test_a_missing_package_is_named_by_check(monkeypatch, spec, package):
+def test_a_missing_package_is_named_by_check(uninstall, spec, package):
     """A method whose package is not installed says so before it is run."""
     get_method(spec).check()
-    monkeypatch.delitem(sys.modules, f"fixedfleet.solvers.{package}_adapter")
-    monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.setattr(SOLVERS, "_parts", {})
+    uninstall(package)
     with pytest.raises(ff.MissingPackageError, match=f"'{package}'.*pip install"):
         get_method(spec).check()
 

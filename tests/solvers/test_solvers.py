@@ -120,13 +120,9 @@ def test_unknown_name() -> None:
 
 
 @pytest.mark.parametrize("package", ["pyvrp", "vroom"])
-def test_missing_package(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+def test_missing_package(uninstall, package: str) -> None:
     """A package that is not installed is named with the extra that installs it."""
-    for module in list(sys.modules):
-        if module.partition(".")[0] == package or module.endswith("_adapter"):
-            monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.setattr(solvers.SOLVERS, "_parts", {})
+    uninstall(package)
     with pytest.raises(MissingPackageError, match=r"pip install 'fixedfleet\[peers\]'"):
         solvers.get(package)
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from fixedfleet.errors import InputError, check_choice
+from fixedfleet.evaluate.alone import GPU_BATCH, SolverAlone, StartAlone
 from fixedfleet.evaluate.methods import METHODS
+from fixedfleet.evaluate.paper_pipeline import PaperPipeline
 from fixedfleet.evaluate.pipeline import Pipeline
 from fixedfleet.search import SEARCHES
 from fixedfleet.search.traits import search_traits
@@ -19,7 +21,7 @@ from fixedfleet.solvers.command import command_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fixedfleet.evaluate.methods import Method
+    from fixedfleet.evaluate.methods import Method, Start
 
 __all__ = ["get_method", "get_methods"]
 
@@ -49,11 +51,11 @@ def get_method(spec: str | Method) -> Method:
         return spec
     if spec.startswith("command:"):
         name = command_name(spec.removeprefix("command:"))
-        return Pipeline(f"command:{name}", None, spec)
+        return SolverAlone(f"command:{name}", spec)
     name, search, options = _parse(spec)
     if name in SOLVERS.names() and not search:
         _check_known(spec, options, set())
-        return Pipeline(name, None, name)
+        return SolverAlone(name, name)
     part = METHODS.get(name)
     if search == "gpu" and name not in get_args(BatchStart):
         raise InputError(
@@ -70,17 +72,34 @@ def get_method(spec: str | Method) -> Method:
         if search:
             raise InputError(f"{spec!r}: no search can follow {name}, a whole method")
         return cast("Method", made)
-    settings = _convert(spec, Pipeline, of_search)
+    name = name.rpartition(":")[2]
+    if not search:
+        return StartAlone(_name(name, made, {}), made)
+    return _combine(spec, name, made, search, of_search)
+
+
+def _combine(
+    spec: str, start_name: str, start: Start, search: str, options: dict[str, str]
+) -> Pipeline:
+    """Return the method of a start and a search with options."""
     # Rows have the objective in a field of its own, and "no" is the default.
     named = {
         key: value
-        for key, value in of_search.items()
+        for key, value in options.items()
         if key not in ("objective", "kept") and value != "no"
     }
-    own = [part.rpartition(":")[2] for part in (name, search) if part]
-    if search:
-        settings["start_name"] = _name(own[0], made, {})
-    return Pipeline(_name("+".join(own), made, named), made, search, **settings)
+    name = _name(f"{start_name}+{search.rpartition(':')[2]}", start, named)
+    artificial = options.pop("artificial", "no")
+    check_choice(f"artificial in {spec!r},", artificial, ("yes", "no"))
+    if artificial == "yes":
+        settings = _convert(spec, PaperPipeline, options)
+        settings["start_name"] = _name(start_name, start, {})
+        return PaperPipeline(name, start, search, **settings)
+    if "kept" in options:
+        raise InputError("kept= is for artificial=yes, a search from the plan kept")
+    settings = {"batch": GPU_BATCH} if search == "gpu" else {}
+    settings |= _convert(spec, Pipeline, options)
+    return Pipeline(name, start, search, **settings)
 
 
 def get_methods(specs: Sequence[str | Method]) -> list[Method]:

@@ -1,8 +1,7 @@
-"""A start, a search, or both: the methods that this package offers by name."""
+"""A start's plans, improved by a search: most methods that are chosen by name."""
 
 from __future__ import annotations
 
-import functools
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast, get_args
@@ -10,12 +9,11 @@ from typing import TYPE_CHECKING, cast, get_args
 from fixedfleet import solvers
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.evaluate.methods import Answer
-from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.starts import (
     PackingStart,
     SavingsStart,
     SweepStart,
-    first_answers,
+    network_file,
 )
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Objective, Plan, charge
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fixedfleet.evaluate.methods import Limit, Start
-    from fixedfleet.evaluate.rows import Row, Trace
+    from fixedfleet.evaluate.rows import Trace
     from fixedfleet.fleet import FleetVerdict
     from fixedfleet.instance import Instance
     from fixedfleet.result import Result
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Pipeline"]
 
-_GPU_BATCH = 500
 _LONGEST_SECONDS = 600.0  # for a search that ends by itself
 
 # The starts that fixedfleet.solve makes by itself, which then shares its packing with
@@ -56,75 +53,52 @@ _IN_SOLVE: dict[type, StartName] = {
 @dataclass(frozen=True)
 class Pipeline:
     """
-    A start's plans as they are, or improved by a search; or an outside solver alone.
+    A start's plans, improved by a search that keeps the fleet.
 
-    A search keeps the fleet. A start that exceeds the fleet or leaves customers out is
-    cut to the fleet and completed; if that fails, the search begins with the packing,
-    as in :func:`fixedfleet.solve`.
+    A start that exceeds the fleet or leaves customers out is cut to the fleet and
+    completed; if that fails, the search begins with the packing, as in
+    :func:`fixedfleet.solve`.
 
     Parameters
     ----------
     name
         Name in the rows.
     start
-        Makes the first plans; None for a solver that begins with nothing.
+        Makes the first plans.
     search
-        Improves the plans; empty to keep them as they are.
+        Improves the plans.
     objective
         What the search minimises.
     guarantee
         Whether to plan for the smallest sufficient fleet where the fleet is too small.
-    artificial
-        Whether the search begins with the start's plan as it is, the tours beyond the
-        fleet included, which it may empty: the paper's way. Customers that a network
-        leaves out get such a tour first.
-    kept
-        A file of rows that has the start's plans, which are then not made again. The
-        row of the search has the time of both.
-    start_name
-        Name of the start alone, under which the file has its rows.
     batch
-        Number of instances per call; 0 for the default. The search ``gpu`` has the
-        time limit of all instances of a batch together. With a batch of 1 it fills the
-        GPU with searches for one instance.
+        Number of instances per call. The search ``gpu`` has the time limit of all
+        instances of a batch together. With a batch of 1 it fills the GPU with searches
+        for one instance.
     """
 
     name: str
-    start: Start | None
-    search: str = ""
+    start: Start
+    search: str
     objective: Objective = "length"
     guarantee: bool = False
-    artificial: bool = False
-    kept: str = ""
-    start_name: str = ""
-    batch: int = 0
+    batch: int = 1
 
     def __post_init__(self) -> None:
-        if self.kept and not self.artificial:
-            raise InputError("kept= is for artificial=yes, a search from the plan kept")
         check_choice("objective", self.objective, get_args(Objective))
-        batch = 1
-        if self.search == "gpu":
-            batch = self.batch or _GPU_BATCH
-        elif self.start is not None and not self.search:
-            batch = self.start.batch or (_GPU_BATCH if self.start.on_gpu else 1)
-        object.__setattr__(self, "batch", batch)
 
     @property
     def on_gpu(self) -> bool:
         """Whether it runs on a GPU, and therefore in one process."""
-        if self.kept:
-            return False
-        return self.search == "gpu" or (self.start is not None and self.start.on_gpu)
+        return self.search == "gpu" or self.start.on_gpu
 
     @property
     def limits(self) -> tuple[Limit, ...]:
-        """The kinds of limit that the search takes; a start alone takes none."""
+        """The kinds of limit that the search takes."""
         traits = search_traits(self.search)
-        if not self.search or traits.ends:
+        if traits.ends:
             return ()
-        counts = traits.counts and not self.artificial
-        return ("time", "iterations") if counts else ("time",)
+        return ("time", "iterations") if traits.counts else ("time",)
 
     def check(self) -> None:
         """Raise MissingPackageError or InputError if the method cannot run here."""
@@ -132,19 +106,19 @@ class Pipeline:
             from fixedfleet.search.gpu import require_gpu
 
             require_gpu()
-        elif self.search.startswith("command:") or self.search in SOLVERS.names():
-            solvers.get(self.search)  # looks for the program or the package
+        elif self.search in SOLVERS.names():
+            solvers.get(self.search)  # looks for the package
         elif ":" in self.search:
             SEARCHES.get(self.search)
-        if self.kept:
-            _kept_rows(self.kept, self.start_name)
-        elif self.start is not None:
-            self.start.check()
+        self.check_start()
+
+    def check_start(self) -> None:
+        """Raise MissingPackageError or InputError if the start cannot run here."""
+        self.start.check()
 
     def network(self, customers: int) -> Path | None:
         """Return the file of the network that it uses for a size; None if none."""
-        find = getattr(self.start, "network", None)
-        return None if find is None else cast("Path", find(customers))
+        return network_file(self.start, customers)
 
     def solve(
         self,
@@ -155,23 +129,18 @@ class Pipeline:
         iterations: int | None = None,
         seed: int = 0,
     ) -> list[Answer]:
-        """Plan the instances: a start and the GPU all at once, others one by one."""
-        if self.start is not None and not self.search:
-            return first_answers(self.start, instances, seed)
-        if self.search == "gpu" and self.batch > 1:
+        """Plan the instances: in batches all at once, otherwise one by one."""
+        if self.batch > 1:
             return self._on_gpu(instances, vehicle_cost, time_limit, iterations, seed)
         if search_traits(self.search).ends:
             time_limit = _LONGEST_SECONDS
-        if self.artificial and self.start is not None and time_limit is not None:
-            return [
-                self._as_given(self.start, i, time_limit, seed, vehicle_cost)
-                for i in instances
-            ]
         if iterations is not None:
-            return [self._count(i, iterations, seed, vehicle_cost) for i in instances]
+            return [
+                self.in_iterations(i, iterations, seed, vehicle_cost) for i in instances
+            ]
         if time_limit is None:
             raise InputError(f"{self.name} needs a time limit")
-        return [self._time(i, time_limit, seed, vehicle_cost) for i in instances]
+        return [self.within_time(i, time_limit, seed, vehicle_cost) for i in instances]
 
     def _on_gpu(
         self,
@@ -199,15 +168,11 @@ class Pipeline:
             for row in range(len(found))
         ]
 
-    def _time(
+    def within_time(
         self, instance: Instance, time_limit: float, seed: int, vehicle_cost: float
     ) -> Answer:
         """Plan one instance within a time limit that includes the start."""
         begin = time.perf_counter()
-        if self.start is None:
-            solver = solvers.get(self.search)
-            found = solvers.run(solver, instance, stop=Stop(time_limit), seed=seed)
-            return Answer(found.plan)
         start: Plan | str = _IN_SOLVE.get(type(self.start), "")
         if not start:
             if self.guarantee:
@@ -232,52 +197,12 @@ class Pipeline:
         seconds = time.perf_counter() - begin
         return Answer(result.plan, self._trace(result, seconds))
 
-    def _as_given(
-        self,
-        start: Start,
-        instance: Instance,
-        time_limit: float,
-        seed: int,
-        vehicle_cost: float,
-    ) -> Answer:
-        """Improve the start's plan as it is, for a fleet of as many vehicles."""
-        begin = time.perf_counter()
-        if self.kept:
-            row = _kept_row(self.kept, self.start_name, instance.name)
-            first = Answer(None if row.tours is None else Plan(row.tours), start=row)
-            begin -= row.seconds
-        else:
-            (first,) = first_answers(start, [instance], seed)
-        if first.plan is None or first.plan.unserved(instance):
-            return first._replace(plan=None, reason="the start leaves customers out")
-        fleet = max(instance.vehicles, first.plan.vehicles)
-        began = time.perf_counter()
-        left = max(time_limit - (began - begin), LEAST_SECONDS)
-        found = improve(
-            instance.with_vehicles(fleet),
-            first.plan,
-            search=self.search,
-            stop=Stop(left),
-            seed=seed,
-            vehicle_cost=charge(self.objective, vehicle_cost),
-        )
-        spent = {"search": time.perf_counter() - began}
-        return first._replace(plan=found.plan, details={**first.details, **spent})
-
-    def _trace(self, result: Result, seconds: float) -> Trace:
-        """Return the improvements by the clock of the whole call."""
-        if not search_traits(self.search).reports:
-            return ()
-        before = seconds - result.seconds
-        return tuple((before + moment, cost) for moment, cost in result.trace)
-
-    def _count(
+    def in_iterations(
         self, instance: Instance, iterations: int, seed: int, vehicle_cost: float
     ) -> Answer:
         """Plan one instance in a number of iterations: the same plan anywhere."""
-        charged = charge(self.objective, vehicle_cost)
-        if self.start is None:
-            return _search(self.search, instance, None, iterations, seed, charged)
+        if "iterations" not in self.limits:
+            raise InputError(f"{self.name} cannot count iterations: give a time limit")
         verdict = assess_fleet(instance)
         packing = verdict.packing
         if verdict.status == "impossible":
@@ -290,56 +215,31 @@ class Pipeline:
             start = self._first(instance, seed) or packing
         else:
             start = make_start(name, instance, packing, seed=seed)
-        return _search(self.search, instance, start, iterations, seed, charged)
+        stop = Stop(iterations=iterations)
+        if self.search in SOLVERS.names():
+            solver = solvers.get(self.search)
+            return Answer(solver.solve(instance, stop=stop, seed=seed, start=start))
+        found = improve(
+            instance,
+            start,
+            search=self.search,
+            stop=stop,
+            seed=seed,
+            vehicle_cost=charge(self.objective, vehicle_cost),
+        )
+        return Answer(found.plan, found.trace)
 
     def _first(self, instance: Instance, seed: int) -> Plan | None:
         """Make a start that serves all customers within the fleet, if possible."""
-        if self.start is None:
-            return None
         (plan,) = self.start.plans([instance], seed)
         return plan and complete_plan(instance, fit(instance, plan), seed=seed)
 
-
-def _kept_row(path: str, method: str, instance: str) -> Row:
-    """Return the row that has a start's plan."""
-    row = _kept_rows(path, method).get(instance)
-    if row is None:
-        raise InputError(
-            f"{path} has no row of {method!r} for {instance}: make it first"
-        )
-    return row
-
-
-@functools.cache
-def _kept_rows(path: str, method: str) -> dict[str, Row]:
-    """Return the rows of a method by instance; raise InputError if there are none."""
-    rows = {row.instance: row for row in Results(path).rows() if row.method == method}
-    if not rows:
-        raise InputError(
-            f"{path} has no rows of the method {method!r}: make them first"
-        )
-    return rows
-
-
-def _search(
-    name: str,
-    instance: Instance,
-    start: Plan | None,
-    iterations: int,
-    seed: int,
-    charged: float,
-) -> Answer:
-    """Run a search or solver for a number of iterations."""
-    if not search_traits(name).counts:
-        raise InputError(f"{name} cannot count iterations: give a time limit")
-    stop = Stop(iterations=iterations)
-    if name in SOLVERS.names():
-        solver = solvers.get(name)
-        return Answer(solver.solve(instance, stop=stop, seed=seed, start=start))
-    found = improve(
-        instance, start, search=name, stop=stop, seed=seed, vehicle_cost=charged
-    )
-    return Answer(found.plan, found.trace)
+    def _trace(self, result: Result, seconds: float) -> Trace:
+        """Return the improvements by the clock of the whole call."""
+        if not search_traits(self.search).reports:
+            return ()
+        before = seconds - result.seconds
+        return tuple((before + moment, cost) for moment, cost in result.trace)
 
 
 def _widen(instance: Instance, verdict: FleetVerdict) -> Instance:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast
 
 from fixedfleet.errors import between, check_settings, require
 from fixedfleet.evaluate.methods import Answer
@@ -26,6 +26,7 @@ __all__ = [
     "SavingsStart",
     "SweepStart",
     "first_answers",
+    "network_file",
 ]
 
 
@@ -207,3 +208,9 @@ def first_answers(
     if isinstance(start, NetworkStart):
         return start.answers(instances, seed)
     return [Answer(plan) for plan in start.plans(instances, seed)]
+
+
+def network_file(start: Start, customers: int) -> Path | None:
+    """Return the file of the network that a start uses for a size; None if none."""
+    find = getattr(start, "network", None)
+    return None if find is None else cast("Path", find(customers))
