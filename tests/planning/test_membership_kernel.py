@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
@@ -28,8 +27,8 @@ def inputs(prediction):
     value = membership.membership_scores(prediction)
     arrays = membership.member_arrays(prediction, value)
     shape = len(prediction), prediction.fleet, prediction.locations - 1
-    routes = np.zeros(shape, dtype=np.int64)
-    membership.plan_on_cpu(*(array.cpu().numpy() for array in arrays), routes)
+    routes = torch.zeros(shape, dtype=torch.int64)
+    membership.plan_on_cpu(arrays, routes)
     return arrays, routes
 
 
@@ -48,13 +47,13 @@ def test_the_kernel_plans_as_the_cpu_does(noisy, tmp_path):
     arrays, expected = inputs(tight(noisy))
     count, locations, fleet = arrays[0].shape
     for backwards in (0, 1):
-        routes = np.zeros_like(expected)
-        pointers = [array.numpy().ctypes.data for array in arrays]
+        routes = torch.zeros_like(expected)
+        pointers = (array.data_ptr() for array in (*arrays, routes))
         emulate(
-            *map(ctypes.c_void_p, [*pointers, routes.ctypes.data]),
+            *map(ctypes.c_void_p, pointers),
             *map(ctypes.c_int, (count, locations, fleet, backwards)),
         )
-        assert (routes == expected).all()
+        assert torch.equal(routes, expected)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
@@ -63,9 +62,9 @@ def test_a_gpu_plans_as_the_cpu_does():
     pytest.importorskip("cupy")
     mixed = [*generate.uniform(50, 30, seed=3), *generate.uniform(20, 30, seed=3)]
     arrays, expected = inputs(predict(mixed, "vrp50", device="cuda"))
-    routes = torch.zeros_like(torch.from_numpy(expected), device="cuda")
+    routes = torch.zeros_like(expected, device="cuda")
     assert membership_kernel.launch(*arrays, routes)
-    assert (routes.cpu().numpy() == expected).all()
+    assert torch.equal(routes.cpu(), expected)
 
 
 def test_the_cpu_plans_where_the_kernel_cannot(noisy, monkeypatch):
@@ -73,7 +72,7 @@ def test_the_cpu_plans_where_the_kernel_cannot(noisy, monkeypatch):
     monkeypatch.setattr(membership_kernel, "load_cupy", compiling.load_cupy.__wrapped__)
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
     arrays, expected = inputs(tight(noisy))
-    assert not membership_kernel.launch(*arrays, torch.from_numpy(expected))
+    assert not membership_kernel.launch(*arrays, expected)
     assert membership_kernel.shared_bytes(1001, 200) < 48 * 2**10
     large = [torch.zeros((1, 2001, 2))] * 7
     assert not membership_kernel.launch(*large)

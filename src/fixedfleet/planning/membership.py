@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from fixedfleet.compiling import compiled
 from fixedfleet.planning import membership_kernel
 from fixedfleet.planning.assigning import assign
 from fixedfleet.planning.ordering import order_tours
 from fixedfleet.planning.tours import Decoded
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from fixedfleet.planning.prediction import Prediction
 
 __all__ = [
@@ -83,13 +79,13 @@ def plan_members(prediction: Prediction, value: Tensor) -> Decoded:
     routes = prediction.demands.new_zeros(shape)
     if not (routes.is_cuda and membership_kernel.launch(*arrays, routes)):
         found = routes.cpu()
-        plan_on_cpu(*(array.cpu().numpy() for array in (*arrays, found)))
+        plan_on_cpu(arrays, found)
         routes = found.to(routes.device)
     return Decoded.from_routes(routes, prediction.customers)
 
 
 class MemberArrays(NamedTuple):
-    """The inputs of :func:`plan_on_cpu` and of the kernel."""
+    """The inputs of decoding, on a CPU and by the kernel."""
 
     value: Tensor  # int32, (B, N', M)
     order: Tensor  # the vehicles of each location, best value first, int16, (B, N', M)
@@ -111,19 +107,8 @@ def member_arrays(prediction: Prediction, value: Tensor) -> MemberArrays:
     )
 
 
-@compiled()
-def plan_on_cpu(
-    value: NDArray[np.int32],
-    order: NDArray[np.int16],
-    demands: NDArray[np.int64],
-    customers: NDArray[np.bool_],
-    room: NDArray[np.int64],
-    distances: NDArray[np.float64],
-    routes: NDArray[np.int64],
-) -> None:
+def plan_on_cpu(arrays: MemberArrays, routes: Tensor) -> None:
     """Write the tours of all instances to ``routes``, shape (B, M, N)."""
-    for row in range(len(value)):
-        vehicle = assign(
-            value[row], order[row], demands[row], customers[row], room[row]
-        )
-        order_tours(distances[row], vehicle, routes[row])
+    inputs = (array.cpu().contiguous().numpy() for array in arrays)
+    for *members, distances, tours in zip(*inputs, routes.numpy(), strict=True):
+        order_tours(distances, assign(*members), tours)
