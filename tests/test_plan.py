@@ -172,11 +172,8 @@ def test_a_batch_of_any_instances_is_measured_as_they_are():
                 plans.lengths(batch)
 
 
-def test_plans_come_from_tours_or_from_the_vehicle_of_each_customer():
-    """Empty tours drop out, and a customer without a vehicle is left out."""
-    tours = np.array([[[2, 1], [0, 0], [3, 0]], [[0, 0], [0, 0], [0, 0]]])
-    plans = [ff.Plan([[2, 1], [3]]), ff.Plan([])]
-    assert list(ff.PlanBatch.from_tours(tours)) == plans
+def test_plans_come_from_the_vehicle_of_each_customer():
+    """A customer without a vehicle is left out."""
     vehicles = np.array([[1, 0, 1, 2], [2, 2, 2, 2]])
     plans = [ff.Plan([[2], [1, 3]]), ff.Plan([])]
     assert list(ff.PlanBatch.from_vehicles(vehicles, fleet=2)) == plans

@@ -272,17 +272,6 @@ class PlanBatch:
         return cls(np.concatenate([np.zeros((0, width), dtype=np.int64), *rows]))
 
     @classmethod
-    def from_tours(cls, tours: NDArray[np.integer[Any]]) -> PlanBatch:
-        """Return plans from tours, shape (B, M, L), each padded with zeros."""
-        closed = np.pad(tours, ((0, 0), (0, 0), (0, 1)))
-        flat = closed.reshape(len(tours), closed.shape[1] * closed.shape[2])
-        before = np.pad(flat[:, :-1], ((0, 0), (1, 0)))
-        keep = (flat != 0) | (before != 0)  # customers, and the 0 that ends a tour
-        width = int(keep.sum(axis=1).max(initial=0))
-        order = np.argsort(~keep, axis=1, kind="stable")[:, :width]
-        return cls(np.take_along_axis(flat, order, axis=1))
-
-    @classmethod
     def from_vehicles(cls, vehicles: NDArray[np.int64], fleet: int) -> PlanBatch:
         """
         Return plans in which each vehicle visits its customers by their numbers.

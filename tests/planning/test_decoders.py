@@ -48,6 +48,13 @@ def test_chunks_make_no_difference(noisy, monkeypatch, decoder):
     assert torch.equal(parts.unserved, whole.unserved)
 
 
+def test_empty_tours_drop_out():
+    """A plan has only the tours that serve a customer."""
+    tours = [[[2, 1, 0], [0, 0, 0], [3, 0, 0]], [[0, 0, 0], [1, 2, 3], [0, 0, 0]]]
+    decoded = Decoded.from_routes(torch.tensor(tours), torch.ones(2, 4).bool())
+    assert list(decoded.plans()) == [ff.Plan([[2, 1], [3]]), ff.Plan([[1, 2, 3]])]
+
+
 def test_an_empty_batch_has_no_plans(noisy):
     """Nothing in, nothing out."""
     decoded = decode(noisy(2, 2, 3, 9)[:0])
