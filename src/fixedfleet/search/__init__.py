@@ -13,10 +13,10 @@ from fixedfleet.search.method import (
     SearchMethod,
     SearchResult,
     SearchTask,
-    Stop,
     better,
     fit,
 )
+from fixedfleet.search.stop import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,9 +23,9 @@ from fixedfleet.search.construct import load_savings, savings
 from fixedfleet.search.cpu_arrays import scale
 from fixedfleet.search.cpu_distances import is_measured
 from fixedfleet.search.genetic import hgs_plans
-from fixedfleet.search.method import Stop
 from fixedfleet.search.parameters import DecompositionParameters
 from fixedfleet.search.ruin_recreate import anneal, load_kernel, ruin_recreate
+from fixedfleet.search.stop import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

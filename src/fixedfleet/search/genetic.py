@@ -14,8 +14,9 @@ import numpy as np
 
 from fixedfleet.errors import InputError
 from fixedfleet.plan import Plan
-from fixedfleet.search.method import LEAST_SECONDS, Stop
+from fixedfleet.search.method import LEAST_SECONDS
 from fixedfleet.search.parameters import HgsParameters
+from fixedfleet.search.stop import Stop
 from fixedfleet.search.whole_numbers import binary_exponent, enough, whole_amounts
 
 if TYPE_CHECKING:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance
-    from fixedfleet.search.method import SearchTask, Stop
+    from fixedfleet.search.method import SearchTask
+    from fixedfleet.search.stop import Stop
 
 __all__ = ["gpu_search", "improve_batch", "require_gpu"]
 

@@ -1,7 +1,7 @@
-"""What every search has in common: when it ends, what it is given, what comes out.
+"""What every search has in common: what it is given and what comes out.
 
 A search is a function of one argument, a :class:`SearchTask`. It offers the plans that
-it finds to the task and returns when the task's :class:`Stop` says so::
+it finds to the task and returns when the task's ``stop`` says so::
 
     def my_search(task: SearchTask) -> None:
         while not task.stop.over():
@@ -10,20 +10,17 @@ it finds to the task and returns when the task's :class:`Stop` says so::
 
 from __future__ import annotations
 
-import copy
-import math
-import time
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from fixedfleet.errors import InputError, above, at_least, check_number, check_whole
+from fixedfleet.errors import InputError
 from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from fixedfleet.instance import Instance
+    from fixedfleet.search.stop import Stop
 
 __all__ = [
     "LEAST_SECONDS",
@@ -31,126 +28,11 @@ __all__ = [
     "SearchMethod",
     "SearchResult",
     "SearchTask",
-    "Stop",
     "better",
     "fit",
 ]
 
 LEAST_SECONDS = 1e-3  # a step of a search is not worth its set-up in less time
-
-
-class Stop:
-    """
-    When a search ends, and the one clock that it looks at.
-
-    Parameters
-    ----------
-    seconds
-        Time limit, counted from now. Default: none.
-    iterations
-        Most iterations. At least one of the two limits must be given.
-    asked
-        A function that is called now and then; the search ends when it returns True.
-
-    Attributes
-    ----------
-    seconds
-        The time limit; infinite if there is none.
-    iterations
-        Most iterations, or None.
-    done
-        Iterations counted so far.
-    """
-
-    def __init__(
-        self,
-        seconds: float | None = None,
-        *,
-        iterations: int | None = None,
-        asked: Callable[[], bool] | None = None,
-    ) -> None:
-        if seconds is None and iterations is None:
-            raise InputError("give a time limit or a number of iterations")
-        if seconds is not None:
-            seconds = check_number("time limit", seconds, above(0))
-        if iterations is not None:
-            iterations = check_whole("iterations", iterations, at_least(1))
-        self.seconds = math.inf if seconds is None else seconds
-        self.iterations = iterations
-        self.done = 0
-        self._asked = asked
-        self._interrupted = False
-        self._paused = 0.0  # seconds that do not count
-        self._whole = self  # the stop that this one is a part of
-        self._begin = time.perf_counter()
-
-    def again(self, asked: Callable[[], bool] | None = None) -> Stop:
-        """Return a stop with the same limits, whose own clock starts now."""
-        seconds = None if math.isinf(self.seconds) else self.seconds
-        return Stop(seconds, iterations=self.iterations, asked=asked)
-
-    def part(self, share: float = 1.0) -> Stop:
-        """
-        Return the stop of one step of a search, whose time begins now.
-
-        It ends when this share of the seconds of the whole is used, and whenever the
-        whole ends. Both have the same clock.
-        """
-        step = copy.copy(self)
-        step._begin = self._now()
-        step.seconds = max(0.0, self._begin + share * self.seconds - step._begin)
-        step.done = 0
-        return step
-
-    def elapsed(self) -> float:
-        """Seconds since the clock was started, for a part as for the whole."""
-        return self._now() - self._whole._begin
-
-    def left(self) -> float:
-        """Seconds left, 0 if the search is to end at once."""
-        whole = self._whole
-        if whole._interrupted or (self._asked is not None and self._asked()):
-            return 0.0
-        return max(0.0, self._begin + self.seconds - self._now())
-
-    def over(self) -> bool:
-        """Whether the search is to end."""
-        if self.iterations is not None and self.done >= self.iterations:
-            return True
-        return self.left() <= 0.0
-
-    def count(self, iterations: int) -> None:
-        """Count iterations that were done."""
-        self.done += iterations
-        if self is not self._whole:
-            self._whole.done += iterations
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Let the time inside the block not count: loading and compiling code."""
-        before = time.perf_counter()
-        try:
-            yield
-        finally:
-            self._whole._paused += time.perf_counter() - before
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the user pressed Ctrl-C during a search."""
-        return self._whole._interrupted
-
-    def interrupt(self) -> None:
-        """End the whole search now, because the user pressed Ctrl-C."""
-        self._whole._interrupted = True
-
-    def require_seconds(self, who: str) -> float:
-        """Return the time limit; raise InputError if there is none."""
-        if math.isinf(self.seconds):
-            raise InputError(f"{who} cannot count iterations: give a time limit")
-        return self.seconds
-
-    def _now(self) -> float:
-        return time.perf_counter() - self._whole._paused
 
 
 class SearchMethod(Protocol):
@@ -238,8 +120,7 @@ class Incumbent:
         self.vehicle_cost = vehicle_cost
         self.on_improvement = on_improvement
         self.plan = start
-        self.unassigned = len(start.unserved(instance))
-        self.cost = start.cost_v(instance, vehicle_cost)
+        self.unassigned, self.cost = _rank(instance, start, vehicle_cost)
         self.trace: list[tuple[float, float]] = []
         self._next = 0.0
 
@@ -259,8 +140,7 @@ class Incumbent:
             twice.
         """
         begin = self.stop.elapsed()
-        unassigned = len(plan.unserved(self.instance))
-        cost = plan.cost_v(self.instance, self.vehicle_cost)
+        unassigned, cost = _rank(self.instance, plan, self.vehicle_cost)
         if (unassigned, cost) >= (self.unassigned, self.cost):
             return
         faults = plan.check(self.instance)
@@ -317,16 +197,14 @@ class SearchResult:
 
 
 def better(instance: Instance, found: Plan, known: Plan, vehicle_cost: float) -> Plan:
-    """
-    Return the better of two plans, the known one on a tie.
+    """Return the better of two plans, the known one on a tie."""
+    rank, least = (_rank(instance, plan, vehicle_cost) for plan in (found, known))
+    return found if rank < least else known
 
-    A plan with fewer unassigned customers is better; among equals, the cheaper one.
-    """
 
-    def rank(plan: Plan) -> tuple[int, float]:
-        return len(plan.unserved(instance)), plan.cost_v(instance, vehicle_cost)
-
-    return found if rank(found) < rank(known) else known
+def _rank(instance: Instance, plan: Plan, vehicle_cost: float) -> tuple[int, float]:
+    """Return what makes a plan better: few unassigned customers, then a low cost."""
+    return len(plan.unserved(instance)), plan.cost_v(instance, vehicle_cost)
 
 
 def fit(instance: Instance, start: Plan) -> Plan:

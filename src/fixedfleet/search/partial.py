@@ -16,12 +16,13 @@ import numpy as np
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Plan
 from fixedfleet.search import improve
-from fixedfleet.search.method import LEAST_SECONDS, Stop, better
+from fixedfleet.search.method import LEAST_SECONDS, better
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance
+    from fixedfleet.search.stop import Stop
 
 __all__ = ["partial_plan", "serve_most", "swap_unassigned"]
 

@@ -19,7 +19,8 @@ from fixedfleet.search.parameters import RuinRecreateParameters
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fixedfleet.search.method import SearchTask, Stop
+    from fixedfleet.search.method import SearchTask
+    from fixedfleet.search.stop import Stop
 
 __all__ = ["anneal", "load_kernel", "ruin_recreate"]
 

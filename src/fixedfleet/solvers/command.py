@@ -20,7 +20,7 @@ from fixedfleet.search.whole_numbers import whole_amounts, whole_distances
 
 if TYPE_CHECKING:
     from fixedfleet.plan import Plan
-    from fixedfleet.search.method import Stop
+    from fixedfleet.search.stop import Stop
 
 __all__ = ["Command", "command_name"]
 

@@ -10,7 +10,7 @@ from fixedfleet.search.parameters import HgsParameters
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
-    from fixedfleet.search.method import Stop
+    from fixedfleet.search.stop import Stop
 
 __all__ = ["Hgs"]
 

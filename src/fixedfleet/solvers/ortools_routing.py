@@ -12,7 +12,8 @@ from fixedfleet.solvers.protocol import improve_by
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
-    from fixedfleet.search.method import SearchTask, Stop
+    from fixedfleet.search.method import SearchTask
+    from fixedfleet.search.stop import Stop
 
 pywrapcp = require("ortools.constraint_solver.pywrapcp", "", "the solver 'ortools'")
 routing_enums_pb2 = require(

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
-    from fixedfleet.search.method import SearchMethod, SearchTask, Stop
+    from fixedfleet.search.method import SearchMethod, SearchTask
+    from fixedfleet.search.stop import Stop
 
 __all__ = [
     "SOLVERS",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fixedfleet.instance import Instance
-    from fixedfleet.search.method import Stop
+    from fixedfleet.search.stop import Stop
 
 pyvrp = require("pyvrp", "peers", "the solver 'pyvrp'")
 pyvrp_exceptions = require("pyvrp.exceptions", "peers", "the solver 'pyvrp'")

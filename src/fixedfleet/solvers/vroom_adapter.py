@@ -11,7 +11,7 @@ from fixedfleet.search.whole_numbers import whole_amounts, whole_distances
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
-    from fixedfleet.search.method import Stop
+    from fixedfleet.search.stop import Stop
 
 vroom = require("vroom", "peers", "the solver 'vroom'")
 
