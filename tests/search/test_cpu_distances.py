@@ -10,7 +10,13 @@ import pytest
 import fixedfleet as ff
 from fixedfleet.compiling import compiled
 from fixedfleet.search import cpu_distances
-from fixedfleet.search.cpu_distances import Points, lay_out_legs, leg_from, leg_to
+from fixedfleet.search.cpu_distances import (
+    Points,
+    lay_out_legs,
+    leg_from,
+    leg_to,
+    nearest_first,
+)
 
 
 @compiled()
@@ -102,3 +108,14 @@ def test_mean_and_longest_of_a_sample_are_close(monkeypatch):
     monkeypatch.setattr(cpu_distances, "_MOST_WITH_MATRIX", 0)
     assert cpu_distances.mean_leg(instance) == pytest.approx(mean, rel=0.05)
     assert longest <= cpu_distances.longest_leg(instance) <= 1.5 * longest
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "great_circle"])
+@pytest.mark.parametrize("n", [40, 600])
+def test_customers_are_listed_by_their_distance(n, metric):
+    """From a matrix or from coordinates, the closest customers come first, then all."""
+    instance = draw(metric, n=n)
+    away = instance.between(np.full(n, 7), np.arange(1, n + 1))
+    listed = list(dict.fromkeys(nearest_first(instance)(7)))
+    assert sorted(listed) == list(range(1, n + 1))
+    assert away[np.array(listed) - 1] == pytest.approx(np.sort(away))

@@ -18,6 +18,8 @@ from fixedfleet.compiling import compiled
 from fixedfleet.distances import Rounding, points_in_space
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance
@@ -32,9 +34,11 @@ __all__ = [
     "longest_leg",
     "mean_leg",
     "nearest",
+    "nearest_first",
 ]
 
 _MOST_WITH_MATRIX = 500  # customers
+_FIRST_NEAREST = 256  # customers whose order is computed first
 _SHIFTS = 64  # pairs per location that the mean distance of a large instance is from
 
 
@@ -175,6 +179,35 @@ def mean_leg(instance: Instance) -> float:
     shifts = 1 + np.arange(_SHIFTS) * n // _SHIFTS
     means = [instance.between(here, (here + s) % (n + 1)).mean() for s in shifts]
     return float(np.mean(means))
+
+
+def nearest_first(instance: Instance) -> Callable[[int], Iterator[int]]:
+    """
+    Return a function that lists all customers, the closest to a given one first.
+
+    It may list customers repeatedly. The first ones take little time, however many
+    there are.
+    """
+    n = instance.num_customers
+
+    def by_distances(customer: int) -> Iterator[int]:
+        away = instance.distances[customer, 1:]
+        return iter((1 + np.argsort(away, kind="stable")).tolist())
+
+    if not is_measured(instance):
+        return by_distances
+    from scipy.spatial import KDTree  # takes long to import
+
+    points, _ = points_in_space(instance.coordinates, instance.metric)
+    tree = KDTree(points[1:])
+
+    def by_tree(customer: int) -> Iterator[int]:
+        count = 0
+        while count < n:
+            count = min(max(4 * count, _FIRST_NEAREST), n)
+            yield from (1 + tree.query(points[customer], k=count)[1]).tolist()
+
+    return by_tree
 
 
 def nearest(legs: Matrix | Points, customers: int, count: int) -> NDArray[np.uint32]:

@@ -21,14 +21,14 @@ from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.plan import Plan
 from fixedfleet.search.construct import load_savings, savings
 from fixedfleet.search.cpu_arrays import scale
-from fixedfleet.search.cpu_distances import is_measured
+from fixedfleet.search.cpu_distances import is_measured, nearest_first
 from fixedfleet.search.genetic import hgs_plans
 from fixedfleet.search.parameters import DecompositionParameters
 from fixedfleet.search.ruin_recreate import anneal, load_kernel, ruin_recreate
 from fixedfleet.search.stop import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -165,7 +165,20 @@ class Tours:
         self.tours: list[Tour] = list(task.best.plan.tours)
         self.random = np.random.default_rng(task.seed)
         self.rounds = 0
-        self.searched: dict[Tour, int] = {}  # the last round that searched each tour
+        # The last round that searched each customer, and the tour of each customer. The
+        # customers of a tour were searched together, so its first stands for all.
+        self.searched = np.zeros(task.instance.num_customers + 1, dtype=np.int64)
+        self.tour_of = {stop: tour for tour in self.tours for stop in tour}
+        self.nearest_first = nearest_first(task.instance)
+
+    def near(self, customer: int) -> Iterator[Tour]:
+        """Yield all tours, the closest to a customer first."""
+        seen = set()
+        for other in self.nearest_first(customer):
+            tour = self.tour_of[other]
+            if tour[0] not in seen:
+                seen.add(tour[0])
+                yield tour
 
     def around(self, customer: int, tours: Sequence[Tour]) -> list[Tour]:
         """Return tours by their distance from a customer, the closest first."""
@@ -178,7 +191,7 @@ class Tours:
 
     def draw(self, tours: Sequence[Tour]) -> int:
         """Draw a customer; tours that were searched long ago are the most likely."""
-        rounds = np.array([self.searched.get(tour, 0) for tour in tours])
+        rounds = self.searched[[tour[0] for tour in tours]]
         wait = self.random.random(len(tours)) * (1 + _PATIENCE * self.rounds)
         return int(self.random.choice(tours[int(np.argmin(rounds + wait))]))
 
@@ -195,12 +208,13 @@ class Tours:
     def join(self, parts: Sequence[Part], found: Iterable[Plan]) -> list[bool]:
         """Replace parts without common tours by plans; return which have changed."""
         found = list(found)
-        gone = {tour for part in parts for tour in part.tours}
-        self.tours = [tour for tour in self.tours if tour not in gone]
+        gone = {tour[0] for part in parts for tour in part.tours}
+        self.tours = [tour for tour in self.tours if tour[0] not in gone]
         self.rounds += 1
         for part, plan in zip(parts, found, strict=True):
             new = [tuple(part.customers[list(tour)].tolist()) for tour in plan]
-            self.searched.update(dict.fromkeys(new, self.rounds))
+            self.searched[part.customers] = self.rounds
+            self.tour_of.update((stop, tour) for tour in new for stop in tour)
             self.tours += new
         return [plan != part.plan for part, plan in zip(parts, found, strict=True)]
 
@@ -338,18 +352,21 @@ def _draw(
     """Draw groups of neighbouring tours that have none in common, at most count."""
     groups: list[list[Tour]] = []
     rest = tours.tours
+    taken: set[int] = set()  # the first customers of the tours in a group
     for _ in range(_DRAWS * count):
         group: list[Tour] = []
         customers = 0
-        for tour in tours.around(tours.draw(rest), rest):
+        for tour in tours.near(tours.draw(rest)):
+            if tour[0] in taken:
+                continue
             customers += len(tour)
             if len(group) > 1 and customers > size:
                 break
             group.append(tour)
         if len(group) > 1 and frozenset(group) not in in_vain:
             groups.append(group)
-            taken = set(group)
-            rest = [tour for tour in rest if tour not in taken]
+            taken.update(tour[0] for tour in group)
+            rest = [tour for tour in rest if tour[0] not in taken]
         if len(groups) == count or len(rest) < 2:
             break
     return groups
