@@ -294,7 +294,7 @@ def test_decoding_takes_the_networks_of_other_tables(made_up, tmp_path):
     leave(tmp_path / "trainings" / "paper20-softassign-s1")
     page = make("decoding", options)[0].read_text(encoding="utf-8")
     assert "paper20, SoftAssign: beam 200, not repaired" in page
-    assert "not trained: paper20, softmax" in page
+    assert "not trained: paper20, SoftAssign" in page
 
 
 def test_rows_that_another_page_keeps_are_kept_once(made_up, tmp_path):
