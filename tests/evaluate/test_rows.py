@@ -151,7 +151,8 @@ def test_two_processes_do_not_append_to_one_file(make_row, tmp_path):
     code = (
         "import sys, fixedfleet as ff\n"
         "from fixedfleet.evaluate import Results\n"
-        "try: Results(sys.argv[1]).open()\n"
+        "try:\n"
+        "    with Results(sys.argv[1]): pass\n"
         "except ff.InputError as error: print(error)"
     )
     said = []

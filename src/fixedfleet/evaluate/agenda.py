@@ -57,8 +57,8 @@ class Agenda(NamedTuple):
 
     Attributes
     ----------
-    alone
-        Trials of methods that take batches or a GPU, for one process.
+    single
+        Trials of methods that take batches or a GPU, for a single process.
     parallel
         Trials of all other methods.
     known
@@ -67,7 +67,7 @@ class Agenda(NamedTuple):
         Number of rows asked for, and how many of them are in the file.
     """
 
-    alone: list[Trial]
+    single: list[Trial]
     parallel: list[Trial]
     known: set[Key]
     total: int
@@ -104,19 +104,19 @@ def make_agenda(
     """
     by_key = {row.key: row for row in without_outdated(rows, methods)}
     planned: dict[Key, tuple[Instance, float]] = {}
-    alone: list[Trial] = []
+    single: list[Trial] = []
     parallel: list[Trial] = []
     for chosen in sets:
         for seed in dict.fromkeys(seeds):
             for trial in _trials(chosen, methods, limits, seed):
                 if _plan_keys(trial, planned) - by_key.keys():
                     method = methods[trial.method]
-                    single = method.batch > 1 or method.on_gpu
-                    (alone if single else parallel).append(trial)
+                    together = method.batch > 1 or method.on_gpu
+                    (single if together else parallel).append(trial)
     found = [key for key in planned if key in by_key]
     for key in found:
         _check_same(by_key[key], *planned[key])
-    return Agenda(alone, parallel, set(by_key), len(planned), len(found))
+    return Agenda(single, parallel, set(by_key), len(planned), len(found))
 
 
 def _plan_keys(trial: Trial, planned: dict[Key, tuple[Instance, float]]) -> set[Key]:

@@ -149,7 +149,9 @@ def evaluate(
     with store:  # locks the file: a second run into it is refused here
         agenda = make_agenda(sets, chosen, limits, seeds, store.rows())
         tally = _Tally(store, agenda, begin, display)
-        for trials, most in ((agenda.alone, 1), (agenda.parallel, processes)):
+        for trials, most in ((agenda.single, 1), (agenda.parallel, processes)):
+            if not trials:
+                continue
             events = run_jobs(
                 work,
                 trials,
@@ -161,9 +163,8 @@ def evaluate(
                 seconds_for=patience.seconds_for_warm_up,
                 gpus_for=lambda trial: int(chosen[trial.method].on_gpu),
             )
-            if trials:
-                with contextlib.closing(events):  # on Ctrl-C workers are ended at once
-                    tally.follow(events)
+            with contextlib.closing(events):  # on Ctrl-C workers are ended at once
+                tally.follow(events)
     return tally.summary()
 
 
