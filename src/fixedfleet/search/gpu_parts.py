@@ -41,8 +41,10 @@ __all__ = ["search_parts"]
 _DEFAULTS = GpuPartsParameters()
 _WHOLE = DecompositionParameters(whole_share=1.0)
 _FIRST = 2_000  # iterations of the first round, which shows how fast the GPU is
-_GROWTH = 8  # a round has at most this many times the iterations of the last one
+_FASTER = 8  # a round has at most this many times the iterations of the last one
+_GROWTH = 1.5  # of the parts after a round that changed none of them
 _ROUND_ITERATIONS = 20_000  # of a chain, if the limit is a number of iterations
+_CAUTION = 0.95  # share of the time left for the last round, whose speed may differ
 _OVERHEAD = 1 / 8  # if the host takes more of a round, the rounds become longer
 _CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
 
@@ -72,8 +74,11 @@ def search_parts(task: SearchTask, parameters: GpuPartsParameters = _DEFAULTS) -
                 rest = replace(task, start=Plan(tours.tours), stop=task.stop.part())
                 decomposition(rest)
                 break
-            rounds.end(tours.join(parts, rounds.search(parts)))
-            if task.best.watched:
+            rounds.end(any(tours.join(parts, rounds.search(parts))))
+            if rounds.loose:
+                tours.offer()
+                tours.tours = list(task.best.plan.tours)
+            elif task.best.watched:
                 tours.offer()
     finally:  # also after Ctrl-C
         tours.offer()
@@ -116,28 +121,31 @@ class _Rounds:
         self.unit = scale(task.instance) * (100 / customers) ** 0.5
         self.closing = _CLOSING_SECONDS * customers
         self.size = float(parameters.size)  # customers and vehicles of a part
-        self.used = 0.0  # share of the limit
+        self.loose = False  # whether parts may become worse in this round
         self.done = 0  # iterations of a chain
         self.iterations = _FIRST  # of a chain in this round
         self.begun = 0.0  # when this round began
         self.on_gpu = 0.0  # seconds of this round on the GPU
-        self.per_second = 0.0  # iterations of a chain
+        self.speeds: dict[
+            float, float
+        ] = {}  # iterations of a chain per second, by size
         self.overhead = 0.0  # seconds of a round that are not on the GPU
 
     def begin(self) -> bool:
         """Choose the length of the next round; return False if there is none."""
         stop, self.begun = self.stop, self.stop.elapsed()
         if stop.iterations is not None:
-            self.used = self.done / stop.iterations
             self.iterations = min(_ROUND_ITERATIONS, stop.iterations - self.done)
             return self.iterations > 0 and stop.left() > 0
         left = stop.left() - self.closing - self.overhead
-        self.used = 1 - max(left, 0.0) / stop.seconds
-        if self.per_second:
+        if self.speeds:
             growth = self.size / self.parameters.size
             wanted = max(self.parameters.round_seconds, self.overhead / _OVERHEAD)
-            iterations = int(self.per_second * min(growth * wanted, left))
-            self.iterations = max(1, min(iterations, _GROWTH * self.iterations))
+            # A larger size than before is at least this fast.
+            speed = min(self.speeds.values()) / _GROWTH
+            speed = self.speeds.get(self.size, speed)
+            iterations = int(speed * min(growth * wanted, _CAUTION * left))
+            self.iterations = max(1, min(iterations, _FASTER * self.iterations))
         return left > LEAST_SECONDS
 
     def search(self, parts: list[Part]) -> list[Plan]:
@@ -147,7 +155,7 @@ class _Rounds:
         groups = pack(batch, known)
         with self.task.stop.paused():  # a kernel may have to be compiled
             chains = gpu_kernel.chains_to_fill(groups)
-        rank = int(chains * self.parameters.tolerance(self.used))
+        rank = int(chains * self.parameters.looseness) if self.loose else 0
         limits = self._limits(parts[0].seed, forget=rank > 0)
         begin = self.stop.elapsed()
         wait = gpu_kernel.search(groups, limits, chains, rank)
@@ -175,12 +183,16 @@ class _Rounds:
             seed=seed,
         )
 
-    def end(self, changed: list[bool]) -> None:
-        """Note how long the round took; make parts larger if none has changed."""
+    def end(self, changed: bool) -> None:
+        """Note how long the round took, and what to do if it changed nothing."""
         self.done += self.iterations
-        self.per_second = self.iterations / max(self.on_gpu, 1e-9)
+        self.speeds[self.size] = self.iterations / max(self.on_gpu, 1e-9)
         self.overhead = self.stop.elapsed() - self.begun - self.on_gpu
-        if any(changed):
+        self.loose = False
+        if changed:
             self.size = float(self.parameters.size)
+        elif self.size < self.parameters.largest:
+            self.size *= _GROWTH
         else:
-            self.size = min(self.size * self.parameters.growth, FAST_NODES / 2)
+            self.size = float(self.parameters.size)
+            self.loose = self.parameters.looseness > 0

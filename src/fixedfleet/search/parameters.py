@@ -183,10 +183,9 @@ class GpuPartsParameters:
     ----------
     whole_share
         Share of the time for ruin and recreate of the whole plan on the cores.
-    size
-        Number of customers and vehicles per part.
-    growth
-        Factor by which parts grow after a round that changed none of them.
+    size, largest
+        Number of customers and vehicles per part. After a round that changed no part,
+        the next has larger ones, until they have at least the second number.
     round_seconds
         Seconds of a round.
     start_temperature, ladder, end_temperature
@@ -194,25 +193,18 @@ class GpuPartsParameters:
         times lower; all have the same end temperature. They are temperatures for about
         a hundred customers in the unit square.
     looseness
-        Share of the chains of a part that are better than the one that is taken, in the
-        first round. It falls to 0 in the course of the search.
-    loose_share
-        Share of the time after which it is 0, so that no part becomes worse.
+        If parts of no size become better, the next round takes worse plans for them:
+        this share of the chains is better.
     """
 
     whole_share: Annotated[float, between(0, 1)] = 0.05
     size: Annotated[int, at_least(1)] = 106
-    growth: Annotated[float, at_least(1)] = 1.0
+    largest: Annotated[int, at_least(1)] = 230
     round_seconds: Annotated[float, above(0)] = 0.25
     start_temperature: Annotated[float, above(0)] = 0.1
     ladder: Annotated[float, at_least(1)] = 3.0
     end_temperature: Annotated[float, above(0)] = 0.01
-    looseness: Annotated[float, between(0, 1)] = 0.0
-    loose_share: Annotated[float, above(0)] = 0.6
+    looseness: Annotated[float, between(0, 1)] = 0.03
 
     def __post_init__(self) -> None:
         check_settings(self)
-
-    def tolerance(self, used: float) -> float:
-        """Return the looseness when a share of the time is used."""
-        return self.looseness * max(0.0, 1 - used / self.loose_share) ** 2
