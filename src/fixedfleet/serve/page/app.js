@@ -9,7 +9,7 @@ import { listEarlier, renewCost } from "./earlier.js";
 import { Editor, bestPlace } from "./editor.js";
 import { byId, show, write } from "./elements.js";
 import { FleetForm } from "./fleet.js";
-import { FleetCheck } from "./fleet_check.js";
+import { fleetCheck } from "./fleet_check.js";
 import { instanceOf, servesAll, toursOf } from "./instance.js";
 import { count, lengthOf, sentence } from "./numbers.js";
 import { RunningPlan } from "./running.js";
@@ -37,7 +37,7 @@ class Page {
     onSaved: (edited) => this.#showSaved(edited),
     onError: (error) => this.#warn("edit-error", error.message),
   });
-  #check = new FleetCheck({
+  #check = fleetCheck({
     question: () => ({ given: this.#given, ...this.#form.values() }),
     onVerdict: (verdict) => this.#showVerdict(verdict),
     onError: (error) => this.#form.fail(error, { focus: false }),

@@ -11,12 +11,12 @@ const GLIDE = 260; // milliseconds from one view to another
 const [LEAST, MOST] = [0.5, 200]; // scales, as multiples of the one that shows all points
 
 export class Camera {
+  size = { width: 0, height: 0 };
+  moved = false; // whether the user chose the view; it then stays when the size changes
   #points = null; // null: there is nothing to show
-  #size = { width: 0, height: 0 };
   #view = null;
   #glide = null; // {from, to} while the view moves
   #before = null; // {view, moved} before showOnly
-  #moved = false;
   #onMove;
 
   /* onMove() is called whenever the view changes. */
@@ -24,22 +24,13 @@ export class Camera {
     this.#onMove = onMove;
   }
 
-  get size() {
-    return this.#size;
-  }
-
-  /* Whether the user has chosen the view. It then stays when the size changes. */
-  get moved() {
-    return this.#moved;
-  }
-
   get gliding() {
     return this.#glide !== null;
   }
 
   setSize({ width, height }) {
-    this.#size = { width, height };
-    if (!this.#moved) this.#go(this.#whole(), { moved: false, glide: false });
+    this.size = { width, height };
+    if (!this.moved) this.#go(this.#whole(), { moved: false, glide: false });
   }
 
   /* Show these points, or nothing. */
@@ -56,7 +47,7 @@ export class Camera {
 
   /* Show some points until showBefore() is called. */
   showOnly(points) {
-    this.#before ??= { view: this.#view, moved: this.#moved };
+    this.#before ??= { view: this.#view, moved: this.moved };
     this.#go(this.#fitted(points), { moved: true });
   }
 
@@ -75,9 +66,9 @@ export class Camera {
   }
 
   /* Zoom by a factor; the point at the spot stays where it is. */
-  zoom(factor, spot = { x: this.#size.width / 2, y: this.#size.height / 2 }) {
+  zoom(factor, spot = { x: this.size.width / 2, y: this.size.height / 2 }) {
     if (!this.#view) return;
-    const { width, height } = this.#size;
+    const { width, height } = this.size;
     const whole = this.#whole().scale;
     const wanted = this.#view.scale * factor;
     const scale = Math.min(MOST * whole, Math.max(LEAST * whole, wanted));
@@ -89,7 +80,7 @@ export class Camera {
 
   /* Return where a point of the plane is on the screen. */
   spotOf(point) {
-    const { width, height } = this.#size;
+    const { width, height } = this.size;
     return toScreen(point, this.#view, width, height);
   }
 
@@ -108,7 +99,7 @@ export class Camera {
 
   #go(view, { moved, glide = true }) {
     const from = this.#view;
-    this.#moved = moved;
+    this.moved = moved;
     this.#view = view;
     this.#glide = glide && from && view ? beginMotion(GLIDE, { from, to: view }) : null;
     this.#onMove();
@@ -119,7 +110,7 @@ export class Camera {
   }
 
   #fitted(points) {
-    const { width, height } = this.#size;
+    const { width, height } = this.size;
     return fit(points, width, height, MARGIN);
   }
 }

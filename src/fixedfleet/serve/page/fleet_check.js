@@ -4,48 +4,38 @@ import { send } from "./api.js";
 
 const TYPING = 350; // milliseconds without a key before the server is asked
 
-export class FleetCheck {
-  #timer = null;
-  #stopper = null;
-  #question;
-  #onVerdict;
-  #onError;
+/*
+ * Return {now, soon, stop}. question() returns {given, vehicles, capacity}, onVerdict(verdict
+ * or null) shows the answer, and onError(error) why there is none.
+ */
+export function fleetCheck({ question, onVerdict, onError }) {
+  let timer = null;
+  let stopper = null;
 
-  /*
-   * question() returns {given, vehicles, capacity}, onVerdict(verdict or null) shows the
-   * answer, and onError(error) why there is none.
-   */
-  constructor({ question, onVerdict, onError }) {
-    this.#question = question;
-    this.#onVerdict = onVerdict;
-    this.#onError = onError;
-  }
-
-  soon() {
-    this.stop();
-    this.#timer = setTimeout(() => this.now(), TYPING);
-  }
-
-  stop() {
-    clearTimeout(this.#timer);
-    this.#stopper?.abort();
-  }
-
-  async now() {
-    this.#stopper = new AbortController();
-    const { given, vehicles, capacity } = this.#question();
+  const stop = () => {
+    clearTimeout(timer);
+    stopper?.abort();
+  };
+  const soon = () => {
+    stop();
+    timer = setTimeout(now, TYPING);
+  };
+  const now = async () => {
+    stopper = new AbortController();
+    const { given, vehicles, capacity } = question();
     if (!vehicles || !capacity) {
-      this.#onVerdict(null);
+      onVerdict(null);
       return;
     }
     try {
       const fleet = { vehicles, capacity };
-      const { verdict } = await send("instances", given, fleet, this.#stopper.signal);
-      this.#onVerdict(verdict);
+      const { verdict } = await send("instances", given, fleet, stopper.signal);
+      onVerdict(verdict);
     } catch (error) {
       if (error.name === "AbortError") return;
-      this.#onVerdict(null);
-      this.#onError(error);
+      onVerdict(null);
+      onError(error);
     }
-  }
+  };
+  return { now, soon, stop };
 }
