@@ -28,7 +28,7 @@ def no_kernel(monkeypatch):
     """A GPU whose kernel returns the starts; the groups and limits it was given."""
     launched = []
 
-    def launch(group, limits, chains, rank):
+    def launch(group, limits, chains):
         launched.append((group, limits))
         return lambda: group.starts
 

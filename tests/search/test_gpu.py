@@ -92,7 +92,7 @@ def echo(monkeypatch):
     """A kernel that returns the starts, and the groups it was given."""
     groups = []
 
-    def launch(group, limits, chains, rank):
+    def launch(group, limits, chains):
         groups.append(group)
         return lambda: group.starts
 
@@ -183,7 +183,7 @@ def test_ctrl_c_keeps_the_plans_of_earlier_rounds(monkeypatch, square):
     good, bad = ff.Plan([[1, 2], [3, 4]]), ff.Plan([[1, 3], [2, 4]])
     rounds = []
 
-    def launch(group, limits, chains, rank):
+    def launch(group, limits, chains):
         rounds.append(limits)
         if len(rounds) == 4:  # the first two compile
             raise KeyboardInterrupt
@@ -270,10 +270,8 @@ def test_the_shortest_chain_is_picked():
     """Of the chains of each instance, the plan of the shortest one comes back."""
     routes = np.arange(2 * 3 * 4, dtype=np.uint16).reshape(2, 3, 4)
     lengths = np.array([[3.0, 1.0, 2.0], [1.0, 2.0, 1.0]], dtype=np.float32)
-    picked = gpu_kernel.pick(routes, lengths, 0)
+    picked = gpu_kernel.pick(routes, lengths)
     assert picked.tolist() == [routes[0, 1].tolist(), routes[1, 0].tolist()]
-    third = gpu_kernel.pick(routes, lengths, 2)
-    assert third.tolist() == [routes[0, 0].tolist(), routes[1, 1].tolist()]
 
 
 def test_chains_that_fill_a_gpu(monkeypatch, make_instance):
@@ -299,7 +297,7 @@ def launches(monkeypatch):
     """
     seen, clock = [], [0.0]
 
-    def launch(group, limits, chains, rank):
+    def launch(group, limits, chains):
         names = ("start_temperature", "end_temperature")
         seen.append((clock[0], *(float(limits[name][0]) for name in names)))
         clock[0] += int(limits["iterations"][0]) / 1000
@@ -374,7 +372,7 @@ def emulated(monkeypatch, library):
     """The kernel on a processor; set ``backwards`` to run the lanes the other way."""
     settings = {"backwards": 0}
 
-    def launch(group, limits, chains, rank):
+    def launch(group, limits, chains):
         matrix = group.matrices is not None
         count, width = group.starts.shape
         routes = np.zeros((count, chains, width), dtype=np.uint16)
@@ -394,7 +392,7 @@ def emulated(monkeypatch, library):
             limits.ctypes.data_as(ctypes.c_void_p),
             ctypes.c_int(settings["backwards"]),
         )
-        return lambda: gpu_kernel.pick(routes, lengths, rank)
+        return lambda: gpu_kernel.pick(routes, lengths)
 
     monkeypatch.setattr(gpu_kernel, "launch", launch)
     return settings
@@ -515,6 +513,15 @@ def test_gpu_solves_one_instance():
     instance = generate.uniform(50, 1, seed=31)[0]
     on_gpu = ff.solve(instance, 1.0, search="gpu")
     assert on_gpu.length <= 1.01 * ff.solve(instance, 1.0).length
+
+
+@needs_gpu
+def test_gpu_solves_a_large_instance():
+    """On a GPU a large plan ends within 1 % of the search on the cores."""
+    instance = generate.uchoa(300, seed=31, rounding="round")
+    instance = instance.with_vehicles(instance.vehicles + 1)
+    on_gpu = ff.solve(instance, 2.0, search="gpu")
+    assert on_gpu.length <= 1.01 * ff.solve(instance, 2.0).length
 
 
 @needs_gpu

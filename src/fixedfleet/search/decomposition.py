@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     # Searches each part: ``map``, or that of a pool of threads.
     Run = Callable[[Callable[["Part"], Plan], list["Part"]], Iterable[Plan]]
 
-__all__ = ["Part", "Tours", "anneal_whole", "breed", "decomposition", "divide"]
+__all__ = ["Part", "Tours", "anneal_whole", "decomposition", "divide"]
 
 _DEFAULTS = DecompositionParameters()
 # If the limit is a number of iterations, HGS-CVRP ends after so many of its own without
@@ -326,7 +326,7 @@ def _search_parts(
             if stop.iterations is None:
                 limit = Stop(min(left, parameters.part_seconds * size / 100))
             search = partial(
-                breed,
+                _breed,
                 stop=limit,
                 parameters=parameters.parts,
                 vehicle_cost=task.vehicle_cost,
@@ -372,7 +372,7 @@ def _draw(
     return groups
 
 
-def breed(
+def _breed(
     part: Part, *, stop: Stop, parameters: HgsParameters, vehicle_cost: float
 ) -> Plan:
     """Search a part by HGS-CVRP; return its present plan if no better one is found."""

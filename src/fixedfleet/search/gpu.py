@@ -164,7 +164,7 @@ class _Call:
         limits = gpu_kernel.make_limits(
             self.parameters,
             iterations=iterations,
-            temperatures=(start, start, end),
+            temperatures=(start, end),
             vehicle_cost=self.vehicle_cost,
             seed=self.seed + round_number,
         )

@@ -33,10 +33,8 @@ LIMITS = np.dtype(  # the kernel's struct Limits
     [
         ("iterations", np.int32),
         ("start_temperature", np.float32),
-        ("last_start_temperature", np.float32),
         ("end_temperature", np.float32),
         ("unit", np.float32),
-        ("settled", np.int32),
         ("mean_removed", np.float32),
         ("longest_string", np.int32),
         ("blink", np.uint32),
@@ -67,9 +65,8 @@ def make_limits(
     parameters: RuinRecreateParameters,
     *,
     iterations: int,
-    temperatures: tuple[float, float, float],
+    temperatures: tuple[float, float],
     unit: float = 0.0,
-    settled: int = 0,
     vehicle_cost: float = 0.0,
     seed: int = 0,
 ) -> NDArray[Any]:
@@ -83,13 +80,9 @@ def make_limits(
     iterations
         Iterations for each chain.
     temperatures
-        Start temperatures of the first and the last chain of each instance, and the end
-        temperature of all.
+        Start and end temperature.
     unit
         Length that they are multiples of. Default: the scale of each instance.
-    settled
-        Plans before this iteration do not count as the best of a chain. Default: all
-        plans count, also the start.
     vehicle_cost
         Fixed cost of each vehicle used.
     seed
@@ -99,7 +92,6 @@ def make_limits(
         iterations,
         *temperatures,
         unit,
-        settled,
         parameters.removals,
         parameters.longest,
         2**32 // parameters.blink,
@@ -110,7 +102,7 @@ def make_limits(
 
 
 def search(
-    groups: Sequence[Group], limits: NDArray[Any], chains: int, rank: int = 0
+    groups: Sequence[Group], limits: NDArray[Any], chains: int
 ) -> Callable[[], PlanBatch]:
     """
     Start the search for the groups of a batch.
@@ -123,16 +115,13 @@ def search(
         From :func:`make_limits`.
     chains
         Chains per instance.
-    rank
-        Number of chains of each instance that are to be better than the one whose plan
-        is returned.
 
     Returns
     -------
     Callable
-        A function that waits for the plans.
+        A function that waits for the best plan of the chains of each instance.
     """
-    pending = [launch(group, limits, chains, rank) for group in groups]
+    pending = [launch(group, limits, chains) for group in groups]
 
     def wait() -> PlanBatch:
         found = [
@@ -145,7 +134,7 @@ def search(
 
 
 def launch(
-    group: Group, limits: NDArray[Any], chains: int, rank: int
+    group: Group, limits: NDArray[Any], chains: int
 ) -> Callable[[], NDArray[np.uint16]]:
     """
     Start the search for a group, see :func:`search`.
@@ -153,7 +142,7 @@ def launch(
     Returns
     -------
     Callable
-        A function that waits for the routes of the picked chains, shape (B, W).
+        A function that waits for the routes of the best chains, shape (B, W).
     """
     cupy = load_cupy()
     kernel, warps = _kernel_of(group), _warps(group)
@@ -189,21 +178,17 @@ def launch(
         )
 
     def wait() -> NDArray[np.uint16]:
-        return pick(routes.get(stream=stream), lengths.get(stream=stream), rank)
+        return pick(routes.get(stream=stream), lengths.get(stream=stream))
 
     return wait
 
 
 def pick(
-    routes: NDArray[np.uint16], lengths: NDArray[np.float32], rank: int
+    routes: NDArray[np.uint16], lengths: NDArray[np.float32]
 ) -> NDArray[np.uint16]:
-    """
-    Return the routes of one chain per instance: (B, chains, W) to (B, W).
-
-    So many other chains are at least as short as it is.
-    """
-    order = np.argsort(lengths, axis=1, kind="stable")
-    picked: NDArray[np.uint16] = routes[np.arange(len(routes)), order[:, rank]]
+    """Return the routes of the shortest chains: (B, chains, W) to (B, W)."""
+    rows = np.arange(len(routes))
+    picked: NDArray[np.uint16] = routes[rows, np.argmin(lengths, axis=1)]
     return picked
 
 

@@ -1,16 +1,14 @@
 """Search one plan of many customers on a GPU: all its parts at once, again and again.
 
 Each round divides the tours of the plan into parts of about a hundred customers. The
-parts are a batch for the GPU, where many chains search each of them. The tours of good
-chains replace the ones before, and the next round divides the plan in another way.
+parts are a batch for the GPU, where many chains search each of them. The tours of the
+best chains replace the ones before, and the next round divides the plan in another way.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.plan import Plan, PlanBatch
@@ -31,8 +29,6 @@ from fixedfleet.search.parameters import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from fixedfleet.search.decomposition import Part
     from fixedfleet.search.method import SearchTask
 
@@ -75,10 +71,7 @@ def search_parts(task: SearchTask, parameters: GpuPartsParameters = _DEFAULTS) -
                 decomposition(rest)
                 break
             rounds.end(any(tours.join(parts, rounds.search(parts))))
-            if rounds.loose:
-                tours.offer()
-                tours.tours = list(task.best.plan.tours)
-            elif task.best.watched:
+            if task.best.watched:
                 tours.offer()
     finally:  # also after Ctrl-C
         tours.offer()
@@ -121,7 +114,6 @@ class _Rounds:
         self.unit = scale(task.instance) * (100 / customers) ** 0.5
         self.closing = _CLOSING_SECONDS * customers
         self.size = float(parameters.size)  # customers and vehicles of a part
-        self.loose = False  # whether parts may become worse in this round
         self.done = 0  # iterations of a chain
         self.iterations = _FIRST  # of a chain in this round
         self.begun = 0.0  # when this round began
@@ -149,50 +141,40 @@ class _Rounds:
         return left > LEAST_SECONDS
 
     def search(self, parts: list[Part]) -> list[Plan]:
-        """Search parts on the GPU; return a good plan for each."""
+        """Search parts on the GPU; return the better plan of each."""
         batch = InstanceBatch.of(part.instance for part in parts)
         known = PlanBatch.from_plans(part.plan for part in parts)
         groups = pack(batch, known)
         with self.task.stop.paused():  # a kernel may have to be compiled
             chains = gpu_kernel.chains_to_fill(groups)
-        rank = int(chains * self.parameters.looseness) if self.loose else 0
-        limits = self._limits(parts[0].seed, forget=rank > 0)
+        parameters = self.parameters
+        limits = gpu_kernel.make_limits(
+            GPU_DEFAULTS,
+            iterations=self.iterations,
+            temperatures=(parameters.start_temperature, parameters.end_temperature),
+            unit=self.unit,
+            vehicle_cost=self.task.vehicle_cost,
+            seed=parts[0].seed,
+        )
         begin = self.stop.elapsed()
-        wait = gpu_kernel.search(groups, limits, chains, rank)
+        wait = gpu_kernel.search(groups, limits, chains)
         before = known.costs_v(batch, self.task.vehicle_cost)  # while the GPU works
         found = wait()
         self.on_gpu = self.stop.elapsed() - begin
         self.stop.count(chains * len(parts) * self.iterations)
         if not found.feasible(batch).all():
             raise RuntimeError("the GPU returned an infeasible plan")
-        after = found.costs_v(batch, self.task.vehicle_cost)
-        taken = np.ones(len(parts), dtype=bool) if rank else after < before
+        better = found.costs_v(batch, self.task.vehicle_cost) < before
         return [
-            found[row] if taken[row] else part.plan for row, part in enumerate(parts)
+            found[row] if better[row] else part.plan for row, part in enumerate(parts)
         ]
 
-    def _limits(self, seed: int, forget: bool) -> NDArray[Any]:
-        hot, end = self.parameters.start_temperature, self.parameters.end_temperature
-        return gpu_kernel.make_limits(
-            GPU_DEFAULTS,
-            iterations=self.iterations,
-            temperatures=(hot, max(end, hot / self.parameters.ladder), end),
-            unit=self.unit,
-            settled=self.iterations // 2 if forget else 0,
-            vehicle_cost=self.task.vehicle_cost,
-            seed=seed,
-        )
-
     def end(self, changed: bool) -> None:
-        """Note how long the round took, and what to do if it changed nothing."""
+        """Note how long the round took; choose larger parts if it changed none."""
         self.done += self.iterations
         self.speeds[self.size] = self.iterations / max(self.on_gpu, 1e-9)
         self.overhead = self.stop.elapsed() - self.begun - self.on_gpu
-        self.loose = False
-        if changed:
+        if changed or self.size >= self.parameters.largest:
             self.size = float(self.parameters.size)
-        elif self.size < self.parameters.largest:
-            self.size *= _GROWTH
         else:
-            self.size = float(self.parameters.size)
-            self.loose = self.parameters.looseness > 0
+            self.size *= _GROWTH

@@ -188,13 +188,9 @@ class GpuPartsParameters:
         the next has larger ones, until they have at least the second number.
     round_seconds
         Seconds of a round.
-    start_temperature, ladder, end_temperature
-        Chains of a part start between the start temperature and one that is ``ladder``
-        times lower; all have the same end temperature. They are temperatures for about
-        a hundred customers in the unit square.
-    looseness
-        If parts of no size become better, the next round takes worse plans for them:
-        this share of the chains is better.
+    start_temperature, end_temperature
+        Temperatures of the annealing in each round, for about a hundred customers in
+        the unit square.
     """
 
     whole_share: Annotated[float, between(0, 1)] = 0.05
@@ -202,9 +198,7 @@ class GpuPartsParameters:
     largest: Annotated[int, at_least(1)] = 230
     round_seconds: Annotated[float, above(0)] = 0.25
     start_temperature: Annotated[float, above(0)] = 0.1
-    ladder: Annotated[float, at_least(1)] = 3.0
     end_temperature: Annotated[float, above(0)] = 0.01
-    looseness: Annotated[float, between(0, 1)] = 0.03
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -36,10 +36,8 @@ constexpr float mean_unit_distance = 0.5214f;  // of two points of the unit squa
 
 struct Limits {          // the same for all chains of a launch
     int iterations;
-    // In units; chains of an instance start between the first two, in even steps.
-    float start_temperature, last_start_temperature, end_temperature;
+    float start_temperature, end_temperature;  // in units
     float unit;          // a length; 0: the scale of each instance
-    int settled;         // plans of earlier iterations do not count as best
     float mean_removed;
     int longest_string;
     u32 blink;           // probability, in units of 2^-32
@@ -86,7 +84,6 @@ struct Chain {           // what a warp works on
     int n, m, lane;
     float strings;       // one string, and up to this many more
     u32 longest;
-    float start_temperature;
 };
 
 __device__ __forceinline__ float distance(const Chain& chain, Place a, Place b) {
@@ -437,8 +434,8 @@ __device__ __forceinline__ bool recreate(const Chain& chain, Lane& mine, u32 ord
 __device__ __forceinline__ float anneal(const Chain& chain, Lane& mine, u32 random) {
     const Limits& limits = chain.limits;
     float unit = limits.unit > 0 ? limits.unit : scale(chain, mine);
-    float hot = chain.start_temperature * unit;
-    float cooling = log2f(limits.end_temperature / chain.start_temperature) /
+    float hot = limits.start_temperature * unit;
+    float cooling = log2f(limits.end_temperature / limits.start_temperature) /
                     limits.iterations;
     float current = total_length(mine), best = current;
     keep(chain, mine);
@@ -462,13 +459,13 @@ __device__ __forceinline__ float anneal(const Chain& chain, Lane& mine, u32 rand
         if (accepted) {
             current = length;
             keep(chain, mine);
+            if (current < best) {
+                best = current;
+                copy(chain.shared.best, chain.shared.rings.next, chain.lane);
+            }
         } else {
             __syncwarp();
             go_back(chain, mine);
-        }
-        if (i + 1 == limits.settled || (accepted && current < best)) {
-            best = current;
-            copy(chain.shared.best, chain.shared.rings.next, chain.lane);
         }
         __syncwarp();
     }
@@ -490,13 +487,9 @@ search(const int4* sizes, const float* points, const float* matrices,
     size_t square = (size_t)locations * locations;
     u32 longest = max(1, min(limits.longest_string, (size.x + size.y - 1) / size.y));
     float strings = max(0.0f, 4 * limits.mean_removed / (1 + longest) - 1);
-    float share = (float)(c % chains_each) / max(chains_each - 1, 1);
-    float start = limits.start_temperature *
-                  exp2f(share * log2f(limits.last_start_temperature /
-                                      limits.start_temperature));
     Chain chain = {reinterpret_cast<Shared*>(memory)[warp], limits,
                    matrices + instance * square, transposed + instance * square,
-                   locations, size.x, size.y, lane, min(strings, 13.0f), longest, start};
+                   locations, size.x, size.y, lane, min(strings, 13.0f), longest};
     Lane mine;
     load_places(chain, mine, points + instance * locations * 2,
                 demands + instance * (locations - 1));
