@@ -8,12 +8,14 @@ SOLVE_READY := $(VENV)/.ready-solve
 TEST_READY := $(VENV)/.ready-test
 EXTRAS := dev,network,plot,excel,peers,cluster,serve,browser,docs
 # Tests on all cores, one thread each. Tests of one group (see tests/conftest.py) share a core.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 \
-	--dist loadgroup --no-loadscope-reorder
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --maxprocesses 8 --dist loadgroup \
+	--no-loadscope-reorder --numprocesses
+# Slow tests often wait for other processes, so one more of them runs than there are cores.
+CORES_AND_ONE = $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 # Python keeps what it has compiled: the tests start some hundred processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: solve test check lint format setup docs notebooks dist test-browser chromium clean
+.PHONY: solve test check lint types all-tests quick-tests format setup docs notebooks dist test-browser chromium clean
 
 solve: $(SOLVE_READY)
 	mkdir -p build
@@ -24,16 +26,24 @@ solve: $(SOLVE_READY)
 # Everything. The page is tested in Chromium if it is installed; on CI it is installed first.
 test: lint
 	@[ -z "$$CI" ] || $(MAKE) --no-print-directory chromium || true
-	$(PYTEST)
+	@$(MAKE) --no-print-directory --jobs 2 types all-tests
 
 # Lint, types and the quick tests, for everyday work.
 check: lint
-	$(PYTEST) -m "not slow"
+	@$(MAKE) --no-print-directory --jobs 2 types quick-tests
 
 lint: $(TEST_READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(TEST_READY)
 	$(BIN)/mypy
+
+all-tests: $(TEST_READY)
+	$(PYTEST) $(CORES_AND_ONE)
+
+quick-tests: $(TEST_READY)
+	$(PYTEST) auto -m "not slow"
 
 format: $(TEST_READY)
 	$(BIN)/ruff check --fix .
@@ -49,7 +59,9 @@ $(SOLVE_READY): pyproject.toml constraints.txt
 
 $(TEST_READY): $(SOLVE_READY)
 	$(PIP) --editable '.[$(EXTRAS)]'
-	@# Compiles the search, for few customers and for many.
+	@# Compiles all that Numba compiles, because tests would wait for it.
+	for start in savings network; do $(BIN)/fixedfleet solve examples/leipzig_parcels.csv \
+		--start $$start --time-limit 0.1 > /dev/null || exit 1; done
 	$(BIN)/python -c "from fixedfleet.search.ruin_recreate import load_kernel; load_kernel(True)"
 	touch $@
 

@@ -105,6 +105,11 @@ def cluster() -> Iterator[None]:
     ray.shutdown()
 
 
+# The groups that take longest. They begin first, so that no process works alone in the
+# end.
+LONGEST = ("browser", "test_site", "serve", "cluster", "test_runner", "test_docs")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
@@ -115,10 +120,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     groups = {item: _group(item) for item in items}
     slow = Counter(groups[item] for item in items if item.get_closest_marker("slow"))
+    slow |= {group: 1000 - place for place, group in enumerate(LONGEST)}
     for item, group in groups.items():
         item.add_marker(pytest.mark.xdist_group(group))
-    # Other tests must find their process alone, so those on the cluster are the last.
-    items.sort(key=lambda item: (groups[item] == "cluster", -slow[groups[item]]))
+    items.sort(key=lambda item: -slow[groups[item]])
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Leave the cluster after its last test: other tests need their process alone."""
+    if _group(item) == "cluster" and (
+        nextitem is None or _group(nextitem) != "cluster"
+    ):
+        import ray
+
+        ray.shutdown()
 
 
 def _group(item: pytest.Item) -> str:

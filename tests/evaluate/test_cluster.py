@@ -4,21 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import fixedfleet as ff
 from fixedfleet.evaluate import Results, evaluate
 
 pytestmark = pytest.mark.slow
-
-
-def test_an_address_is_asked_for(fakes, tmp_path):
-    """Without a cluster at hand, the engine 'ray' asks where one is."""
-    ray = pytest.importorskip("ray", reason="Ray is not installed")
-    if ray.is_initialized():
-        pytest.skip("this process is connected to a cluster")
-    with pytest.raises(ff.InputError, match="needs an address: 'auto'"):
-        evaluate(
-            [fakes.make_set(1)], [fakes.FirstFit()], [0.5], tmp_path / "r", engine="ray"
-        )
 
 
 def test_a_cluster_gives_the_rows_that_processes_give(cluster, fakes, tmp_path):
