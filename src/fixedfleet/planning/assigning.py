@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CHAIN_LIMIT", "DEPTH", "WORK_LIMIT", "assign"]
 
-DEPTH = 5  # the largest number of moves in a chain
-CHAIN_LIMIT = 1000  # moves tried after the same first two customers
-WORK_LIMIT = 3000  # moves tried per customer of an instance
+DEPTH = 4  # the largest number of moves in a chain
+CHAIN_LIMIT = 200  # moves tried after the same first two customers
+WORK_LIMIT = 1000  # moves tried per customer of an instance
 _NO_SECOND = -(2**40)  # the value of a second vehicle if only one has room
 
 

@@ -22,11 +22,11 @@ struct Instance {
     const Index* order;     // [location][rank]: vehicles, the best value first
     const double* distance; // [from][to]
     const bool* customer;   // [location]
-    const i64* room;        // [vehicle], -1 for padding
     i64 capacity;
     int n, m, lane;
     // in shared memory
     i64* demand;     // [n]
+    i64* room;       // [m], -1 for padding
     i64* left;       // [m]
     double* near;    // [n]
     double* turn;    // [n + 1]
@@ -36,10 +36,12 @@ struct Instance {
     Index* tour;     // [n + 1]
 };
 
+// With levels known to the compiler, all of it stays in registers.
 struct Chain {
     i64 gain;
     int key, length;
-    Index customer[depth], vehicle[depth];
+    int customer[depth], before[depth], vehicle[depth];
+    i64 demand[depth];
 };
 
 __device__ inline i64 worth(const Instance& a, int customer, int vehicle) {
@@ -47,31 +49,37 @@ __device__ inline i64 worth(const Instance& a, int customer, int vehicle) {
     return -((a.demand[customer] * 1024 / a.capacity + 1) << 32);
 }
 
-__device__ inline i64 left_after(const Instance& a, const Chain& path, int moves, int k) {
-    i64 left = a.left[k];
-    for (int q = 0; q < moves; ++q) {
-        if (a.vehicle[path.customer[q]] == k) left += a.demand[path.customer[q]];
-        if (path.vehicle[q] == k) left -= a.demand[path.customer[q]];
+// The last vehicle on a path of so many moves that is overloaded, or -1.
+template <int moves>
+__device__ inline int overloaded(const Instance& a, const Chain& path) {
+#pragma unroll
+    for (int last = moves - 1; last >= 0; --last) {
+        int k = path.vehicle[last];
+        if (k == a.m) continue;
+        i64 left = a.left[k];
+#pragma unroll
+        for (int q = 0; q < moves; ++q) {
+            if (path.before[q] == k) left += path.demand[q];
+            if (path.vehicle[q] == k) left -= path.demand[q];
+        }
+        if (left < 0) return k;
     }
-    return left;
-}
-
-// The last vehicle on the path that is overloaded, or -1.
-__device__ inline int overloaded(const Instance& a, const Chain& path, int moves) {
-    for (int q = moves - 1; q >= 0; --q)
-        if (path.vehicle[q] < a.m && left_after(a, path, moves, path.vehicle[q]) < 0)
-            return path.vehicle[q];
     return -1;
 }
 
-// This customer, or the next of the same vehicle that is not on the path; 0 if none is.
-__device__ inline int not_on(const Instance& a, const Chain& path, int moves, int customer) {
-    for (; customer; customer = a.next[customer]) {
-        bool on = false;
-        for (int q = 0; q < moves; ++q) on |= path.customer[q] == customer;
-        if (!on) break;
-    }
-    return customer;
+template <int moves>
+__device__ inline bool is_on(const Chain& path, int customer) {
+    bool on = false;
+#pragma unroll
+    for (int q = 0; q < moves; ++q) on |= path.customer[q] == customer;
+    return on;
+}
+
+template <int level>
+__device__ inline void set_customer(const Instance& a, Chain& path, int customer) {
+    path.customer[level] = customer;
+    path.before[level] = a.vehicle[customer];
+    path.demand[level] = a.demand[customer];
 }
 
 __device__ inline void keep(Chain& best, const Chain& path, i64 gain, int key, int length) {
@@ -80,57 +88,29 @@ __device__ inline void keep(Chain& best, const Chain& path, i64 gain, int key, i
     best.gain = gain, best.key = key, best.length = length;
 }
 
-// Take the last customer of a path to its next vehicle; return whether there is one.
-__device__ inline bool next_move(const Instance& a, Chain& path, int& rank, int level) {
-    int c = path.customer[level];
-    while (rank <= a.m) {
-        int k = rank < a.m ? a.order[c * a.m + rank] : a.m;
-        ++rank;
-        if (k == a.vehicle[c] || (k < a.m && a.room[k] < a.demand[c])) continue;
+// Try all chains that begin with the path and then move `customer`.
+template <int level>
+__device__ void explore(const Instance& a, Chain& path, i64 gain, int customer, int key,
+                        int& tried, Chain& best) {
+    set_customer<level>(a, path, customer);
+    i64 worth_before = worth(a, customer, path.before[level]);
+    for (int rank = 0; rank <= a.m && tried < chain_limit; ++rank) {
+        int k = rank < a.m ? a.order[customer * a.m + rank] : a.m;
+        if (k == path.before[level]) continue;
+        if (k < a.m && a.room[k] < path.demand[level]) continue;
+        ++tried;
+        i64 total = gain + worth(a, customer, k) - worth_before;
+        if (total <= 0) break;
         path.vehicle[level] = k;
-        return true;
-    }
-    return false;
-}
-
-// Try all chains that begin with the first move of the path and then move `customer`.
-__device__ int explore(const Instance& a, Chain& path, i64 gain, int customer, int key,
-                       Chain& best) {
-    i64 gains[depth];
-    int rank[depth];
-    int level = 1, tried = 0;
-    path.customer[1] = customer;
-    gains[1] = gain;
-    rank[1] = 0;
-    while (level > 0) {
-        i64 total = 0;
-        if (tried < chain_limit && next_move(a, path, rank[level], level)) {
-            int c = path.customer[level];
-            total = gains[level] + worth(a, c, path.vehicle[level])
-                    - worth(a, c, a.vehicle[c]);
-            ++tried;
-        }
-        if (total <= 0) {  // the next customer of the same vehicle, else one level back
-            int other = 0;
-            if (level > 1 && tried < chain_limit)
-                other = not_on(a, path, level, a.next[path.customer[level]]);
-            if (other) path.customer[level] = other, rank[level] = 0;
-            else --level;
-            continue;
-        }
-        int full = overloaded(a, path, level + 1);
+        int full = overloaded<level + 1>(a, path);
         if (full < 0) {
             keep(best, path, total, key, level + 1);
-        } else if (level + 1 < depth) {
-            int other = not_on(a, path, level + 1, a.head[full]);
-            if (!other) continue;
-            ++level;
-            path.customer[level] = other;
-            gains[level] = total;
-            rank[level] = 0;
+        } else if constexpr (level + 1 < depth) {
+            for (int other = a.head[full]; other && tried < chain_limit; other = a.next[other])
+                if (!is_on<level + 1>(path, other))
+                    explore<level + 1>(a, path, total, other, key, tried, best);
         }
     }
-    return tried;
 }
 
 __device__ void link(const Instance& a) {
@@ -154,10 +134,11 @@ __device__ void move(const Instance& a, int customer, int k) {
 
 // Make the best chain that begins with a customer; return the number of moves tried.
 __device__ int improve(const Instance& a, int customer, bool& changed) {
+    int from = a.vehicle[customer], tried = 0;
+    if (a.order[customer * a.m] == from) return 0;
     Chain path, best;
     best.gain = 0, best.key = 0, best.length = 0;
-    int from = a.vehicle[customer], tried = 0;
-    path.customer[0] = customer;
+    set_customer<0>(a, path, customer);
     for (int r = 0; r < a.m; ++r) {
         int k = a.order[customer * a.m + r];
         if (k == from) break;
@@ -170,9 +151,12 @@ __device__ int improve(const Instance& a, int customer, bool& changed) {
             continue;
         }
         int place = 0;
-        for (int d = a.head[k]; d; d = a.next[d], ++place)
-            if (place % lanes == a.lane)
-                tried += explore(a, path, gain, d, r * a.n + place, best);
+        for (int d = a.head[k]; d; d = a.next[d], ++place) {
+            if (place % lanes != a.lane) continue;
+            int count = 0;
+            explore<1>(a, path, gain, d, r * a.n + place, count, best);
+            tried += count;
+        }
     }
     int winner = a.lane;
     i64 gain = best.gain;
@@ -187,8 +171,11 @@ __device__ int improve(const Instance& a, int customer, bool& changed) {
             gain = other, key = other_key, winner = other_lane;
     }
     if (gain > 0) {
-        if (a.lane == winner)
-            for (int q = 0; q < best.length; ++q) move(a, best.customer[q], best.vehicle[q]);
+        if (a.lane == winner) {
+#pragma unroll
+            for (int q = 0; q < depth; ++q)
+                if (q < best.length) move(a, best.customer[q], best.vehicle[q]);
+        }
         changed = true;
         link(a);
     }
@@ -381,9 +368,9 @@ extern "C" __global__ void __launch_bounds__(32) plan(
     a.order = order + row * n * m;
     a.distance = distances + row * n * n;
     a.customer = customers + row * n;
-    a.room = room + row * m;
     a.demand = reinterpret_cast<i64*>(memory);
-    a.left = a.demand + n;
+    a.room = a.demand + n;
+    a.left = a.room + m;
     a.near = reinterpret_cast<double*>(a.left + m);
     a.turn = a.near + n;
     a.vehicle = reinterpret_cast<Index*>(a.turn + n + 1);
@@ -392,8 +379,8 @@ extern "C" __global__ void __launch_bounds__(32) plan(
     a.tour = a.head + m;
     a.capacity = 1;
     for (int k = 0; k < m; ++k)
-        if (a.room[k] > a.capacity) a.capacity = a.room[k];
-    for (int k = a.lane; k < m; k += lanes) a.left[k] = a.room[k];
+        if (room[row * m + k] > a.capacity) a.capacity = room[row * m + k];
+    for (int k = a.lane; k < m; k += lanes) a.room[k] = a.left[k] = room[row * m + k];
     for (int c = a.lane; c < n; c += lanes) {
         a.demand[c] = demands[row * n + c];
         a.vehicle[c] = m;

@@ -24,7 +24,7 @@ _SHARED_MEMORY = 48 * 2**10  # what every GPU gives a block
 
 def shared_bytes(locations: int, fleet: int) -> int:
     """Return the shared memory of one instance, as the kernel divides it."""
-    return 8 * (3 * locations + 1 + fleet) + 2 * (3 * locations + 1 + fleet)
+    return 8 * (3 * locations + 1 + 2 * fleet) + 2 * (3 * locations + 1 + fleet)
 
 
 def launch(

@@ -6,6 +6,7 @@ import itertools
 import time
 from collections import defaultdict
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ import torch
 
 from fixedfleet.errors import InputError
 from fixedfleet.instance import InstanceBatch
-from fixedfleet.model import find_model, load_once
+from fixedfleet.model import Network, find_model, load_once
 from fixedfleet.model.devices import calm_threads, check_device, required_bytes
 from fixedfleet.plan import PlanBatch
 from fixedfleet.planning.decoders import decode, get_decoder
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance
-    from fixedfleet.model import Network
     from fixedfleet.model.devices import Precision
     from fixedfleet.plan import Plan
     from fixedfleet.planning.prediction import Prediction
@@ -38,6 +38,7 @@ __all__ = ["PlansByNetwork", "plan_by_network", "predicted_plan", "predicted_pla
 # The memory that the instances predicted at a time may take, in bytes.
 _BYTES = {"cpu": 2**30, "cuda": 2**33}
 _MOST = 1024  # instances predicted at a time
+_FUSED = 256  # so many instances are worth the seconds that Triton compiles for
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +153,9 @@ def plan_by_network(
 
     for path, group in _by_network(instances, model):
         network = load_once(path, device)
+        many = kind == "cuda" and len(group) >= _FUSED
+        if many and isinstance(network, Network) and find_spec("triton"):
+            network.fuse()
         for rows in _portions(instances, group, network, _BYTES[kind]):
             batch, best = instances[rows], None
             now = time.perf_counter()
