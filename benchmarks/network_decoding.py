@@ -1,6 +1,6 @@
 """The parts of planning many instances by a network, as shares of the whole.
 
-    python benchmarks/network_decoding.py [--device cuda] [--customers 100] [--count 9]
+    python benchmarks/network_decoding.py --device cuda --customers 100 --count 10000
 
 Also plans one instance on one core. Prints seconds and, since machines differ, the
 share of each part.

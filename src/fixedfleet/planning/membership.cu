@@ -1,21 +1,21 @@
 // From memberships to tours, one warp per instance: the same steps, with the same results,
 // as assigning.py and ordering.py, which describe them.
 //
-// Locations: 0 is the depot, then n - 1 places for customers. Vehicle m stands for
-// "unassigned". In the emulation of the tests, and on a GPU, lanes depend on each other
-// only across the functions whose names end in _sync.
+// Locations: 0 is the depot, then n - 1 places for customers or padding. Vehicle m stands
+// for "unassigned". All lanes know n, m and the instance, and take the same turns; they
+// share the customers (regret), the second moves of chains, and the places in a tour.
 
 typedef long long i64;
 typedef short Index;  // of a location or a vehicle
 
 constexpr unsigned everyone = 0xffffffffu;
 constexpr int lanes = 32;
-constexpr int depth = DEPTH;          // the most moves of a chain
-constexpr int chain_limit = CHAIN_LIMIT;      // moves tried per first two moves
-constexpr int work_limit = WORK_LIMIT;        // moves tried per customer
-constexpr int longest_segment = 3;    // of customers that move along a tour together
-constexpr double nothing = -1e300;    // below any saving
-constexpr double rounding = 1e-9;     // a smaller share of the largest distance is no gain
+constexpr int depth = DEPTH;              // the most moves of a chain
+constexpr int chain_limit = CHAIN_LIMIT;  // moves tried after the same two customers
+constexpr int work_limit = WORK_LIMIT;    // moves tried per customer of an instance
+constexpr int longest_segment = 3;        // of customers that move along a tour together
+constexpr double nothing = -1e300;        // below any saving
+constexpr double rounding = 1e-9;  // a smaller gain, as a share of the largest distance, is none
 
 struct Instance {
     const int* value;       // [location][vehicle]
@@ -36,7 +36,7 @@ struct Instance {
     Index* tour;     // [n + 1]
 };
 
-// With levels known to the compiler, all of it stays in registers.
+// The compiler knows the level of each move and so keeps all of this in registers.
 struct Chain {
     i64 gain;
     int key, length;
