@@ -122,6 +122,13 @@ def test_a_stop_ends_the_rounds(card, instance, packing):
     assert found.plan.is_feasible(instance)
 
 
+def test_no_time_is_left(card, instance, packing):
+    """If the time is over before the search begins, the start comes back."""
+    stop = Stop(1e-9)
+    assert improve(instance, packing, stop).plan == packing
+    assert not card.launches
+
+
 def test_ctrl_c_keeps_the_joined_parts(card, instance, packing):
     """After Ctrl-C, the plan of the rounds so far comes back."""
 

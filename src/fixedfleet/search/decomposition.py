@@ -19,7 +19,7 @@ import numpy as np
 
 from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.plan import Plan
-from fixedfleet.search.construct import load_savings, savings
+from fixedfleet.search.construct import complete_plan, load_savings, savings
 from fixedfleet.search.cpu_arrays import scale
 from fixedfleet.search.cpu_distances import is_measured, nearest_first
 from fixedfleet.search.genetic import hgs_plans
@@ -110,8 +110,8 @@ def _for_little_time(
     n = task.instance.num_customers
     if not _SAVINGS_SECONDS * n < task.stop.seconds < _HURRY_SECONDS * n:
         return task, parameters
-    plan = savings(task.instance)
-    if plan.unserved(task.instance):
+    plan = complete_plan(task.instance, savings(task.instance), seed=task.seed)
+    if plan is None:
         return task, parameters
     task.offer(plan)
     hot = min(_HURRY_TEMPERATURE, parameters.whole.start_temperature)

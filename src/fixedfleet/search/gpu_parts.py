@@ -36,6 +36,7 @@ __all__ = ["search_parts"]
 
 _DEFAULTS = GpuPartsParameters()
 _WHOLE = DecompositionParameters(whole_share=1.0)
+_WHOLE_SECONDS = 2e-4  # for each customer, to begin with a plan of the whole
 _FIRST = 2_000  # iterations of the first round, which shows how fast the GPU is
 _FASTER = 8  # a round has at most this many times the iterations of the last one
 _GROWTH = 1.5  # of the parts after a round that changed none of them
@@ -59,8 +60,10 @@ def search_parts(task: SearchTask, parameters: GpuPartsParameters = _DEFAULTS) -
     parameters
         Settings of the search.
     """
-    begin = replace(task, stop=task.stop.part(parameters.whole_share))
-    anneal_whole(begin, _WHOLE)
+    seconds = max(task.stop.seconds, LEAST_SECONDS)
+    share = min(0.5, _WHOLE_SECONDS * task.instance.num_customers / seconds)
+    share = max(parameters.whole_share, share)
+    anneal_whole(replace(task, stop=task.stop.part(share)), _WHOLE)
     tours = Tours(task)
     rounds = _Rounds(task, parameters)
     try:
@@ -118,9 +121,7 @@ class _Rounds:
         self.iterations = _FIRST  # of a chain in this round
         self.begun = 0.0  # when this round began
         self.on_gpu = 0.0  # seconds of this round on the GPU
-        self.speeds: dict[
-            float, float
-        ] = {}  # iterations of a chain per second, by size
+        self.speeds: dict[float, float] = {}  # iterations per second, by size
         self.overhead = 0.0  # seconds of a round that are not on the GPU
 
     def begin(self) -> bool:

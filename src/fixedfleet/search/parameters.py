@@ -182,7 +182,8 @@ class GpuPartsParameters:
     Parameters
     ----------
     whole_share
-        Share of the time for ruin and recreate of the whole plan on the cores.
+        Share of the time for ruin and recreate of the whole plan on the cores. It has
+        more if this is less than 0.2 ms per customer, up to half of the time.
     size, largest
         Number of customers and vehicles per part. After a round that changed no part,
         the next has larger ones, until they have at least the second number.
