@@ -10,6 +10,7 @@ from fixedfleet import generate
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import Stop, improve
 from fixedfleet.search.cpu_distances import is_measured
+from fixedfleet.search.parameters import DecompositionParameters
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +120,14 @@ def test_customers_without_a_place_are_placed_before_parts_are_searched(instance
         instance, search="decomposition", stop=Stop(iterations=60_000), cores=2
     )
     assert found.plan.is_feasible(instance)
+
+
+def test_longer_strings_are_removed_from_long_tours():
+    """Ruin and recreate of the whole is fitted to the length of the tours."""
+    parameters = DecompositionParameters()
+    usual = parameters.whole_for(1000, 50)
+    assert usual.removals == parameters.whole.removals
+    assert usual.longest == parameters.whole.longest
+    long = parameters.whole_for(4000, 50)
+    assert long.removals == 20
+    assert long.longest == 30

@@ -46,6 +46,15 @@ def test_finds_the_best_plan_of_a_small_instance(square):
     assert found.cost == pytest.approx(4 + 4 * math.sqrt(2))
 
 
+def test_a_large_instance_without_time_keeps_its_start():
+    """If the time does not suffice to set up the search, it ends at once."""
+    instance = generate.uchoa(600, seed=1)
+    packing = assess_fleet(instance).packing
+    found = improve(instance, packing, search="ruin_recreate", stop=Stop(1e-3))
+    assert found.plan == packing
+    assert found.iterations == 0
+
+
 @given(st.integers(0, 10_000), st.integers(2, 7), st.integers(1, 4), st.booleans())
 # The search is no exact method: the same examples in every run.
 @settings(max_examples=25, deadline=None, derandomize=True)

@@ -55,7 +55,7 @@ _CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
 # With fewer seconds for each customer, the search begins with a savings plan and with
 # this temperature, but not if the savings themselves would take too long.
 _HURRY_SECONDS, _HURRY_TEMPERATURE = 2e-3, 0.01
-_SAVINGS_SECONDS = 6e-5
+_SAVINGS_SECONDS = 3.5e-5
 
 
 def decomposition(
@@ -90,7 +90,9 @@ def anneal_whole(task: SearchTask, parameters: DecompositionParameters) -> None:
     cores = _cores(task)
     if cores == 1 or task.start.unserved(task.instance):
         step = _step(task.stop, 0.0, parameters.whole_share)
-        whole = parameters.whole_for(task.instance.num_customers)
+        whole = parameters.whole_for(
+            task.instance.num_customers, task.instance.vehicles
+        )
         ruin_recreate(replace(task, stop=step), whole)
         return
     with ThreadPoolExecutor(cores) as threads:
@@ -237,9 +239,10 @@ def _anneal_parts(
 ) -> None:
     """Search the whole by ruin and recreate, divided anew after each round."""
     task = tours.task
-    settings = parameters.whole_for(task.instance.num_customers)
+    n = task.instance.num_customers
+    settings = parameters.whole_for(n, task.instance.vehicles)
     step = _step(task.stop, 0.0, parameters.whole_share)
-    hot, cold = settings.temperatures(task.instance.num_customers)
+    hot, cold = settings.temperatures(n)
     first = scale(task.instance) * hot  # the temperature in the unit of the distances
     # The iterations of a core in a round; None if the limit is a time.
     iterations = step.iterations and -(-step.iterations // (_ROUNDS * cores))

@@ -168,10 +168,17 @@ class DecompositionParameters:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def whole_for(self, customers: int) -> RuinRecreateParameters:
-        """Return the settings of ruin and recreate for N customers."""
-        end = min(self.whole_end / customers, self.whole.start_temperature)
-        return replace(self.whole, end_temperature=end)
+    def whole_for(self, customers: int, vehicles: int) -> RuinRecreateParameters:
+        """Return the settings of ruin and recreate; strings grow with long tours."""
+        mean = customers / vehicles  # customers per tour
+        return replace(
+            self.whole,
+            removals=max(self.whole.removals, mean / 4),
+            longest=max(self.whole.longest, int(mean * 3 / 8)),
+            end_temperature=min(
+                self.whole_end / customers, self.whole.start_temperature
+            ),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,6 +28,7 @@ _DEFAULTS = RuinRecreateParameters()
 _CHUNK_SECONDS = 1e-3  # seconds between two readings of the clock
 _CHUNK_ITERATIONS = 1000  # at most, if the limit is a number of iterations
 _FIRST_CHUNK = 32  # iterations before the clock is first read, to measure the speed
+_ARRAYS_SECONDS = 3e-5  # for each customer, to make the arrays of a large instance
 
 
 def ruin_recreate(
@@ -49,10 +50,13 @@ def ruin_recreate(
     instance = task.instance
     with task.stop.paused(), interrupts_deferred():
         load_kernel(is_measured(instance))
+    n = instance.num_customers
+    if is_measured(instance) and task.stop.left() < _ARRAYS_SECONDS * n:
+        return  # the time is not enough to begin
     problem, state = _begin(
         instance, task.start, task.seed, parameters, task.vehicle_cost
     )
-    hot, cold = parameters.temperatures(instance.num_customers)
+    hot, cold = parameters.temperatures(n)
     scale = cpu_arrays.scale(instance)
     temperatures = hot * scale, cold * scale
     try:
