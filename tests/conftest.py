@@ -107,7 +107,7 @@ def cluster() -> Iterator[None]:
 
 # The groups that take longest. They begin first, so that no process works alone in the
 # end.
-LONGEST = ("browser", "test_site", "serve", "cluster", "test_runner", "test_docs")
+LONGEST = ("browser", "test_site", "serve", "cluster", "training", "test_runner")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -116,7 +116,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Give tests that share something costly to one worker process, long ones first.
 
     The tests of the page share a server and a browser, those of the service share
-    servers, and those on Ray a cluster; the other tests are kept together by file.
+    servers, those on Ray a cluster, and those of training a compiler that torch loads
+    for seconds; the other tests are kept together by file.
     """
     groups = {item: _group(item) for item in items}
     slow = Counter(groups[item] for item in items if item.get_closest_marker("slow"))
@@ -140,7 +141,7 @@ def _group(item: pytest.Item) -> str:
     if "cluster" in getattr(item, "fixturenames", ()):
         return "cluster"
     room = item.path.parent.name
-    return room if room in ("browser", "serve") else item.path.stem
+    return room if room in ("browser", "serve", "training") else item.path.stem
 
 
 @pytest.fixture

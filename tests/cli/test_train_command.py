@@ -44,6 +44,7 @@ def command(tmp_path):
     return ["train", preset, "--labels", str(labels), "--device", "cpu"]
 
 
+@pytest.mark.slow
 def test_command_line_trains_and_resumes(command, tmp_path, capsys):
     """The command trains, resumes, and starts again with the weights it left."""
     one, two, three = (str(tmp_path / name) for name in ("one", "two", "three"))

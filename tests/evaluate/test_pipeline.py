@@ -232,6 +232,7 @@ def test_the_papers_pipeline_starts_from_the_repaired_plan_with_all_its_tours(tw
     assert after[1].plan.vehicles > instances[1].vehicles
 
 
+@pytest.mark.slow
 def test_a_search_goes_on_from_kept_plans(two, tmp_path):
     """Plans kept by one evaluation are searched by another, with the time of both."""
     pytest.importorskip("torch")

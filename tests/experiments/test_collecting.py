@@ -123,6 +123,7 @@ def test_rows_there_are_not_run_again(calls, folders):
     assert calls == first
 
 
+@pytest.mark.slow
 def test_tables_share_rows_of_instances_in_two_sets(calls, folders):
     """The benchmark set runs only what the rejection-sampled one has not."""
     make_table("fixed-costs", instances=40, **folders)

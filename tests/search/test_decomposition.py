@@ -25,7 +25,7 @@ def packing(instance) -> ff.Plan:
     return assess_fleet(instance).packing
 
 
-@pytest.mark.parametrize("cores", [1, 3])
+@pytest.mark.parametrize("cores", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_same_seed_and_cores_give_the_same_plan(instance, packing, cores):
     """With a limit on iterations, a search can be repeated on any number of cores."""
     found = [

@@ -116,6 +116,7 @@ def test_a_plan_with_unserved_customers_is_renewed(tmp_path):
     assert [tour.customers for tour in plan.result.partial.tours] == [[1, 2]]
 
 
+@pytest.mark.slow
 def test_an_unfinished_plan_keeps_its_remarks(make_client, wait_until, tmp_path):
     """The next server makes the plan, as it was asked for."""
     old = document([]) | {"status": "queued", "verdict": None, "result": None}
