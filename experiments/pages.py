@@ -347,7 +347,9 @@ def _main_part(table: Table, lines: Sequence[Fields], unit: float) -> str:
 def _parts_part(lines: Sequence[Fields]) -> str:
     """Return the time of each part, and what the decoder left out, if it is known."""
     # Lines of the same plans, with and without those beyond the fleet, are shown once.
-    by_method = {line["method"]: line for line in lines if "network" in line}
+    by_method = {
+        (line["method"], line["objective"]): line for line in lines if "network" in line
+    }
     body = [
         [
             _label(line, 1.0),
