@@ -52,9 +52,10 @@ _GROWTH = 1.25  # of the parts, if those of the present size were searched in va
 _FEW = 60  # customers of a part, at least, if there are many cores
 _ROUNDS = 25  # rounds of ruin and recreate on several cores
 _CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
-# With fewer seconds for each customer, the search begins with a savings plan and with
-# this temperature, but not if the savings themselves would take too long.
-_HURRY_SECONDS, _HURRY_TEMPERATURE = 2e-3, 0.01
+# With fewer seconds for each customer, the search begins with a savings plan, and ruin
+# and recreate begins with this temperature and has this share of the time, but not if
+# the savings themselves would take too long.
+_HURRY_SECONDS, _HURRY_TEMPERATURE, _HURRY_SHARE = 2e-3, 0.01, 0.9
 _SAVINGS_SECONDS = 3.5e-5
 
 
@@ -108,7 +109,7 @@ def _cores(task: SearchTask) -> int:
 def _for_little_time(
     task: SearchTask, parameters: DecompositionParameters
 ) -> tuple[SearchTask, DecompositionParameters]:
-    """If the time is short, begin with a savings plan and at a lower temperature."""
+    """If the time is short, begin with a savings plan, and anneal it for longer."""
     n = task.instance.num_customers
     if not _SAVINGS_SECONDS * n < task.stop.seconds < _HURRY_SECONDS * n:
         return task, parameters
@@ -117,8 +118,12 @@ def _for_little_time(
         return task, parameters
     task.offer(plan)
     hot = min(_HURRY_TEMPERATURE, parameters.whole.start_temperature)
-    whole = replace(parameters.whole, start_temperature=hot)
-    return replace(task, start=task.best.plan), replace(parameters, whole=whole)
+    hurried = replace(
+        parameters,
+        whole=replace(parameters.whole, start_temperature=hot),
+        whole_share=max(parameters.whole_share, _HURRY_SHARE),
+    )
+    return replace(task, start=task.best.plan), hurried
 
 
 def _step(stop: Stop, begin: float, end: float) -> Stop:
