@@ -14,7 +14,7 @@ import time
 import torch
 
 from fixedfleet import generate
-from fixedfleet.model import collate, find_model, load_once
+from fixedfleet.model import DEFAULT_MODEL, collate, load_once
 from fixedfleet.planning import membership, plan_by_network, predict
 
 
@@ -53,7 +53,7 @@ def whole(batch, device):
 
 def decoding(batch, device):
     """Seconds of the parts of decoding, for as many instances as are given."""
-    network = load_once(find_model("auto", int(batch.sizes.max())), device)
+    network = load_once(DEFAULT_MODEL, device)
     parts = {}
     parts["features"], _ = timed(lambda: collate(batch, device), device)
     parts["prediction"], p = timed(lambda: predict(batch, network), device)

@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=ROOT / "docs")
     options = parser.parse_args()
     instance = uniform(20, 30, seed=42)[29]
-    prediction = ff.predict(instance, "vrp20")
+    prediction = ff.predict(instance)
     probs, decoded = prediction.probabilities[0], prediction.decode()
     searched = alike(ff.solve(instance, 1.0).plan, decoded)
     decoders = {

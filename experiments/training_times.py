@@ -87,11 +87,14 @@ def read_measurements(options: Options) -> list[Measurement]:
             name, epoch = line.get("preset"), line.get("epoch_s")
             if name not in presets or not isinstance(epoch, int | float):
                 continue
+            customers = presets[name].customers
+            if customers is None:  # an epoch of all sizes cannot be compared
+                continue
             if line.get("M", 0) > _LARGEST_FLEET:  # a measurement of another fleet
                 continue
             found[name] = Measurement(
                 preset=name,
-                customers=presets[name].customers,
+                customers=customers,
                 epoch=epoch,
                 epochs=presets[name].training.epochs,
                 device=str(line.get("device", "not named")),

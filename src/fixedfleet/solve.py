@@ -147,7 +147,7 @@ def _plan(
     """Take the steps: verdict, perhaps a partial plan, start, search."""
     if isinstance(start, str):
         with call.limit.paused():
-            load_start(start, instance)
+            load_start(start)
     verdict, larger, stage = _judge(instance, call)
     stages = [stage]
     if call.rows is not None:

@@ -17,12 +17,12 @@ pytest.importorskip("safetensors")
 def test_predict_writes_the_plan_and_draws_the_prediction(run):
     """The names of decoders and repairs are those of Python's ``decode``."""
     pytest.importorskip("matplotlib")
-    options = ("--decoding", "greedy", "--repair", "paper", "--model", "vrp50")
+    options = ("--decoding", "greedy", "--repair", "paper", "--model", "universal")
     files = ("--output", "plan.json", "--plot", "y.png")
     code, out, _ = run("predict", EXAMPLE, *options, *files)
     plan, instance = ff.read_plan("plan.json"), ff.read(EXAMPLE)
     assert code == (0 if plan.is_feasible(instance) else 4)
-    assert plan == ff.predict(instance, "vrp50").decode("greedy", repair="paper")
+    assert plan == ff.predict(instance, "universal").decode("greedy", repair="paper")
     assert "written: plan.json" in out
     assert Path("y.png").read_bytes().startswith(PNG)
 
@@ -36,7 +36,7 @@ def test_predict_says_who_is_left_out(run):
 
 def test_predict_refuses_unknown_names(run):
     """An unknown network, decoder or repair is answered with those there are."""
-    assert refused(run("predict", EXAMPLE, "--model", "vrp7"), "vrp20")
+    assert refused(run("predict", EXAMPLE, "--model", "vrp7"), "universal")
     assert refused(run("predict", EXAMPLE, "--decoding", "best"), "greedy, edges")
     names = "none, paper, paper-demand, room"
     assert refused(run("predict", EXAMPLE, "--repair", "magic"), names)

@@ -24,7 +24,7 @@ from fixedfleet.evaluate import METHODS, get_method, get_methods
             "network:decoding=beam20,symmetries=8",
         ),
         ("network:model=/a/folder/mine.safetensors", "network:model=mine"),
-        ("network+ortools:model=vrp50", "network+ortools:model=vrp50"),
+        ("network+ortools:model=universal", "network+ortools"),
         ("network:model=runs/mine/model.safetensors", "network:model=mine"),
         ("packing+auto:objective=cost-v", "packing+auto"),
         ("network:guarantee=yes", "network:guarantee=yes"),

@@ -39,14 +39,15 @@ def test_rows_tell_version_and_network(weights, fakes):
     assert made["network_file"] == "net.safetensors"
 
 
-def test_a_shipped_network_is_that_of_the_size():
-    """``auto`` tells the file of the nearest size, as does its name."""
+def test_a_shipped_network_is_told_by_its_file():
+    """A method that names no network is made with the shipped one, as is its name."""
     pytest.importorskip("torch")
     method = get_method("network+auto")
-    assert method.network(20).stem == "vrp20"
-    assert made_with(method, 100) == made_with(get_method("network:model=vrp100"), 20)
+    assert method.network(20).stem == "universal"
+    named = get_method("network:model=universal")
+    assert made_with(method, 100) == made_with(named, 20)
     assert get_method("packing+auto").network(20) is None
-    assert get_method("network+gpu").network(50).stem == "vrp50"
+    assert get_method("network+gpu").network(50).stem == "universal"
 
 
 def test_rows_of_a_network_that_was_replaced_do_not_count(weights, make_row):

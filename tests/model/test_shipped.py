@@ -34,7 +34,7 @@ def searched(instances):
 @pytest.fixture(scope="module")
 def lengths(instances):
     """Lengths of the decoded plans under each symmetry, shape (8, B); inf if none."""
-    views = predict_views(load_model("vrp20"), instances, 8, precision="fp32")
+    views = predict_views(load_model("universal"), instances, 8, precision="fp32")
     plans = [decode(prediction).plans() for prediction in views]
     return np.array(
         [

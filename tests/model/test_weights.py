@@ -66,7 +66,7 @@ def test_models_are_listed_and_loaded_by_name(saved, monkeypatch):
 def test_shipped_models_keep_to_the_limit():
     """Each shipped network loads, is within 16 MiB and has a card in Markdown."""
     models = list_models()
-    assert [model.name for model in models] == ["vrp100", "vrp20", "vrp50"]
+    assert [model.name for model in models] == ["universal"]
     for model in models:
         assert model.size <= 16 * 2**20
         assert load_model(model.name).config == model.config

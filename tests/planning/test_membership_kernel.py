@@ -61,7 +61,7 @@ def test_a_gpu_plans_as_the_cpu_does():
     """On a GPU, with CuPy, the tours are those of the CPU."""
     pytest.importorskip("cupy")
     mixed = [*generate.uniform(50, 30, seed=3), *generate.uniform(20, 30, seed=3)]
-    arrays, expected = inputs(predict(mixed, "vrp50", device="cuda"))
+    arrays, expected = inputs(predict(mixed, device="cuda"))
     routes = torch.zeros_like(expected, device="cuda")
     assert membership_kernel.launch(*arrays, routes)
     assert torch.equal(routes.cpu(), expected)

@@ -35,13 +35,13 @@ def test_portions_make_no_difference(monkeypatch):
     monkeypatch.setattr(network_plans, "_MOST", 3)
     assert plans == list(predicted_plans(batch))
     assert plans == list(predicted_plans(ff.InstanceBatch.of(list(batch))))
-    assert plans == list(predicted_plans(batch, "vrp20"))
+    assert plans == list(predicted_plans(batch, "universal"))
 
 
 def test_bf16_plans_too():
     """At a lower precision plans stay within fleet and capacity."""
     batch = generate.uniform(20, 5, seed=3)
-    plans = decode(predict(batch, "vrp20", precision="bf16")).plans()
+    plans = decode(predict(batch, "universal", precision="bf16")).plans()
     for plan, instance in zip(plans, batch, strict=True):
         assert all(fault.endswith("missing") for fault in plan.check(instance))
 
@@ -52,7 +52,7 @@ def test_bf16_plans_too():
 def test_a_gpu_plans_too(decoder, repair):
     """On a GPU, every decoder and repair keeps to fleet and capacity."""
     batch = generate.uniform(20, 16, seed=3)
-    decoded = decode(predict(batch, "vrp20", device="cuda"), decoder, repair)
+    decoded = decode(predict(batch, "universal", device="cuda"), decoder, repair)
     assert decoded.routes.is_cuda
     for plan, instance in zip(decoded.plans(), batch, strict=True):
         assert all(fault.endswith("missing") for fault in plan.check(instance))
@@ -70,7 +70,7 @@ def test_no_instances_no_plans():
     [
         ({"device": "tpu9"}, "device is 'tpu9', not cpu, cuda"),
         ({"device": "cuda:99"}, "device 'cuda:99' was asked for, and torch finds"),
-        ({"model": "vrp7"}, r"no network 'vrp7'.*\(vrp100, vrp20, vrp50\)"),
+        ({"model": "vrp7"}, r"no network 'vrp7'.*\(universal\)"),
     ],
 )
 def test_wrong_options_are_named(options, message):
@@ -83,7 +83,7 @@ def test_an_unknown_precision_is_named():
     """A misspelt precision is refused with the known ones."""
     batch = generate.uniform(20, 1, seed=1)
     with pytest.raises(ff.InputError, match="'fp8': choose from bf16, tf32, fp32"):
-        predict(batch, "vrp20", precision="fp8")
+        predict(batch, "universal", precision="fp8")
 
 
 def test_a_matrix_is_named_by_its_row(square):
@@ -100,8 +100,8 @@ def test_what_greedy_leaves_out_is_counted_with_its_reason():
     """
     batch = generate.uniform(20, 40, seed=5)
     repair = RepairOptions("paper", guarantee=True)
-    found = plan_by_network(batch, "vrp20", decoding="greedy", repair=repair)
-    decoded = decode(predict(batch, "vrp20"), "greedy", "none")
+    found = plan_by_network(batch, "universal", decoding="greedy", repair=repair)
+    decoded = decode(predict(batch, "universal"), "greedy", "none")
     left = found.left_early + found.left_full
     assert left.tolist() == decoded.unserved.sum(1).tolist()
     assert left.sum() > 0

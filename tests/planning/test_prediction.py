@@ -69,7 +69,7 @@ def test_three_lines_lead_from_an_instance_to_a_plan(eight):
     pytest.importorskip("safetensors")
     figure = pytest.importorskip("matplotlib.figure").Figure()
     instance = eight[0]
-    prediction = ff.predict(instance, model="vrp20")
+    prediction = ff.predict(instance, model="universal")
     ax = prediction.plot(figure.subplots())
     assert "vehicle 4" in [text.get_text() for text in ax.get_legend().get_texts()]
     plans = [
@@ -85,7 +85,7 @@ def test_three_lines_lead_from_an_instance_to_a_plan(eight):
 def test_many_instances_give_many_plans(eight):
     """A batch or a list gives a PlanBatch; each instance as if it were alone."""
     pytest.importorskip("safetensors")
-    plans = ff.predict(eight, "vrp20").decode()
+    plans = ff.predict(eight, "universal").decode()
     assert isinstance(plans, ff.PlanBatch)
     assert list(plans) == list(ff.predict(list(eight)).decode())
     assert plans[3] == ff.predict(eight[3]).decode()
@@ -106,11 +106,18 @@ def test_a_prediction_of_many_can_be_cut(eight):
         prediction.plot()
 
 
-def test_one_prediction_needs_one_network(eight):
-    """`auto` refuses sizes that need different networks, and says what to do."""
+def test_one_network_takes_instances_of_all_sizes(eight):
+    """Instances of different sizes are predicted together as each would be alone."""
     pytest.importorskip("safetensors")
-    with pytest.raises(ff.InputError, match="vrp100, vrp20: name one network"):
-        ff.predict([eight[0], generate.uniform(100, 1, seed=1)[0]])
+    mixed = [eight[0], generate.uniform(100, 1, seed=1)[0]]
+    plans = ff.predict(mixed).decode()
+    assert plans[0] == ff.predict(eight[0]).decode()
+    assert [plan.check(one) for plan, one in zip(plans, mixed, strict=True)] == [[], []]
+
+
+def test_a_prediction_needs_instances_and_a_network(eight):
+    """No instances, or a network that does not exist, give an error that says so."""
+    pytest.importorskip("safetensors")
     with pytest.raises(ff.InputError, match="no instances"):
         ff.predict([])
     with pytest.raises(ff.InputError, match="no network 'vrp21'"):

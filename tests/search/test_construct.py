@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.model import nearest_model
 from fixedfleet.planning import predicted_plan
 from fixedfleet.search.construct import make_start, savings, sweep
 
@@ -143,17 +142,6 @@ def test_the_network_plans_what_it_was_not_trained_for():
     )
     plan = predicted_plan(instance)
     assert all(fault.endswith("missing") for fault in plan.check(instance))
-
-
-def test_the_nearest_network_is_taken():
-    """A network trained for a similar number of customers is chosen."""
-    assert [nearest_model(n) for n in (5, 30, 40, 90, 1000)] == [
-        "vrp20",
-        "vrp20",
-        "vrp50",
-        "vrp100",
-        "vrp100",
-    ]
 
 
 def test_a_matrix_has_no_network_start():

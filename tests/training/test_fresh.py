@@ -15,7 +15,7 @@ from fixedfleet.cli import main
 from fixedfleet.errors import MissingPackageError
 from fixedfleet.fleet import assess_batch
 from fixedfleet.labels import GpuTeacher
-from fixedfleet.training import Fresh, Preset, find_checkpoint, train
+from fixedfleet.training import Dataset, Fresh, Preset, find_checkpoint, train
 from fixedfleet.training import fresh as module
 from fixedfleet.training.ranks import Ranks
 from fixedfleet.training.training_data import TrainingData, gather_data
@@ -67,6 +67,11 @@ def make_data(
     return gather_data(preset, labels, fresh or recipe(), Ranks("cpu"), seed)
 
 
+def rows_of(data: TrainingData) -> Dataset:
+    """The rows that are trained on."""
+    return data.buckets[0].labels
+
+
 # --------------------------------------------------------------------------- rounds
 
 
@@ -75,26 +80,26 @@ def test_rounds_follow_from_seed_and_number_alone():
     data, again, other = make_data(), make_data(), make_data(seed=1)
     for one in (data, again, other):
         one.renew(0)
-    first = data.train.routes.clone()
-    assert torch.equal(first, again.train.routes)
-    assert not torch.equal(data.train.coordinates, other.train.coordinates)
+    first = rows_of(data).routes.clone()
+    assert torch.equal(first, rows_of(again).routes)
+    assert not torch.equal(rows_of(data).coordinates, rows_of(other).coordinates)
     assert data.renew(1) is None  # the same round
     news = data.renew(2)
     assert news["round"] == 2
-    assert not torch.equal(first, data.train.routes)
+    assert not torch.equal(first, rows_of(data).routes)
     again.renew(7)
     again.renew(2)  # as after a resumption, whatever was before
-    assert torch.equal(data.train.routes, again.train.routes)
+    assert torch.equal(rows_of(data).routes, rows_of(again).routes)
 
 
 def test_renewed_labels_stay_where_a_captured_graph_reads_them():
     """New labels are copied into the old ones' memory; those held out stay."""
     data = make_data()
     data.renew(0)
-    places = {name: t.data_ptr() for name, t in data.train.tensors().items()}
+    places = {name: t.data_ptr() for name, t in rows_of(data).tensors().items()}
     held_out = data.held_out.routes.clone()
     data.renew(2)
-    assert {n: t.data_ptr() for n, t in data.train.tensors().items()} == places
+    assert {n: t.data_ptr() for n, t in rows_of(data).tensors().items()} == places
     assert torch.equal(data.held_out.routes, held_out)
     assert torch.equal(make_data(seed=9).held_out.routes, held_out)
 
@@ -104,10 +109,10 @@ def test_fresh_labels_are_plans_in_parts_of_any_size(monkeypatch):
     monkeypatch.setattr(module, "_CHUNK", 24)
     data = make_data()
     news = data.renew(0)
-    assert news["labels"] == len(data.train) == 64
-    assert (data.train.routes.sort(1).values[:, -N:] == torch.arange(1, N + 1)).all()
-    assert (data.train.capacity == CAPACITY).all()
-    assert data.train.units[:, 1:].min() >= 1
+    assert news["labels"] == len(rows_of(data)) == 64
+    assert (rows_of(data).routes.sort(1).values[:, -N:] == torch.arange(1, N + 1)).all()
+    assert (rows_of(data).capacity == CAPACITY).all()
+    assert rows_of(data).units[:, 1:].min() >= 1
 
 
 def test_labels_given_besides_are_kept_through_the_rounds(dataset):
@@ -115,9 +120,9 @@ def test_labels_given_besides_are_kept_through_the_rounds(dataset):
     data = make_data(labels=dataset, fresh=recipe(capacity=None, vehicles=None))
     for epoch in (0, 2):
         data.renew(epoch)
-        assert len(data.train) == len(dataset) - 16 + 64
-        assert torch.equal(data.train.routes[:80], dataset.routes[:80])
-        assert (data.train.units[80:, 1:] > 0).all()
+        assert len(rows_of(data)) == len(dataset) - 16 + 64
+        assert torch.equal(rows_of(data).routes[:80], dataset.routes[:80])
+        assert (rows_of(data).units[80:, 1:] > 0).all()
     assert torch.equal(data.held_out.routes, dataset.routes[80:])
     with pytest.raises(ff.InputError, match="fresh capacity is 99, that of the labels"):
         make_data(labels=dataset, fresh=recipe(capacity=99))
@@ -167,7 +172,7 @@ def test_senseless_recipes_are_refused(changes, message):
 def test_sizes_come_from_the_presets_or_must_be_given():
     """Known sizes have a capacity and a fleet, others need both."""
     data = make_data(Fresh(count=8, teacher=PackingTeacher()), customers=20)
-    assert (data.fresh.capacity, data.train.vehicles) == (30, 4)
+    assert (data.fresh.capacity, rows_of(data).vehicles) == (30, 4)
     with pytest.raises(
         ff.InputError, match="no capacity and fleet are known for n = 6:"
     ):

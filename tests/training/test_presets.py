@@ -49,11 +49,11 @@ def test_paper_presets_have_the_papers_loss(n):
     assert loss.cluster_weight == 0
 
 
-def test_there_are_six_presets():
-    """For each size there is the paper's preset and a better one."""
-    assert set(list_presets()) == {
-        f"{kind}{n}" for kind in ("paper", "best") for n in (20, 50, 100)
-    }
+def test_there_are_seven_presets():
+    """For each size there is the paper's preset and a better one; one is for all."""
+    sizes = {f"{kind}{n}" for kind in ("paper", "best") for n in (20, 50, 100)}
+    assert set(list_presets()) == {*sizes, "universal"}
+    assert [p.name for p in list_presets().values() if p.universal] == ["universal"]
 
 
 def test_settings_change_by_dotted_name():

@@ -29,9 +29,9 @@ def add_command(commands: Commands) -> None:
     add = parser.add_argument
     add(
         "--model",
-        default="auto",
+        default="universal",
         metavar="NETWORK",
-        help="a shipped network or a file (default: auto, the nearest in size)",
+        help="a shipped network or a file (default: universal)",
     )
     add(
         "--decoding",

@@ -21,20 +21,22 @@ __all__ = ["add_command"]
 
 _PACKAGE = Path(__file__).parent.parent
 # The settings that --set takes, by table: the fields of ModelConfig, LossConfig and
-# TrainConfig. They are named here because importing those classes loads PyTorch.
+# TrainConfig, and of UniversalConfig and MembershipLossConfig. They are named here
+# because importing those classes loads PyTorch.
 _SETTINGS = {
     "model": (
         *("width", "hidden", "layers", "pooling", "heads", "shared", "normalisation"),
         *("softassign_iterations", "numbering", "polar", "edge_features", "edge_heads"),
-        *("membership", "decoder_width"),
+        *("membership", "decoder_width", "rounds", "transport"),
     ),
     "loss": (
         *("loads", "load_weight", "overload_weight", "depot_share", "cluster_weight"),
+        "neighbour_weight",
     ),
     "training": (
         *("batch_size", "epochs", "minutes", "steps", "learning_rate", "schedule"),
-        *("warmup", "weight_decay", "clip", "ema", "augment", "precision", "compile"),
-        *("graph", "validation", "validate_every"),
+        *("warmup", "weight_decay", "clip", "ema", "muon", "augment", "parts"),
+        *("precision", "compile", "graph", "validation", "validate_every"),
     ),
 }
 
@@ -46,7 +48,8 @@ def add_command(commands: Commands) -> None:
     add = parser.add_argument
     add(
         "preset",
-        help="paper20, paper50, paper100, best20, best50, best100, or FILE.toml:NAME",
+        help="universal, paper20, paper50, paper100, best20, best50, best100, or "
+        "FILE.toml:NAME",
     )
     add(
         "--out",
@@ -94,7 +97,8 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         "--labels",
         nargs="+",
         metavar="PATH",
-        help="label files or folders, with equal numbers of customers",
+        help="label files or folders; of one number of customers, unless the preset is "
+        "universal",
     )
     data.add_argument(
         "--fresh",

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast
 
-from fixedfleet.errors import between, check_settings, require
+from fixedfleet.errors import at_least, between, check_settings, require
 from fixedfleet.evaluate.methods import Answer
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import InstanceBatch
@@ -117,7 +117,7 @@ class NetworkStart:
     Parameters
     ----------
     model
-        A shipped network's name, a path, or ``auto``: the nearest in size.
+        A shipped network's name, or a path.
     decoding
         A decoder: ``greedy``, ``edges``, ``membership``, ``beam20``, …; see
         :func:`fixedfleet.planning.get_decoder`.
@@ -126,6 +126,8 @@ class NetworkStart:
     symmetries
         Predict each instance under this many of the square's eight symmetries and
         keep the best plan.
+    passes
+        How often groups of neighbouring tours are predicted again.
     guarantee
         Whether the repair may open tours beyond the fleet.
     device
@@ -136,10 +138,11 @@ class NetworkStart:
         Number of instances per call; 0 for the default.
     """
 
-    model: str = field(default="auto", metadata={"short": _file_name})
+    model: str = field(default="universal", metadata={"short": _file_name})
     decoding: str = "membership"
     repair: Literal["none", "paper", "paper-demand", "room"] = "room"
     symmetries: Annotated[int, between(1, 8)] = 1
+    passes: Annotated[int, at_least(0)] = 0
     guarantee: bool = False
     device: Literal["cpu", "cuda"] = "cpu"
     precision: Literal["default", "bf16", "fp32"] = "default"
@@ -165,8 +168,7 @@ class NetworkStart:
         from fixedfleet.model.devices import check_device
 
         check_device(self.device)
-        if self.model != "auto":
-            load_once(self.model)
+        load_once(self.model)
 
     def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
         """Return a plan per instance, which may leave customers out."""
@@ -184,6 +186,7 @@ class NetworkStart:
             decoding=self.decoding,
             repair=RepairOptions(self.repair, self.guarantee),
             symmetries=self.symmetries,
+            passes=self.passes,
             precision=None if self.precision == "default" else self.precision,
         )
         shares = {part: time / len(instances) for part, time in found.seconds.items()}
@@ -194,11 +197,11 @@ class NetworkStart:
         ]
 
     def network(self, customers: int) -> Path:
-        """Return the file of the network that it uses for a size."""
+        """Return the file of the network that it uses."""
         require("torch", "network", "the method 'network'")
         from fixedfleet.model import find_model
 
-        return find_model(self.model, customers)
+        return find_model(self.model)
 
 
 def first_answers(

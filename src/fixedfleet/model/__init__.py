@@ -9,28 +9,31 @@ from fixedfleet.model.config import ModelConfig
 from fixedfleet.model.features import Batch, Features, collate, symmetry
 from fixedfleet.model.network import Network
 from fixedfleet.model.normalise import NORMALISATIONS, Normalisation
+from fixedfleet.model.universal import UniversalConfig, UniversalNetwork
 from fixedfleet.model.weights import (
+    DEFAULT_MODEL,
     find_model,
     list_models,
     load_model,
     load_once,
-    nearest_model,
     save_model,
 )
 
 __all__ = [
+    "DEFAULT_MODEL",
     "NORMALISATIONS",
     "Batch",
     "Features",
     "ModelConfig",
     "Network",
     "Normalisation",
+    "UniversalConfig",
+    "UniversalNetwork",
     "collate",
     "find_model",
     "list_models",
     "load_model",
     "load_once",
-    "nearest_model",
     "save_model",
     "symmetry",
 ]

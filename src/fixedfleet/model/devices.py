@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import torch
 
 from fixedfleet.errors import InputError
+from fixedfleet.model.universal import UniversalConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,9 +78,14 @@ def check_device(device: str) -> torch.device:
     return found
 
 
-def required_bytes(config: ModelConfig, size: int, nodes: int, vehicles: int) -> int:
+def required_bytes(
+    config: ModelConfig | UniversalConfig, size: int, nodes: int, vehicles: int
+) -> int:
     """Return about how many bytes a prediction takes at its peak."""
     tokens = nodes + vehicles
+    if isinstance(config, UniversalConfig):
+        pairs = size * tokens**2 * (100 + 2 * config.layers * config.heads)
+        return 4 * (pairs + size * tokens * (8 * config.width + 2 * config.hidden))
     scores = 6 * size * vehicles * nodes**2
     per_pair = 8 if config.pooling == "max" else 72 + 4 * config.heads
     pairs = size * tokens**2 * per_pair
@@ -88,7 +94,7 @@ def required_bytes(config: ModelConfig, size: int, nodes: int, vehicles: int) ->
 
 
 def check_memory(
-    config: ModelConfig,
+    config: ModelConfig | UniversalConfig,
     size: int,
     nodes: int,
     vehicles: int,

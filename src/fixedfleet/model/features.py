@@ -22,6 +22,7 @@ __all__ = [
     "centrality",
     "collate",
     "pairwise_distances",
+    "rotation",
     "scale_to_unit_square",
     "sweep_anchors",
     "symmetry",
@@ -151,7 +152,7 @@ def symmetry(coordinates: Tensor, code: Tensor) -> Tensor:
         Coordinates inside the unit square, shape (B, N', 2).
     code
         The number of the symmetry, from 0 (identity) to 7, shape (B,). Its three bits
-        mirror x, mirror y and exchange the axes.
+        mirror x, mirror y and exchange the axes; higher bits do not count.
     """
     bits = code[:, None, None]
     x, y = coordinates[..., :1], coordinates[..., 1:]
@@ -159,6 +160,24 @@ def symmetry(coordinates: Tensor, code: Tensor) -> Tensor:
     y = torch.where((bits & 2) > 0, 1 - y, y)
     swap = (bits & 4) > 0
     return torch.cat((torch.where(swap, y, x), torch.where(swap, x, y)), dim=2)
+
+
+def rotation(coordinates: Tensor, code: Tensor) -> Tensor:
+    """
+    Rotate each instance around the origin, and mirror every other one.
+
+    Parameters
+    ----------
+    coordinates
+        Shape (B, N', 2).
+    code
+        The angle in units of 2π/65,536, shape (B,). Odd codes also mirror.
+    """
+    angle = code * (2 * math.pi / 2**16)
+    cosine, sine = angle.cos()[:, None], angle.sin()[:, None]
+    x, y = coordinates.unbind(2)
+    x = torch.where((code & 1)[:, None] > 0, -x, x)
+    return torch.stack((cosine * x - sine * y, sine * x + cosine * y), dim=2)
 
 
 def pairwise_distances(points: Tensor) -> Tensor:

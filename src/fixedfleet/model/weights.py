@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import os
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -19,11 +18,13 @@ from fixedfleet.files.atomic import replacing
 from fixedfleet.model.config import ModelConfig
 from fixedfleet.model.network import Network
 from fixedfleet.model.normalise import NORMALISATIONS
+from fixedfleet.model.universal import UniversalConfig, UniversalNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 __all__ = [
+    "DEFAULT_MODEL",
     "FORMAT",
     "SHIPPED",
     "StoredModel",
@@ -31,14 +32,18 @@ __all__ = [
     "list_models",
     "load_model",
     "load_once",
-    "nearest_model",
+    "make_network",
     "read_metadata",
     "read_tensors",
     "save_model",
     "write_tensors",
 ]
 
+AnyNetwork = Network | UniversalNetwork
+
 FORMAT = "1"
+DEFAULT_MODEL = "universal"
+"""The shipped network that is taken unless another one is named."""
 SHIPPED = Path(__file__).parent / "shipped"
 _KIND = "fixedfleet network"
 
@@ -60,7 +65,7 @@ class StoredModel:
 
     name: str
     path: Path
-    config: ModelConfig
+    config: ModelConfig | UniversalConfig
     card: dict[str, Any]
 
     @property
@@ -70,7 +75,7 @@ class StoredModel:
 
 
 def save_model(
-    network: Network,
+    network: AnyNetwork,
     path: str | os.PathLike[str],
     *,
     card: Mapping[str, Any] | None = None,
@@ -104,6 +109,7 @@ def save_model(
     metadata = {
         "kind": _KIND,
         "format": FORMAT,
+        "network": "universal" if isinstance(network, UniversalNetwork) else "edges",
         "config": json.dumps(asdict(network.config)),
         "card": json.dumps(dict(card or {})),
     }
@@ -112,7 +118,7 @@ def save_model(
 
 def load_model(
     name: str | os.PathLike[str], device: torch.device | str = "cpu"
-) -> Network:
+) -> AnyNetwork:
     """
     Load a shipped network by its name, or any network by its path, ready to predict.
 
@@ -126,19 +132,28 @@ def load_model(
     path = find_model(name)
     tensors, metadata = read_tensors(path)
     config, _ = _describe(path, metadata)
-    if not NORMALISATIONS.knows(config.normalisation):
+    if isinstance(config, ModelConfig) and not NORMALISATIONS.knows(
+        config.normalisation
+    ):
         # A network's file must not be able to run code by naming it.
         raise InputError(
             f"{path} needs the normalisation {config.normalisation!r}: load it first "
             f"with fixedfleet.model.NORMALISATIONS.get({config.normalisation!r})"
         )
-    network = Network(config)
+    network = make_network(config)
     _check_weights(path, tensors, network.state_dict())
     network.load_state_dict({key: value.float() for key, value in tensors.items()})
     return network.to(device).eval()
 
 
-def load_once(name: str | os.PathLike[str], device: str = "cpu") -> Network:
+def make_network(config: ModelConfig | UniversalConfig) -> AnyNetwork:
+    """Return a network of these settings, with random weights."""
+    if isinstance(config, UniversalConfig):
+        return UniversalNetwork(config)
+    return Network(config)
+
+
+def load_once(name: str | os.PathLike[str], device: str = "cpu") -> AnyNetwork:
     """
     Do as :func:`load_model` does, and keep the network for the next call.
 
@@ -150,7 +165,7 @@ def load_once(name: str | os.PathLike[str], device: str = "cpu") -> Network:
 
 
 @functools.lru_cache(maxsize=8)
-def _load_kept(path: Path, device: str, _changed: int, _size: int) -> Network:
+def _load_kept(path: Path, device: str, _changed: int, _size: int) -> AnyNetwork:
     return load_model(path, device)
 
 
@@ -180,40 +195,15 @@ def list_models() -> list[StoredModel]:
     return models
 
 
-def nearest_model(customers: int) -> str:
+def find_model(name: str | os.PathLike[str]) -> Path:
     """
-    Return the shipped network trained for the most similar number of customers.
-
-    Shipped networks are named after that number: ``vrp50`` was trained for 50.
-    """
-    sizes = {
-        path.stem: int(path.stem.removeprefix("vrp"))
-        for path in SHIPPED.glob("vrp*.safetensors")
-    }
-    if not sizes:
-        raise InputError("no network is shipped: give one by its path")
-    return min(sorted(sizes), key=lambda name: abs(math.log(sizes[name] / customers)))
-
-
-def find_model(name: str | os.PathLike[str], customers: int | None = None) -> Path:
-    """
-    Return the file of a network.
-
-    Parameters
-    ----------
-    name
-        The name of a shipped network, a path, or ``auto``: the shipped network trained
-        for the most similar number of customers.
-    customers
-        The number of customers, for ``auto``.
+    Return the file of a network, by its path or by the name of a shipped one.
 
     Raises
     ------
     InputError
         If there is no such network.
     """
-    if name == "auto" and customers is not None:
-        name = nearest_model(customers)
     text = os.fspath(name)
     shipped = SHIPPED / f"{text}.safetensors"
     if Path(text).name == text and shipped.is_file():
@@ -229,7 +219,7 @@ def find_model(name: str | os.PathLike[str], customers: int | None = None) -> Pa
 
 def _describe(
     path: Path, metadata: Mapping[str, str]
-) -> tuple[ModelConfig, dict[str, Any]]:
+) -> tuple[ModelConfig | UniversalConfig, dict[str, Any]]:
     """Return the settings and the card from a file's metadata."""
     if metadata.get("kind") != _KIND:
         raise InputError(f"{path} is a safetensors file, but not a fixedfleet network")
@@ -240,7 +230,10 @@ def _describe(
         )
     try:
         settings = json.loads(metadata["config"])
-        config = ModelConfig(**known_settings(ModelConfig, "model", settings))
+        kind = (
+            UniversalConfig if metadata.get("network") == "universal" else ModelConfig
+        )
+        config = kind(**known_settings(kind, "model", settings))
         return config, dict(json.loads(metadata.get("card", "{}")))
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}: its settings are not readable: {error}") from None

@@ -95,7 +95,7 @@ def _likeliest(
     """Return score, previous plan and next location of the likeliest plans, (W,)."""
     size = prediction.locations
     current = plans.vehicle.clamp(max=prediction.fleet - 1)
-    edges = prediction.log_probs[plans.owner, current, plans.here].double()  # (W, N')
+    edges = prediction.edges[plans.owner, current, plans.here].double()  # (W, N')
     edges[:, 0].clamp_(min=_UNLIKELY)
     # After the last vehicle, and for a vehicle that is padding, staying costs nothing.
     absent = plans.room.gather(1, plans.vehicle[:, None])[:, 0] < 0

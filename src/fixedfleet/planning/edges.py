@@ -48,7 +48,7 @@ class _Paths:
         own = torch.eye(prediction.locations, dtype=torch.bool, device=places.device)
         edges = places[:, :, None] & places[:, None, :] & ~own  # (B, N', N')
         # −inf where no edge may be taken
-        self.scores = prediction.log_probs.masked_fill(~edges[:, None], -torch.inf)
+        self.scores = prediction.edges.masked_fill(~edges[:, None], -torch.inf)
         self.left = prediction.room.clone()  # (B, M)
         # What a location adds to the load of the vehicle that takes it, (B, N').
         self.adds = prediction.demands.clone()

@@ -37,7 +37,7 @@ def greedy_tours(prediction: Prediction) -> Decoded:
     likeliest free location. Its tour ends when that is the depot.
     """
     return follow_edges(
-        prediction.log_probs,
+        prediction.edges,
         prediction.demands,
         prediction.customers,
         prediction.room,
@@ -51,7 +51,7 @@ def pseudo_greedy(prediction: Prediction) -> Decoded:
     The tours may exceed the capacity, and they may leave customers out.
     """
     return follow_edges(
-        prediction.log_probs,
+        prediction.edges,
         prediction.demands,
         prediction.customers,
         unlimited_room(prediction.vehicles),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from fixedfleet.planning import membership_kernel
 from fixedfleet.planning.assigning import assign
 from fixedfleet.planning.ordering import order_tours
+from fixedfleet.planning.prediction import Factors
 from fixedfleet.planning.tours import Decoded
 
 if TYPE_CHECKING:
@@ -45,6 +48,10 @@ def membership_scores(prediction: Prediction) -> Tensor:
 
     The logarithms are whole numbers of units of 2⁻²⁰.
     """
+    if isinstance(prediction.log_probs, Factors):
+        log = pad(prediction.log_probs.membership, (0, 0, 1, 0)).double()
+        log = (log + math.log(_UNITS_PER_ONE)).clamp(min=0.0)
+        return (log * _LOG_UNITS_PER_ONE).round().long()
     totals = []
     padding = ~prediction.customers
     padding[:, 0] = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections import defaultdict
 from dataclasses import dataclass
@@ -14,21 +13,22 @@ import torch
 
 from fixedfleet.errors import InputError
 from fixedfleet.instance import InstanceBatch
-from fixedfleet.model import Network, find_model, load_once
+from fixedfleet.model import DEFAULT_MODEL, Network, load_once
 from fixedfleet.model.devices import calm_threads, check_device, required_bytes
 from fixedfleet.plan import PlanBatch
 from fixedfleet.planning.decoders import decode, get_decoder
 from fixedfleet.planning.prediction import predict_views
 from fixedfleet.planning.repair import RepairOptions, repair_plans
+from fixedfleet.planning.tour_groups import replan_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance
     from fixedfleet.model.devices import Precision
+    from fixedfleet.model.weights import AnyNetwork
     from fixedfleet.plan import Plan
     from fixedfleet.planning.prediction import Prediction
     from fixedfleet.planning.tours import Decoded
@@ -51,7 +51,8 @@ class PlansByNetwork:
     plans
         The plans, which may leave customers out.
     seconds
-        Seconds of the parts ``network``, ``decoding`` and ``repair`` for all instances.
+        Seconds of the parts ``network``, ``decoding``, ``repair`` and ``passes``, for
+        all instances.
     left_early, left_full
         The customers that the decoder left out, before any repair, shape (B,): the
         number of those that would fit into a vehicle which returned to the depot early,
@@ -65,13 +66,13 @@ class PlansByNetwork:
     left_full: NDArray[np.int64]
 
 
-def predicted_plan(instance: Instance, model: str = "auto") -> Plan:
+def predicted_plan(instance: Instance, model: str = DEFAULT_MODEL) -> Plan:
     """Return the plan of one instance, as :func:`predicted_plans` does for many."""
     return predicted_plans(InstanceBatch.of([instance]), model)[0]
 
 
 def predicted_plans(
-    instances: InstanceBatch, model: str = "auto", *, device: str = "cpu"
+    instances: InstanceBatch, model: str = DEFAULT_MODEL, *, device: str = "cpu"
 ) -> PlanBatch:
     """
     Plan instances by a network, without a search.
@@ -81,8 +82,7 @@ def predicted_plans(
     instances
         The instances, with coordinates; their sizes may differ.
     model
-        The name of a shipped network, a path, or ``auto``: for each instance the
-        network trained for the most similar number of customers.
+        The name of a shipped network, or the path of one.
     device
         Where to predict and decode: ``cpu``, ``cuda`` or ``cuda:1``.
 
@@ -101,12 +101,13 @@ def predicted_plans(
 
 def plan_by_network(
     instances: InstanceBatch,
-    model: str = "auto",
+    model: str = DEFAULT_MODEL,
     *,
     device: str = "cpu",
     decoding: str = "membership",
     repair: RepairOptions | None = None,
     symmetries: int = 1,
+    passes: int = 0,
     precision: Precision | None = None,
 ) -> PlansByNetwork:
     """
@@ -123,6 +124,9 @@ def plan_by_network(
     symmetries
         Predict each instance under this many of the square's eight symmetries and keep
         the best plan.
+    passes
+        How often groups of neighbouring tours are predicted again, as instances of
+        their own; what is shorter is kept.
     precision
         As in :func:`fixedfleet.planning.predict`.
 
@@ -151,28 +155,45 @@ def plan_by_network(
         seconds[part] += now - begin
         return now
 
-    for path, group in _by_network(instances, model):
-        network = load_once(path, device)
-        many = kind == "cuda" and len(group) >= _FUSED
-        if many and isinstance(network, Network) and find_spec("triton"):
-            network.fuse()
-        for rows in _portions(instances, group, network, _BYTES[kind]):
-            batch, best = instances[rows], None
-            now = time.perf_counter()
-            views = predict_views(network, batch, symmetries, precision=precision)
-            for prediction in views:
-                now = finish("network", now)
-                with calm_threads(prediction.demands.device):
-                    decoded = decode(prediction, make_tours, "none")
-                    now = finish("decoding", now)
-                    found = repair_plans(prediction, decoded, options).plans()
-                if best is None:
-                    left[:, rows] = _left_over(prediction, decoded)
-                best = found if best is None else _best(batch, best, found)
-                now = finish("repair", now)
-            if best is not None:
-                parts.append((rows, best.routes))
-    return PlansByNetwork(PlanBatch.gather(len(instances), parts), seconds, *left)
+    network = load_once(model, device)
+    many = kind == "cuda" and len(instances) >= _FUSED
+    if many and isinstance(network, Network) and find_spec("triton"):
+        network.fuse()
+    for rows in _portions(instances, network, _BYTES[kind]):
+        batch, best = instances[rows], None
+        now = time.perf_counter()
+        views = predict_views(network, batch, symmetries, precision=precision)
+        for prediction in views:
+            now = finish("network", now)
+            with calm_threads(prediction.demands.device):
+                decoded = decode(prediction, make_tours, "none")
+                now = finish("decoding", now)
+                found = repair_plans(prediction, decoded, options).plans()
+            if best is None:
+                left[:, rows] = _left_over(prediction, decoded)
+            best = found if best is None else _best(batch, best, found)
+            now = finish("repair", now)
+        if best is not None:
+            parts.append((rows, best.routes))
+    plans = PlanBatch.gather(len(instances), parts)
+    if passes:
+        begin = time.perf_counter()
+
+        def plan(groups: InstanceBatch) -> PlanBatch:
+            return plan_by_network(
+                groups,
+                model,
+                device=device,
+                decoding=decoding,
+                repair=repair,
+                symmetries=symmetries,
+                precision=precision,
+            ).plans
+
+        instances.require_plain("passes of a network")
+        plans = replan_groups(instances, plans, plan, passes)
+        seconds["passes"] += time.perf_counter() - begin
+    return PlansByNetwork(plans, seconds, *left)
 
 
 def _left_over(prediction: Prediction, decoded: Decoded) -> NDArray[np.int64]:
@@ -201,21 +222,13 @@ def _excess(batch: InstanceBatch, plans: PlanBatch) -> NDArray[np.int64]:
     return excess
 
 
-def _by_network(
-    instances: InstanceBatch, model: str
-) -> Iterator[tuple[Path, NDArray[np.int64]]]:
-    """Yield networks with the rows of their instances, smaller instances first."""
-    files = {n: find_model(model, n) for n in np.unique(instances.sizes).tolist()}
-    order = np.argsort(instances.sizes, kind="stable")
-    groups = itertools.groupby(order, key=lambda row: files[int(instances.sizes[row])])
-    for path, rows in groups:
-        yield path, np.array(list(rows))
-
-
 def _portions(
-    instances: InstanceBatch, rows: NDArray[np.int64], network: Network, memory: int
+    instances: InstanceBatch, network: AnyNetwork, memory: int
 ) -> Iterator[NDArray[np.int64]]:
-    """Split rows into portions that fit into the memory."""
+    """Yield rows in portions that fit into the memory, smaller instances first."""
+    rows = np.argsort(instances.sizes, kind="stable")
+    if not len(rows):
+        return
     nodes = int(instances.sizes[rows].max()) + 1
     fleet = int(instances.vehicles[rows].max())
     need = required_bytes(network.config, 1, nodes, fleet)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, get_args
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.instance import Instance, InstanceBatch
-from fixedfleet.model import Batch, Network, collate, find_model, load_once, symmetry
+from fixedfleet.model import DEFAULT_MODEL, Batch, collate, load_once, symmetry
 from fixedfleet.model.devices import (
     Precision,
     calm_threads,
@@ -19,21 +22,56 @@ from fixedfleet.model.devices import (
     check_memory,
     matmul_precision,
 )
+from fixedfleet.model.universal import Rounds, UniversalNetwork
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from fixedfleet.model.normalise import RowSum
+    from fixedfleet.model.weights import AnyNetwork
     from fixedfleet.plan import Plan, PlanBatch
     from fixedfleet.planning.decoders import PlanDecoder
     from fixedfleet.planning.repair import RepairMethod, RepairOptions
 
-__all__ = ["Prediction", "certain_prediction", "predict", "predict_views"]
+__all__ = ["Factors", "Prediction", "certain_prediction", "predict", "predict_views"]
 
+_STAYS = -10.0  # score of a vehicle that stays at the depot, before its neighbours'
 _UNLIKELY = 1e-6  # the probability of a vehicle that a plan does not use for a customer
+
+
+class Factors(NamedTuple):
+    """
+    What a universal network predicts, from which Ŷ follows.
+
+    Attributes
+    ----------
+    membership
+        The log-probability that vehicle k serves customer i, shape (B, N, M).
+    neighbours
+        The log-probability that location j is next to customer i, shape (B, N, N').
+    """
+
+    membership: Tensor
+    neighbours: Tensor
+
+    def edges(self) -> Tensor:
+        """
+        Return log Ŷ, shape (B, M, N', N').
+
+        Ŷ_kij is the probability that k serves i, times that of j being next to i among
+        the locations that k probably visits.
+        """
+        serves = pad(self.membership.mT, (1, 0))  # (B, M, N'); 0 for the depot
+        size = serves.shape[2]
+        onward = pad(self.neighbours, (0, 0, 1, 0))  # (B, N', N')
+        onward[:, 0, 1:] = self.neighbours[..., 0]
+        onward[:, 0, 0] = _STAYS
+        own = torch.eye(size, dtype=torch.bool, device=serves.device)
+        own[0, 0] = False
+        scores = (onward[:, None] + serves[:, :, None]).masked_fill(own, -torch.inf)
+        return serves[..., None] + scores.log_softmax(3)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -48,7 +86,8 @@ class Prediction:
     Attributes
     ----------
     log_probs
-        log Ŷ, shape (B, M, N', N'), −inf where an edge is not allowed.
+        log Ŷ, shape (B, M, N', N'), −inf where an edge is not allowed; or the factors
+        that it follows from.
     demands
         Whole units of demand, shape (B, N'); 0 for the depot and for padding.
     capacity
@@ -71,7 +110,7 @@ class Prediction:
         If a tensor has the wrong shape or type.
     """
 
-    log_probs: Tensor
+    log_probs: Tensor | Factors
     demands: Tensor
     capacity: Tensor
     customers: Tensor
@@ -81,7 +120,12 @@ class Prediction:
     instances: Instance | InstanceBatch | None = None
 
     def __post_init__(self) -> None:
-        shape = tuple(self.log_probs.shape)
+        shape: tuple[int, ...]
+        if isinstance(self.log_probs, Factors):
+            batch, customers, vehicles = self.log_probs.membership.shape
+            shape = (batch, vehicles, customers + 1, customers + 1)
+        else:
+            shape = tuple(self.log_probs.shape)
         if len(shape) != 4 or shape[2] != shape[3] or min(shape[1:]) < 1:
             raise InputError(f"log_probs has shape {shape}, not (B, M, N', N')")
         batch, fleet, size, _ = shape
@@ -101,7 +145,10 @@ class Prediction:
 
     def check_values(self) -> None:
         """Raise InputError if a number cannot be right. Waits for the device."""
-        if self.log_probs.isnan().any():
+        given = self.log_probs
+        if isinstance(given, Factors):
+            given = given.membership
+        if given.isnan().any():
             raise InputError("log_probs holds NaN: the network's weights have diverged")
         if (self.demands < 0).any():
             raise InputError("demands holds a negative amount")
@@ -125,8 +172,11 @@ class Prediction:
             found = self.instances[rows]
         if isinstance(rows, int):
             rows = slice(rows, rows + 1 or None)
+        logs = self.log_probs
         return Prediction(
-            log_probs=self.log_probs[rows],
+            log_probs=Factors(*(part[rows] for part in logs))
+            if isinstance(logs, Factors)
+            else logs[rows],
             demands=self.demands[rows],
             capacity=self.capacity[rows],
             customers=self.customers[rows],
@@ -139,7 +189,13 @@ class Prediction:
     @property
     def probabilities(self) -> NDArray[np.float64]:
         """Ŷ as an array of shape (B, M, N', N'); 0 where an edge is not allowed."""
-        return np.asarray(self.log_probs.detach().cpu().double().exp().numpy())
+        return np.asarray(self.edges.detach().cpu().double().exp().numpy())
+
+    @cached_property
+    def edges(self) -> Tensor:
+        """log Ŷ, shape (B, M, N', N')."""
+        logs = self.log_probs
+        return logs.edges() if isinstance(logs, Factors) else logs
 
     def decode(
         self,
@@ -224,7 +280,7 @@ class Prediction:
 
 def predict(
     instances: Instance | InstanceBatch | Sequence[Instance],
-    model: Network | str | os.PathLike[str] = "auto",
+    model: AnyNetwork | str | os.PathLike[str] = DEFAULT_MODEL,
     *,
     device: str = "cpu",
     precision: Precision | None = None,
@@ -243,8 +299,7 @@ def predict(
     instances
         One instance, or several; they need coordinates.
     model
-        The name of a shipped network, the path of a network's file, a network, or
-        ``auto``: the shipped network trained for the most similar number of customers.
+        The name of a shipped network, the path of a network's file, or a network.
     device
         Where to predict: ``cpu``, ``cuda`` or ``cuda:1``. A network that is given as
         an object predicts where its weights are.
@@ -255,36 +310,24 @@ def predict(
     Raises
     ------
     InputError
-        If an instance has no coordinates, if there is no such network or device, if
-        ``auto`` would need several networks, or if the prediction does not fit into
-        memory.
+        If there is no instance, one has no coordinates, there is no such network or
+        device, or the prediction does not fit into memory.
     """
     if isinstance(instances, Instance):
         one, batch = instances, InstanceBatch.of([instances])
     else:
         one, batch = None, InstanceBatch.of(instances)
-    network = model if isinstance(model, Network) else _find(model, batch, device)
+    if isinstance(model, str | os.PathLike):
+        check_device(device)
+        network = load_once(model, device)
+    else:
+        network = model
     prediction = next(predict_views(network, batch, 1, precision=precision))
     return replace(prediction, instances=batch if one is None else one)
 
 
-def _find(model: str | os.PathLike[str], batch: InstanceBatch, device: str) -> Network:
-    """Load the network for all instances of a batch."""
-    check_device(device)
-    paths = {find_model(model, n) for n in np.unique(batch.sizes).tolist()}
-    if len(paths) > 1:
-        names = ", ".join(sorted(path.stem for path in paths))
-        raise InputError(
-            f"the instances differ in size, and 'auto' would take {names}: name one "
-            "network, or predict instances of similar size"
-        )
-    if not paths:
-        raise InputError("no instances given: the network needs at least one")
-    return load_once(paths.pop(), device)
-
-
 def predict_views(
-    network: Network,
+    network: AnyNetwork,
     instances: InstanceBatch,
     symmetries: int,
     *,
@@ -316,8 +359,8 @@ def predict_views(
         seen = batch._replace(features=batch.features._replace(coordinates=turned))
         exact = matmul_precision(device, precision)
         with torch.inference_mode(), calm_threads(device), exact:
-            log_probs = network(seen.features)
-        yield _make_prediction(log_probs, seen, network.normalisation.row_sum)
+            output = network(seen.features)
+        yield _make_prediction(*_read(output, network), seen)
 
 
 def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Prediction:
@@ -335,10 +378,23 @@ def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Predi
             serves[row, number, list(tour)] = 1.0
     log_probs = torch.full((*serves.shape, nodes), -torch.inf)
     log_probs[..., 0] = serves.log()  # the sum over a row is what membership looks at
-    return _make_prediction(log_probs, batch, "probability")
+    return _make_prediction(log_probs, "probability", batch)
 
 
-def _make_prediction(log_probs: Tensor, batch: Batch, row_sum: RowSum) -> Prediction:
+def _read(
+    output: Tensor | Rounds, network: AnyNetwork
+) -> tuple[Tensor | Factors, RowSum]:
+    """Return the last word of a network, and what the sum of a row of it means."""
+    if isinstance(network, UniversalNetwork):
+        assert isinstance(output, Rounds)
+        return Factors(output.membership[-1], output.neighbours), "probability"
+    assert isinstance(output, Tensor)
+    return output, network.normalisation.row_sum
+
+
+def _make_prediction(
+    log_probs: Tensor | Factors, row_sum: RowSum, batch: Batch
+) -> Prediction:
     """Return the prediction with all that decoders need of the instances."""
     customers = batch.features.nodes.clone()
     customers[:, 0] = False

@@ -174,7 +174,7 @@ class ChangingTours:
 
     def predicted_place(self, customer: Tensor, vehicle: Tensor) -> Tensor:
         """Return the place after the likeliest predecessor in a tour, shape (B,)."""
-        log_probs, fleet = self.prediction.log_probs, self.prediction.fleet
+        log_probs, fleet = self.prediction.edges, self.prediction.fleet
         known = vehicle.clamp(max=fleet - 1)
         into = log_probs[self.rows, known, :, customer]  # (B, N')
         if self.routes.shape[1] > fleet:

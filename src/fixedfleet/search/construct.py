@@ -84,12 +84,12 @@ def check_start(name: str) -> None:
     check_choice("start", name, get_args(StartName))
 
 
-def load_start(name: str, instance: Instance) -> None:
+def load_start(name: str) -> None:
     """Load what a start needs once per process, so that it does not count as time."""
     if name == "network":
-        from fixedfleet.model import find_model, load_once
+        from fixedfleet.model import DEFAULT_MODEL, load_once
 
-        load_once(find_model("auto", instance.num_customers))
+        load_once(DEFAULT_MODEL)
     elif name == "savings":
         load_savings()
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from fixedfleet.model.config import ModelConfig
+    from fixedfleet.model.universal import UniversalConfig
     from fixedfleet.training.presets import Preset
 
 __all__ = [
@@ -152,7 +153,7 @@ def read_checkpoint(
 
 
 def read_weights(
-    source: str | os.PathLike[str], config: ModelConfig
+    source: str | os.PathLike[str], config: ModelConfig | UniversalConfig
 ) -> dict[str, Tensor]:
     """
     Read the weights of a network to start from, named as in :class:`Stepper`.
@@ -172,11 +173,11 @@ def read_weights(
     network = load_model(source)
     theirs, mine = asdict(network.config), asdict(config)
     for name, value in mine.items():
-        if theirs[name] != value:
+        if theirs.get(name) != value:
             raise InputError(
-                f"{os.fspath(source)} is a network of model.{name} = {theirs[name]!r}, "
-                f"this training has {value!r}: start from a network with the same "
-                "settings"
+                f"{os.fspath(source)} is a network of model.{name} = "
+                f"{theirs.get(name)!r}, this training has {value!r}: start from a "
+                "network with the same settings"
             )
     return {
         f"{kind}.{name}": tensor

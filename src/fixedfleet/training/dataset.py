@@ -18,13 +18,21 @@ from fixedfleet.model.features import Features, scale_to_unit_square, symmetry
 from fixedfleet.plan import PlanBatch, pad_routes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["Dataset", "TrainingBatch", "load_dataset", "make_dataset"]
+__all__ = [
+    "Dataset",
+    "TrainingBatch",
+    "join_labels",
+    "labelled_rows",
+    "load_dataset",
+    "make_dataset",
+    "to_device",
+]
 
-_TENSORS = ("coordinates", "units", "capacity", "routes")
+_TENSORS = ("coordinates", "units", "capacity", "routes", "sizes", "fleets")
 
 
 class TrainingBatch(NamedTuple):
@@ -50,7 +58,7 @@ class TrainingBatch(NamedTuple):
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """
-    Labelled instances of one size and fleet, as tensors on one device.
+    Labelled instances as tensors on one device, padded to the same shape.
 
     Attributes
     ----------
@@ -60,8 +68,10 @@ class Dataset:
         Whole units of demand and capacity, shapes (S, N') and (S,).
     routes
         Labels, shape (S, N + M).
+    sizes, fleets
+        The customers and the vehicles of each instance, shape (S,).
     vehicles
-        The fleet, M.
+        The largest fleet, M.
     fingerprint
         A hash of instances and labels: equal data has equal fingerprints.
     instances
@@ -72,6 +82,8 @@ class Dataset:
     units: Tensor
     capacity: Tensor
     routes: Tensor
+    sizes: Tensor
+    fleets: Tensor
     vehicles: int
     fingerprint: str
     instances: InstanceBatch | None
@@ -87,7 +99,7 @@ class Dataset:
 
     @property
     def num_customers(self) -> int:
-        """Customers of each instance, N."""
+        """The largest number of customers, N."""
         return self.units.shape[1] - 1
 
     @property
@@ -95,28 +107,37 @@ class Dataset:
         """Where the tensors lie."""
         return self.units.device
 
-    def batch(self, rows: Tensor, codes: Tensor | None = None) -> TrainingBatch:
+    def batch(
+        self,
+        rows: Tensor,
+        codes: Tensor | None = None,
+        turn: Callable[[Tensor, Tensor], Tensor] = symmetry,
+    ) -> TrainingBatch:
         """
-        Return some rows, each under one of the symmetries of the square.
+        Return some rows, each turned in its own way.
 
         Parameters
         ----------
         rows
             Numbers of the rows, shape (B,).
         codes
-            Symmetries 0 to 7, shape (B,); None leaves the coordinates as they are.
+            Which way each is turned, shape (B,); None leaves the coordinates as they
+            are.
+        turn
+            Turns coordinates as the codes say.
         """
         coordinates = self.coordinates[rows]
         if codes is not None:
-            coordinates = symmetry(coordinates, codes)
+            coordinates = turn(coordinates, codes)
         units = self.units[rows].long()
         capacity = self.capacity[rows].long()
-        size, device = len(coordinates), self.device
+        place = torch.arange(units.shape[1], device=self.device)
+        number = torch.arange(self.vehicles, device=self.device)
         features = Features(
             coordinates=coordinates,
             demands=units.float() / capacity[:, None],
-            nodes=torch.ones((size, units.shape[1]), dtype=torch.bool, device=device),
-            vehicles=torch.ones((size, self.vehicles), dtype=torch.bool, device=device),
+            nodes=place <= self.sizes[rows][:, None],
+            vehicles=number < self.fleets[rows][:, None],
         )
         return TrainingBatch(features, self.routes[rows].long(), units, capacity)
 
@@ -180,7 +201,7 @@ def load_dataset(
     """
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
-    parts = [_labelled_rows(path) for path in paths]
+    parts = [labelled_rows(path) for path in paths]
     shapes = {
         str(path): (batch.num_customers, int(batch.capacity[0]), int(batch.vehicles[0]))
         for path, (batch, _) in zip(paths, parts, strict=True)
@@ -190,17 +211,7 @@ def load_dataset(
             f"{path}: N={n}, Q={q}, M={m}" for path, (n, q, m) in shapes.items()
         )
         raise InputError(f"labels of different sizes in one training: {listed}")
-    batches = [batch for batch, _ in parts]
-    whole = InstanceBatch(
-        depots=np.concatenate([batch.depots for batch in batches]),
-        customers=np.concatenate([batch.customers for batch in batches]),
-        demands=np.concatenate([batch.demands for batch in batches]),
-        capacity=np.concatenate([batch.capacity for batch in batches]),
-        vehicles=np.concatenate([batch.vehicles for batch in batches]),
-    )
-    width = whole.num_customers + int(whole.vehicles[0])
-    routes = np.concatenate([_fit(plans.routes, width) for _, plans in parts])
-    return _to_device(whole, PlanBatch(routes), device)
+    return to_device(*join_labels(parts), device)
 
 
 def make_dataset(
@@ -225,12 +236,15 @@ def make_dataset(
             f"the label of row {row} is infeasible: {fault} "
             f"({int((~feasible).sum())} such labels)"
         )
-    return _to_device(instances, plans, device)
+    if (instances.vehicles != instances.vehicles[0]).any():
+        raise InputError("the instances' fleets differ: train on one fleet at a time")
+    return to_device(instances, plans, device)
 
 
-def _labelled_rows(
+def labelled_rows(
     path: str | os.PathLike[str],
 ) -> tuple[InstanceBatch, PlanBatch]:
+    """Read the rows of a file or a folder that have a label."""
     batch, plans, labelled = load_labels(path)
     batch.require_plain("training")  # joining the arrays loses everything else
     rows = np.flatnonzero(labelled)
@@ -239,23 +253,52 @@ def _labelled_rows(
     return batch[rows], PlanBatch(plans.routes[rows])
 
 
-def _to_device(
-    instances: InstanceBatch, plans: PlanBatch, device: torch.device | str
+def join_labels(
+    parts: Sequence[tuple[InstanceBatch, PlanBatch]],
+) -> tuple[InstanceBatch, PlanBatch]:
+    """Put labelled instances together, in the given order."""
+    width = max(plans.routes.shape[1] for _, plans in parts)
+    routes = [pad_routes(plans.routes, width) for _, plans in parts]
+    instances = InstanceBatch.concatenate([batch for batch, _ in parts])
+    return instances, PlanBatch(np.concatenate(routes))
+
+
+def to_device(
+    instances: InstanceBatch,
+    plans: PlanBatch,
+    device: torch.device | str,
+    shape: tuple[int, int] | None = None,
 ) -> Dataset:
-    """Put labels that have been checked on a device."""
-    vehicles = int(instances.vehicles[0])
-    if (instances.vehicles != vehicles).any():
-        raise InputError("the instances' fleets differ: train on one fleet at a time")
-    routes = _fit(plans.routes, instances.num_customers + vehicles)
-    coordinates = torch.from_numpy(np.array(instances.coordinates))
-    nodes = torch.ones(coordinates.shape[:2], dtype=torch.bool)
+    """
+    Put labels that have been checked on a device.
+
+    Parameters
+    ----------
+    instances, plans
+        The instances and their labels.
+    device
+        The device.
+    shape
+        The customers and vehicles to pad to. Default: those of the largest instance.
+    """
+    most = instances.num_customers, int(instances.vehicles.max())
+    customers, vehicles = shape or most
+    routes = _fit(plans.routes, customers + vehicles)
+    behind = customers - instances.num_customers
+    points = np.pad(instances.coordinates, ((0, 0), (0, behind), (0, 0)))
+    nodes = np.arange(customers + 1) <= instances.sizes[:, None]
+    scaled = scale_to_unit_square(torch.from_numpy(points), torch.from_numpy(nodes))
+
+    def whole(numbers: NDArray[np.int64]) -> Tensor:
+        return torch.from_numpy(np.array(numbers)).to(device, torch.int32)
+
     return Dataset(
-        coordinates=scale_to_unit_square(coordinates, nodes).to(device, torch.float32),
-        units=torch.from_numpy(np.pad(instances.demands, ((0, 0), (1, 0)))).to(
-            device, torch.int32
-        ),
-        capacity=torch.from_numpy(np.array(instances.capacity)).to(device, torch.int32),
-        routes=torch.from_numpy(routes).to(device, torch.int32),
+        coordinates=scaled.to(device, torch.float32),
+        units=whole(np.pad(instances.demands, ((0, 0), (1, behind)))),
+        capacity=whole(instances.capacity),
+        routes=whole(routes),
+        sizes=whole(instances.sizes),
+        fleets=whole(instances.vehicles),
         vehicles=vehicles,
         fingerprint=_fingerprint(instances, routes),
         instances=instances,

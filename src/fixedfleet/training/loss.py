@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from fixedfleet.model.features import Features
     from fixedfleet.training.dataset import TrainingBatch
 
-__all__ = ["Loads", "LossConfig", "LossParts", "Target", "plan_loss"]
+__all__ = ["APART", "Loads", "LossConfig", "LossParts", "Target", "plan_loss"]
 
 Loads = Literal["hard", "soft", "none"]
 
-_APART = 1e5  # cost of matching a vehicle with padding: more than any plan costs
+APART = 1e5  # cost of matching a vehicle with padding: more than any plan costs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +114,7 @@ class LossParts(NamedTuple):
     load: Tensor
     overload: Tensor
     cluster: Tensor
+    membership: Tensor
 
 
 def plan_loss(log_probs: Tensor, batch: TrainingBatch, config: LossConfig) -> LossParts:
@@ -146,14 +147,21 @@ def plan_loss(log_probs: Tensor, batch: TrainingBatch, config: LossConfig) -> Lo
     costs = edge_costs + load_costs + overloads[..., None]  # (B, M, M)
     # There are as many real tours as real vehicles, so padding is matched with padding.
     apart = real[:, :, None] != real[:, None, :]
-    tours = assign(costs.detach().masked_fill(apart, _APART))[..., None]  # (B, M, 1)
+    tours = assign(costs.detach().masked_fill(apart, APART))[..., None]  # (B, M, 1)
     edges = mean(edge_costs.gather(2, tours)[..., 0])
     load = mean(load_costs.gather(2, tours)[..., 0])
     overload = mean(overloads)
     cluster = log_probs.new_zeros(())
     if config.cluster_weight:
         cluster = config.cluster_weight * cluster_loss(log_probs, features, target)
-    return LossParts(edges + load + overload + cluster, edges, load, overload, cluster)
+    return LossParts(
+        total=edges + load + overload + cluster,
+        edges=edges,
+        load=load,
+        overload=overload,
+        cluster=cluster,
+        membership=log_probs.new_zeros(()),
+    )
 
 
 def _edge_costs(

@@ -16,7 +16,9 @@ from fixedfleet.errors import (
 )
 from fixedfleet.model.config import ModelConfig
 from fixedfleet.model.devices import Precision  # noqa: TC001  # checked at run time
+from fixedfleet.model.universal import UniversalConfig
 from fixedfleet.training.loss import LossConfig
+from fixedfleet.training.membership_loss import MembershipLossConfig
 
 if TYPE_CHECKING:
     import os
@@ -43,7 +45,8 @@ class TrainConfig:
     Parameters
     ----------
     batch_size
-        Instances per step, over all processes together.
+        Instances per step, over all processes together. For a universal network: of
+        instances of 100 customers; steps of smaller ones have more.
     epochs
         Budget: passes over the labels.
     minutes
@@ -65,8 +68,15 @@ class TrainConfig:
     ema
         Decay per step of the moving average of the weights, which is validated and
         saved; 0 for none.
+    muon
+        The learning rate of Muon relative to ``learning_rate``; Muon then optimises
+        the matrices of the layers. 0 for Adam alone.
     augment
-        Whether each instance is turned by a random symmetry of the square.
+        Whether each instance is turned: by a random symmetry of the square, or by a
+        random angle for a universal network.
+    parts
+        Groups of neighbouring tours that each label also gives as instances of their
+        own; only for a universal network.
     precision
         ``bf16``: matrix products in bfloat16; ``tf32``: in TensorFloat-32; ``fp32``.
     compile
@@ -94,7 +104,9 @@ class TrainConfig:
     weight_decay: Annotated[float, at_least(0)] = 0.0
     clip: Annotated[float, at_least(0)] = 0.0
     ema: Annotated[float, at_least(0)] = 0.0
+    muon: Annotated[float, at_least(0)] = 0.0
     augment: bool = False
+    parts: Annotated[int, at_least(0)] = 0
     precision: Precision = "bf16"
     compile: bool = True
     graph: bool = True
@@ -108,6 +120,11 @@ class TrainConfig:
 
 
 _TABLES = {"model": ModelConfig, "loss": LossConfig, "training": TrainConfig}
+_UNIVERSAL = {
+    "model": UniversalConfig,
+    "loss": MembershipLossConfig,
+    "training": TrainConfig,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,34 +137,43 @@ class Preset:
     name
         The name.
     customers
-        The number of customers it is for; labels of another size are refused.
+        The number of customers it is for; labels of another size are refused. None for
+        a universal network, which takes labels of all sizes.
     model, loss, training
         The settings of the network, of the loss and of the training.
     """
 
     name: str
-    customers: Annotated[int, at_least(1)]
-    model: ModelConfig
-    loss: LossConfig
+    customers: Annotated[int, at_least(1)] | None
+    model: ModelConfig | UniversalConfig
+    loss: LossConfig | MembershipLossConfig
     training: TrainConfig
 
     def __post_init__(self) -> None:
         check_settings(self, f"preset {self.name!r}: ")
-        self.loss.check_normalisation(self.model.normalisation)
+        if isinstance(self.loss, LossConfig) and isinstance(self.model, ModelConfig):
+            self.loss.check_normalisation(self.model.normalisation)
+
+    @property
+    def universal(self) -> bool:
+        """Whether the network takes instances of all sizes."""
+        return isinstance(self.model, UniversalConfig)
 
     @classmethod
     def from_dict(cls, name: str, tables: Mapping[str, Any]) -> Preset:
         """Read the tables of a preset; an unknown key is an error."""
-        if unknown := sorted(set(tables) - {*_TABLES, "customers"}):
+        if unknown := sorted(set(tables) - {*_TABLES, "customers", "universal"}):
             raise InputError(
                 f"preset {name!r} has an unknown entry {unknown[0]!r}: choose from "
-                f"based_on, customers, {', '.join(_TABLES)}"
+                f"based_on, customers, universal, {', '.join(_TABLES)}"
             )
+        universal = tables.get("universal", False)
+        customers = None if universal else tables.get("customers", 0)
         parts: dict[str, Any] = {
             table: kind(**known_settings(kind, table, tables.get(table, {})))
-            for table, kind in _TABLES.items()
+            for table, kind in (_UNIVERSAL if universal else _TABLES).items()
         }
-        return cls(name=name, customers=tables.get("customers", 0), **parts)
+        return cls(name=name, customers=customers, **parts)
 
     def with_settings(self, settings: Mapping[str, Any]) -> Preset:
         """
@@ -166,17 +192,20 @@ class Preset:
                     f"setting {key!r} does not begin with model., loss. or training."
                 )
             changes[table][name] = value
+        kinds = _UNIVERSAL if self.universal else _TABLES
         parts: dict[str, Any] = {
             table: replace(
                 getattr(self, table), **known_settings(kind, table, changes[table])
             )
-            for table, kind in _TABLES.items()
+            for table, kind in kinds.items()
         }
         return replace(self, **parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what :meth:`from_dict` reads."""
         tables = {table: asdict(getattr(self, table)) for table in _TABLES}
+        if self.universal:
+            return {"universal": True, **tables}
         return {"customers": self.customers, **tables}
 
 

@@ -9,17 +9,21 @@ import torch
 from torch import Tensor, distributed
 
 from fixedfleet.model.devices import matmul_precision
-from fixedfleet.training.loss import LossParts, plan_loss
+from fixedfleet.model.features import rotation, symmetry
+from fixedfleet.model.network import Network
+from fixedfleet.training.loss import LossConfig, LossParts, plan_loss
+from fixedfleet.training.membership_loss import MembershipLossConfig, membership_loss
+from fixedfleet.training.muon import Muon
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from fixedfleet.model.network import Network
-    from fixedfleet.training.dataset import Dataset
-    from fixedfleet.training.loss import LossConfig
+    from fixedfleet.model.universal import UniversalNetwork
+    from fixedfleet.training.buckets import Bucket
+    from fixedfleet.training.dataset import TrainingBatch
     from fixedfleet.training.presets import TrainConfig
 
-__all__ = ["Stepper"]
+__all__ = ["Stepper", "loss_of"]
 
 _WARM_UPS = 3  # steps before a graph is captured, as torch asks for
 
@@ -32,7 +36,7 @@ class Stepper:
     ----------
     network
         The network, on its device.
-    dataset
+    buckets
         The labels, on the same device.
     loss, config
         The settings of the loss and of the training.
@@ -42,51 +46,53 @@ class Stepper:
 
     def __init__(
         self,
-        network: Network,
-        dataset: Dataset,
-        loss: LossConfig,
+        network: Network | UniversalNetwork,
+        buckets: Sequence[Bucket],
+        loss: LossConfig | MembershipLossConfig,
         config: TrainConfig,
         *,
         world: int = 1,
     ) -> None:
-        self.network, self.dataset = network, dataset
+        self.network, self.buckets = network, buckets
         self.loss, self.config, self.world = loss, config, world
-        self.device = dataset.device
+        self.device = buckets[0].labels.device
         on_gpu = self.device.type == "cuda"
-        self.optimizer = torch.optim.AdamW(
-            network.parameters(),
-            lr=torch.tensor(0.0, device=self.device) if on_gpu else 0.0,
-            weight_decay=config.weight_decay,
-            fused=on_gpu,
-            capturable=on_gpu,
-        )
+        self.optimizers = _make_optimizers(network, config, self.device)
         self.average = (
             [p.detach().clone() for p in network.parameters()] if config.ema else []
         )
         self._begin_optimizer()
-        size = config.batch_size // world
-        self.rows = torch.zeros(size, dtype=torch.long, device=self.device)
-        self.codes = torch.zeros(size, dtype=torch.long, device=self.device)
+        sizes = [bucket.batch_size // world for bucket in buckets]
+        self.rows, self.codes = (
+            [torch.zeros(size, dtype=torch.long, device=self.device) for size in sizes]
+            for _ in range(2)
+        )
         # Counted on the device, so that a step need not wait: steps done, the first
         # step whose loss is not finite (-1: none), and sums of the losses.
         self.step_number = torch.zeros((), dtype=torch.long, device=self.device)
         self.first_bad = torch.full_like(self.step_number, -1)
         self.sums = torch.zeros(len(LossParts._fields), device=self.device)
-        network.fuse(on_gpu and config.compile)
         self.forward: Any = network
-        if on_gpu and config.compile:
-            self.forward = torch.compile(network, dynamic=False)
-        self.graph: torch.cuda.CUDAGraph | None = None
+        if isinstance(network, Network):
+            network.fuse(on_gpu and config.compile)
+            if on_gpu and config.compile:
+                self.forward = torch.compile(network, dynamic=False)
+        elif on_gpu and config.compile:
+            network.compile_parts()
+        self.turn = symmetry if isinstance(network, Network) else rotation
+        self.graphs: list[torch.cuda.CUDAGraph] = []
 
     def _begin_optimizer(self) -> None:
         """Make Adam's state now, so that a checkpoint can be copied into it."""
-        for p in self.network.parameters():
-            where = self.device if self.device.type == "cuda" else "cpu"
-            self.optimizer.state[p] = {
-                "step": torch.zeros((), dtype=torch.float32, device=where),
-                "exp_avg": torch.zeros_like(p),
-                "exp_avg_sq": torch.zeros_like(p),
-            }
+        where = self.device if self.device.type == "cuda" else "cpu"
+        adam = self.optimizers[0]
+        for group in adam.param_groups:
+            for p in group["params"]:
+                adam.state[p] = {
+                    "step": torch.zeros((), dtype=torch.float32, device=where),
+                    "exp_avg": torch.zeros_like(p),
+                    "exp_avg_sq": torch.zeros_like(p),
+                }
 
     def tensors(self) -> dict[str, Tensor]:
         """Return everything a step changes, by name, to save it or to copy into it."""
@@ -96,8 +102,9 @@ class Stepper:
             found[f"model.{name}"] = p.detach()
             if self.average:
                 found[f"average.{name}"] = next(average)
-            for key, value in self.optimizer.state[p].items():
-                found[f"optimizer.{key}.{name}"] = value
+            for optimizer in self.optimizers:
+                for key, value in optimizer.state.get(p, {}).items():
+                    found[f"optimizer.{key}.{name}"] = value
         return found
 
     @torch.no_grad()
@@ -116,61 +123,78 @@ class Stepper:
         if self.device.type != "cuda":
             return
         before = {name: tensor.clone() for name, tensor in self.tensors().items()}
-        stream = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(_WARM_UPS):
-                self._body()
-        torch.cuda.current_stream().wait_stream(stream)
-        if self.config.graph and self.world == 1:
-            self.optimizer.zero_grad(set_to_none=True)
-            self.graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.graph):
-                self._body()
+        pool: Any = None
+        for bucket in range(len(self.buckets)):
+            stream = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                for _ in range(_WARM_UPS):
+                    self._body(bucket)
+            torch.cuda.current_stream().wait_stream(stream)
+            if self.config.graph and self.world == 1:
+                self._zero_grad()
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph, pool=pool):
+                    self._body(bucket)
+                pool = pool or graph.pool()
+                self.graphs.append(graph)
         self.restore(before)
         self.first_bad.fill_(-1)
         self.sums.zero_()
         torch.cuda.synchronize(self.device)
 
-    def step(self, rows: Tensor, codes: Tensor, learning_rate: float) -> None:
+    def step(
+        self, bucket: int, rows: Tensor, codes: Tensor, learning_rate: float
+    ) -> None:
         """
         Take one step, without waiting for the device.
 
         Parameters
         ----------
+        bucket
+            The number of the bucket that the batch comes from.
         rows, codes
             This process's share of the batch, and the symmetries of its instances.
         learning_rate
             The learning rate of this step.
         """
-        self.rows.copy_(rows, non_blocking=True)
-        self.codes.copy_(codes, non_blocking=True)
-        for group in self.optimizer.param_groups:
-            if isinstance(group["lr"], Tensor):
-                group["lr"].fill_(learning_rate)
-            else:
-                group["lr"] = learning_rate
-        if self.graph is not None:
-            self.graph.replay()
+        self.rows[bucket].copy_(rows, non_blocking=True)
+        self.codes[bucket].copy_(codes, non_blocking=True)
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                rate = learning_rate * group["factor"]
+                if isinstance(group["lr"], Tensor):
+                    group["lr"].fill_(rate)
+                else:
+                    group["lr"] = rate
+        if self.graphs:
+            self.graphs[bucket].replay()
         else:
-            self._body()
+            self._body(bucket)
 
-    def _body(self) -> None:
+    def _zero_grad(self) -> None:
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none=True)
+
+    def _body(self, bucket: int) -> None:
         """Do a step on ``rows``; nothing here may copy from the host (CUDA graph)."""
-        self.optimizer.zero_grad(set_to_none=True)
-        batch = self.dataset.batch(
-            self.rows, self.codes if self.config.augment else None
+        self._zero_grad()
+        batch = self.buckets[bucket].labels.batch(
+            self.rows[bucket],
+            self.codes[bucket] if self.config.augment else None,
+            self.turn,
         )
         with matmul_precision(self.device, self.config.precision):
-            log_probs = self.forward(batch.features)
-        parts = plan_loss(log_probs, batch, self.loss)
+            output = self.forward(batch.features)
+        parts = loss_of(output, batch, self.loss)
         parts.total.backward()  # type: ignore[no-untyped-call]
         losses = torch.stack([part.detach() for part in parts])
         if self.world > 1:
             losses = self._reduce(losses)
         if self.config.clip:
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
-        self.optimizer.step()
+        for optimizer in self.optimizers:
+            optimizer.step()
         with torch.no_grad():
             if self.average:
                 weights = [p.detach() for p in self.network.parameters()]
@@ -205,3 +229,46 @@ class Stepper:
             yield self.network
         finally:
             torch._foreach_copy_(weights, own)
+
+
+def loss_of(
+    output: Any, batch: TrainingBatch, config: LossConfig | MembershipLossConfig
+) -> LossParts:
+    """Return the loss of what a network predicts for labelled instances."""
+    if isinstance(config, LossConfig):
+        return plan_loss(output, batch, config)
+    return membership_loss(output, batch, config)
+
+
+def _make_optimizers(
+    network: Network | UniversalNetwork, config: TrainConfig, device: torch.device
+) -> list[torch.optim.Optimizer]:
+    """
+    Return AdamW, and Muon for the matrices of the layers if the settings ask for it.
+
+    A group's ``factor`` is what its learning rate is multiplied by.
+    """
+    on_gpu = device.type == "cuda"
+    rate = torch.tensor(0.0, device=device) if on_gpu else 0.0
+    matrices = {
+        name: p
+        for name, p in network.named_parameters()
+        if config.muon and p.ndim == 2 and ".layers." in name
+    }
+    others = [p for name, p in network.named_parameters() if name not in matrices]
+    adam = torch.optim.AdamW(
+        others,
+        lr=rate,
+        betas=(0.9, 0.98) if config.muon else (0.9, 0.999),
+        weight_decay=config.weight_decay,
+        fused=on_gpu,
+        capturable=on_gpu,
+    )
+    optimizers: list[torch.optim.Optimizer] = [adam]
+    adam.param_groups[0]["factor"] = 1.0
+    if matrices:
+        own = torch.tensor(0.0, device=device) if on_gpu else 0.0
+        muon = Muon(list(matrices.values()), own, config.weight_decay)
+        muon.param_groups[0]["factor"] = config.muon
+        optimizers.append(muon)
+    return optimizers

@@ -12,8 +12,7 @@ import torch
 
 from fixedfleet.errors import InputError
 from fixedfleet.model.devices import calm_threads, check_memory
-from fixedfleet.model.network import Network
-from fixedfleet.model.weights import save_model
+from fixedfleet.model.weights import make_network, save_model
 from fixedfleet.training.checkpoint import (
     CHECKPOINT,
     Position,
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from fixedfleet.model.network import Network
+    from fixedfleet.model.universal import UniversalNetwork
     from fixedfleet.training.fresh import Fresh
     from fixedfleet.training.presets import Preset, TrainConfig
     from fixedfleet.training.training_data import Labels, TrainingData
@@ -79,7 +80,7 @@ class TrainResult:
         Whether the budget is used up; otherwise the training can be resumed.
     """
 
-    network: Network
+    network: Network | UniversalNetwork
     steps: int
     epochs: int
     seconds: float
@@ -178,15 +179,16 @@ class _Trainer:
     ) -> None:
         self.preset, self.config = preset, preset.training
         self.data, self.ranks, self.out, self.seed = data, ranks, out, seed
-        self.steps_per_epoch = len(data.train) // self.config.batch_size
+        self.steps_of = [len(labels) // size for labels, size in data.buckets]
+        self.steps_per_epoch = sum(self.steps_of)
         self._check_sizes()
         # This is a setting of the whole process, so it is always set.
         high = "highest" if self.config.precision == "fp32" else "high"
         torch.set_float32_matmul_precision(high)
         torch.manual_seed(seed)
-        network = Network(preset.model).to(ranks.device)
+        network = make_network(preset.model).to(ranks.device)
         self.stepper = Stepper(
-            network, data.train, preset.loss, self.config, world=ranks.world
+            network, data.buckets, preset.loss, self.config, world=ranks.world
         )
         self.epoch, self.step_in_epoch, self.seconds = 0, 0, 0.0
         self.weights: str | None = None
@@ -195,22 +197,24 @@ class _Trainer:
 
     def _check_sizes(self) -> None:
         """Refuse a batch that cannot be shared, filled or held in memory."""
-        size, world = self.config.batch_size, self.ranks.world
-        if size % world:
-            raise InputError(f"batch size {size} cannot be shared by {world} processes")
-        if not self.steps_per_epoch:
-            raise InputError(
-                f"{len(self.data.train)} labels to train on, fewer than a batch of "
-                f"{size}"
+        world = self.ranks.world
+        for labels, size in self.data.buckets:
+            if size % world:
+                raise InputError(
+                    f"batch size {size} cannot be shared by {world} processes"
+                )
+            if len(labels) < size:
+                raise InputError(
+                    f"{len(labels)} labels to train on, fewer than a batch of {size}"
+                )
+            check_memory(
+                self.preset.model,
+                size // world,
+                labels.num_customers + 1,
+                labels.vehicles,
+                self.ranks.device,
+                advice="lower training.batch_size",
             )
-        check_memory(
-            self.preset.model,
-            size // world,
-            self.data.train.num_customers + 1,
-            self.data.train.vehicles,
-            self.ranks.device,
-            advice="lower training.batch_size",
-        )
 
     @property
     def step(self) -> int:
@@ -288,13 +292,15 @@ class _Trainer:
     def headline(self, *, resumed: bool) -> str:
         """Return the first line that a training prints."""
         size = sum(p.numel() for p in self.stepper.network.parameters())
+        most = self.data.buckets[-1].labels.num_customers
+        sizes = f"up to {most}" if self.preset.universal else f"{most}"
         verb = f"resumes at step {self.step}" if resumed else "begins"
         if self.weights and not resumed:
             verb = f"begins with the weights of {self.weights}"
         return (
-            f"{self.preset.name} {verb}: {len(self.data.train)} labels of "
-            f"{self.data.train.num_customers} customers, {size / 1e6:.2f} million "
-            f"weights, {self.steps_per_epoch} steps per epoch on {self.ranks.device}"
+            f"{self.preset.name} {verb}: {len(self.data)} labels of {sizes} customers, "
+            f"{size / 1e6:.2f} million weights, {self.steps_per_epoch} steps per epoch "
+            f"on {self.ranks.device}"
         )
 
     # ------------------------------------------------------------------- steps
@@ -327,16 +333,31 @@ class _Trainer:
     def _epoch(self, log: TrainingLog) -> None:
         """Do the rest of an epoch; wait for the device only now and then."""
         generator = torch.Generator().manual_seed(_epoch_seed(self.seed, self.epoch))
-        order = torch.randperm(len(self.data.train), generator=generator)
-        codes = torch.randint(8, (len(order),), generator=generator)
-        order, codes = order.to(self.ranks.device), codes.to(self.ranks.device)
-        size, world = self.config.batch_size, self.ranks.world
+        orders = [
+            torch.randperm(len(labels), generator=generator).to(self.ranks.device)
+            for labels, _ in self.data.buckets
+        ]
+        codes = torch.randint(2**16, (len(self.data),), generator=generator)
+        codes = codes.to(self.ranks.device)
+        # Batches of all buckets in a random order.
+        numbers = torch.arange(len(orders)).repeat_interleave(
+            torch.tensor(self.steps_of)
+        )
+        schedule = numbers[torch.randperm(len(numbers), generator=generator)].tolist()
+        place = [0] * len(orders)  # batches that each bucket has had
+        for bucket in schedule[: self.step_in_epoch]:
+            place[bucket] += 1
+        world = self.ranks.world
         begin, first, spent = time.perf_counter(), self.step, self.seconds
         ended = False
         while self.step_in_epoch < self.steps_per_epoch and not ended:
-            start = self.step_in_epoch * size + self.ranks.rank
-            share = slice(start, (self.step_in_epoch + 1) * size, world)
-            self.stepper.step(order[share], codes[share], self._learning_rate())
+            bucket = schedule[self.step_in_epoch]
+            size, done = self.data.buckets[bucket].batch_size, place[bucket]
+            share = slice(done * size + self.ranks.rank, (done + 1) * size, world)
+            self.stepper.step(
+                bucket, orders[bucket][share], codes[share], self._learning_rate()
+            )
+            place[bucket] += 1
             self.step_in_epoch += 1
             if world == 1:  # several processes take the first one's time, below
                 self.seconds = spent + time.perf_counter() - begin
@@ -381,7 +402,8 @@ class _Trainer:
         means = (self.stepper.sums / max(1, steps)).tolist()
         self.stepper.sums.zero_()
         losses = dict(zip(LossParts._fields, means, strict=True))
-        rate = steps * self.config.batch_size / max(seconds, 1e-9)
+        size = len(self.data) / self.steps_per_epoch  # instances of a step, on average
+        rate = steps * size / max(seconds, 1e-9)
         left = max(0.0, self.seconds * (1 / max(self.progress, 1e-9) - 1))
         log.say(
             f"epoch {self.epoch + 1}, step {self.step}: loss {losses['total']:.4f}, "
@@ -419,7 +441,7 @@ class _Trainer:
         memory = f", {peak:.2f} GiB of GPU memory at the peak" if peak else ""
         log.say(
             f"{self.step} steps in {self.seconds:.1f} s: {self.epoch_seconds:.3f} s "
-            f"per epoch of {len(self.data.train):,} labels{memory}"
+            f"per epoch of {len(self.data):,} labels{memory}"
         )
         metrics = {"epoch_seconds": self.epoch_seconds, "peak_GiB": peak}
         log.add(self.step, metrics | {"seconds": self.seconds})
@@ -461,9 +483,9 @@ class _Trainer:
         return {
             "preset": self.preset.name,
             "settings": settings,
-            "labels": len(self.data.train),
+            "labels": len(self.data),
             "fingerprint": self.data.fingerprint,
-            "vehicles": self.data.train.vehicles,
+            "vehicles": self.data.buckets[-1].labels.vehicles,
             "seed": self.seed,
             "weights": self.weights,
             "steps": self.step,
@@ -475,7 +497,7 @@ class _Trainer:
         }
 
     def _result(self, finished: bool) -> TrainResult:
-        network = Network(self.preset.model).to(self.ranks.device)
+        network = make_network(self.preset.model).to(self.ranks.device)
         with self.stepper.averaged() as trained:
             network.load_state_dict(trained.state_dict())
         return TrainResult(

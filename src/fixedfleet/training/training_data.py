@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 
 from fixedfleet.errors import InputError
+from fixedfleet.training.buckets import Bucket, load_buckets
 from fixedfleet.training.dataset import Dataset, load_dataset
 from fixedfleet.training.fresh import FreshLabels
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     from fixedfleet.training.fresh import Fresh
-    from fixedfleet.training.presets import Preset
+    from fixedfleet.training.presets import Preset, TrainConfig
     from fixedfleet.training.ranks import Ranks
 
     Labels = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Dataset
@@ -31,30 +32,34 @@ class TrainingData:
 
     Attributes
     ----------
-    train
-        The rows to train on. Their tensors stay where they are.
+    buckets
+        The rows to train on, sorted by size. Their tensors stay where they are.
     held_out
         The rows held out. They stay the same.
     fingerprint
         Equal data has equal fingerprints, in every epoch.
     fresh
-        Makes the last rows of ``train`` round by round; None if nothing changes.
+        Makes the last rows of the only bucket round by round; None if nothing changes.
     round
-        The number of the round whose rows ``train`` has; -1 before the first.
+        The number of the round whose rows the bucket has; -1 before the first.
     """
 
-    train: Dataset
+    buckets: list[Bucket]
     held_out: Dataset
     fingerprint: str
     fresh: FreshLabels | None = None
     round: int = -1
+
+    def __len__(self) -> int:
+        """Return the number of rows to train on."""
+        return sum(len(bucket.labels) for bucket in self.buckets)
 
     def renew(self, epoch: int) -> dict[str, float] | None:
         """Put the rows of an epoch in place; return facts about new ones, or None."""
         if self.fresh is None or self.fresh.round_of(epoch) == self.round:
             return None
         self.round = self.fresh.round_of(epoch)
-        return self.fresh.write_round(self.round, self.train)
+        return self.fresh.write_round(self.round, self.buckets[0].labels)
 
 
 def gather_data(
@@ -86,6 +91,8 @@ def gather_data(
         If there is nothing to train on, the labels have another size, or they do not
         fit into memory.
     """
+    if preset.universal:
+        return _of_all_sizes(preset, labels, fresh, ranks, seed)
     if labels is None or isinstance(labels, Dataset):
         dataset = labels
     else:
@@ -97,17 +104,48 @@ def gather_data(
         )
     validation = preset.training.validation
     if fresh is not None:
+        assert preset.customers is not None  # only a universal network has none
         made = FreshLabels(fresh, preset.customers, ranks, seed, dataset)
-        return _with_fresh(made, dataset, validation)
+        return _with_fresh(made, dataset, preset.training)
     if dataset is None:
         raise InputError("nothing to train on: give labels, fresh ones, or both")
-    return TrainingData(*dataset.split(validation), dataset.fingerprint)
+    train, held_out = dataset.split(validation)
+    bucket = Bucket(train, preset.training.batch_size)
+    return TrainingData([bucket], held_out, dataset.fingerprint)
+
+
+def _of_all_sizes(
+    preset: Preset,
+    labels: Labels | None,
+    fresh: Fresh | None,
+    ranks: Ranks,
+    seed: int,
+) -> TrainingData:
+    """Bring labels of different sizes to the device."""
+    if fresh is not None:
+        raise InputError(
+            "fresh labels have one size: give a universal network label files"
+        )
+    if labels is None or isinstance(labels, Dataset):
+        raise InputError("a universal network needs label files or folders")
+    paths = [labels] if isinstance(labels, str | os.PathLike) else labels
+    buckets, held_out = load_buckets(
+        paths,
+        ranks.device,
+        batch_size=preset.training.batch_size,
+        parts=preset.training.parts,
+        held_out=preset.training.validation,
+        seed=seed,
+    )
+    prints = " ".join(bucket.labels.fingerprint for bucket in buckets)
+    return TrainingData(buckets, held_out, prints)
 
 
 def _with_fresh(
-    fresh: FreshLabels, labels: Dataset | None, validation: int
+    fresh: FreshLabels, labels: Dataset | None, config: TrainConfig
 ) -> TrainingData:
     """Append room for fresh labels to the given ones."""
+    validation = config.validation
     if labels is not None:
         kept, held_out = labels.split(validation)
     else:
@@ -120,4 +158,5 @@ def _with_fresh(
             f"{fresh.fresh.count} fresh labels do not fit into the memory of "
             f"{fresh.ranks.device}: ask for fewer"
         ) from error
-    return TrainingData(train, held_out, fresh.fingerprint, fresh)
+    bucket = Bucket(train, config.batch_size)
+    return TrainingData([bucket], held_out, fresh.fingerprint, fresh)

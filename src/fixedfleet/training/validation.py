@@ -10,16 +10,19 @@ import torch
 from numpy.typing import NDArray  # noqa: TC002 - a NamedTuple's fields are looked up
 
 from fixedfleet.errors import InputError
+from fixedfleet.model.devices import calm_threads, matmul_precision
 from fixedfleet.plan import PlanBatch
 from fixedfleet.planning import Prediction, decode, predict, pseudo_greedy
-from fixedfleet.training.loss import LossParts, plan_loss
+from fixedfleet.training.loss import LossParts
+from fixedfleet.training.step import loss_of
 
 if TYPE_CHECKING:
     from fixedfleet.instance import InstanceBatch
     from fixedfleet.model.devices import Precision
-    from fixedfleet.model.network import Network
+    from fixedfleet.model.weights import AnyNetwork
     from fixedfleet.training.dataset import Dataset
     from fixedfleet.training.loss import LossConfig
+    from fixedfleet.training.membership_loss import MembershipLossConfig
 
 __all__ = ["Validation", "validate"]
 
@@ -74,9 +77,9 @@ class _Figures(NamedTuple):
 
 
 def validate(
-    network: Network,
+    network: AnyNetwork,
     dataset: Dataset,
-    loss: LossConfig,
+    loss: LossConfig | MembershipLossConfig,
     precision: Precision = "bf16",
 ) -> Validation:
     """
@@ -105,7 +108,7 @@ def validate(
         rows = dataset.rows(start, start + _BATCH_SIZE)
         instances = dataset.instances[start : start + _BATCH_SIZE]
         prediction = predict(instances, network, precision=precision)
-        sums += len(rows) * _losses(prediction, rows, loss)
+        sums += len(rows) * _losses(network, rows, loss, precision)
         labels = PlanBatch(rows.routes.cpu().numpy())
         parts.append(_figures(prediction, instances, labels))
     found = _Figures(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -122,10 +125,17 @@ def validate(
 
 
 @torch.no_grad()
-def _losses(prediction: Prediction, rows: Dataset, loss: LossConfig) -> torch.Tensor:
+def _losses(
+    network: AnyNetwork,
+    rows: Dataset,
+    loss: LossConfig | MembershipLossConfig,
+    precision: Precision,
+) -> torch.Tensor:
     """Return the mean loss of some labels and its terms, shape (terms,)."""
     batch = rows.batch(torch.arange(len(rows), device=rows.device))
-    return torch.stack(list(plan_loss(prediction.log_probs, batch, loss)))
+    with matmul_precision(rows.device, precision), calm_threads(rows.device):
+        output = network(batch.features)
+    return torch.stack(list(loss_of(output, batch, loss)))
 
 
 def _figures(

@@ -1,0 +1,448 @@
+"""The universal network: one for all sizes, which predicts who serves whom."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from fixedfleet.errors import InputError, at_least, check_settings
+from fixedfleet.model.features import sweep_anchors
+
+if TYPE_CHECKING:
+    from fixedfleet.model.features import Features
+
+__all__ = ["Rounds", "UniversalConfig", "UniversalNetwork"]
+
+_MASKED = -1e4  # far below any score, and within the range of bfloat16
+_TINY = 1e-6
+_PAIR_WIDTH = 32  # channels of the features of a pair
+_KINDS = (1, 2, 4, 5, 7, 8)  # kinds of pairs: 3 · (kind of i) + (kind of j)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UniversalConfig:
+    """
+    The settings of a universal network.
+
+    Parameters
+    ----------
+    width
+        Channels of an embedding.
+    hidden
+        Hidden width of the feed-forward step of a layer.
+    heads
+        The number of attention heads.
+    layers
+        Layers of attention per round.
+    rounds
+        How often the network predicts. From the second round on it sees its previous
+        prediction; these rounds share their weights.
+    transport
+        Steps that lower the scores of overloaded vehicles, after each round.
+
+    Raises
+    ------
+    InputError
+        If a setting is out of range.
+    """
+
+    width: Annotated[int, at_least(1)] = 256
+    hidden: Annotated[int, at_least(1)] = 1024
+    heads: Annotated[int, at_least(1)] = 8
+    layers: Annotated[int, at_least(1)] = 4
+    rounds: Annotated[int, at_least(1)] = 3
+    transport: Annotated[int, at_least(0)] = 4
+
+    def __post_init__(self) -> None:
+        check_settings(self, "model.")
+        if self.width % self.heads:
+            raise InputError(
+                f"model.heads is {self.heads}, which does not divide the width "
+                f"{self.width}"
+            )
+
+
+class Rounds(NamedTuple):
+    """
+    The predictions of all rounds, in float32.
+
+    Attributes
+    ----------
+    membership
+        For each round, the log-probability that vehicle k serves customer i, shape
+        (B, N, M). The probabilities of a customer sum to one.
+    neighbours
+        The log-probability that location j is next to customer i in a tour, from the
+        last round, shape (B, N, N').
+    """
+
+    membership: tuple[Tensor, ...]
+    neighbours: Tensor
+
+
+class _Scene(NamedTuple):
+    """
+    The instances as the network sees them: relative to the depot, in units of the mean
+    distance of two locations.
+    """
+
+    points: Tensor  # (B, N', 2)
+    demands: Tensor  # as shares of the capacity, 0 for depot and padding, (B, N')
+    real: Tensor  # which customers are not padding, (B, N)
+    vehicles: Tensor  # which vehicles are not padding, (B, M)
+    density: Tensor  # √N, which turns distances into those between neighbours, (B,)
+    shape: Tensor  # Σq/MQ, log M and log N, (B, 3)
+    mask: Tensor  # 0 where element i attends to j, else far below, (B, 1, T, T)
+    kinds: Tensor  # 1 at the kind of a pair of elements, (B, T, T, 6)
+
+
+class UniversalNetwork(nn.Module):
+    """
+    Attention over depot, customers and vehicles, in rounds.
+
+    A vehicle begins at the centre of its share of a sweep around the depot. After each
+    round it moves to the centre of the customers that it probably serves.
+
+    Parameters
+    ----------
+    config
+        The settings.
+    """
+
+    def __init__(self, config: UniversalConfig | None = None) -> None:
+        super().__init__()
+        self.config = config = config or UniversalConfig()
+        width = config.width
+        self.embed_depot = nn.Linear(3, width)
+        self.embed_customer = nn.Linear(13, width)
+        self.embed_vehicle = nn.Linear(10, width)
+        self.first = _Round(config)
+        if config.rounds > 1:
+            self.again_customer = nn.Linear(4, width)
+            self.again_vehicle = nn.Linear(8, width)
+            self.again = _Round(config)
+        self.tail = nn.Linear(width, width)
+        self.head = nn.Linear(width, width)
+
+    def forward(self, features: Features) -> Rounds:
+        """Return the predictions of all rounds."""
+        with torch.autocast(features.demands.device.type, enabled=False):
+            scene = _look(features)
+            anchors, needed = _sweep(features, scene)
+            depot, customers = scene.shape, _customer_features(scene)
+            vehicles = _vehicle_features(scene, anchors, needed)
+        tokens = torch.cat(
+            (
+                self.embed_depot(depot)[:, None],
+                self.embed_customer(customers),
+                self.embed_vehicle(vehicles),
+            ),
+            dim=1,
+        ).float()
+        found = self.first(tokens, scene, anchors, None)
+        membership = [found.membership]
+        for _ in range(1, self.config.rounds):
+            with torch.autocast(features.demands.device.type, enabled=False):
+                seen = _look_again(scene, membership[-1])
+            step = torch.cat(
+                (
+                    torch.zeros_like(tokens[:, :1]),
+                    self.again_customer(seen.customers).float(),
+                    self.again_vehicle(seen.vehicles).float(),
+                ),
+                dim=1,
+            )
+            found = self.again(found.tokens + step, scene, seen.anchors, seen.served)
+            membership.append(found.membership)
+        return Rounds(tuple(membership), self._neighbours(found, scene, features.nodes))
+
+    def compile_parts(self) -> None:
+        """Compile layers and biases once for each shape of a batch, for all rounds."""
+        torch._dynamo.config.recompile_limit = 64
+        for kind in (_Layer, _PairBias):
+            compiled = torch.compile(kind.forward, dynamic=False)
+            for module in self.modules():
+                if isinstance(module, kind):
+                    module.__dict__["forward"] = partial(compiled, module)
+
+    def _neighbours(self, found: _Found, scene: _Scene, nodes: Tensor) -> Tensor:
+        n = nodes.shape[1]
+        places = found.normed[:, :n]
+        scores: Tensor = self.tail(places[:, 1:]) @ self.head(places).mT
+        scores = scores.float() / math.sqrt(self.config.width)
+        scores = scores + found.pair_scores[:, 1:n, :n, 1].float()
+        own = torch.eye(n, dtype=torch.bool, device=nodes.device)[1:]
+        return scores.masked_fill(~nodes[:, None] | own, _MASKED).log_softmax(2)
+
+
+class _Found(NamedTuple):
+    """What a round finds."""
+
+    tokens: Tensor  # (B, T, d)
+    normed: Tensor  # the same after the last norm
+    membership: Tensor  # log-probabilities, (B, N, M)
+    pair_scores: Tensor  # scores of pairs for membership and neighbours, (B, T, T, 2)
+
+
+class _Round(nn.Module):
+    """Some layers of attention, and a prediction from their result."""
+
+    def __init__(self, config: UniversalConfig) -> None:
+        super().__init__()
+        self.transport = config.transport
+        width = config.width
+        self.pairs = _PairBias(config)
+        self.layers = nn.ModuleList(_Layer(config) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(width)
+        self.customer = nn.Linear(width, width)
+        self.vehicle = nn.Linear(width, width)
+
+    def forward(
+        self, tokens: Tensor, scene: _Scene, anchors: Tensor, served: Tensor | None
+    ) -> _Found:
+        """
+        Return the embeddings after this round, and its prediction.
+
+        Parameters
+        ----------
+        tokens
+            Embeddings of depot, customers and vehicles, shape (B, T, d).
+        scene
+            The instances.
+        anchors
+            Where the vehicles are, shape (B, M, 2).
+        served
+            The probabilities of the previous round, shape (B, N, M), if there is one.
+        """
+        biases, scores = self.pairs(scene, anchors, served)
+        for layer, bias in zip(self.layers, biases.unbind(0), strict=True):
+            tokens = layer(tokens, bias)
+        normed = self.norm(tokens)
+        n = scene.points.shape[1]
+        logits = self.customer(normed[:, 1:n]) @ self.vehicle(normed[:, n:]).mT
+        logits = logits.float() / math.sqrt(tokens.shape[2])
+        logits = logits + scores[:, 1:n, n:, 0].float()
+        with torch.autocast(tokens.device.type, enabled=False):
+            membership = _transport(logits, scene, self.transport)
+        return _Found(tokens, normed, membership, scores)
+
+
+class _PairBias(nn.Module):
+    """Biases of attention, and two scores, from the features of pairs of elements."""
+
+    def __init__(self, config: UniversalConfig) -> None:
+        super().__init__()
+        self.shape = config.layers, config.heads
+        self.pair = nn.Linear(8 + len(_KINDS), _PAIR_WIDTH)
+        self.bias = nn.Linear(_PAIR_WIDTH, config.layers * config.heads + 2)
+
+    def forward(
+        self, scene: _Scene, anchors: Tensor, served: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return biases (layers, B, heads, T, T), and scores (B, T, T, 2)."""
+        with torch.autocast(anchors.device.type, enabled=False):
+            pairs = _pair_features(scene, anchors, served)
+        found = self.bias(F.gelu(self.pair(pairs)))  # (B, T, T, layers · heads + 2)
+        biases = found[..., :-2].permute(3, 0, 1, 2).unflatten(0, self.shape)
+        biases = biases.transpose(1, 2) + scene.mask.to(found.dtype)
+        return biases.contiguous(), found[..., -2:]
+
+
+class _Layer(nn.Module):
+    """Attention to all other elements, then a feed-forward step."""
+
+    def __init__(self, config: UniversalConfig) -> None:
+        super().__init__()
+        width, hidden = config.width, config.hidden
+        self.heads = config.heads
+        self.norm_attention = nn.LayerNorm(width)
+        self.project = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+        self.norm_feed = nn.LayerNorm(width)
+        self.up = nn.Linear(width, hidden)
+        self.down = nn.Linear(hidden, width)
+
+    def forward(self, tokens: Tensor, bias: Tensor) -> Tensor:
+        """Return the next embeddings; the bias has shape (B, heads, T, T)."""
+        b, t, d = tokens.shape
+        split = self.project(self.norm_attention(tokens)).view(b, t, 3, self.heads, -1)
+        query, key, value = split.permute(2, 0, 3, 1, 4)  # each (B, heads, T, d/heads)
+        pooled = F.scaled_dot_product_attention(
+            query, key, value, attn_mask=bias.to(query.dtype)
+        )
+        tokens = tokens + self.out(pooled.transpose(1, 2).reshape(b, t, d))
+        fed: Tensor = self.down(F.gelu(self.up(self.norm_feed(tokens))))
+        return tokens + fed
+
+
+def _look(features: Features) -> _Scene:
+    """Centre the instances on the depot, and scale them."""
+    nodes, vehicles = features.nodes, features.vehicles
+    points = (features.coordinates - features.coordinates[:, :1]) * nodes[..., None]
+    demands = features.demands * nodes
+    both = nodes[:, :, None] & nodes[:, None]
+    places = nodes.sum(1).to(points.dtype)
+    mean = (_distances(points) * both).sum((1, 2)) / (places * (places - 1)).clamp(1)
+    points = points / mean.clamp_min(_TINY)[:, None, None]
+    customers = (places - 1).clamp_min(1)
+    fleet = vehicles.sum(1).to(points.dtype)
+    shape = (demands.sum(1) / fleet, fleet.log() / 3, customers.log() / 5)
+    real = torch.cat((nodes, vehicles), dim=1)
+    place = torch.arange(real.shape[1], device=points.device)
+    heard = real[:, None] & (place[:, None] != place)
+    kind = (place > 0).long() + (place >= nodes.shape[1]).long()
+    kinds = 3 * kind[:, None] + kind
+    # Compared one by one: a list as an index would be copied from the host, which a
+    # CUDA graph under capture does not allow.
+    told = torch.stack([kinds == known for known in _KINDS], dim=2).to(points.dtype)
+    return _Scene(
+        points=points,
+        demands=demands,
+        real=nodes[:, 1:],
+        vehicles=vehicles,
+        density=customers.sqrt(),
+        shape=torch.stack(shape, dim=1),
+        mask=torch.where(heard, 0.0, _MASKED)[:, None],
+        kinds=told.expand(len(points), -1, -1, -1),
+    )
+
+
+def _sweep(features: Features, scene: _Scene) -> tuple[Tensor, Tensor]:
+    """Return the first places of the vehicles, and which of them have a share."""
+    return sweep_anchors(
+        features._replace(coordinates=scene.points, demands=scene.demands)
+    )
+
+
+def _customer_features(scene: _Scene) -> Tensor:
+    """Place, direction, demand, neighbours and the instance's shape, (B, N, 13)."""
+    points, demands = scene.points[:, 1:], scene.demands[:, 1:]
+    real, density = scene.real, scene.density[:, None, None]
+    distances = _distances(points) * density
+    near = torch.exp(-distances) * (real[:, :, None] & real[:, None])
+    place = torch.arange(points.shape[1], device=points.device)
+    apart = real[:, None] & (place[:, None] != place)
+    others = distances.masked_fill(~apart, 9.0).clamp(max=9.0)
+    fifth = min(5, others.shape[2])
+    nearest = others.topk(fifth, dim=2, largest=False).values
+    away = points.norm(dim=2, keepdim=True)
+    return torch.cat(
+        (
+            points,
+            away,
+            points / away.clamp_min(_TINY),
+            demands[..., None],
+            nearest[..., :1] / 4,
+            nearest[..., -1:] / 4,
+            near.sum(2, keepdim=True),
+            near @ demands[..., None],
+            scene.shape[:, None].expand(-1, points.shape[1], -1),
+        ),
+        dim=2,
+    )
+
+
+def _vehicle_features(scene: _Scene, anchors: Tensor, needed: Tensor) -> Tensor:
+    """Place, direction, number and the instance's shape, (B, M, 10)."""
+    away = anchors.norm(dim=2, keepdim=True)
+    number = scene.vehicles.cumsum(1) / scene.vehicles.sum(1, keepdim=True)
+    return torch.cat(
+        (
+            anchors,
+            away,
+            anchors / away.clamp_min(_TINY),
+            needed[..., None].to(away.dtype),
+            number[..., None],
+            scene.shape[:, None].expand(-1, anchors.shape[1], -1),
+        ),
+        dim=2,
+    )
+
+
+class _Seen(NamedTuple):
+    """What a prediction says about customers and vehicles."""
+
+    anchors: Tensor  # centres of the customers of each vehicle, (B, M, 2)
+    served: Tensor  # probabilities, 0 for padding, (B, N, M)
+    customers: Tensor  # features, (B, N, 4)
+    vehicles: Tensor  # features, (B, M, 8)
+
+
+def _look_again(scene: _Scene, membership: Tensor) -> _Seen:
+    """Return what the next round sees of a prediction (B, N, M)."""
+    points = scene.points[:, 1:]
+    served = membership.exp() * scene.real[..., None]
+    shares = served / served.sum(1, keepdim=True).clamp_min(_TINY)
+    anchors = shares.mT @ points
+    away = (anchors.square().sum(2, keepdim=True) + 1e-12).sqrt()
+    squares = shares.mT @ points.square().sum(2, keepdim=True)
+    spread = (squares - away.square()).clamp_min(0).add(1e-8).sqrt()
+    loads = served.mT @ scene.demands[:, 1:, None]
+    customers = scene.density.square()[:, None, None]
+    fleet = scene.vehicles.sum(1)[:, None, None]
+    count = served.sum(1)[..., None] / customers * fleet
+    entropy = -(served * membership.clamp_min(-20)).sum(2, keepdim=True)
+    surest = served.amax(2, keepdim=True)
+    vehicles = (anchors, away, anchors / away.clamp_min(_TINY), loads, count, spread)
+    return _Seen(
+        anchors=anchors,
+        served=served,
+        customers=torch.cat((surest, entropy, served @ anchors - points), dim=2),
+        vehicles=torch.cat(vehicles, dim=2),
+    )
+
+
+def _pair_features(scene: _Scene, anchors: Tensor, served: Tensor | None) -> Tensor:
+    """Features of all pairs of depot, customers and vehicles, shape (B, T, T, 14)."""
+    points = torch.cat((scene.points, anchors), dim=1)
+    distances = _distances(points)
+    away = (points.square().sum(2, keepdim=True) + 1e-12).sqrt()
+    cosine = points @ points.mT / (away @ away.mT).clamp_min(_TINY)
+    demands = F.pad(scene.demands, (0, anchors.shape[1]))
+    together = torch.zeros_like(distances)
+    if served is not None:
+        fleet = anchors.shape[1]
+        customers = F.pad(torch.cat((served @ served.mT, served), dim=2), (1, 0))
+        vehicles = F.pad(served.mT, (1, fleet))
+        together = F.pad(torch.cat((customers, vehicles), dim=1), (0, 0, 1, 0))
+    columns = torch.stack(
+        (
+            distances,
+            torch.exp(-4 * distances),
+            torch.exp(-scene.density[:, None, None] * distances),
+            away + away.mT - distances,  # Clarke and Wright's saving
+            cosine,
+            demands[:, :, None] + demands[:, None],
+            together,
+            together.clamp_min(1e-4).log() / 4,
+        ),
+        dim=3,
+    )
+    return torch.cat((columns, scene.kinds), dim=3)
+
+
+def _transport(logits: Tensor, scene: _Scene, steps: int) -> Tensor:
+    """
+    Return log-probabilities (B, N, M) whose expected loads respect the capacity.
+
+    Each step lowers the scores of every overloaded vehicle by the logarithm of its
+    load, as Sinkhorn's algorithm does with an upper bound on the columns.
+    """
+    logits = logits.masked_fill(~scene.vehicles[:, None], _MASKED)
+    price = torch.zeros_like(logits[:, :1])
+    for _ in range(steps):
+        loads = scene.demands[:, None, 1:] @ (logits - price).softmax(2)  # (B, 1, M)
+        price = price + loads.clamp_min(_TINY).log().relu()
+    return (logits - price).log_softmax(2)
+
+
+def _distances(points: Tensor) -> Tensor:
+    """Distances between points (B, T, 2); their gradient is finite also at 0."""
+    steps = points[:, :, None] - points[:, None]
+    return (steps.square().sum(3) + 1e-12).sqrt()

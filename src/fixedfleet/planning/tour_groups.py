@@ -1,0 +1,170 @@
+"""Groups of tours as instances of their own, which are planned again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fixedfleet.instance import InstanceBatch
+from fixedfleet.plan import Plan, PlanBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+__all__ = ["replan_groups", "take_groups"]
+
+# Tours per group in the first pass and in all others: what measured best.
+_FIRST, _LATER = 5, 3
+_ROUNDING = 1e-9  # a smaller gain, as a share of the length, is none
+
+
+def replan_groups(
+    instances: InstanceBatch,
+    plans: PlanBatch,
+    plan: Callable[[InstanceBatch], PlanBatch],
+    passes: int,
+) -> PlanBatch:
+    """
+    Plan groups of neighbouring tours again, and keep what is shorter.
+
+    In each pass, the tours of an instance are sorted by their direction from the depot
+    and divided into groups. The groups of the next pass begin one tour later.
+
+    Parameters
+    ----------
+    instances, plans
+        Instances and their plans.
+    plan
+        Plans many instances at once.
+    passes
+        How often all tours are divided into groups.
+    """
+    for number in range(passes):
+        size = _FIRST if number == 0 else _LATER
+        rows, groups = _divide(instances, plans, size, number)
+        if not len(rows):
+            continue
+        some, before, customers = take_groups(instances, plans, rows, groups)
+        found = plan(some)
+        old = before.lengths(some)
+        shorter = found.lengths(some) < old * (1 - _ROUNDING)
+        better = np.flatnonzero(shorter & found.feasible(some))
+        plans = _put_back(plans, rows, groups, customers, found, better)
+    return plans
+
+
+def take_groups(
+    instances: InstanceBatch,
+    plans: PlanBatch,
+    rows: NDArray[np.int64],
+    groups: NDArray[np.bool_],
+) -> tuple[InstanceBatch, PlanBatch, NDArray[np.int64]]:
+    """
+    Make an instance of each group of tours.
+
+    Parameters
+    ----------
+    instances, plans
+        Instances and their plans.
+    rows
+        The instance of each group, shape (G,).
+    groups
+        Which tours of the plan belong to the group, shape (G, tours).
+
+    Returns
+    -------
+    instances
+        The instances, each with one vehicle per tour of its group.
+    plans
+        The tours of the groups.
+    customers
+        The number that each customer has in the whole instance, shape (G, N).
+    """
+    routes = np.asarray(plans.routes[rows])  # (G, L)
+    tour, stops = _tours(routes)
+    inside = np.take_along_axis(groups, np.minimum(tour, groups.shape[1] - 1), axis=1)
+    kept = inside & stops
+    # The customers that are kept get numbers from 1, in their old order.
+    chosen = np.zeros((len(rows), instances.num_customers + 1), dtype=np.bool_)
+    np.put_along_axis(chosen, np.where(kept, routes, 0), True, axis=1)
+    chosen[:, 0] = False
+    sizes = chosen.sum(axis=1)
+    order = np.argsort(~chosen[:, 1:], axis=1, kind="stable")[:, : int(sizes.max())]
+    real = np.arange(order.shape[1]) < sizes[:, None]
+    depots = instances.depots[rows]
+    points = np.take_along_axis(instances.customers[rows], order[..., None], axis=1)
+    demands = np.take_along_axis(instances.demands[rows], order, axis=1)
+    number = np.where(chosen, chosen.cumsum(axis=1), 0)
+    first = np.argsort(~kept, axis=1, kind="stable")
+    renumbered = np.where(kept, np.take_along_axis(number, routes, axis=1), 0)
+    return (
+        InstanceBatch(
+            depots=depots,
+            customers=np.where(real[..., None], points, depots[:, None]),
+            demands=np.where(real, demands, 0),
+            capacity=instances.capacity[rows],
+            vehicles=groups.sum(axis=1),
+            sizes=sizes,
+        ),
+        PlanBatch(np.take_along_axis(renumbered, first, axis=1)),
+        np.where(real, order + 1, 0),
+    )
+
+
+def _tours(routes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the tour of each entry of routes, and which entries are no padding."""
+    home = routes == 0
+    ends = home & (np.pad(routes, ((0, 0), (1, 0)))[:, :-1] > 0)
+    return ends.cumsum(axis=1) - ends, ends | ~home
+
+
+def _divide(
+    instances: InstanceBatch, plans: PlanBatch, size: int, shift: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return groups of about ``size`` tours: their instances, and their tours."""
+    routes = np.asarray(plans.routes)
+    count = plans.vehicles()
+    most = int(count.max(initial=1))
+    tour, _ = _tours(routes)
+    member = (tour[:, None] == np.arange(most)[:, None]) & (routes > 0)[:, None]
+    points = np.take_along_axis(instances.coordinates, routes[..., None], axis=1)
+    steps = points - instances.depots[:, None]
+    centres = member.astype(np.float64) @ steps  # (B, most, 2), not divided by members
+    angle = np.arctan2(centres[..., 1], centres[..., 0])
+    angle[np.arange(most) >= count[:, None]] = np.inf
+    rank = np.argsort(np.argsort(angle, axis=1), axis=1)
+    divided = np.maximum(1, np.rint(count / size)).astype(np.int64)
+    place = (rank - shift) % np.maximum(count, 1)[:, None]
+    group = place * divided[:, None] // np.maximum(count, 1)[:, None]
+    group[np.arange(most) >= count[:, None]] = -1
+    groups = group[:, None] == np.arange(int(divided.max(initial=1)))[:, None]
+    rows, numbers = np.nonzero(groups.sum(axis=2) >= 2)
+    return rows, groups[rows, numbers]
+
+
+def _put_back(
+    plans: PlanBatch,
+    rows: NDArray[np.int64],
+    groups: NDArray[np.bool_],
+    customers: NDArray[np.int64],
+    found: PlanBatch,
+    better: NDArray[np.int64],
+) -> PlanBatch:
+    """Return the plans with the tours of the better groups in place of the old ones."""
+    changed: dict[int, list[list[int] | None]] = {}
+    for group in better.tolist():
+        row = int(rows[group])
+        if row not in changed:
+            changed[row] = [list(tour) for tour in plans[row].tours]
+        tours = changed[row]
+        for number in np.flatnonzero(groups[group]):
+            tours[number] = None
+        names = customers[group]
+        tours += [[int(names[c - 1]) for c in tour] for tour in found[group].tours]
+    if not changed:
+        return plans
+    new = [Plan([t for t in tours if t is not None]) for tours in changed.values()]
+    return plans.replace(np.array(list(changed)), PlanBatch.from_plans(new))

@@ -1,0 +1,117 @@
+"""The loss of the universal network: who serves whom, and who is next to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import torch
+from torch import Tensor
+
+from fixedfleet.errors import at_least, check_settings
+from fixedfleet.training.assignment import assign
+from fixedfleet.training.loss import APART, LossParts, Target
+
+if TYPE_CHECKING:
+    from fixedfleet.model.universal import Rounds
+    from fixedfleet.training.dataset import TrainingBatch
+
+__all__ = ["MembershipLossConfig", "membership_loss"]
+
+_LEAST = -30.0  # log-probabilities below this have no gradient
+
+
+@dataclass(frozen=True, kw_only=True)
+class MembershipLossConfig:
+    """
+    The weights of the terms.
+
+    Parameters
+    ----------
+    cluster_weight
+        Weight of a cross-entropy on whether two customers share a tour.
+    neighbour_weight
+        Weight of a cross-entropy on the two neighbours of a customer.
+
+    Raises
+    ------
+    InputError
+        If a weight is negative.
+    """
+
+    cluster_weight: Annotated[float, at_least(0)] = 0.2
+    neighbour_weight: Annotated[float, at_least(0)] = 0.3
+
+    def __post_init__(self) -> None:
+        check_settings(self, "loss.")
+
+
+def membership_loss(
+    rounds: Rounds, batch: TrainingBatch, config: MembershipLossConfig
+) -> LossParts:
+    """
+    Return the cross-entropy of the label's tours, matched with vehicles at least cost.
+
+    One matching holds for all rounds. The last round weighs as much as the mean of all.
+
+    Parameters
+    ----------
+    rounds
+        The predictions.
+    batch
+        The instances and their labels.
+    config
+        The weights.
+    """
+    features = batch.features
+    real, vehicles = features.nodes[:, 1:], features.vehicles
+    target = Target.from_routes(batch.routes, features)
+    tour = _of_customers(target.end, target.owner, real)
+    size = real.sum(1).clamp_min(1)
+    number = torch.arange(vehicles.shape[1], device=tour.device)
+    member = ((tour[..., None] == number) & real[..., None]).float()  # (B, N, M)
+    costs = [
+        -(logs.clamp_min(_LEAST).mT @ member) / size[:, None, None]
+        for logs in rounds.membership
+    ]  # of vehicle k in tour p, (B, M, M)
+    total = torch.stack([cost.detach() for cost in (*costs, costs[-1])]).sum(0)
+    apart = vehicles[:, :, None] != vehicles[:, None]
+    tours = assign(total.masked_fill(apart, APART))[..., None]
+    entropies = [
+        (cost.gather(2, tours)[..., 0] * vehicles).sum(1).mean() for cost in costs
+    ]
+    membership = (torch.stack(entropies).mean() + entropies[-1]) / 2
+    same = (tour[:, :, None] == tour[:, None]) & (real[:, :, None] & real[:, None])
+    clusters = [_cluster(logs, same, real) for logs in rounds.membership]
+    cluster = config.cluster_weight * torch.stack(clusters).mean()
+    ends = [
+        _of_customers(one, other, real)
+        for one, other in ((target.start, target.end), (target.end, target.start))
+    ]
+    logs = sum(rounds.neighbours.gather(2, end[..., None])[..., 0] for end in ends)
+    edges = -config.neighbour_weight * ((logs / 2 * real).sum(1) / size).mean()
+    nothing = torch.zeros_like(edges)
+    return LossParts(
+        total=membership + cluster + edges,
+        edges=edges,
+        load=nothing,
+        overload=nothing,
+        cluster=cluster,
+        membership=membership,
+    )
+
+
+def _of_customers(places: Tensor, values: Tensor, real: Tensor) -> Tensor:
+    """Return the value at each customer's place among the edges, shape (B, N)."""
+    found = values.new_zeros((len(real), real.shape[1] + 1))
+    return found.scatter(1, places, values)[:, 1:]
+
+
+def _cluster(logs: Tensor, same: Tensor, real: Tensor) -> Tensor:
+    """Cross-entropy of "i and j share a tour", per customer, mean over the batch."""
+    served = logs.exp() * real[..., None]
+    together = (served @ served.mT).clamp(1e-5, 1 - 1e-5)
+    entropy = -torch.where(same, together.log(), (1 - together).log())
+    place = torch.arange(real.shape[1], device=real.device)
+    pairs = real[:, :, None] & real[:, None] & (place[:, None] != place)
+    return ((entropy * pairs).sum((1, 2)) / real.sum(1).clamp_min(1)).mean() / 4

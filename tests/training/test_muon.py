@@ -1,0 +1,36 @@
+"""The optimiser Muon."""
+
+from __future__ import annotations
+
+import torch
+
+from fixedfleet.training.muon import Muon, orthogonal
+
+
+def test_updates_are_nearly_orthogonal():
+    """All singular values of an update are close to 1, for wide and tall matrices."""
+    generator = torch.Generator().manual_seed(0)
+    for shape in ((3, 16, 48), (2, 48, 16)):
+        values = torch.linalg.svdvals(
+            orthogonal(torch.randn(shape, generator=generator))
+        )
+        assert values.min() > 0.4
+        assert values.max() < 1.4
+
+
+def test_it_finds_the_least_squares():
+    """Matrices of two shapes are fitted to a target."""
+    generator = torch.Generator().manual_seed(1)
+    targets = [torch.randn(shape, generator=generator) for shape in ((8, 4), (4, 8))]
+    matrices = [torch.nn.Parameter(torch.zeros_like(target)) for target in targets]
+    optimizer = Muon(matrices, lr=0.1)
+    for step in range(200):
+        optimizer.param_groups[0]["lr"] = 0.1 * (1 - step / 200)
+        optimizer.zero_grad()
+        errors = [
+            (m - t).square().sum() for m, t in zip(matrices, targets, strict=True)
+        ]
+        torch.stack(errors).sum().backward()
+        optimizer.step()
+    assert max(error.item() for error in errors) < 0.05
+    assert set(optimizer.state[matrices[0]]) == {"momentum"}
