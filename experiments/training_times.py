@@ -124,14 +124,12 @@ def render(options: Options) -> tuple[str, str]:
             for one in found
             if one.customers == size
         ]
-        body += _shipped(size)
         body += [_published(row) for row in source.on(f"vrp{size}")]
         headings = ("method", "one epoch", "epochs", "in total", "on")
         parts.append(f"## VRP{size}\n\n{markdown_table(headings, body)}")
     parts.append(
         f"One epoch: {_EPOCH:,} labels, whole steps with data, assignment and update; "
         "compilation and validation are not counted. In total: the preset's epochs. "
-        "Shipped networks: the time of their training, from their model cards. "
         f"Italics: published, {source.source}, on {source.instances}; > marks a lower "
         "bound.\n"
     )
@@ -177,31 +175,6 @@ def _device(name: str | None) -> str:
 
     on_gpu = torch.cuda.is_available() if name is None else name.startswith("cuda")
     return machine_name(on_gpu)
-
-
-def _shipped(size: int) -> list[list[str]]:
-    """Return a line from the card of the shipped network of a size."""
-    from fixedfleet.model import list_models
-
-    lines = []
-    for model in list_models():
-        card = model.card
-        if model.name == f"vrp{size}" and {"minutes", "epochs"} <= card.keys():
-            total, epochs = 60 * float(card["minutes"]), float(card["epochs"])
-            # Their epochs have more labels than those of the table.
-            each = total / epochs * _EPOCH / float(card.get("labels", _EPOCH))
-            # The time of an earlier training that it began with is not known.
-            earlier = ", after an earlier training" if card.get("weights") else ""
-            lines.append(
-                [
-                    f"shipped network `{model.name}`{earlier}",
-                    show_time(each),
-                    f"{epochs:.0f}, of all labels",
-                    show_time(total),
-                    str(card.get("GPU", "–")),
-                ]
-            )
-    return lines
 
 
 def _published(row: PublishedRow) -> list[str]:
