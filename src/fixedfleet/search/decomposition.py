@@ -54,8 +54,10 @@ _ROUNDS = 25  # rounds of ruin and recreate on several cores
 _CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
 # With fewer seconds for each customer, the search begins with a savings plan, and ruin
 # and recreate begins with this temperature and has this share of the time, but not if
-# the savings themselves would take too long.
+# the savings themselves would take too long. The seconds grow in proportion to the
+# customers beyond this number, because a packing sends vehicles ever farther.
 _HURRY_SECONDS, _HURRY_TEMPERATURE, _HURRY_SHARE = 2e-3, 0.01, 0.9
+_HURRY_CUSTOMERS = 4_000
 _SAVINGS_SECONDS = 3.5e-5
 
 
@@ -111,7 +113,8 @@ def _for_little_time(
 ) -> tuple[SearchTask, DecompositionParameters]:
     """If the time is short, begin with a savings plan, and anneal it for longer."""
     n = task.instance.num_customers
-    if not _SAVINGS_SECONDS * n < task.stop.seconds < _HURRY_SECONDS * n:
+    enough = _HURRY_SECONDS * n * max(1.0, n / _HURRY_CUSTOMERS)
+    if not _SAVINGS_SECONDS * n < task.stop.seconds < enough:
         return task, parameters
     plan = complete_plan(task.instance, savings(task.instance), seed=task.seed)
     if plan is None:
