@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fixedfleet.planning import decode
-from fixedfleet.planning.membership import membership_scores
+from fixedfleet.planning.membership_scores import membership_scores
 
 from .conftest import log_of, make_prediction
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fixedfleet.errors import InputError, check_settings
 from fixedfleet.planning.exchange import exchange
-from fixedfleet.planning.membership import membership_scores
+from fixedfleet.planning.membership_scores import membership_scores
 from fixedfleet.planning.tours import ChangingTours, Decoded
 
 if TYPE_CHECKING:

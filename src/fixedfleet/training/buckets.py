@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fixedfleet.compiling import compiled
 from fixedfleet.errors import InputError
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.plan import PlanBatch
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import torch
-    from numpy.typing import NDArray
 
     Labelled = tuple[InstanceBatch, PlanBatch]
 
@@ -36,7 +34,6 @@ __all__ = ["SHAPES", "Bucket", "fill_buckets", "load_buckets", "tour_groups"]
 SHAPES = ((23, 8), (55, 16), (103, 24), (207, 72))
 # How many customers a group of tours has on average, and how often.
 _CUSTOMERS, _CHANCES = (16, 36, 65), (0.45, 0.4, 0.15)
-_SAME_DIRECTION, _CLOSE = 0.4, 0.45  # shares of groups; the others are random
 _REFERENCE = 128  # elements of the shape that ``training.batch_size`` is meant for
 
 
@@ -219,10 +216,12 @@ def tour_groups(
     seed
         Seed of the choice.
     """
+    from fixedfleet.training.group_kernel import choose_groups  # Numba is slow to load
+
     rng = np.random.default_rng(seed)
     shape = len(plans) * count, 1 + int((plans.routes == 0).sum(axis=1).max())
     groups = np.zeros(shape, dtype=np.bool_)
-    _choose_groups(
+    choose_groups(
         np.ascontiguousarray(instances.coordinates),
         np.ascontiguousarray(plans.routes, dtype=np.int64),
         rng.choice(_CUSTOMERS, size=shape[0], p=_CHANCES)
@@ -239,75 +238,3 @@ def tour_groups(
     spare = (instances.vehicles - plans.vehicles())[found // count]
     spare[::2] = 0
     return some.with_vehicles(some.vehicles + spare), labels
-
-
-@compiled()
-def _choose_groups(
-    points: NDArray[np.float64],
-    routes: NDArray[np.int64],
-    wanted: NDArray[np.float64],
-    chance: NDArray[np.float64],
-    lots: NDArray[np.float64],
-    groups: NDArray[np.bool_],
-) -> None:
-    """
-    Say which tours belong to each group, and leave those of few tours empty.
-
-    Parameters
-    ----------
-    points, routes
-        The instances and their labels.
-    wanted
-        The number of customers that each group is to have, about; shape (G,).
-    chance
-        Random numbers for the kind and the first tour of each group, shape (G, 2).
-    lots
-        Random numbers for the tours of each group, shape (G, tours).
-    groups
-        Where the choice is written to, shape (G, tours).
-    """
-    most = lots.shape[1]
-    centres, members = np.zeros((most, 2)), np.zeros(most)
-    each = len(groups) // max(1, len(routes))
-    for row in range(len(routes)):
-        tours = _measure_tours(points[row], routes[row], centres, members)
-        if tours < 3:
-            continue
-        for group in range(row * each, (row + 1) * each):
-            kept = round(wanted[group] * tours / members[:tours].sum())
-            kept = min(tours - 1, max(2, kept))
-            kind, first = chance[group, 0], int(chance[group, 1] * tours)
-            apart = lots[group, :tours].copy()
-            x0, y0 = centres[first]
-            for tour in range(tours):
-                x, y = centres[tour]
-                if kind < _SAME_DIRECTION:
-                    angle = abs(math.atan2(y, x) - math.atan2(y0, x0))
-                    apart[tour] = min(angle, 2 * math.pi - angle)
-                elif kind < _SAME_DIRECTION + _CLOSE:
-                    apart[tour] = math.hypot(x - x0, y - y0)
-            for place in np.argsort(apart)[:kept]:
-                groups[group, place] = True
-
-
-@compiled()
-def _measure_tours(
-    points: NDArray[np.float64],
-    route: NDArray[np.int64],
-    centres: NDArray[np.float64],
-    members: NDArray[np.float64],
-) -> int:
-    """Write the centre of each tour, relative to the depot, and its customers."""
-    centres[:], members[:] = 0.0, 0.0
-    tours = 0
-    for customer in route:
-        if customer:
-            centres[tours] += points[customer] - points[0]
-            members[tours] += 1
-        elif members[tours]:
-            centres[tours] /= members[tours]
-            tours += 1
-    if tours < len(members) and members[tours]:
-        centres[tours] /= members[tours]
-        tours += 1
-    return tours
