@@ -136,11 +136,13 @@ def _divide(
     angle = np.arctan2(centres[..., 1], centres[..., 0])
     angle[np.arange(most) >= count[:, None]] = np.inf
     rank = np.argsort(np.argsort(angle, axis=1), axis=1)
-    divided = np.maximum(1, np.rint(count / size)).astype(np.int64)
+    # Groups of equal size, and never the whole plan, which was predicted already.
+    each = np.ceil(count / np.maximum(1, np.rint(count / size))).astype(np.int64)
+    each = np.clip(each, 1, np.maximum(count - 1, 1))
     place = (rank - shift) % np.maximum(count, 1)[:, None]
-    group = place * divided[:, None] // np.maximum(count, 1)[:, None]
+    group = place // each[:, None]
     group[np.arange(most) >= count[:, None]] = -1
-    groups = group[:, None] == np.arange(int(divided.max(initial=1)))[:, None]
+    groups = group[:, None] == np.arange(most)[:, None]
     rows, numbers = np.nonzero(groups.sum(axis=2) >= 2)
     return rows, groups[rows, numbers]
 
