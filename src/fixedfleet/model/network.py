@@ -11,7 +11,9 @@ from fixedfleet.model.config import ModelConfig
 from fixedfleet.model.decoder import Decoder
 from fixedfleet.model.features import (
     Features,
+    attention_mask,
     centrality,
+    element_groups,
     pairwise_distances,
     sweep_anchors,
 )
@@ -25,8 +27,6 @@ from fixedfleet.model.pooling import (
 )
 
 __all__ = ["Network"]
-
-_MASKED = -1e4  # far below any score, and within the range of bfloat16 and float16
 
 
 class _Geometry(NamedTuple):
@@ -170,11 +170,7 @@ class Network(nn.Module):
         with torch.autocast(tokens.device.type, enabled=False):
             measured = _pair_features(features, geometry)
         pairs = self.pairs(measured)  # (B, T, T, PAIR_WIDTH)
-        mask = _attention_mask(features)
-        place = torch.arange(tokens.shape[1], device=tokens.device)
-        # Compared, not assigned: `group[0] = 0` would copy a number from the host,
-        # which a CUDA graph under capture does not allow.
-        group = (place > 0).long() + (place >= n).long()  # depot, customers, vehicles
+        mask, group = attention_mask(features), element_groups(features)
         for layer in self.layers:
             tokens = layer(tokens, pairs, mask, group)
         tokens = self.norm(tokens)
@@ -200,11 +196,3 @@ def _pair_features(features: Features, geometry: _Geometry) -> Tensor:
         ),
         dim=3,
     )
-
-
-def _attention_mask(features: Features) -> Tensor:
-    """0 where element i attends to j, else far below any score, (B, 1, T, T)."""
-    real = torch.cat((features.nodes, features.vehicles), dim=1)
-    own = torch.eye(real.shape[1], dtype=torch.bool, device=real.device)
-    heard = real[:, None, :] & ~own  # (B, T, T)
-    return torch.where(heard, 0.0, _MASKED)[:, None]

@@ -12,17 +12,21 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from fixedfleet.errors import InputError, at_least, check_settings
-from fixedfleet.model.features import sweep_anchors
+from fixedfleet.model.features import (
+    MASKED,
+    attention_mask,
+    element_groups,
+    sweep_anchors,
+)
 
 if TYPE_CHECKING:
     from fixedfleet.model.features import Features
 
 __all__ = ["Rounds", "UniversalConfig", "UniversalNetwork"]
 
-_MASKED = -1e4  # far below any score, and within the range of bfloat16
 _TINY = 1e-6
 _PAIR_WIDTH = 32  # channels of the features of a pair
-_KINDS = (1, 2, 4, 5, 7, 8)  # kinds of pairs: 3 · (kind of i) + (kind of j)
+_KINDS = (1, 2, 4, 5, 7, 8)  # kinds of pairs: 3 · (group of i) + (group of j)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +164,7 @@ class UniversalNetwork(nn.Module):
             )
             found = self.again(found.tokens + step, scene, seen.anchors, seen.served)
             membership.append(found.membership)
-        return Rounds(tuple(membership), self._neighbours(found, scene, features.nodes))
+        return Rounds(tuple(membership), self._neighbours(found, features.nodes))
 
     def compile_parts(self) -> None:
         """Compile layers and biases once for each shape of a batch, for all rounds."""
@@ -171,14 +175,15 @@ class UniversalNetwork(nn.Module):
                 if isinstance(module, kind):
                     module.__dict__["forward"] = partial(compiled, module)
 
-    def _neighbours(self, found: _Found, scene: _Scene, nodes: Tensor) -> Tensor:
+    def _neighbours(self, found: _Found, nodes: Tensor) -> Tensor:
+        """Return the log-probability that j is next to customer i, (B, N, N')."""
         n = nodes.shape[1]
         places = found.normed[:, :n]
         scores: Tensor = self.tail(places[:, 1:]) @ self.head(places).mT
         scores = scores.float() / math.sqrt(self.config.width)
         scores = scores + found.pair_scores[:, 1:n, :n, 1].float()
         own = torch.eye(n, dtype=torch.bool, device=nodes.device)[1:]
-        return scores.masked_fill(~nodes[:, None] | own, _MASKED).log_softmax(2)
+        return scores.masked_fill(~nodes[:, None] | own, MASKED).log_softmax(2)
 
 
 class _Found(NamedTuple):
@@ -293,11 +298,8 @@ def _look(features: Features) -> _Scene:
     customers = (places - 1).clamp_min(1)
     fleet = vehicles.sum(1).to(points.dtype)
     shape = (demands.sum(1) / fleet, fleet.log() / 3, customers.log() / 5)
-    real = torch.cat((nodes, vehicles), dim=1)
-    place = torch.arange(real.shape[1], device=points.device)
-    heard = real[:, None] & (place[:, None] != place)
-    kind = (place > 0).long() + (place >= nodes.shape[1]).long()
-    kinds = 3 * kind[:, None] + kind
+    group = element_groups(features)
+    kinds = 3 * group[:, None] + group
     # Compared one by one: a list as an index would be copied from the host, which a
     # CUDA graph under capture does not allow.
     told = torch.stack([kinds == known for known in _KINDS], dim=2).to(points.dtype)
@@ -308,7 +310,7 @@ def _look(features: Features) -> _Scene:
         vehicles=vehicles,
         density=customers.sqrt(),
         shape=torch.stack(shape, dim=1),
-        mask=torch.where(heard, 0.0, _MASKED)[:, None],
+        mask=attention_mask(features),
         kinds=told.expand(len(points), -1, -1, -1),
     )
 
@@ -434,7 +436,7 @@ def _transport(logits: Tensor, scene: _Scene, steps: int) -> Tensor:
     Each step lowers the scores of every overloaded vehicle by the logarithm of its
     load, as Sinkhorn's algorithm does with an upper bound on the columns.
     """
-    logits = logits.masked_fill(~scene.vehicles[:, None], _MASKED)
+    logits = logits.masked_fill(~scene.vehicles[:, None], MASKED)
     price = torch.zeros_like(logits[:, :1])
     for _ in range(steps):
         loads = scene.demands[:, None, 1:] @ (logits - price).softmax(2)  # (B, 1, M)
