@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 import fixedfleet as ff
 from fixedfleet.planning.tour_groups import take_groups
@@ -60,7 +61,7 @@ def test_labels_are_sorted_by_size():
     assert shapes == list(SHAPES[:2])
     assert [len(bucket.labels) for bucket in buckets] == [20, 20]
     assert buckets[0].batch_size >= buckets[1].batch_size
-    batch = buckets[0].labels.batch(ff.model.features.torch.arange(3))
+    batch = buckets[0].labels.batch(torch.arange(3))
     assert batch.features.nodes.sum(1).tolist() == [11, 11, 11]
     assert batch.features.vehicles.sum(1).tolist() == [4, 4, 4]
 
