@@ -61,21 +61,6 @@ def test_changed_tours_are_kept_with_the_plan(store):
     assert not store.keep_edit("b", 1.0, "{}")
 
 
-def test_a_store_of_version_2_is_opened(store, tmp_path):
-    """Plans of the version before are listed, without a unit."""
-    store.add(listing("a"), "me", "instance", "waiting")
-    store.close()
-    folder = tmp_path / "new" / "folder"
-    with sqlite3.connect(folder / "plans.sqlite") as database:
-        for column in ("unit", "listed"):
-            database.execute(f"ALTER TABLE plans DROP COLUMN {column}")
-        database.execute("PRAGMA user_version = 2")
-    database.close()
-    again = PlanStore(folder, keep=3)
-    assert again.newest(5)[0].unit == ""
-    again.close()
-
-
 def test_unfinished_plans_are_found_in_order(store):
     """Plans that wait or are running are found again, oldest first."""
     for id in "abc":
@@ -112,11 +97,12 @@ def test_a_file_that_is_not_a_store_is_refused(tmp_path):
 
 
 def test_a_store_of_another_version_is_refused(tmp_path):
-    """A store of an unknown version is not touched."""
-    with sqlite3.connect(tmp_path / "plans.sqlite") as database:
-        database.execute("PRAGMA user_version = 99")
-    with pytest.raises(InputError, match="version 99"):
-        PlanStore(tmp_path, keep=3)
+    """A store of an older or a newer version is not touched."""
+    for version in (2, 99):
+        with sqlite3.connect(tmp_path / "plans.sqlite") as database:
+            database.execute(f"PRAGMA user_version = {version}")
+        with pytest.raises(InputError, match=f"version {version}, but"):
+            PlanStore(tmp_path, keep=3)
 
 
 def test_a_transaction_is_whole_or_nothing(store):

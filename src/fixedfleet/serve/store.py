@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fixedfleet.errors import InputError
 from fixedfleet.serve.schema import PlanListing
-from fixedfleet.serve.upgrade import renew_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["PlanStore", "StoredPlan", "Unfinished"]
 
 _VERSION = 3
-_SCHEMA = """
+_FINISHED = "status NOT IN ('queued', 'running')"
+_SCHEMA = f"""
 CREATE TABLE plans (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -31,17 +31,15 @@ CREATE TABLE plans (
     customers INTEGER NOT NULL,
     vehicles INTEGER NOT NULL,
     cost REAL,
-    unit TEXT NOT NULL DEFAULT '',
-    listed INTEGER NOT NULL DEFAULT 1,
+    unit TEXT NOT NULL,
+    listed INTEGER NOT NULL,
     begun INTEGER NOT NULL DEFAULT 0,
     instance TEXT NOT NULL,
     document TEXT NOT NULL
 );
 CREATE INDEX unfinished ON plans (number) WHERE status IN ('queued', 'running');
+CREATE INDEX finished ON plans (number) WHERE {_FINISHED};
 """
-_NEW_COLUMNS = ("unit TEXT NOT NULL DEFAULT ''", "listed INTEGER NOT NULL DEFAULT 1")
-_FINISHED = "status NOT IN ('queued', 'running')"
-_INDEX = f"CREATE INDEX finished ON plans (number) WHERE {_FINISHED}"
 # Deletes the oldest finished plans, but never the one that has just been finished: its
 # client has yet to ask for it. The index spares a scan of the large documents.
 _FORGET = f"""
@@ -133,22 +131,14 @@ class PlanStore:
         (version,) = self._writer.execute("PRAGMA user_version").fetchone()
         if version == _VERSION:
             return
-        if version not in (0, 1, 2):
+        if version != 0:
             raise InputError(
                 f"{self._path}: the store has version {version}, but this program "
                 f"needs version {_VERSION}: choose another folder"
             )
         with self._transaction() as writer:
-            if version == 0:
-                for statement in filter(str.strip, _SCHEMA.split(";")):
-                    writer.execute(statement)
-            else:
-                for column in _NEW_COLUMNS:
-                    writer.execute(f"ALTER TABLE plans ADD COLUMN {column}")
-            if version == 1:
-                renew_documents(writer)
-            if version != 2:
-                writer.execute(_INDEX)
+            for statement in filter(str.strip, _SCHEMA.split(";")):
+                writer.execute(statement)
             writer.execute(f"PRAGMA user_version = {_VERSION}")
 
     @contextmanager
