@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fixedfleet.cli.console import DIVERGED, INTERRUPTED, say_error
 from fixedfleet.cli.options import add_options, parse_setting
-from fixedfleet.errors import InputError, check_choice, require
+from fixedfleet.errors import InputError, require
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
 
     from fixedfleet.cli.options import Arguments, Commands
     from fixedfleet.training import Fresh
 
 __all__ = ["add_command"]
-
-_PACKAGE = Path(__file__).parent.parent
-# The settings that --set takes, by table: the fields of ModelConfig, LossConfig and
-# TrainConfig, and of UniversalConfig and MembershipLossConfig. They are named here
-# because importing those classes loads PyTorch.
-_SETTINGS = {
-    "model": (
-        *("width", "hidden", "layers", "pooling", "heads", "shared", "normalisation"),
-        *("softassign_iterations", "numbering", "polar", "edge_features", "edge_heads"),
-        *("membership", "decoder_width", "rounds", "transport"),
-    ),
-    "loss": (
-        *("loads", "load_weight", "overload_weight", "depot_share", "cluster_weight"),
-        "neighbour_weight",
-    ),
-    "training": (
-        *("batch_size", "epochs", "minutes", "steps", "learning_rate", "schedule"),
-        *("warmup", "weight_decay", "clip", "ema", "muon", "augment", "parts"),
-        *("precision", "compile", "graph", "validation", "validate_every"),
-    ),
-}
 
 
 def add_command(commands: Commands) -> None:
@@ -135,41 +112,11 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _check_names(arguments: Arguments, settings: Mapping[str, Any]) -> None:
-    """Raise InputError for a misspelt name before PyTorch, which is slow, is loaded."""
-    import tomllib
-
-    path, _, name = arguments.preset.rpartition(":")
-    path = path or _PACKAGE / "training" / "presets.toml"
-    if not Path(path).is_file():
-        raise InputError(f"no presets at {path}")
-    with contextlib.suppress(tomllib.TOMLDecodeError):  # reported when it is read
-        check_choice("preset", name, tomllib.loads(Path(path).read_text("utf-8")))
-    for key in settings:
-        table, _, name = key.partition(".")
-        if table not in _SETTINGS or not name:
-            raise InputError(
-                f"setting {key!r} does not begin with model., loss. or training."
-            )
-        check_choice(f"{table} setting", name, _SETTINGS[table])
-    for file in [*(arguments.labels or ()), arguments.resume]:
-        if file and not Path(file).exists():
-            raise InputError(f"no file or folder {file}")
-    if network := arguments.weights:
-        shipped = _PACKAGE / "model" / "shipped" / f"{network}.safetensors"
-        if not Path(network).is_file() and not shipped.is_file():
-            raise InputError(
-                f"no network {network!r}: there is neither a file nor a shipped "
-                "network of that name"
-            )
-
-
 def _train(arguments: Arguments) -> int:
     settings = dict(map(parse_setting, arguments.set))
     checkpoint = Path(arguments.out) / "checkpoint.safetensors"
     if arguments.resume == "":
         arguments.resume = str(checkpoint)
-    _check_names(arguments, settings)
     require("torch", "network", "training")
     from fixedfleet.training import NonFiniteLossError, get_preset, train
 
