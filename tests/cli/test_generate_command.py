@@ -40,7 +40,7 @@ def test_generate_takes_a_distribution_of_the_user(run, tmp_path):
     options = ("--count", 2, "--vehicles", 5, "--output", "r.npz")
     assert run("generate", "rings.py:draw", 20, *options)[0] == 0
     assert read_batch("r.npz") == generate.uniform(20, 2, seed=0).with_vehicles(5)
-    options = ("--vehicles", 5, "--route-size", 5, "--output", "r.npz")
+    options = ("--vehicles", 5, "--set", "route_size=5", "--output", "r.npz")
     assert refused(run("generate", "rings.py:draw", 20, *options), "'route_size'")
     assert refused(run("generate", "rings.py:draw", 20, *options[-2:]), "'vehicles'")
 
@@ -63,9 +63,9 @@ def test_generate_passes_options_to_the_distribution(run):
         (("uniform", 20, "--seed", -1, "--output", "a.npz"), "seed"),
         (("uniform", 20, "--test-set", "--seed", 1, "--output", "a.npz"), "--seed"),
         (("uniform", 20, "--output", "a.txt"), ".txt"),
-        (("uchoa", 20, "--demand", "huge", "--output", "a.npz"), "--demand"),
+        (("uchoa", 20, "--set", "demand=huge", "--output", "a.npz"), "demand 'huge'"),
         (("uchoa", 20, "--vehicles", 0, "--output", "a.npz"), "vehicles"),
-        (("uniform", 20, "--demand", "1-10", "--output", "a.npz"), "'demand'"),
+        (("uniform", 20, "--set", "demand=1-10", "--output", "a.npz"), "'demand'"),
         (("uchoa", 20, "--test-set", "--output", "a.npz"), "--test-set"),
         (("rings", 20, "--output", "a.npz"), "uniform, uchoa"),
         (("clustered", 20, "--set", "moods=2", "--output", "a.npz"), "'moods'"),

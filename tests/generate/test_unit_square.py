@@ -76,8 +76,7 @@ def test_a_fleet_beyond_all_counting_rejects_nothing():
         ({"count": -1}, "count is -1"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 2**32}, "not below 2"),
-        ({"vehicles": 3}, "raise oversample or vehicles"),
-        ({"oversample": 0.5}, "oversample is 0.5"),
+        ({"vehicles": 3}, "give more vehicles or a larger capacity"),
     ],
 )
 def test_bad_arguments_are_named(arguments, message):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from fixedfleet import generate
 from fixedfleet.cli.options import add_options, check_writable, parse_setting
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["add_command"]
 
 # Options of distributions; each is passed on if the user gave it.
-_OPTIONS = (
-    *("vehicles", "capacity", "reject"),
-    *("depot", "customers", "demand", "route_size"),
-)
+_OPTIONS = ("vehicles", "capacity", "reject")
 
 
 def add_command(commands: Commands) -> None:
@@ -54,7 +51,8 @@ def add_command(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="an option of the distribution, such as modes=5 of clustered",
+        help="an option of the distribution, such as modes=5 of clustered or "
+        "demand=1-10 of uchoa (docs/generators.md)",
     )
     uniform = parser.add_argument_group("uniform: in the unit square, demands 1 to 9")
     uniform.add_argument(
@@ -71,20 +69,6 @@ def add_command(commands: Commands) -> None:
         "--test-set",
         action="store_true",
         help="the public test set of 10,000 instances with seed 1234; N is 20, 50, 100",
-    )
-    uchoa = parser.add_argument_group("uchoa: the distribution of CVRPLIB's set X")
-    for option, kind, what in (
-        ("--depot", generate.DepotPosition, "place of the depot"),
-        ("--customers", generate.CustomerPosition, "places of the customers"),
-        ("--demand", generate.Demand, "demands"),
-    ):
-        said = f"{what} (default: drawn at random)"
-        uchoa.add_argument(option, choices=get_args(kind), help=said)
-    uchoa.add_argument(
-        "--route-size",
-        type=float,
-        metavar="R",
-        help="mean number of customers per tour (default: drawn at random)",
     )
     parser.set_defaults(run=_generate)
 

@@ -6,16 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fixedfleet.errors import InputError
-from fixedfleet.generate import point_patterns
-from fixedfleet.generate.point_patterns import (
-    clustered,
-    compression,
-    expansion,
-    explosion,
-    grid,
-    implosion,
-    rotation,
-)
+from fixedfleet.generate.gaussian_clusters import clustered
 from fixedfleet.generate.set_x import (
     CustomerPosition,
     Demand,
@@ -40,14 +31,8 @@ __all__ = [
     "DepotPosition",
     "Distribution",
     "clustered",
-    "compression",
     "default_fleet",
     "draw",
-    "expansion",
-    "explosion",
-    "grid",
-    "implosion",
-    "rotation",
     "test_set",
     "uchoa",
     "uchoa_batch",
@@ -69,10 +54,7 @@ DISTRIBUTIONS: Registry[Distribution] = Registry(
     {
         "uniform": "fixedfleet.generate.unit_square:uniform",
         "uchoa": "fixedfleet.generate.set_x:uchoa_batch",
-        **{
-            name: f"fixedfleet.generate.point_patterns:{name}"
-            for name in point_patterns.__all__
-        },
+        "clustered": "fixedfleet.generate.gaussian_clusters:clustered",
     },
 )
 
@@ -86,10 +68,9 @@ def draw(
     Parameters
     ----------
     distribution
-        The function itself or its name: ``uniform``, ``uchoa``, ``clustered``,
-        ``explosion``, ``implosion``, ``expansion``, ``compression``, ``rotation``,
-        ``grid``, one registered with ``@DISTRIBUTIONS.register("name")``, or a
-        reference "module.py:Name".
+        The function itself or its name: ``uniform``, ``uchoa``, ``clustered``, one
+        registered with ``@DISTRIBUTIONS.register("name")``, or a reference
+        "module.py:Name".
     n
         The number of customers per instance.
     count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import Instance, InstanceBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.random import RandomState
     from numpy.typing import NDArray
@@ -31,7 +31,8 @@ __all__ = [
     "CustomerPosition",
     "Demand",
     "DepotPosition",
-    "smallest_fleet",
+    "DrawnRow",
+    "draw_rows",
     "uchoa",
     "uchoa_batch",
 ]
@@ -96,7 +97,7 @@ def uchoa(
     row = _draw_uchoa(rs, n, depot, customers, demand, route_size)
     given = 1 if vehicles is None else vehicles
     drawn = Instance(**row._asdict(), vehicles=given, rounding=rounding)
-    fleet = smallest_fleet(drawn) if vehicles is None else drawn.vehicles
+    fleet = _smallest_fleet(drawn) if vehicles is None else drawn.vehicles
     return replace(drawn, vehicles=fleet, name=f"uchoa-n{n + 1}-k{fleet}-seed{seed}")
 
 
@@ -133,12 +134,32 @@ def uchoa_batch(
     Uchoa et al. (2017); see :func:`uchoa`.
     """
     n = check_whole("n", n, at_least(1))
+
+    def draw(rs: RandomState) -> DrawnRow:
+        return _draw_uchoa(rs, n, depot, customers, demand, route_size)
+
+    return draw_rows(draw, count, seed, vehicles)
+
+
+class DrawnRow(NamedTuple):
+    """An instance that was drawn, without its fleet."""
+
+    depot: NDArray[Any]  # (2,)
+    customers: NDArray[Any]  # (n, 2)
+    demands: NDArray[np.int64]  # (n,)
+    capacity: int
+
+
+def draw_rows(
+    draw: Callable[[RandomState], DrawnRow],
+    count: int,
+    seed: int,
+    vehicles: int | None,
+) -> InstanceBatch:
+    """Draw instances, each with its own random numbers and by default its own fleet."""
     count = check_whole("count", count, at_least(1))
     seed = check_seed(seed)
-    rows = []
-    for index in range(count):
-        rs = np.random.RandomState([seed, index])
-        rows.append(_draw_uchoa(rs, n, depot, customers, demand, route_size))
+    rows = [draw(np.random.RandomState([seed, index])) for index in range(count)]
     batch = InstanceBatch(
         depots=np.array([row.depot for row in rows]),
         customers=np.array([row.customers for row in rows]),
@@ -148,14 +169,7 @@ def uchoa_batch(
     )
     if vehicles is not None:
         return batch
-    return batch.with_vehicles([smallest_fleet(instance) for instance in batch])
-
-
-class _Row(NamedTuple):
-    depot: NDArray[np.int64]  # (2,)
-    customers: NDArray[np.int64]  # (n, 2)
-    demands: NDArray[np.int64]  # (n,)
-    capacity: int
+    return batch.with_vehicles([_smallest_fleet(instance) for instance in batch])
 
 
 def _draw_uchoa(
@@ -165,7 +179,7 @@ def _draw_uchoa(
     customers: CustomerPosition | None,
     demand: Demand | None,
     route_size: float | None,
-) -> _Row:
+) -> DrawnRow:
     if n > _MOST_CUSTOMERS:
         raise InputError(f"n is {n}, above {_MOST_CUSTOMERS}, the most for the grid")
     if route_size is not None:
@@ -178,7 +192,7 @@ def _draw_uchoa(
     places = _customers(rs, n, customer_kind, place)
     demands = _demands(rs, places, demand_kind)
     total, largest = int(demands.sum()), int(demands.max())
-    return _Row(place, places, demands, max(largest, math.ceil(size * total / n)))
+    return DrawnRow(place, places, demands, max(largest, math.ceil(size * total / n)))
 
 
 def _depot(rs: RandomState, kind: str) -> NDArray[np.int64]:
@@ -244,7 +258,7 @@ def _between(rs: RandomState, low: int, high: int, n: int) -> NDArray[np.int64]:
     return rs.randint(low, high + 1, size=n, dtype=np.int64)
 
 
-def smallest_fleet(instance: Instance) -> int:
+def _smallest_fleet(instance: Instance) -> int:
     """Return the fewest vehicles that quick packings need."""
     # The exact search depends on the speed of the machine, and a seed must always give
     # the same instance.

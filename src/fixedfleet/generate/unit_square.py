@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fixedfleet.errors import (
-    InputError,
-    at_least,
-    check_number,
-    check_seed,
-    check_whole,
-)
+from fixedfleet.errors import InputError, at_least, check_seed, check_whole
 from fixedfleet.instance import InstanceBatch
 
 if TYPE_CHECKING:
@@ -50,7 +44,6 @@ def uniform(
     capacity: int | None = None,
     vehicles: int | None = None,
     reject: bool = True,
-    oversample: float = 1.1,
 ) -> InstanceBatch:
     """
     Draw depot and customers in the unit square and demands from 1 to 9, uniformly.
@@ -72,10 +65,9 @@ def uniform(
         n = 50, 50 and 11 for n = 100. Other n have no default.
     reject
         Whether to skip instances whose demands exceed the capacity of the fleet,
-        Σq > MQ. The fleet may still be too small for the others.
-    oversample
-        With ``reject``, int(count · oversample) + 64 instances are drawn, and the
-        first ``count`` of them with Σq ≤ MQ are returned.
+        Σq > MQ. The fleet may still be too small for the others. Then
+        int(1.1 · count) + 64 instances are drawn, and the first ``count`` of them with
+        Σq ≤ MQ are returned.
 
     References
     ----------
@@ -88,15 +80,14 @@ def uniform(
     capacity, vehicles = default_fleet(n, capacity, vehicles)
     if not reject:
         return _draw_uniform(n, count, seed, capacity, vehicles)
-    check_number("oversample", oversample, at_least(1))
-    size = int(count * oversample) + 64
+    size = int(count * 1.1) + 64
     drawn = _draw_uniform(n, size, seed, capacity, vehicles)
     rows = np.flatnonzero(_within_fleet(drawn))[:count]
     if len(rows) < count:
         raise InputError(
             f"in only {len(rows)} of {len(drawn)} instances the demands fit into "
             f"{vehicles} vehicles of capacity {capacity}; {count} such instances are "
-            "wanted: raise oversample or vehicles"
+            "wanted: give more vehicles or a larger capacity"
         )
     return drawn[rows]
 
