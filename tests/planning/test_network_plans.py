@@ -16,12 +16,14 @@ from fixedfleet.planning import (
     predict,
     predicted_plan,
     predicted_plans,
+    prediction,
 )
 
 
 def test_many_are_planned_as_one_alone(monkeypatch):
     """Whatever the batch, an instance gets the plan it gets alone."""
-    monkeypatch.setattr(network_plans, "_MOST", 2)
+    monkeypatch.setattr(network_plans, "_MOST", 3)
+    monkeypatch.setattr(prediction, "_BYTES", {"cpu": 1})  # one at a time
     instances = [generate.uniform(n, 1, seed=n)[0] for n in (20, 50, 20)]
     instances += generate.uniform(22, 1, seed=1, capacity=30, vehicles=5)
     plans = predicted_plans(ff.InstanceBatch.of(instances))

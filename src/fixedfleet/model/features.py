@@ -92,16 +92,16 @@ def collate(instances: InstanceBatch, device: torch.device | str = "cpu") -> Bat
         coordinates[row, : instances.sizes[row] + 1] = _plane(instances[row])
     units = torch.from_numpy(np.pad(instances.demands, ((0, 0), (1, 0))))
     capacity = torch.from_numpy(np.array(instances.capacity))
-    nodes = _first(instances.sizes + 1)
-    points = scale_to_unit_square(torch.from_numpy(coordinates), nodes)
-    shares = units.double() / capacity[:, None]
+    units, capacity = units.to(device), capacity.to(device)
+    nodes = _first(instances.sizes + 1).to(device)
+    points = scale_to_unit_square(torch.from_numpy(coordinates).to(device), nodes)
     features = Features(
-        coordinates=points.to(device, torch.float32),
-        demands=shares.to(device, torch.float32),
-        nodes=nodes.to(device),
+        coordinates=points.float(),
+        demands=(units.double() / capacity[:, None]).float(),
+        nodes=nodes,
         vehicles=_first(instances.vehicles).to(device),
     )
-    return Batch(features, units.to(device), capacity.to(device))
+    return Batch(features, units, capacity)
 
 
 def _first(counts: NDArray[np.int64]) -> Tensor:

@@ -14,7 +14,8 @@ import torch
 from fixedfleet.errors import InputError
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.model import DEFAULT_MODEL, Network, load_once
-from fixedfleet.model.devices import calm_threads, check_device, required_bytes
+from fixedfleet.model.devices import calm_threads, check_device
+from fixedfleet.model.universal import UniversalNetwork
 from fixedfleet.plan import PlanBatch
 from fixedfleet.planning.decoders import decode, get_decoder
 from fixedfleet.planning.prediction import predict_views
@@ -28,16 +29,15 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import Instance
     from fixedfleet.model.devices import Precision
-    from fixedfleet.model.weights import AnyNetwork
     from fixedfleet.plan import Plan
     from fixedfleet.planning.prediction import Prediction
     from fixedfleet.planning.tours import Decoded
 
 __all__ = ["PlansByNetwork", "plan_by_network", "predicted_plan", "predicted_plans"]
 
-# The memory that the instances predicted at a time may take, in bytes.
+# The memory that the instances decoded at a time may take, in bytes.
 _BYTES = {"cpu": 2**30, "cuda": 2**33}
-_MOST = 1024  # instances predicted at a time
+_MOST = 2**14  # instances decoded at a time
 _FUSED = 256  # so many instances are worth the seconds that Triton compiles for
 
 
@@ -159,7 +159,8 @@ def plan_by_network(
     many = kind == "cuda" and len(instances) >= _FUSED
     if many and isinstance(network, Network) and find_spec("triton"):
         network.fuse()
-    for rows in _portions(instances, network, _BYTES[kind]):
+    light = isinstance(network, UniversalNetwork) and decoding == "membership"
+    for rows in _portions(instances, _BYTES[kind], edges=not light):
         batch, best = instances[rows], None
         now = time.perf_counter()
         views = predict_views(network, batch, symmetries, precision=precision)
@@ -223,15 +224,27 @@ def _excess(batch: InstanceBatch, plans: PlanBatch) -> NDArray[np.int64]:
 
 
 def _portions(
-    instances: InstanceBatch, network: AnyNetwork, memory: int
+    instances: InstanceBatch, memory: int, *, edges: bool
 ) -> Iterator[NDArray[np.int64]]:
-    """Yield rows in portions that fit into the memory, smaller instances first."""
+    """
+    Yield rows in portions whose decoding fits into the memory, smaller instances first.
+
+    The portions are large: a GPU decodes many instances in the time of the slowest one.
+
+    Parameters
+    ----------
+    instances
+        The instances.
+    memory
+        Bytes.
+    edges
+        Whether decoding looks at the M·N'² edges of all vehicles.
+    """
     rows = np.argsort(instances.sizes, kind="stable")
     if not len(rows):
         return
-    nodes = int(instances.sizes[rows].max()) + 1
-    fleet = int(instances.vehicles[rows].max())
-    need = required_bytes(network.config, 1, nodes, fleet)
-    count = min(_MOST, max(1, memory // need))
+    nodes = int(instances.sizes.max()) + 1
+    tables = 16 + edges * 6 * int(instances.vehicles.max())  # of N'² floats
+    count = min(_MOST, max(1, memory // (4 * tables * nodes**2)))
     for begin in range(0, len(rows), count):
         yield rows[begin : begin + count]

@@ -21,7 +21,9 @@ from fixedfleet.model.devices import (
     check_device,
     check_memory,
     matmul_precision,
+    required_bytes,
 )
+from fixedfleet.model.features import MASKED, Features
 from fixedfleet.model.universal import Rounds, UniversalNetwork
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Factors", "Prediction", "certain_prediction", "predict", "predict_views"]
 
+# The memory that the instances predicted at a time may take, in bytes.
+_BYTES = {"cpu": 2**30, "cuda": 2**33}
 _STAYS = -10.0  # score of a vehicle that stays at the depot, before its neighbours'
 _UNLIKELY = 1e-6  # the probability of a vehicle that a plan does not use for a customer
 
@@ -349,7 +353,10 @@ def predict_views(
     device = next(network.parameters()).device
     batch = collate(instances, device)
     size, nodes = batch.features.nodes.shape
-    check_memory(network.config, size, nodes, batch.features.vehicles.shape[1], device)
+    fleet = batch.features.vehicles.shape[1]
+    need = required_bytes(network.config, 1, nodes, fleet)
+    count = min(size, max(1, _BYTES[device.type] // need))
+    check_memory(network.config, count, nodes, fleet, device)
     if precision is None:
         precision = "bf16" if device.type == "cuda" else "fp32"
     check_choice("precision", precision, get_args(Precision))
@@ -359,8 +366,16 @@ def predict_views(
         seen = batch._replace(features=batch.features._replace(coordinates=turned))
         exact = matmul_precision(device, precision)
         with torch.inference_mode(), calm_threads(device), exact:
-            output = network(seen.features)
-        yield _make_prediction(*_read(output, network), seen)
+            parts = [
+                _predict_part(network, seen.features, instances, begin, count)
+                for begin in range(0, size, count)
+            ]
+        joined = [torch.cat(tables) for tables in zip(*parts, strict=True)]
+        if isinstance(network, UniversalNetwork):
+            yield _make_prediction(Factors(*joined), "probability", seen)
+        else:
+            row_sum = network.normalisation.row_sum
+            yield _make_prediction(joined[0], row_sum, seen)
 
 
 def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Prediction:
@@ -381,15 +396,39 @@ def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Predi
     return _make_prediction(log_probs, "probability", batch)
 
 
-def _read(
-    output: Tensor | Rounds, network: AnyNetwork
-) -> tuple[Tensor | Factors, RowSum]:
-    """Return the last word of a network, and what the sum of a row of it means."""
-    if isinstance(network, UniversalNetwork):
-        assert isinstance(output, Rounds)
-        return Factors(output.membership[-1], output.neighbours), "probability"
+def _predict_part(
+    network: AnyNetwork,
+    features: Features,
+    instances: InstanceBatch,
+    begin: int,
+    count: int,
+) -> tuple[Tensor, ...]:
+    """
+    Return what a network predicts for some instances: log Ŷ, or its two factors.
+
+    The network does not see the padding that only other instances need, which makes it
+    faster if the instances are sorted by their size.
+    """
+    rows = slice(begin, begin + count)
+    nodes = int(instances.sizes[rows].max()) + 1
+    fleet = int(instances.vehicles[rows].max())
+    output = network(
+        Features(
+            coordinates=features.coordinates[rows, :nodes],
+            demands=features.demands[rows, :nodes],
+            nodes=features.nodes[rows, :nodes],
+            vehicles=features.vehicles[rows, :fleet],
+        )
+    )
+    behind = features.nodes.shape[1] - nodes
+    unused = features.vehicles.shape[1] - fleet
+    if isinstance(output, Rounds):
+        return (
+            pad(output.membership[-1], (0, unused, 0, behind), value=MASKED),
+            pad(output.neighbours, (0, behind, 0, behind), value=MASKED),
+        )
     assert isinstance(output, Tensor)
-    return output, network.normalisation.row_sum
+    return (pad(output, (0, behind, 0, behind, 0, unused), value=-torch.inf),)
 
 
 def _make_prediction(
