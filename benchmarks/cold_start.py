@@ -30,9 +30,9 @@ def done(name):
 from fixedfleet.cli import main
 from fixedfleet.cli.report import report_result
 done("importing the command line")
-from fixedfleet.files import read
-notes = []
-instance = read(sys.argv[1], notes=notes)
+from fixedfleet.files import read_file
+reading = read_file(sys.argv[1])
+instance, notes = reading.instance, reading.notes
 done("reading the file")
 from fixedfleet.fleet import assess_fleet
 verdict = assess_fleet(instance, time_limit=0.25)

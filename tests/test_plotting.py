@@ -19,7 +19,6 @@ from fixedfleet.plotting import (  # noqa: E402
     check_drawable,
     plot_instance,
     plot_plan,
-    plot_trace,
     save_plan_picture,
 )
 
@@ -131,15 +130,6 @@ def test_a_matrix_has_no_picture(ax):
     for draw in (check_drawable, lambda i: plot_instance(i, ax)):
         with pytest.raises(ff.InputError, match="no coordinates"):
             draw(instance)
-
-
-def test_a_trace_falls(ax):
-    """The trace is drawn as it was given, and an empty one is refused."""
-    trace = [(0.0, 9.0), (0.5, 7.0), (0.9, 6.5)]
-    assert plot_trace(trace, ax) is ax
-    assert ax.lines[1].get_xydata().tolist() == [list(point) for point in trace]
-    with pytest.raises(ff.InputError, match="empty"):
-        plot_trace([])
 
 
 def test_names_are_no_formulas(tmp_path):

@@ -1,4 +1,4 @@
-"""Pictures of instances, plans and searches. They are drawn on Axes, never shown."""
+"""Pictures of instances, plans and predictions. They are drawn on Axes, never shown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fixedfleet.wording import count, decimals, length_unit, with_unit
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
@@ -29,7 +29,6 @@ __all__ = [
     "plot_instance",
     "plot_plan",
     "plot_prediction",
-    "plot_trace",
     "save_picture",
     "save_plan_picture",
 ]
@@ -159,34 +158,6 @@ def plot_prediction(
         f"{count(instance.vehicles, 'vehicle')}"
     )
     _draw_legend(ax)
-    return ax
-
-
-def plot_trace(trace: Sequence[tuple[float, float]], ax: Axes | None = None) -> Axes:
-    """
-    Draw how the best cost fell over time.
-
-    Parameters
-    ----------
-    trace
-        Improvements as (seconds, cost), as in ``Result.trace``.
-    ax
-        Where to draw. Default: new Axes of a new figure.
-    """
-    if not len(trace):
-        raise InputError("the trace is empty: the search found no plan, or did not run")
-    ax = _axes(ax)
-    seconds, costs = np.asarray(trace, dtype=float).T
-    ax.step(seconds, costs, where="post", color=COLOURS[0], linewidth=1.5)
-    ax.plot(seconds, costs, "o", color=COLOURS[0], markersize=4)
-    last = (seconds[-1], costs[-1])
-    ax.annotate(
-        f"{costs[-1]:.6g}", last, (-8, 6), textcoords="offset points", ha="right"
-    )
-    ax.set_xlabel("seconds")
-    ax.set_ylabel("best cost")
-    ax.grid(alpha=0.3)
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from fixedfleet.files import read, read_plan, read_solution_cost
+from fixedfleet.files import read, read_file, read_plan, read_solution_cost
 
 
 def test_every_instance_of_set_a_loads(shared):
@@ -14,8 +14,8 @@ def test_every_instance_of_set_a_loads(shared):
     paths = sorted((shared / "cvrplib" / "A").glob("*.vrp"))
     assert len(paths) == 10
     for path in paths:
-        notes = []
-        instance = read(path, notes=notes)
+        reading = read_file(path)
+        instance, notes = reading.instance, reading.notes
         n, k = map(int, re.fullmatch(r"A-n(\d+)-k(\d+)", path.stem).groups())
         assert (instance.num_customers, instance.vehicles) == (n - 1, k)
         assert instance.rounding == "round"

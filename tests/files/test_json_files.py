@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fixedfleet import InputError, Plan
-from fixedfleet.files import read, read_plan, write_plan
+from fixedfleet.files import ReadOptions, read_file, read_plan, write_plan
 
 TOY = {
     "name": "toy",
@@ -26,8 +26,8 @@ def load(tmp_path):
     def load(data, **options):
         path = tmp_path / "toy.json"
         path.write_text(data if isinstance(data, str) else json.dumps(data))
-        notes = []
-        return read(path, **options, notes=notes), notes
+        reading = read_file(path, ReadOptions(**options))
+        return reading.instance, reading.notes
 
     return load
 

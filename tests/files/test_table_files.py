@@ -500,8 +500,8 @@ def test_point_11_an_excel_file(tmp_path):
     ]
     path = tmp_path / "x.xlsx"
     path.write_bytes(sheet_of(rows))
-    notes = []
-    instance = read(path, 2, notes=notes)
+    reading = read_file(path, ReadOptions(vehicles=2))
+    instance, notes = reading.instance, reading.notes
     assert instance.names == ("Ada", "7")
     assert instance.customers.tolist() == [[51.25, 12.25], [51, 12]]
     assert (instance.demands.tolist(), instance.unit) == ([3, 2.5], "Kisten")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fixedfleet import InputError, Instance
-from fixedfleet.files import read, write_instance
+from fixedfleet.files import ReadOptions, read, read_file, write_instance
 from fixedfleet.files.vrplib_files import format_instance
 
 HEAD = "NAME : toy-k2\nTYPE : CVRP\nDIMENSION : 4\nCAPACITY : 10\n"
@@ -25,8 +25,8 @@ def load(tmp_path):
     def load(text, **options):
         path = tmp_path / "toy.vrp"
         path.write_text(text, encoding="utf-8")
-        notes = []
-        return read(path, **options, notes=notes), notes
+        reading = read_file(path, ReadOptions(**options))
+        return reading.instance, reading.notes
 
     return load
 

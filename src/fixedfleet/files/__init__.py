@@ -115,13 +115,14 @@ def read(
     depot: str | int | None = None,
     columns: Mapping[str, str] | None = None,
     format: Format | None = None,
-    notes: list[str] | None = None,
 ) -> Instance:
     """
     Read an instance from a VRPLIB, CSV, Excel or JSON file.
 
-    Whatever is probably a mistake in the instance (:func:`fixedfleet.find_doubts`) is
-    logged to the logger ``fixedfleet`` at level WARNING.
+    The logger ``fixedfleet`` receives how the file was read (level INFO): where the
+    fleet comes from, how distances are rounded. It also receives what is probably a
+    mistake in the instance (:func:`fixedfleet.find_doubts`, level WARNING).
+    :func:`fixedfleet.files.read_file` returns both.
 
     Parameters
     ----------
@@ -143,10 +144,6 @@ def read(
     format
         ``vrplib``, ``csv``, ``excel`` or ``json``. Default: by extension (.vrp, .csv,
         .xlsx, .json).
-    notes
-        A list that receives remarks on how the file was read: where the fleet comes
-        from, how distances are rounded. They are also logged to the logger
-        ``fixedfleet`` at level INFO.
 
     Raises
     ------
@@ -167,8 +164,6 @@ def read(
         _log.info("%s: %s", os.fspath(path), note)
     for doubt in reading.doubts:
         _log.warning("%s: %s", os.fspath(path), doubt.text)
-    if notes is not None:
-        notes.extend(reading.notes)
     return reading.instance
 
 
