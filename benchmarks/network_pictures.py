@@ -1,10 +1,9 @@
-"""Make the pictures of a prediction in docs/decoding.md from a shipped network.
+"""Make the pictures of a prediction in docs/decoding.md from the shipped network.
 
     python benchmarks/network_pictures.py [--folder docs]
 
-It needs the extras `network` and `plot`. No shipped network was trained on the
-instance. The gap between its decoded and its searched plan is about the mean gap of
-thirty such instances.
+It needs the extras `network` and `plot`. The network was not trained on the instance.
+The gap between its decoded and its searched plan is close to its mean gap.
 """
 
 from __future__ import annotations

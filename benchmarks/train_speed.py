@@ -1,7 +1,7 @@
 """
-Measure the speed of training: seconds per epoch, memory and FLOP/s of each preset.
+Measure the speed of training: seconds per epoch, memory, FLOP/s of the paper's presets.
 
-    python benchmarks/train_speed.py --labels FOLDER [--presets paper20 best20 …]
+    python benchmarks/train_speed.py --labels FOLDER [--presets paper20 …]
                                      [--profile FILE]
 
 FOLDER has vrp20_….npz, vrp50_….npz and vrp100_….npz. Times are of whole steps with
@@ -23,8 +23,9 @@ from torch.nn.functional import pad
 from torch.utils.flop_counter import FlopCounterMode
 
 from fixedfleet.model import Network
-from fixedfleet.training import Dataset, Preset, get_preset, list_presets, load_dataset
+from fixedfleet.training import Dataset, Preset, get_preset, load_dataset
 from fixedfleet.training.assignment import assign
+from fixedfleet.training.buckets import Bucket
 from fixedfleet.training.step import Stepper
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 PROFILED_STEPS = 5
 PEAK = 790e12  # bf16 FLOP/s of an H200, measured on large matrices
 EPOCH = 100_000  # labels
+PRESETS = ["paper20", "paper50", "paper100"]
 
 
 def measure(
@@ -45,12 +47,13 @@ def measure(
     size = preset.training.batch_size
     flops = _flops(network, data, size)
     begin = time.perf_counter()
-    stepper = Stepper(network, data, preset.loss, preset.training)
+    bucket = Bucket(data, size)
+    stepper = Stepper(network, [bucket], preset.loss, preset.training)
     stepper.prepare()
     compiled = time.perf_counter() - begin
 
     def advance() -> None:
-        stepper.step(_rows(data, size), _codes(data, size), 1e-5)
+        stepper.step(0, _rows(data, size), _codes(data, size), 1e-5)
 
     step = _time(advance, seconds)
     if table is not None:
@@ -134,7 +137,7 @@ def main() -> None:
     """Measure, and print one JSON line per preset."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--labels", type=Path, required=True)
-    parser.add_argument("--presets", nargs="+", default=list(list_presets()))
+    parser.add_argument("--presets", nargs="+", default=PRESETS)
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--limit", type=int, default=20_000)
     parser.add_argument("--device", default="cuda")

@@ -30,7 +30,6 @@ __all__ = ["main", "make"]
 
 _TABLES = load_tables(Options())
 NAMES = (*_TABLES, training_times.NAME)
-_EXTRA = {name for name, table in _TABLES.items() if table.extra}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     names, quiet = given.pop("name"), given.pop("quiet")
     collecting, rendering = not given.pop("render_only"), not given.pop("collect_only")
     if names == ["all"]:
-        names = [name for name in NAMES if name not in _EXTRA]
+        names = list(NAMES)
     code = 0
     for name in names:
         try:

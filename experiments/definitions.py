@@ -21,7 +21,7 @@ __all__ = ["Line", "Options", "Table", "customers_of", "load_tables", "title_of"
 _FILE = Path(__file__).parent / "tables.toml"
 _KEYS = (
     "title", "sets", "lines", "gpu_lines", "share", "picture", "limits", "variants",
-    "trainings", "reference", "unit", "notes", "extra",
+    "trainings", "reference", "unit", "notes",
 )  # fmt: skip
 
 
@@ -131,8 +131,6 @@ class Table:
         Time limits instead of the paper's, which depend on the set.
     trainings
         The trainings whose networks it compares, each with its label.
-    extra
-        Whether ``all`` leaves it out.
     notes
         What is said below.
     unit
@@ -149,7 +147,6 @@ class Table:
     lines: tuple[Line, ...]
     limits: tuple[float, ...] = ()
     trainings: Mapping[Training, str] = field(default_factory=dict)
-    extra: bool = False
     notes: tuple[str, ...] = ()
     unit: Mapping[str, float] = field(default_factory=dict)
     reference: Mapping[str, Line] = field(default_factory=dict)
@@ -194,7 +191,6 @@ def _table(name: str, raw: dict[str, Any], options: Options) -> Table:
         lines=tuple(own.get(line.label, line) for line in lines),
         limits=tuple(raw.get("limits", ())),
         trainings=trainings,
-        extra=raw.get("extra", False),
         notes=tuple(raw.get("notes", ())),
         unit=raw.get("unit", {}),
         reference=reference,
@@ -257,8 +253,8 @@ def _definitions() -> dict[str, Any]:
 
 
 def customers_of(name: str) -> int:
-    """Return the number of customers in a set's name: 20 in vrp20 and fresh20:8."""
-    return int(name.partition(":")[0].lstrip("abcdefghijklmnopqrstuvwxyz"))
+    """Return the number of customers in a set's name: 20 in vrp20."""
+    return int(name.lstrip("abcdefghijklmnopqrstuvwxyz"))
 
 
 def title_of(name: str) -> str:
@@ -268,6 +264,5 @@ def title_of(name: str) -> str:
         "vrp": f"VRP{size}, rejection-sampled",
         "kool": f"VRP{size}, all test instances",
         "uchoa": f"Uchoa{size}",
-        "fresh": f"VRP{size}, uniform",
     }
-    return kinds[name.partition(":")[0].rstrip("0123456789")]
+    return kinds[name.rstrip("0123456789")]

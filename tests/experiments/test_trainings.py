@@ -198,15 +198,6 @@ def test_settings_of_every_training_are_settings_there_are():
             assert preset.with_settings(training.settings)
 
 
-def test_ablations_are_judged_on_instances_for_choosing():
-    """Their lines run on fresh instances, and ``all`` leaves them out."""
-    table = load_tables(Options())["ablations"]
-    assert table.extra
-    lines = [line for line in table.lines if line.training is not None]
-    assert {line.sets for line in lines} == {("fresh20:4321",)}
-    assert len(lines) == 3 * len(table.trainings)
-
-
 def test_a_curve_counts_in_epochs(tmp_path):
     """The first report ends the first epoch; a torn line and a null are passed over."""
     leave(PLAIN.folder(tmp_path))
@@ -215,7 +206,7 @@ def test_a_curve_counts_in_epochs(tmp_path):
     assert curve.validation == ((1.0, 2.1),)
     assert curve.violation == ((1.0, 0.04), (2.0, 0.02))
     assert curve.seconds == 6.0
-    assert read_curve(Training("none", "best20"), tmp_path) is None
+    assert read_curve(Training("none", "paper20"), tmp_path) is None
 
 
 def test_a_training_shorter_than_an_epoch_is_a_part_of_one(tmp_path):
@@ -338,7 +329,7 @@ def test_training_times_are_measured_where_there_are_labels(trained, tmp_path, l
     options = Options(out=tmp_path / "out", work=work, labels=labels)
     make("training-times", options)
     presets = [asked.preset.name for asked in trained]
-    assert {"paper20", "best100"} <= set(presets)
+    assert presets == ["paper20", "paper50", "paper100"]
     found = training_times.read_measurements(options)
     assert {one.epoch for one in found} == {200.0}
     make("training-times", options)

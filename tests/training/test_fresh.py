@@ -236,7 +236,7 @@ def test_without_cupy_the_error_names_the_extra(preset, tmp_path, capsys):
     fresh = recipe(teacher="gpu")
     with pytest.raises(MissingPackageError, match=r"fixedfleet\[gpu\]"):
         train(preset, fresh=fresh, out=tmp_path / "run", device="cpu")
-    command = ["train", "best20", "--fresh", "2000", "--out", str(tmp_path / "run")]
+    command = ["train", "paper20", "--fresh", "2000", "--out", str(tmp_path / "run")]
     assert main([*command, "--device", "cpu"]) == 2
     assert "needs the package 'cupy'" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()

@@ -49,10 +49,9 @@ def test_paper_presets_have_the_papers_loss(n):
     assert loss.cluster_weight == 0
 
 
-def test_there_are_seven_presets():
-    """For each size there is the paper's preset and a better one; one is for all."""
-    sizes = {f"{kind}{n}" for kind in ("paper", "best") for n in (20, 50, 100)}
-    assert set(list_presets()) == {*sizes, "universal"}
+def test_there_are_four_presets():
+    """There is the paper's preset for each size, and one for all sizes."""
+    assert set(list_presets()) == {"paper20", "paper50", "paper100", "universal"}
     assert [p.name for p in list_presets().values() if p.universal] == ["universal"]
 
 
@@ -107,10 +106,10 @@ def test_a_preset_can_be_based_on_another(tmp_path):
     """It has all settings of the other one but those it gives itself."""
     path = tmp_path / "mine.toml"
     path.write_text(
-        '[mine]\nbased_on = "best50"\ncustomers = 30\n[mine.model]\nlayers = 4\n'
+        '[mine]\nbased_on = "paper50"\ncustomers = 30\n[mine.model]\nlayers = 4\n'
         '[again]\nbased_on = "mine"\n'
     )
-    base, mine = get_preset("best50"), get_preset(f"{path}:mine")
+    base, mine = get_preset("paper50"), get_preset(f"{path}:mine")
     assert (mine.customers, mine.model.layers) == (30, 4)
     assert mine.loss == base.loss
     assert mine.training == base.training

@@ -115,9 +115,9 @@ def test_ruined_weights_are_not_saved(preset, dataset, tmp_path):
 def test_labels_of_another_size_are_refused(preset, dataset, tmp_path):
     """Labels of six customers do not go into a preset for twenty."""
     with pytest.raises(
-        ff.InputError, match="have 6 customers, preset 'best20' is for 20"
+        ff.InputError, match="have 6 customers, preset 'paper20' is for 20"
     ):
-        train("best20", dataset, out=tmp_path, display=None)
+        train("paper20", dataset, out=tmp_path, display=None)
     with pytest.raises(ff.InputError, match="fewer than a batch"):
         train(changed(preset, batch_size=500), dataset, out=tmp_path, display=None)
 

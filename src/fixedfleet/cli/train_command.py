@@ -25,8 +25,7 @@ def add_command(commands: Commands) -> None:
     add = parser.add_argument
     add(
         "preset",
-        help="universal, paper20, paper50, paper100, best20, best50, best100, or "
-        "FILE.toml:NAME",
+        help="universal, paper20, paper50, paper100, or FILE.toml:NAME",
     )
     add(
         "--out",

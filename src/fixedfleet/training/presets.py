@@ -215,8 +215,7 @@ def get_preset(name: str) -> Preset:
     presets = list_presets(path) if colon else list_presets()
     key = inner if colon else name
     if key not in presets:
-        choices = ", ".join(sorted(presets))
-        raise InputError(f"unknown preset {key!r}: choose from {choices}")
+        raise InputError(f"unknown preset {key!r}: choose from {', '.join(presets)}")
     return presets[key]
 
 
