@@ -7,7 +7,7 @@ import signal
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -105,43 +105,53 @@ def cluster() -> Iterator[None]:
     ray.shutdown()
 
 
-# The groups that take longest. They begin first, so that no process works alone in the
-# end.
-LONGEST = ("browser", "test_site", "serve", "cluster", "training", "test_runner")
+# Tests that share something costly are the work of one worker process: a browser, the
+# site, servers, a Ray cluster, a compiler that torch loads for seconds. Other tests are
+# kept together by file. These groups take longest, so they begin first.
+GROUPS = {
+    "page": ("browser",),
+    "site": ("test_site.py",),
+    "service": ("serve",),
+    "cluster": ("test_cluster.py", "test_label_run.py", "test_workers.py"),
+    "training": ("training", "test_train_command.py"),
+    "evaluation": ("test_runner.py",),
+}
 
 
-@pytest.hookimpl(tryfirst=True)
+def _group(nodeid: str) -> str:
+    """Return the group of a test, or else the name of its file."""
+    room, name = nodeid.partition("::")[0].split("/")[-2:]
+    return next((g for g, parts in GROUPS.items() if {room, name} & {*parts}), name)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Return what hands out tests to worker processes, whole groups of them."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(nodeid)
+
+    return Groups(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """
-    Give tests that share something costly to one worker process, long ones first.
-
-    The tests of the page share a server and a browser, those of the service share
-    servers, those on Ray a cluster, and those of training a compiler that torch loads
-    for seconds; the other tests are kept together by file.
-    """
-    groups = {item: _group(item) for item in items}
-    slow = Counter(groups[item] for item in items if item.get_closest_marker("slow"))
-    slow |= {group: 1000 - place for place, group in enumerate(LONGEST)}
-    for item, group in groups.items():
-        item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: -slow[groups[item]])
+    """Put long groups first, and the tests on a cluster last in their group."""
+    slow = Counter(_group(i.nodeid) for i in items if i.get_closest_marker("slow"))
+    slow |= {group: 1000 - place for place, group in enumerate(GROUPS)}
+    items.sort(key=lambda item: (-slow[_group(item.nodeid)], _on_cluster(item)))
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Leave the cluster after its last test: other tests need their process alone."""
-    if _group(item) == "cluster" and (
-        nextitem is None or _group(nextitem) != "cluster"
-    ):
+    if _on_cluster(item) and (nextitem is None or not _on_cluster(nextitem)):
         import ray
 
         ray.shutdown()
 
 
-def _group(item: pytest.Item) -> str:
-    if "cluster" in getattr(item, "fixturenames", ()):
-        return "cluster"
-    room = item.path.parent.name
-    return room if room in ("browser", "serve", "training") else item.path.stem
+def _on_cluster(item: pytest.Item) -> bool:
+    return "cluster" in getattr(item, "fixturenames", ())
 
 
 @pytest.fixture
