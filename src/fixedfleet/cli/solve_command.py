@@ -6,7 +6,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from fixedfleet.cli.console import IMPOSSIBLE, INTERRUPTED, NOT_FOUND
 from fixedfleet.cli.fleet_command import check_demands
@@ -140,16 +140,7 @@ def _check(arguments: Arguments, instance: Instance) -> None:
 
 
 class _LiveLine:
-    """
-    Shows time, best cost and vehicles of a search, and keeps its best plan.
-
-    Parameters
-    ----------
-    printer
-        Where to show it; None for nowhere.
-    vehicles
-        The fleet.
-    """
+    """Shows time, best cost and vehicles of a search, and keeps its best plan."""
 
     def __init__(self, printer: ProgressPrinter | None, vehicles: int) -> None:
         self.printer, self.vehicles = printer, vehicles
@@ -181,6 +172,12 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
     start: Plan | StartName = arguments.start
     if arguments.start not in get_args(StartName):
         start = read_plan(arguments.start)
+    wishes: dict[str, Any] = {
+        "objective": arguments.objective,
+        "vehicle_cost": arguments.vehicle_cost or 0.0,
+        "guarantee": arguments.guarantee,
+        "locked": read_plan(arguments.locked) if arguments.locked else (),
+    }
     try:
         return solve(
             instance,
@@ -188,39 +185,21 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
             seed=arguments.seed,
             start=start,
             search=arguments.search,
-            objective=arguments.objective,
-            vehicle_cost=arguments.vehicle_cost or 0.0,
-            guarantee=arguments.guarantee,
-            locked=read_plan(arguments.locked) if arguments.locked else (),
             cores=arguments.cores,
             on_improvement=line.improved,
             stop=line.tick,
+            **wishes,
         )
-    except KeyboardInterrupt:  # outside the search, which returns its best plan
-        known = start if isinstance(start, Plan) else None
-        return _without_search(arguments, instance, line.plan or known)
+    except KeyboardInterrupt:
+        # It came outside the search, which would have returned its best plan.
+        known = line.plan or start
+        if isinstance(known, str) or not known.is_feasible(instance):
+            known = "packing"
+        result = solve(instance, _MOMENT, start=known, search="none", **wishes)
+        return replace(result, interrupted=True)
     finally:
         if printer is not None:
             printer.clear()
-
-
-def _without_search(
-    arguments: Arguments, instance: Instance, known: Plan | None
-) -> Result:
-    """Return a known plan, or else a packing, as the result of an interrupted run."""
-    if known is not None and not known.is_feasible(instance):
-        known = None
-    result = solve(
-        instance,
-        _MOMENT,
-        start=known or "packing",
-        search="none",
-        objective=arguments.objective,
-        vehicle_cost=arguments.vehicle_cost or 0.0,
-        guarantee=arguments.guarantee,
-        locked=read_plan(arguments.locked) if arguments.locked else (),
-    )
-    return replace(result, interrupted=True)
 
 
 def _exit_code(result: Result, asked: Instance) -> int:
