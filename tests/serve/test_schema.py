@@ -24,7 +24,7 @@ CHOOSY = (
 # requests are also asked what their description does not allow.
 OPERATIONS = [
     (path, method, mode)
-    for path, operations in create_app(Settings()).openapi()["paths"].items()
+    for path, operations in create_app(Settings(), None).openapi()["paths"].items()
     for method in operations
     for mode in ("positive", "negative")
     if mode == "positive" or (path, method) in CHOOSY

@@ -17,7 +17,6 @@ from fixedfleet.serve.pool import PlannerPool
 from fixedfleet.serve.refusals import add_handlers
 from fixedfleet.serve.routes import Service, open_routes, routes
 from fixedfleet.serve.security import Guard, safe_headers
-from fixedfleet.serve.store import PlanStore
 from fixedfleet.version import own_version
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from fixedfleet.serve.settings import Settings
+    from fixedfleet.serve.store import PlanStore
 
 __all__ = ["create_app"]
 
@@ -35,34 +35,21 @@ mimetypes.add_type("text/javascript", ".js")
 
 
 def create_app(
-    settings: Settings,
-    *,
-    store: PlanStore | None = None,
-    work: Callable[..., Any] = plan_order,
+    settings: Settings, store: PlanStore, work: Callable[..., Any] = plan_order
 ) -> FastAPI:
     """
-    Make the application.
+    Make the application. ``work`` is what a worker process does with an order.
 
     ``app.state.service`` exists while it runs. Each string in ``app.state.tickets`` may
     be used once in place of the token to log in.
-
-    Parameters
-    ----------
-    settings
-        What to allow, and where plans are kept.
-    store
-        The store of the data folder. Default: it is opened when the application starts.
-    work
-        What a worker process does with an order.
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        plans = store or PlanStore(settings.data, settings.keep)
-        queue = PlanQueue(plans)
+        queue = PlanQueue(store)
         await queue.recover()
         pool = PlannerPool(queue, settings.workers, work)
-        app.state.service = Service(settings, plans, queue, pool)
+        app.state.service = Service(settings, store, queue, pool)
         try:
             yield
         finally:
@@ -85,20 +72,16 @@ def create_app(
     bearer = HTTPBearer(scheme_name="token", auto_error=False)
     app.include_router(routes, dependencies=[Depends(bearer)] if settings.token else [])
     app.include_router(open_routes)
-    _add_page(app)
+    page = StaticFiles(directory=Path(__file__).parent / "page")
+
+    async def start(request: Request) -> Response:
+        return await page.get_response("index.html", request.scope)
+
+    app.add_route("/", start, include_in_schema=False)
+    app.mount("/static", page)
     headers = safe_headers(settings.tiles)
     add_handlers(app, headers)
     app.add_middleware(
         Guard, token=settings.token, tickets=app.state.tickets, headers=headers
     )
     return app
-
-
-def _add_page(app: FastAPI) -> None:
-    files = StaticFiles(directory=Path(__file__).parent / "page")
-
-    async def start(request: Request) -> Response:
-        return await files.get_response("index.html", request.scope)
-
-    app.add_route("/", start, include_in_schema=False)
-    app.mount("/static", files)

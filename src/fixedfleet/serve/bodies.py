@@ -158,18 +158,10 @@ def read_instance(
     most: int,
 ) -> files.Reading:
     """
-    Read the instance of a request.
+    Read the instance of a request, with at most so many customers and vehicles.
 
-    Parameters
-    ----------
-    request
-        The request. It gives the instance as JSON or text, or names an earlier plan.
-    file
-        The body of a request that is itself a file.
-    stored
-        Returns the instance of an earlier plan as JSON; None if there is no such plan.
-    most
-        The largest number of customers, and of vehicles, that is allowed.
+    It is the file, if the body is one. Otherwise the request gives it as JSON or text,
+    or names an earlier plan, whose instance ``stored`` returns as JSON, if it exists.
 
     Raises
     ------
@@ -250,12 +242,7 @@ def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order
     """
     Return the order for a worker, with all defaults filled in.
 
-    Parameters
-    ----------
-    asked, read
-        The request, and its instance.
-    longest
-        The longest time limit that is allowed, in seconds.
+    ``longest`` is the longest time limit that is allowed, in seconds.
 
     Raises
     ------

@@ -62,29 +62,14 @@ class PlanJob:
     """
     A plan that waits for a worker or is being made.
 
-    It belongs to the thread of the event loop. A follower takes ``next_change`` before
-    it looks at the job, and waits for it afterwards, so that it misses no change.
-
-    Parameters
-    ----------
-    id, client, created
-        The plan's id, the client that asked for it, and when, in ISO 8601.
-    order
-        What was asked for.
-
-    Attributes
-    ----------
-    hurry
-        Asks the worker to end the search soon, while there is a worker.
-    next_change
-        The event that is set, and replaced by another, when anything changes.
-    final
-        The plan as it is stored, once the job has ended.
+    It belongs to the thread of the event loop. When anything changes, ``next_change``
+    is set and replaced by another event. A follower takes it before it looks at the
+    job, and waits for it afterwards, so that it misses no change.
     """
 
     id: str
     client: str
-    created: str
+    created: str  # in ISO 8601
     order: Order
 
     status: Literal["queued", "running"] = "queued"
@@ -94,8 +79,8 @@ class PlanJob:
     trace: list[tuple[float, float]] = field(default_factory=list)
     begun: float | None = None
     cancelled: bool = False
-    hurry: Callable[[], None] | None = None
-    final: StoredPlan | None = None
+    hurry: Callable[[], None] | None = None  # asks the worker to end the search soon
+    final: StoredPlan | None = None  # once the job has ended
     next_change: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -152,11 +137,6 @@ class PlanQueue:
     All jobs that have not ended, and the store of all plans.
 
     It belongs to the thread of the event loop; one further thread writes to the store.
-
-    Parameters
-    ----------
-    store
-        Where plans are kept.
     """
 
     def __init__(self, store: PlanStore) -> None:

@@ -25,38 +25,20 @@ _INTERVAL = 0.125  # seconds between two improvements that are reported
 
 @dataclass(frozen=True)
 class Order:
-    """
-    What a worker is to plan.
-
-    Attributes
-    ----------
-    instance, request
-        The instance, and how to plan for it.
-    notes
-        Remarks on how the instance was read.
-    listed
-        Whether the list of plans has the plan.
-    cores
-        The most cores to use.
-    """
+    """What a worker is to plan."""
 
     instance: Instance
     request: RequestDocument
-    notes: list[str]
-    listed: bool = True
-    cores: int = 1
+    notes: list[str]  # remarks on how the instance was read
+    listed: bool = True  # whether the list of plans has the plan
+    cores: int = 1  # the most cores to use
 
 
 def plan_order(order: Order | None, call: Call) -> ResultDocument | None:
     """
     Make a plan, and report verdicts and improvements on the way.
 
-    Parameters
-    ----------
-    order
-        What to plan; None only loads and compiles what the first plan needs.
-    call
-        Takes the reports, and tells whether the plan was cancelled.
+    With None as the order, only load and compile what the first plan needs.
     """
     if order is None:
         _warm_up()

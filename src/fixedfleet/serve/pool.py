@@ -45,16 +45,8 @@ class PlannerPool:
     Keeps worker processes alive and gives them jobs.
 
     Each worker has a task of the event loop. When a worker dies, its job fails with the
-    best plan it reported, and the task starts another worker.
-
-    Parameters
-    ----------
-    queue
-        Where jobs come from, and where their outcomes go.
-    workers
-        The number of worker processes.
-    work
-        What a worker does with an order, or with None to get ready.
+    best plan it reported, and the task starts another worker. A worker calls ``work``
+    with an order, or with None to get ready.
     """
 
     def __init__(

@@ -46,22 +46,10 @@ _RETRY_AFTER = {
 
 class ApiError(HTTPException):
     """
-    A request that is refused.
+    A request that is refused: an HTTP status, and what is wrong in one sentence.
 
-    Parameters
-    ----------
-    status
-        The HTTP status.
-    sentence
-        What is wrong and what to do, in one sentence.
-    where
-        The field that is wrong, if it is one field.
-    missing
-        Fields that must be given and are not.
-    retry_after
-        Seconds after which the client may try again.
-    headers
-        Further headers of the answer.
+    ``where`` is the field that is wrong, ``missing`` names fields that must be given,
+    and after ``retry_after`` seconds the client may try again.
     """
 
     def __init__(

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from typing import Annotated, Any, Literal, TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -27,11 +29,10 @@ from fixedfleet.serve.jobs import PlanJob, PlanQueue
 from fixedfleet.serve.pool import PlannerPool
 from fixedfleet.serve.refusals import ApiError, error_responses
 from fixedfleet.serve.settings import Settings
-from fixedfleet.serve.shipped import examples
 from fixedfleet.serve.store import PlanStore, StoredPlan
 from fixedfleet.version import own_version
 
-__all__ = ["Service", "open_routes", "routes"]
+__all__ = ["Service", "examples", "open_routes", "routes"]
 
 R = TypeVar("R", bound=schema.InstanceRequest)
 
@@ -44,6 +45,10 @@ STREAMS_PER_CLIENT = 32
 _WAIT_BEYOND = 1.0  # seconds to wait for a plan beyond its time limit
 _CANCEL_WAIT = 6.0  # a little longer than a worker may take to end
 _STREAM_PAUSE = 5  # seconds after which a client may ask for a stream again
+_EXAMPLES = {
+    "leipzig_parcels": "Parcels in Leipzig: 63 shops, seven vans of 850 kg",
+    "bakery_round": "Bakery round: three vans, and four orders that cannot share one",
+}
 _RECONNECT = 2000  # milliseconds after which a browser opens a broken stream again
 # Reading more bodies at the same time would only slow down the other answers.
 _readers = CapacityLimiter(2)
@@ -405,6 +410,25 @@ async def download_plan(
 
 
 # --------------------------------------------------------------------- examples, health
+
+
+@cache
+def examples() -> dict[str, schema.ExampleDocument]:
+    """Return the examples that come with the service, by name."""
+    folder = resources.files("fixedfleet.serve") / "examples"
+    found = {}
+    for name, title in _EXAMPLES.items():
+        text = (folder / f"{name}.csv").read_text(encoding="utf-8")
+        instance = files.parse(text, format="csv").instance
+        found[name] = schema.ExampleDocument(
+            name=name,
+            title=title,
+            text=text,
+            customers=instance.num_customers,
+            vehicles=instance.vehicles,
+            capacity=instance.capacity,
+        )
+    return found
 
 
 @routes.get("/examples", responses=error_responses())

@@ -72,14 +72,7 @@ class Guard:
     may ask. Pages of other sites may never use the user's browser to ask: they are
     recognised by headers that browsers set and pages cannot change.
 
-    Parameters
-    ----------
-    app, token
-        The application to guard, and its token, if it has one.
-    tickets
-        Strings that may each be used once in place of the token in ``/?token=``.
-    headers
-        The protective headers.
+    Each of the tickets may be used once in place of the token in ``/?token=``.
     """
 
     def __init__(

@@ -37,19 +37,8 @@ class Server(uvicorn.Server):
     :meth:`serve_forever` answers until SIGINT or SIGTERM arrives, or until another
     thread sets ``should_exit``.
 
-    Parameters
-    ----------
-    settings
-        Where to listen, and what to allow.
-    on_ready
-        Called once the server answers.
-    work
-        What a worker process does with an order.
-
-    Attributes
-    ----------
-    url
-        The address of the page, without the token.
+    ``on_ready`` is called once the server answers; ``url`` is the address of the page,
+    without the token.
 
     Raises
     ------
@@ -70,7 +59,7 @@ class Server(uvicorn.Server):
         except BaseException:
             self._socket.close()
             raise
-        self._app = create_app(settings, store=store, work=work)
+        self._app = create_app(settings, store, work)
         # Uvicorn's variable. Its default would believe every program of this machine.
         proxies = os.environ.get("FORWARDED_ALLOW_IPS", "")
         config = uvicorn.Config(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fixedfleet.errors import InputError
@@ -58,25 +56,13 @@ class StoredPlan(NamedTuple):
     document: str
 
 
-@dataclass(frozen=True)
-class Unfinished:
-    """
-    A plan that an earlier server did not finish.
-
-    Attributes
-    ----------
-    id, client, created
-        The plan, the client that asked for it, and when.
-    deaths
-        How often a server died while a worker was making it.
-    instance, document
-        The instance and the plan's document, as JSON.
-    """
+class Unfinished(NamedTuple):
+    """A plan that an earlier server did not finish. Its texts are JSON."""
 
     id: str
     client: str
     created: str
-    deaths: int
+    deaths: int  # how often a server died while a worker was making it
     instance: str
     document: str
 
@@ -86,7 +72,7 @@ class PlanStore:
     The plans of one data folder. One server at a time may use a folder.
 
     What :meth:`add` or :meth:`finish` has stored when it returns survives the death of
-    the process and of the machine. Every method may be called from any thread.
+    the process and of the machine. One thread at a time may write, any thread may read.
 
     Parameters
     ----------
@@ -105,7 +91,6 @@ class PlanStore:
         self._path, self._keep = folder / "plans.sqlite", keep
         _make_private(folder)
         self._folder_lock = _lock_folder(folder)
-        self._lock = threading.Lock()
         try:
             self._writer = self._connect()
             self._prepare()
@@ -144,22 +129,20 @@ class PlanStore:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """Hold the writer for one transaction: it is done completely or not at all."""
-        with self._lock:
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._writer
-                self._writer.execute("COMMIT")
-            except BaseException:
-                # SQLite has already rolled back if the disk was full.
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
-                raise
+        self._writer.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._writer
+            self._writer.execute("COMMIT")
+        except BaseException:
+            # SQLite has already rolled back if the disk was full.
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            raise
 
     def close(self) -> None:
         """Close the store, so that another server may use the folder."""
-        with self._lock:
-            self._writer.close()
-            self._folder_lock.close()
+        self._writer.close()
+        self._folder_lock.close()
 
     def add(
         self,
