@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fixedfleet.instance import InstanceBatch
-from fixedfleet.plan import Plan, PlanBatch
+from fixedfleet.plan import PlanBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,17 +156,20 @@ def _put_back(
     better: NDArray[np.int64],
 ) -> PlanBatch:
     """Return the plans with the tours of the better groups in place of the old ones."""
-    changed: dict[int, list[list[int] | None]] = {}
-    for group in better.tolist():
-        row = int(rows[group])
-        if row not in changed:
-            changed[row] = [list(tour) for tour in plans[row].tours]
-        tours = changed[row]
-        for number in np.flatnonzero(groups[group]):
-            tours[number] = None
-        names = customers[group]
-        tours += [[int(names[c - 1]) for c in tour] for tour in found[group].tours]
-    if not changed:
-        return plans
-    new = [Plan([t for t in tours if t is not None]) for tours in changed.values()]
-    return plans.replace(np.array(list(changed)), PlanBatch.from_plans(new))
+    old = np.pad(plans.routes, ((0, 0), (0, 1)))
+    new = np.pad(found.routes[better], ((0, 0), (0, 1)))
+    replaced = np.zeros((len(plans), groups.shape[1]), dtype=np.bool_)
+    np.logical_or.at(replaced, rows[better], groups[better])
+    tour, stops = _tours(old)
+    gone = np.take_along_axis(replaced, np.minimum(tour, groups.shape[1] - 1), axis=1)
+    kept = np.nonzero(stops & ~gone)
+    added = np.nonzero(_tours(new)[1])
+    names = np.pad(customers[better], ((0, 0), (1, 0)))
+    stop = np.concatenate((old[kept], names[added[0], new[added]]))
+    row = np.concatenate((kept[0], rows[better][added[0]]))
+    order = np.argsort(row, kind="stable")  # first the tours kept, then those added
+    row, stop = row[order], stop[order]
+    place = np.arange(len(row)) - np.searchsorted(row, row)
+    routes = np.zeros((len(plans), int(place.max(initial=0)) + 1), dtype=np.int64)
+    routes[row, place] = stop
+    return PlanBatch(routes)
