@@ -137,22 +137,6 @@ def test_an_instance_survives_vrplib(instance, tmp_path):
     assert there_and_back(instance, tmp_path / "i.vrp") == instance
 
 
-@again
-@given(instance=plain, numbers=st.lists(st.integers(0, 9), min_size=6, max_size=6))
-def test_names_that_are_numbers_survive_vrplib_or_are_refused(
-    instance, numbers, tmp_path
-):
-    """Names that are numbers of nodes come back from VRPLIB, or are refused."""
-    depot, *rest = map(str, numbers)
-    labelled = replace(instance, names=rest[: instance.num_customers], depot_name=depot)
-    try:
-        found = there_and_back(labelled, tmp_path / "i.vrp")
-    except InputError as error:
-        assert "cannot hold these names" in str(error)
-    else:
-        assert found == labelled
-
-
 @st.composite
 def plans(draw):
     """A plan for all or some of six customers."""

@@ -288,10 +288,8 @@ def test_headers_without_meaning_here_are_said_to_be_ignored(load):
     ("changes", "said"),
     [
         ({"metric": "great_circle"}, "VRPLIB has no great-circle distances"),
-        ({"names": ["a", "b", "c"]}, "VRPLIB cannot hold the name 'depot'"),
-        ({"names": "abc", "depot_name": "1"}, "VRPLIB cannot hold the name 'a'"),
-        ({"depot_name": "Hub"}, "VRPLIB cannot hold the name 'Hub'"),
-        ({"names": "331", "depot_name": "9"}, "VRPLIB cannot hold these names"),
+        ({"names": ["a", "b", "c"]}, "VRPLIB cannot hold the names of depot and"),
+        ({"depot_name": "Hub"}, "VRPLIB cannot hold the names of depot and"),
         ({"unit": "kg"}, "VRPLIB cannot hold units or further columns"),
         ({"columns": {"a": "0123"}}, "VRPLIB cannot hold units or further columns"),
         ({"name": "two\nlines"}, "VRPLIB cannot hold the name 'two\\nlines'"),

@@ -22,7 +22,7 @@ from fixedfleet.files.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -433,24 +433,34 @@ def format_instance(instance: Instance, *, plain: bool = False) -> str:
     Raises
     ------
     InputError
-        If VRPLIB cannot hold the instance: names other than numbers of nodes,
-        great-circle distances, units or further columns.
+        If VRPLIB cannot hold the instance: great-circle distances, names of depot and
+        customers, units or further columns.
     """
     if instance.metric == "great_circle":
         raise InputError("VRPLIB has no great-circle distances: write .csv or .json")
+    if instance.names is not None or instance.depot_name != "depot":
+        raise InputError(
+            "VRPLIB cannot hold the names of depot and customers: write .csv or .json"
+        )
     if instance.unit or instance.length_unit or instance.columns:
         raise InputError(
             "VRPLIB cannot hold units or further columns: write .csv or .json"
         )
+    name = instance.name
+    check_storable("the name", name)
+    if name != name.strip() or "\n" in name or "\r" in name:
+        raise InputError(
+            f"VRPLIB cannot hold the name {shorten(name)}, with blanks at an end or a "
+            "line break: write .json"
+        )
     kinds = [kind for kind, (metric, _) in _TYPES.items() if metric == instance.metric]
     exact = [kind for kind in kinds if _TYPES[kind][1] == instance.rounding]
     kind = (exact or kinds)[0]
-    _check_name(instance.name)
     comments = [] if exact else [f"rounding: {instance.rounding}"]
     if plain:
         comments.insert(0, f"No of vehicles: {instance.vehicles}")
     lines = [
-        f"NAME : {instance.name}",
+        f"NAME : {name}",
         *([f"COMMENT : {', '.join(comments)}"] if comments else []),
         "TYPE : CVRP",
         f"DIMENSION : {instance.num_customers + 1}",
@@ -458,56 +468,22 @@ def format_instance(instance: Instance, *, plain: bool = False) -> str:
         f"EDGE_WEIGHT_TYPE : {kind}",
         *(["EDGE_WEIGHT_FORMAT : FULL_MATRIX"] if kind == "EXPLICIT" else []),
         f"CAPACITY : {format_number(instance.capacity)}",
-        *_format_sections(instance, _node_numbers(instance)),
+        *_format_sections(instance),
         "EOF",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _format_sections(instance: Instance, nodes: list[int]) -> Iterable[str]:
+def _format_sections(instance: Instance) -> Iterator[str]:
     if instance.has_coordinates:
         yield "NODE_COORD_SECTION"
-        for node, (x, y) in zip(nodes, instance.coordinates, strict=True):
+        for node, (x, y) in enumerate(instance.coordinates, 1):
             yield f"{node} {format_number(x)} {format_number(y)}"
     if instance.matrix is not None:
         yield "EDGE_WEIGHT_SECTION"
         for row in instance.matrix:
             yield " ".join(map(format_number, row))
     yield "DEMAND_SECTION"
-    for node, demand in zip(nodes, (0, *instance.demands), strict=True):
+    for node, demand in enumerate((0, *instance.demands), 1):
         yield f"{node} {format_number(demand)}"
-    yield "DEPOT_SECTION"
-    yield f"{nodes[0]}"
-    yield "-1"
-
-
-def _check_name(name: str) -> None:
-    check_storable("the name", name)
-    if name != name.strip() or "\n" in name or "\r" in name:
-        raise InputError(
-            f"VRPLIB cannot hold the name {shorten(name)}, with blanks at an end or a "
-            "line break: write .json"
-        )
-
-
-def _node_numbers(instance: Instance) -> list[int]:
-    """Return numbers of the nodes, depot first, that read back as the names."""
-    count = instance.num_customers + 1
-    if instance.names is None and instance.depot_name == "depot":
-        return list(range(1, count + 1))
-    labels = [instance.depot_name, *(instance.names or ())]
-    for label in labels:
-        if not re.fullmatch(r"0|[1-9]\d{0,17}", label, re.ASCII):
-            raise InputError(
-                f"VRPLIB cannot hold the name {shorten(label)}, only numbers of nodes: "
-                "write .csv or .json"
-            )
-    nodes = [int(label) for label in labels]
-    in_order = nodes[1:] == sorted(nodes[1:]) and nodes[0] != 1
-    plain = set(nodes) == set(range(1, count + 1))
-    if len(set(nodes)) != count or (plain and not in_order):
-        raise InputError(
-            "VRPLIB cannot hold these names: as numbers of nodes they repeat or change "
-            "the customers' order; write .csv or .json"
-        )
-    return nodes
+    yield from ("DEPOT_SECTION", "1", "-1")
