@@ -52,12 +52,10 @@ def test_a_plan_is_a_table_of_its_tours():
     assert [bar.get("width") for bar in parsed(html).iter("rect")] == ["100", "50"]
 
 
-def test_a_verdict_is_a_square_per_vehicle_and_a_table(square):
-    """Missing vehicles are dashed, and the proof is beside them."""
+def test_a_verdict_is_a_table(square):
+    """A notebook shows whether the fleet suffices, and the proof."""
     html = ff.assess_fleet(square.with_vehicles(1))._repr_html_()
-    squares = list(parsed(html).iter("rect"))
-    assert [s.get("stroke-dasharray") for s in squares] == [None, "3 2"]
-    assert "the demands sum to 4 of 2" in texts(html)
+    assert {"impossible", "the demands sum to 4 of 2"} <= set(texts(html))
 
 
 def test_names_of_a_file_cannot_break_the_page(square):

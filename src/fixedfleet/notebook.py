@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.distances import Metric
 
-__all__ = ["COLOURS", "colour_of", "draw_bar", "draw_fleet", "draw_map", "make_table"]
+__all__ = ["COLOURS", "colour_of", "draw_bar", "draw_map", "make_table"]
 
 # The colours of Okabe and Ito, which colour-blind people can tell apart. Yellow is left
 # out, as it is pale on white, and black is the colour of the depot.
@@ -23,7 +23,6 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6
 
 _SIZE = 420  # pixels of the longer side of a map
 _MARGIN = 12
-_MOST_SQUARES = 60
 
 
 def colour_of(tour: int) -> str:
@@ -48,22 +47,6 @@ def draw_bar(share: float, colour: str) -> str:
     width = round(100 * min(1.0, max(0.0, share)))
     bar = f'<rect width="{width}" height="10" fill="{colour}"/>'
     return f'<svg width="100" height="10">{bar}</svg>'
-
-
-def draw_fleet(vehicles: int, needed: int) -> str:
-    """Return a square per vehicle: the first ``needed`` filled, missing ones dashed."""
-    most = min(max(vehicles, needed), _MOST_SQUARES)
-    squares = []
-    for number in range(most):
-        fill = COLOURS[0] if number < min(vehicles, needed) else "none"
-        line = f'stroke="{COLOURS[0]}"'
-        if number >= vehicles:
-            line = f'stroke="{COLOURS[1]}" stroke-dasharray="3 2"'
-        x = 1 + 18 * number
-        squares.append(
-            f'<rect x="{x}" y="1" width="14" height="14" fill="{fill}" {line}/>'
-        )
-    return f'<svg width="{18 * most}" height="16">{"".join(squares)}</svg>'
 
 
 def draw_map(

@@ -48,7 +48,7 @@ def test_command_line_trains_and_resumes(command, tmp_path, capsys):
     """The command trains, resumes, and starts again with the weights it left."""
     one, two, three = (str(tmp_path / name) for name in ("one", "two", "three"))
     common = [*command, "--epochs", "2"]
-    assert main([*common, "--out", one, "--steps", "3"]) == 0
+    assert main([*common, "--out", one, "--set", "training.steps=3"]) == 0
     checkpoint = f"{one}/checkpoint.safetensors"
     assert main([*common, "--out", three, "--resume", checkpoint]) == 0
     assert "resumes at step 3" in capsys.readouterr().out
@@ -56,8 +56,8 @@ def test_command_line_trains_and_resumes(command, tmp_path, capsys):
     assert "resumes at step 3" in capsys.readouterr().out
     for folder in (one, three):
         assert int(read_tensors(f"{folder}/checkpoint.safetensors")[0]["step"]) == 8
-    weights = f"{one}/model.safetensors"
-    assert main([*common, "--out", two, "--weights", weights, "--steps", "1"]) == 0
+    weights, first = f"{one}/model.safetensors", ["--set", "training.steps=1"]
+    assert main([*common, "--out", two, "--weights", weights, *first]) == 0
     assert "begins with the weights of" in capsys.readouterr().out
 
 
@@ -70,7 +70,10 @@ def test_command_line_trains_and_resumes(command, tmp_path, capsys):
         (["--set", "modell.width=8"], "'modell.width'"),
         (["--set", "training.clip=tight"], "training.clip is 'tight', not a number"),
         (["--set", "loss.load_weight=much"], "load_weight is 'much', not a number"),
-        (["--steps", "0"], "training.steps is 0, not a whole number of at least 1"),
+        (
+            ["--set", "training.steps=0"],
+            "training.steps is 0, not a whole number",
+        ),
         (["--minutes", "0"], "training.minutes is 0.0, not a number above 0"),
         (["--epochs", "0"], "training.epochs is 0, not a whole number of at least 1"),
         (["--weights", "none.safetensors"], "no network 'none.safetensors'"),

@@ -37,11 +37,6 @@ def add_command(commands: Commands) -> None:
     budget = parser.add_mutually_exclusive_group()
     budget.add_argument("--minutes", type=float, help="minutes to train")
     budget.add_argument("--epochs", type=int, help="number of epochs")
-    add(
-        "--steps",
-        type=int,
-        help="stop after this many steps, before the budget is used up",
-    )
     start = parser.add_mutually_exclusive_group()
     start.add_argument(
         "--resume",
@@ -119,7 +114,7 @@ def _train(arguments: Arguments) -> int:
     require("torch", "network", "training")
     from fixedfleet.training import NonFiniteLossError, get_preset, train
 
-    for name in ("minutes", "epochs", "steps"):
+    for name in ("minutes", "epochs"):
         if getattr(arguments, name) is not None:
             settings[f"training.{name}"] = getattr(arguments, name)
     try:

@@ -96,8 +96,8 @@ class FleetVerdict:
         return f"FleetVerdict({fleet}: {self.status}, {known})"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: a square per vehicle, and the verdict."""
-        from fixedfleet.notebook import draw_fleet, make_table
+        """Return what a notebook shows: a table."""
+        from fixedfleet.notebook import make_table
 
         facts = {
             "status": self.status,
@@ -105,9 +105,7 @@ class FleetVerdict:
             "at least needed": self.lower_bound,
             "known to suffice": self.upper_bound or "no fleet",
         }
-        squares = draw_fleet(self.vehicles, self.upper_bound or self.lower_bound)
-        head = ["fleet", count(self.vehicles, "vehicle")]
-        return squares + make_table(head, facts.items())
+        return make_table(["fleet", count(self.vehicles, "vehicle")], facts.items())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -37,31 +37,10 @@ def is_loopback(host: str) -> bool:
 @dataclass(frozen=True)
 class Settings:
     """
-    The settings of the service.
+    The options of ``fixedfleet serve``, which ``docs/service.md`` describes.
 
-    Parameters
-    ----------
-    host, port
-        Where to listen; port 0 takes a free port.
-    token
-        The token that clients must show. None lets every local program in, and is
-        allowed only where the host is a loopback address.
-    data
-        The folder in which plans are kept.
-    workers
-        The number of worker processes. Each makes one plan at a time. Default: the
-        number of cores.
-    max_customers
-        The largest number of customers of an instance, and of vehicles of its fleet.
-    max_seconds
-        The longest time limit of a plan.
-    keep
-        The number of finished plans to keep. The oldest plans beyond it are deleted.
-    tiles
-        The address of street tiles with {z}, {x} and {y}, which the page shows beneath
-        the plan. With None it shows no tiles and asks no other server.
-    attribution
-        The copyright notice that the page shows beside the tiles.
+    With the token None, every local program may ask for plans. This is allowed only
+    where the host is a loopback address.
     """
 
     host: str = "127.0.0.1"
