@@ -82,7 +82,7 @@ class WithNetwork(FirstFit):
 
     file: str = ""
 
-    def network(self, _customers):
+    def network(self):
         return Path(self.file)
 
 

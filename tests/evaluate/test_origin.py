@@ -17,7 +17,7 @@ class Networked:
     path: object
     name: str = "network"
 
-    def network(self, _customers):
+    def network(self):
         return self.path
 
 
@@ -31,9 +31,9 @@ def weights(tmp_path):
 
 def test_rows_tell_version_and_network(weights, fakes):
     """A network's rows carry a part of its file's hash, others the version alone."""
-    plain = made_with(fakes.FirstFit(), 20)
+    plain = made_with(fakes.FirstFit())
     assert set(plain) == {"fixedfleet"}
-    made = made_with(Networked(weights), 20)
+    made = made_with(Networked(weights))
     assert made["network"] == digest(weights)
     assert len(made["network"]) == 8
     assert made["network_file"] == "net.safetensors"
@@ -43,11 +43,10 @@ def test_a_shipped_network_is_told_by_its_file():
     """A method that names no network is made with the shipped one, as is its name."""
     pytest.importorskip("torch")
     method = get_method("network+auto")
-    assert method.network(20).stem == "universal"
-    named = get_method("network:model=universal")
-    assert made_with(method, 100) == made_with(named, 20)
-    assert get_method("packing+auto").network(20) is None
-    assert get_method("network+gpu").network(50).stem == "universal"
+    assert made_with(method)["network_file"] == "universal.safetensors"
+    assert made_with(method) == made_with(get_method("network:model=universal"))
+    assert made_with(method) == made_with(get_method("network+gpu"))
+    assert "network" not in made_with(get_method("packing+auto"))
 
 
 def test_rows_of_a_network_that_was_replaced_do_not_count(weights, make_row):

@@ -338,7 +338,7 @@ def test_a_table_shows_the_present_network(render, row):
     from fixedfleet.evaluate import get_method
 
     line = Line(label="network", method="network")
-    network = made_with(get_method("network"), 20)["network"]
+    network = made_with(get_method("network"))["network"]
     rows = [
         row(place, "network", time_limit=None, customers=20, made={"network": made})
         for place, made in enumerate(("0" * 8, network))

@@ -159,7 +159,7 @@ def test_a_network_is_named_after_its_training(tmp_path):
     made = []
     for weights in (b"weights", b"others"):
         leave(PLAIN.folder(tmp_path), weights=weights)
-        made.append(made_with(get_method(spec), 20)["network"])
+        made.append(made_with(get_method(spec))["network"])
     assert made[0] != made[1]
 
 

@@ -109,7 +109,7 @@ def _evaluate(arguments: Arguments) -> int:
     try:
         done = evaluate(
             sets,
-            arguments.method,  # worker processes build the methods themselves
+            methods,
             arguments.time_limit,
             results,
             seeds=arguments.seeds,

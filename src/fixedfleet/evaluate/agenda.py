@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 from fixedfleet.errors import InputError, at_least, check_whole
@@ -10,7 +9,7 @@ from fixedfleet.evaluate.origin import made_with, without_outdated
 from fixedfleet.evaluate.trials import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fixedfleet.evaluate.methods import Method
     from fixedfleet.evaluate.rows import Key, Row
@@ -104,30 +103,28 @@ def make_agenda(
     """
     by_key = {row.key: row for row in without_outdated(rows, methods)}
     planned: dict[Key, tuple[Instance, float]] = {}
-    single: list[Trial] = []
-    parallel: list[Trial] = []
+    agenda = Agenda([], [], set(by_key), 0, 0)
     for chosen in sets:
         for seed in dict.fromkeys(seeds):
             for trial in _trials(chosen, methods, limits, seed):
                 if _plan_keys(trial, planned) - by_key.keys():
                     method = methods[trial.method]
                     together = method.batch > 1 or method.on_gpu
-                    (single if together else parallel).append(trial)
+                    (agenda.single if together else agenda.parallel).append(trial)
     found = [key for key in planned if key in by_key]
     for key in found:
         _check_same(by_key[key], *planned[key])
-    return Agenda(single, parallel, set(by_key), len(planned), len(found))
+    return agenda._replace(total=len(planned), found=len(found))
 
 
 def _plan_keys(trial: Trial, planned: dict[Key, tuple[Instance, float]]) -> set[Key]:
     """Add a trial's rows to those planned; return the keys that are new."""
     new = set()
     for key, instance in zip(trial.keys(), trial.instances, strict=True):
-        here = instance, trial.vehicle_cost
         if key in planned:  # sets share rows
-            _check_alike(planned[key], here, trial.set)
+            _check_alike(trial, instance, *planned[key])
         else:
-            planned[key] = here
+            planned[key] = instance, trial.vehicle_cost
             new.add(key)
     return new
 
@@ -139,36 +136,32 @@ def _trials(
     seed: int,
 ) -> Iterator[Trial]:
     """Yield all trials of a set: whole batches first, then instance by instance."""
-    kinds = list(zip(methods, limits, strict=True))
+    made = [made_with(method) for method in methods]
 
-    @functools.cache
-    def made(place: int, customers: int) -> Mapping[str, str]:
-        return made_with(methods[place], customers)
+    def trials(place: int, instances: Sequence[Instance]) -> Iterator[Trial]:
+        """Yield a trial of a method per limit."""
+        for seconds, iterations in limits[place]:
+            yield Trial(
+                method=place,
+                name=methods[place].name,
+                set=chosen.name,
+                instances=tuple(instances),
+                vehicle_cost=chosen.vehicle_cost,
+                time_limit=seconds,
+                iterations=iterations,
+                seed=seed,
+                objective=methods[place].objective,
+                made=made[place],
+            )
 
-    def trial(place: int, part: Sequence[Instance], limit: Limits) -> Trial:
-        return Trial(
-            method=place,
-            name=methods[place].name,
-            set=chosen.name,
-            instances=tuple(part),
-            vehicle_cost=chosen.vehicle_cost,
-            time_limit=limit[0],
-            iterations=limit[1],
-            seed=seed,
-            objective=methods[place].objective,
-            made=made(place, part[0].num_customers),
-        )
-
-    for place, (method, wanted) in enumerate(kinds):
+    for place, method in enumerate(methods):
         if method.batch > 1:
-            for limit in wanted:
-                for part in _batches(chosen.instances, method.batch):
-                    yield trial(place, part, limit)
+            for batch in _batches(chosen.instances, method.batch):
+                yield from trials(place, batch)
     for instance in chosen.instances:
-        for place, (method, wanted) in enumerate(kinds):
+        for place, method in enumerate(methods):
             if method.batch == 1:
-                for limit in wanted:
-                    yield trial(place, [instance], limit)
+                yield from trials(place, [instance])
 
 
 def _batches(instances: Sequence[Instance], size: int) -> Iterator[list[Instance]]:
@@ -182,19 +175,19 @@ def _batches(instances: Sequence[Instance], size: int) -> Iterator[list[Instance
 
 
 def _check_alike(
-    there: tuple[Instance, float], here: tuple[Instance, float], name: str
+    trial: Trial, instance: Instance, other: Instance, other_cost: float
 ) -> None:
     """Raise InputError unless an instance is the same in every set that has it."""
-    if there[1] != here[1]:
+    if other_cost != trial.vehicle_cost:
         raise InputError(
-            f"{here[0].name!r} of the set {name} is in another set too, where a "
-            f"vehicle costs {there[1]:g} instead of {here[1]:g}: evaluate the sets "
-            "into different files"
+            f"{instance.name!r} of the set {trial.set} is in another set too, where a "
+            f"vehicle costs {other_cost:g} instead of {trial.vehicle_cost:g}: evaluate "
+            "the sets into different files"
         )
-    if there[0] is not here[0] and there[0] != here[0]:
+    if other is not instance and other != instance:
         raise InputError(
-            f"two sets have different instances named {here[0].name!r}, one of them "
-            f"{name}: evaluate the sets into different files"
+            f"two sets have different instances named {instance.name!r}, one of them "
+            f"{trial.set}: evaluate the sets into different files"
         )
 
 

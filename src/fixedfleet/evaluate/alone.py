@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from fixedfleet import solvers
 from fixedfleet.evaluate.methods import Answer
-from fixedfleet.evaluate.starts import first_answers, network_file
+from fixedfleet.evaluate.starts import first_answers
 from fixedfleet.search import Stop
 from fixedfleet.search.traits import search_traits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from fixedfleet.evaluate.methods import Limit, Start
     from fixedfleet.instance import Instance
@@ -47,10 +46,6 @@ class StartAlone:
     def check(self) -> None:
         """Raise MissingPackageError or InputError if the start cannot run here."""
         self.start.check()
-
-    def network(self, customers: int) -> Path | None:
-        """Return the file of the network that it uses for a size; None if none."""
-        return network_file(self.start, customers)
 
     def solve(
         self, instances: Sequence[Instance], *, seed: int = 0, **_limits: object

@@ -50,8 +50,8 @@ class Method(Protocol):
 
     A method given as an object is sent to worker processes, so it must be picklable.
     It should load weights at the first :meth:`solve`, in the worker. A method or start
-    that uses a network may also have ``network(customers)``, which returns the file of
-    the network that it uses for this size; rows then record the file's hash.
+    that uses a network may also have ``network()``, which returns the file of the
+    network; rows then record the file's hash.
     """
 
     @property

@@ -38,10 +38,10 @@ def machine_name(gpu: bool = False) -> str:
     return platform.processor() or platform.machine()
 
 
-def made_with(method: Method, customers: int) -> Mapping[str, str]:
-    """Return what a method's row records of its making; see :attr:`Row.made`."""
-    file = _network_of(method, customers)
-    found = {"fixedfleet": _version()}
+def made_with(method: Method) -> Mapping[str, str]:
+    """Return what a method's rows record of their making; see :attr:`Row.made`."""
+    file = _network_of(method)
+    found = {"fixedfleet": own_version()}
     if file is None:
         return found
     return found | {"network": digest(file), "network_file": file.name}
@@ -54,44 +54,28 @@ def without_outdated(rows: Iterable[Row], methods: Sequence[Method]) -> list[Row
     A row is kept if it records no network, if the network's file is not here to be
     compared with, or if it belongs to none of the methods.
     """
-    by_name = {method.name: method for method in methods}
-
-    @functools.cache
-    def present(name: str, customers: int) -> str | None:
-        file = _network_of(by_name[name], customers)
-        return None if file is None else digest(file)
-
-    def kept(row: Row) -> bool:
-        then = row.made.get("network")
-        if then is None or row.method not in by_name:
-            return True
-        return present(row.method, row.customers) in (None, then)
-
-    return [row for row in rows if kept(row)]
+    networks = {method.name: made_with(method).get("network") for method in methods}
+    return [
+        row
+        for row in rows
+        if None in (now := networks.get(row.method), then := row.made.get("network"))
+        or now == then
+    ]
 
 
 def digest(path: Path) -> str:
     """Return the first digits of a file's SHA-256."""
-    return _digest(path, path.stat().st_mtime_ns)
-
-
-@functools.cache
-def _digest(path: Path, _changed: int) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:_DIGITS]
 
 
-@functools.cache
-def _version() -> str:
-    return own_version()  # reads files
-
-
-def _network_of(method: Method, customers: int) -> Path | None:
-    """Return the file of the network that a method uses for a size, if there is one."""
-    network = getattr(method, "network", None)  # most methods have none
+def _network_of(method: Method) -> Path | None:
+    """Return the file of the network that a method or its start uses, if it exists."""
+    start = getattr(method, "start", None)
+    network = getattr(method, "network", None) or getattr(start, "network", None)
     if network is None:
         return None
     try:
-        file: Path | None = network(customers)
+        file: Path = network()
     except (InputError, MissingPackageError):
         return None
-    return file if file is not None and file.is_file() else None
+    return file if file.is_file() else None

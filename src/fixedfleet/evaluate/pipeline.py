@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, cast, get_args
 from fixedfleet import solvers
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.evaluate.methods import Answer
-from fixedfleet.evaluate.starts import (
-    PackingStart,
-    SavingsStart,
-    SweepStart,
-    network_file,
-)
+from fixedfleet.evaluate.starts import PackingStart, SavingsStart, SweepStart
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Objective, Plan, charge
 from fixedfleet.search import SEARCHES, Stop, fit, improve
@@ -27,7 +22,6 @@ from fixedfleet.solvers import SOLVERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from fixedfleet.evaluate.methods import Limit, Start
     from fixedfleet.evaluate.rows import Trace
@@ -115,10 +109,6 @@ class Pipeline:
     def check_start(self) -> None:
         """Raise MissingPackageError or InputError if the start cannot run here."""
         self.start.check()
-
-    def network(self, customers: int) -> Path | None:
-        """Return the file of the network that it uses for a size; None if none."""
-        return network_file(self.start, customers)
 
     def solve(
         self,

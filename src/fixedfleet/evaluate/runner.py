@@ -14,7 +14,7 @@ from fixedfleet.evaluate.agenda import limits_of, make_agenda
 from fixedfleet.evaluate.method_specs import get_methods
 from fixedfleet.evaluate.origin import machine_name
 from fixedfleet.evaluate.rows import Results
-from fixedfleet.evaluate.trials import Patience, Skipped, failed, work
+from fixedfleet.evaluate.trials import Skipped, failed, work
 from fixedfleet.progress import Progress
 from fixedfleet.workers import Done, Lost, Message, check_engine, run_jobs
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["EvaluationSummary", "evaluate"]
 
 _log = logging.getLogger(__name__)
+_WARMING = 120.0  # seconds that loading and compiling may take before a timed run
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,10 @@ def evaluate(
     for method in chosen:
         method.check()
     store = results if isinstance(results, Results) else Results(results)
-    patience = Patience(grace, longest)
+
+    def seconds_for_warm_up(trial: Trial) -> float:
+        return longest if trial.time_limit is None else min(longest, _WARMING + grace)
+
     with store:  # locks the file: a second run into it is refused here
         agenda = make_agenda(sets, chosen, limits, seeds, store.rows())
         tally = _Tally(store, agenda, begin, display)
@@ -155,12 +159,12 @@ def evaluate(
             events = run_jobs(
                 work,
                 trials,
-                shared=(tuple(methods), patience),
+                shared=(tuple(chosen), grace, longest),
                 engine=engine,
                 processes=most,
                 ray_address=ray_address,
                 pinned=trials is agenda.parallel,
-                seconds_for=patience.seconds_for_warm_up,
+                seconds_for=seconds_for_warm_up,
                 gpus_for=lambda trial: int(chosen[trial.method].on_gpu),
             )
             with contextlib.closing(events):  # on Ctrl-C workers are ended at once

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from fixedfleet.errors import at_least, between, check_settings, require
 from fixedfleet.evaluate.methods import Answer
@@ -26,7 +26,6 @@ __all__ = [
     "SavingsStart",
     "SweepStart",
     "first_answers",
-    "network_file",
 ]
 
 
@@ -196,7 +195,7 @@ class NetworkStart:
             for plan, (early, full) in zip(found.plans, left, strict=True)
         ]
 
-    def network(self, customers: int) -> Path:
+    def network(self) -> Path:
         """Return the file of the network that it uses."""
         require("torch", "network", "the method 'network'")
         from fixedfleet.model import find_model
@@ -211,9 +210,3 @@ def first_answers(
     if isinstance(start, NetworkStart):
         return start.answers(instances, seed)
     return [Answer(plan) for plan in start.plans(instances, seed)]
-
-
-def network_file(start: Start, customers: int) -> Path | None:
-    """Return the file of the network that a start uses for a size; None if none."""
-    find = getattr(start, "network", None)
-    return None if find is None else cast("Path", find(customers))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import math
 import sys
 import time
@@ -11,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import place_of
-from fixedfleet.evaluate.method_specs import get_method
 from fixedfleet.evaluate.origin import machine_name
 from fixedfleet.evaluate.rows import Row
 
@@ -24,13 +22,12 @@ if TYPE_CHECKING:
     from fixedfleet.plan import Objective
     from fixedfleet.workers import Call
 
-__all__ = ["Patience", "Skipped", "Trial", "failed", "work"]
+__all__ = ["Skipped", "Trial", "failed", "work"]
 
 # Limits of a warm-up, whose plans are thrown away.
 _WARM_SECONDS = 0.1
 _WARM_ITERATIONS = 10
 _LONGEST_FAULT = 200
-_WARMING = 120.0  # seconds that loading and compiling may take
 
 # Methods and sizes for which this worker process has loaded everything.
 _warm: set[tuple[str, str, int]] = set()
@@ -88,58 +85,25 @@ class Skipped:
     reason: str
 
 
-@dataclass(frozen=True)
-class Patience:
-    """
-    How long a worker may take before it is stopped.
-
-    Parameters
-    ----------
-    grace
-        Seconds beyond twice the time limit of all instances of a trial.
-    longest
-        Seconds for a trial without a time limit.
-    """
-
-    grace: float
-    longest: float
-
-    def seconds_for_trial(self, trial: Trial) -> float:
-        """Return the seconds for the call that counts."""
-        if trial.time_limit is None:
-            return self.longest
-        return 2 * trial.time_limit * len(trial.instances) + self.grace
-
-    def seconds_for_warm_up(self, trial: Trial) -> float:
-        """Return the seconds for starting a process, loading, and a short call."""
-        if trial.time_limit is None:
-            return self.longest
-        return min(self.longest, _WARMING + self.grace)
-
-
 def work(
-    trial: Trial,
-    call: Call,
-    methods: Sequence[Method | str],
-    patience: Patience,
+    trial: Trial, call: Call, methods: Sequence[Method], grace: float, longest: float
 ) -> list[Row] | Skipped:
-    """Run a trial in a worker process, after a warm-up if it is the first of a kind."""
-    given = methods[trial.method]
-    method = _build(given) if isinstance(given, str) else given
+    """
+    Run a trial in a worker process, after a warm-up if it is the first of a kind.
+
+    After the warm-up, it may take ``grace`` seconds beyond twice the time limit of all
+    its instances, or ``longest`` seconds if it has no time limit.
+    """
+    method, limit = methods[trial.method], trial.time_limit
     kind = trial.name, trial.objective, trial.instances[0].num_customers
     if kind not in _warm:
         _warm_up(method, trial)
         _warm.add(kind)
         if torch := sys.modules.get("torch"):
             torch.set_num_threads(1)
-    call.send("warm", seconds=patience.seconds_for_trial(trial))
+    allowed = longest if limit is None else 2 * limit * len(trial.instances) + grace
+    call.send("warm", seconds=allowed)
     return _run(method, trial)
-
-
-@functools.cache
-def _build(spec: str) -> Method:
-    """Build a method once per process, so that it keeps what it has loaded."""
-    return get_method(spec)
 
 
 def _warm_up(method: Method, trial: Trial) -> None:
