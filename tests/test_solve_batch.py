@@ -8,6 +8,7 @@ import os
 import signal
 from dataclasses import replace
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -85,10 +86,12 @@ def test_starts_are_stages_of_their_own(batch, start):
 def test_whom_the_network_leaves_out_is_put_back(batch, monkeypatch):
     """A predicted plan that is not whole is completed, or the packing is taken."""
     predicted = importlib.import_module("fixedfleet.planning.network_plans")
-    nobody = lambda instances, device: ff.PlanBatch(  # noqa: E731
-        np.zeros((len(instances), 1), dtype=int)
-    )
-    monkeypatch.setattr(predicted, "predicted_plans", nobody)
+
+    def nobody(instances, device):
+        plans = ff.PlanBatch(np.zeros((len(instances), 1), dtype=int))
+        return SimpleNamespace(plans=plans)
+
+    monkeypatch.setattr(predicted, "plan_by_network", nobody)
     some = batch[:5]
     result = ff.solve_batch(some, start="network", search="none")
     np.testing.assert_array_equal(result.feasible, result.statuses == "feasible")

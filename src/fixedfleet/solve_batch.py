@@ -217,9 +217,9 @@ def _predict(
     batch: InstanceBatch, packings: PlanBatch, device: str, seed: int
 ) -> PlanBatch:
     """Let a network plan; complete its plans, or take the packing if that fails."""
-    from fixedfleet.planning.network_plans import predicted_plans
+    from fixedfleet.planning.network_plans import plan_by_network
 
-    plans = predicted_plans(batch, device=device)
+    plans = plan_by_network(batch, device=device).plans
     completed = {
         row: complete_plan(batch[row], plans[row], seed=seed + row) or packings[row]
         for row in np.flatnonzero(~plans.feasible(batch)).tolist()

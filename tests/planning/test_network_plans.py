@@ -14,10 +14,15 @@ from fixedfleet.planning import (
     network_plans,
     plan_by_network,
     predict,
-    predicted_plan,
-    predicted_plans,
     prediction,
 )
+
+
+def plans_for(instances, *model, **options):
+    """Return a network's plans for instances."""
+    return list(
+        plan_by_network(ff.InstanceBatch.of(instances), *model, **options).plans
+    )
 
 
 def test_many_are_planned_as_one_alone(monkeypatch):
@@ -26,18 +31,18 @@ def test_many_are_planned_as_one_alone(monkeypatch):
     monkeypatch.setattr(prediction, "_BYTES", {"cpu": 1})  # one at a time
     instances = [generate.uniform(n, 1, seed=n)[0] for n in (20, 50, 20)]
     instances += generate.uniform(22, 1, seed=1, capacity=30, vehicles=5)
-    plans = predicted_plans(ff.InstanceBatch.of(instances))
-    assert list(plans) == [predicted_plan(instance) for instance in instances]
+    alone = [plans_for([instance])[0] for instance in instances]
+    assert plans_for(instances) == alone
 
 
 def test_portions_make_no_difference(monkeypatch):
     """A batch gets the same plans, however it is split and however it was made."""
     batch = generate.uniform(20, 7, seed=3)
-    plans = list(predicted_plans(batch))
+    plans = plans_for(batch)
     monkeypatch.setattr(network_plans, "_MOST", 3)
-    assert plans == list(predicted_plans(batch))
-    assert plans == list(predicted_plans(ff.InstanceBatch.of(list(batch))))
-    assert plans == list(predicted_plans(batch, "universal"))
+    assert plans == plans_for(batch)
+    assert plans == plans_for(list(batch))
+    assert plans == plans_for(batch, "universal")
 
 
 def test_bf16_plans_too():
@@ -64,7 +69,7 @@ def test_a_gpu_plans_too(decoder, repair):
 
 def test_no_instances_no_plans():
     """Nothing in, nothing out."""
-    assert len(predicted_plans(ff.InstanceBatch.of([]))) == 0
+    assert plans_for([]) == []
 
 
 @pytest.mark.parametrize(
@@ -78,7 +83,7 @@ def test_no_instances_no_plans():
 def test_wrong_options_are_named(options, message):
     """An unknown device or network is refused in one line."""
     with pytest.raises(ff.InputError, match=message):
-        predicted_plans(generate.uniform(20, 1, seed=1), **options)
+        plans_for(generate.uniform(20, 1, seed=1), **options)
 
 
 def test_an_unknown_precision_is_named():
@@ -92,7 +97,7 @@ def test_a_matrix_is_named_by_its_row(square):
     """An instance without coordinates is refused with its place in the batch."""
     matrix = ff.Instance(demands=[1], capacity=1, vehicles=1, matrix=[[0, 1], [1, 0]])
     with pytest.raises(ff.InputError, match="instance 1 has a distance matrix"):
-        predicted_plans(ff.InstanceBatch.of([square, matrix]))
+        plans_for([square, matrix])
 
 
 def test_what_greedy_leaves_out_is_counted_with_its_reason():

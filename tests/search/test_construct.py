@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.planning import predicted_plan
+from fixedfleet.planning import plan_by_network
 from fixedfleet.search.construct import make_start, savings, sweep
 
 
@@ -140,7 +140,7 @@ def test_the_network_plans_what_it_was_not_trained_for():
         vehicles=4,
         metric="great_circle",
     )
-    plan = predicted_plan(instance)
+    plan = plan_by_network(ff.InstanceBatch.of([instance])).plans[0]
     assert all(fault.endswith("missing") for fault in plan.check(instance))
 
 

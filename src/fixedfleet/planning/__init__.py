@@ -7,12 +7,7 @@ require("torch", "network", "decoding a prediction")
 
 from fixedfleet.planning.decoders import DECODERS, decode, get_decoder
 from fixedfleet.planning.greedy import pseudo_greedy
-from fixedfleet.planning.network_plans import (
-    PlansByNetwork,
-    plan_by_network,
-    predicted_plan,
-    predicted_plans,
-)
+from fixedfleet.planning.network_plans import PlansByNetwork, plan_by_network
 from fixedfleet.planning.prediction import (
     Prediction,
     certain_prediction,
@@ -34,7 +29,5 @@ __all__ = [
     "plan_by_network",
     "predict",
     "predict_views",
-    "predicted_plan",
-    "predicted_plans",
     "pseudo_greedy",
 ]

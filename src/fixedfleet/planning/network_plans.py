@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ import numpy as np
 import torch
 
 from fixedfleet.errors import InputError
-from fixedfleet.instance import InstanceBatch
 from fixedfleet.model import DEFAULT_MODEL, Network, load_once
 from fixedfleet.model.devices import calm_threads, check_device
 from fixedfleet.model.universal import UniversalNetwork
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fixedfleet.instance import Instance
+    from fixedfleet.instance import InstanceBatch
     from fixedfleet.model.devices import Precision
-    from fixedfleet.plan import Plan
+    from fixedfleet.planning.decoders import PlanDecoder
     from fixedfleet.planning.prediction import Prediction
     from fixedfleet.planning.tours import Decoded
 
-__all__ = ["PlansByNetwork", "plan_by_network", "predicted_plan", "predicted_plans"]
+__all__ = ["PlansByNetwork", "plan_by_network"]
 
 # The memory that the instances decoded at a time may take, in bytes.
 _BYTES = {"cpu": 2**30, "cuda": 2**33}
@@ -66,39 +66,6 @@ class PlansByNetwork:
     left_full: NDArray[np.int64]
 
 
-def predicted_plan(instance: Instance, model: str = DEFAULT_MODEL) -> Plan:
-    """Return the plan of one instance, as :func:`predicted_plans` does for many."""
-    return predicted_plans(InstanceBatch.of([instance]), model)[0]
-
-
-def predicted_plans(
-    instances: InstanceBatch, model: str = DEFAULT_MODEL, *, device: str = "cpu"
-) -> PlanBatch:
-    """
-    Plan instances by a network, without a search.
-
-    Parameters
-    ----------
-    instances
-        The instances, with coordinates; their sizes may differ.
-    model
-        The name of a shipped network, or the path of one.
-    device
-        Where to predict and decode: ``cpu``, ``cuda`` or ``cuda:1``.
-
-    Returns
-    -------
-    PlanBatch
-        Plans within fleet and capacity; they may leave customers out.
-
-    Raises
-    ------
-    InputError
-        If an instance has no coordinates, or there is no such network or device.
-    """
-    return plan_by_network(instances, model, device=device).plans
-
-
 def plan_by_network(
     instances: InstanceBatch,
     model: str = DEFAULT_MODEL,
@@ -111,12 +78,16 @@ def plan_by_network(
     precision: Precision | None = None,
 ) -> PlansByNetwork:
     """
-    Plan instances as :func:`predicted_plans` does, and say how each part went.
+    Plan instances by a network, without a search.
 
     Parameters
     ----------
-    instances, model, device
-        As in :func:`predicted_plans`.
+    instances
+        The instances, with coordinates; their sizes may differ.
+    model
+        The name of a shipped network, or the path of one.
+    device
+        Where to predict and decode: ``cpu``, ``cuda`` or ``cuda:1``.
     decoding
         The decoder, as :func:`fixedfleet.planning.get_decoder` takes it.
     repair
@@ -144,57 +115,75 @@ def plan_by_network(
                 "needs coordinates"
             )
     make_tours, options = get_decoder(decoding), repair or RepairOptions()
-    seconds: dict[str, float] = defaultdict(float)
-    left = np.zeros((2, len(instances)), dtype=np.int64)
-    parts = []
-
-    def finish(part: str, begin: float) -> float:
-        if kind == "cuda":
-            torch.cuda.synchronize(device)
-        now = time.perf_counter()
-        seconds[part] += now - begin
-        return now
-
     network = load_once(model, device)
     many = kind == "cuda" and len(instances) >= _FUSED
     if many and isinstance(network, Network) and find_spec("triton"):
         network.fuse()
     light = isinstance(network, UniversalNetwork) and decoding == "membership"
+    clock = _Clock(device)
+    left = np.zeros((2, len(instances)), dtype=np.int64)
+    parts = []
     for rows in _portions(instances, _BYTES[kind], edges=not light):
-        batch, best = instances[rows], None
-        now = time.perf_counter()
+        batch = instances[rows]
         views = predict_views(network, batch, symmetries, precision=precision)
-        for prediction in views:
-            now = finish("network", now)
-            with calm_threads(prediction.demands.device):
-                decoded = decode(prediction, make_tours, "none")
-                now = finish("decoding", now)
-                found = repair_plans(prediction, decoded, options).plans()
-            if best is None:
-                left[:, rows] = _left_over(prediction, decoded)
-            best = found if best is None else _best(batch, best, found)
-            now = finish("repair", now)
-        if best is not None:
-            parts.append((rows, best.routes))
+        best, left[:, rows] = _best_of_views(batch, views, make_tours, options, clock)
+        parts.append((rows, best.routes))
     plans = PlanBatch.gather(len(instances), parts)
     if passes:
-        begin = time.perf_counter()
-
-        def plan(groups: InstanceBatch) -> PlanBatch:
-            return plan_by_network(
-                groups,
-                model,
-                device=device,
-                decoding=decoding,
-                repair=repair,
-                symmetries=symmetries,
-                precision=precision,
-            ).plans
-
+        again = partial(
+            plan_by_network,
+            model=model,
+            device=device,
+            decoding=decoding,
+            repair=repair,
+            symmetries=symmetries,
+            precision=precision,
+        )
         instances.require_plain("passes of a network")
-        plans = replan_groups(instances, plans, plan, passes)
-        seconds["passes"] += time.perf_counter() - begin
-    return PlansByNetwork(plans, seconds, *left)
+        plans = replan_groups(instances, plans, lambda some: again(some).plans, passes)
+        clock.close("passes")
+    return PlansByNetwork(plans, clock.seconds, *left)
+
+
+class _Clock:
+    """Adds up the seconds of each part of the work on a device."""
+
+    def __init__(self, device: str) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self._device = device
+        self._begin = time.perf_counter()
+
+    def close(self, part: str) -> None:
+        """Count the time since the part before for this one."""
+        if self._device != "cpu":
+            torch.cuda.synchronize(self._device)
+        now = time.perf_counter()
+        self.seconds[part] += now - self._begin
+        self._begin = now
+
+
+def _best_of_views(
+    batch: InstanceBatch,
+    views: Iterator[Prediction],
+    make_tours: PlanDecoder,
+    options: RepairOptions,
+    clock: _Clock,
+) -> tuple[PlanBatch, NDArray[np.int64]]:
+    """Return the best plan of each instance, and what the first view left out."""
+    best, left = PlanBatch.gather(len(batch), []), None
+    for prediction in views:
+        clock.close("network")
+        with calm_threads(prediction.demands.device):
+            decoded = decode(prediction, make_tours, "none")
+            clock.close("decoding")
+            found = repair_plans(prediction, decoded, options).plans()
+        if left is None:
+            best, left = found, _left_over(prediction, decoded)
+        else:
+            best = _better(batch, best, found)
+        clock.close("repair")
+    assert left is not None
+    return best, left
 
 
 def _left_over(prediction: Prediction, decoded: Decoded) -> NDArray[np.int64]:
@@ -206,7 +195,7 @@ def _left_over(prediction: Prediction, decoded: Decoded) -> NDArray[np.int64]:
     return counts
 
 
-def _best(batch: InstanceBatch, known: PlanBatch, found: PlanBatch) -> PlanBatch:
+def _better(batch: InstanceBatch, known: PlanBatch, found: PlanBatch) -> PlanBatch:
     """Return the better plans: more customers, fewer tours beyond the fleet, length."""
     more = (found.routes > 0).sum(1) - (known.routes > 0).sum(1)
     fewer = _excess(batch, known) - _excess(batch, found)

@@ -61,9 +61,10 @@ def make_start(
     if name in ("auto", "packing"):
         return packing
     if name == "network":
-        from fixedfleet.planning import predicted_plan
+        from fixedfleet.instance import InstanceBatch
+        from fixedfleet.planning import plan_by_network
 
-        plan = predicted_plan(instance)
+        plan = plan_by_network(InstanceBatch.of([instance])).plans[0]
     else:
         plan = {"savings": savings, "sweep": sweep}[name](instance)
     return complete_plan(instance, plan, seed=seed) or packing
