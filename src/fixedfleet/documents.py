@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FleetDocument",
     "InstanceDocument",
+    "InstanceFacts",
     "PartialDocument",
     "PlanDocument",
     "ResultDocument",
@@ -63,6 +64,7 @@ __all__ = [
     "describe_plan",
     "describe_tours",
     "describe_verdict",
+    "facts_of",
     "finite",
     "to_json",
 ]
@@ -122,17 +124,23 @@ class TourDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanDocument:
-    """A plan, as a JSON file holds it."""
+class InstanceFacts:
+    """What the documents of plans and results say about their instance."""
 
     instance: str = about("name of the instance")
-    vehicles: int = about("size of the fleet")
-    vehicles_used: int = about("number of tours")
+    vehicles: int = about("size of the fleet that was asked for")
     capacity: int | float = about("what one vehicle carries")
     unit: str = about("unit of demands and capacity")
     metric: Metric = about("how coordinates become distances")
     rounding: Rounding = about("rounding of each distance")
     length_unit: str = about("unit of lengths: km or mi; empty if unknown")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanDocument(InstanceFacts):
+    """A plan, as a JSON file holds it."""
+
+    vehicles_used: int = about("number of tours")
     length: float | None = about("sum of the lengths of the tours")
     faults: list[str] = about("why the plan is not feasible; empty if it is")
     unserved: list[int] = about("numbers of the customers that no tour serves")
@@ -190,17 +198,10 @@ class StageDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResultDocument:
+class ResultDocument(InstanceFacts):
     """The answer to a request for a plan."""
 
-    instance: str = about("name of the instance")
     customers: int = about("number of customers")
-    vehicles: int = about("size of the fleet that was asked for")
-    capacity: int | float = about("what one vehicle carries")
-    unit: str = about("unit of demands and capacity")
-    metric: Metric = about("how coordinates become distances")
-    rounding: Rounding = about("rounding of each distance")
-    length_unit: str = about("unit of lengths: km or mi; empty if unknown")
     feasible: bool = about(
         "whether the plan serves every customer once, within capacity, with at most "
         "`vehicles` vehicles"
@@ -278,18 +279,25 @@ def describe_tours(plan: Plan, instance: Instance) -> list[TourDocument]:
     ]
 
 
+def facts_of(instance: Instance) -> dict[str, Any]:
+    """Return the values of :class:`InstanceFacts`."""
+    return {
+        "instance": instance.name,
+        "vehicles": instance.vehicles,
+        "capacity": instance.capacity,
+        "unit": instance.unit,
+        "metric": instance.metric,
+        "rounding": instance.rounding,
+        "length_unit": length_unit(instance),
+    }
+
+
 def describe_plan(plan: Plan, instance: Instance) -> PlanDocument:
     """Return the document of a plan, with its faults if it is not feasible."""
     unserved = plan.unserved(instance)
     return PlanDocument(
-        instance=instance.name,
-        vehicles=instance.vehicles,
+        **facts_of(instance),
         vehicles_used=plan.vehicles,
-        capacity=instance.capacity,
-        unit=instance.unit,
-        metric=instance.metric,
-        rounding=instance.rounding,
-        length_unit=length_unit(instance),
         length=finite(plan.length(instance)),
         faults=plan.check(instance),
         unserved=unserved,

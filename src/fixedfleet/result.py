@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fixedfleet.wording import length_unit
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -180,20 +178,15 @@ class Result:
             describe_partial,
             describe_tours,
             describe_verdict,
+            facts_of,
             finite,
         )
 
         plan, partial, instance = self.plan, self.partial, self.instance
         asked = instance.with_vehicles(self.verdict.vehicles)
         return ResultDocument(
-            instance=asked.name,
+            **facts_of(asked),
             customers=asked.num_customers,
-            vehicles=asked.vehicles,
-            capacity=asked.capacity,
-            unit=asked.unit,
-            metric=asked.metric,
-            rounding=asked.rounding,
-            length_unit=length_unit(asked),
             feasible=plan is not None and plan.is_feasible(asked),
             vehicles_planned_for=instance.vehicles,
             vehicles_used=None if plan is None else plan.vehicles,

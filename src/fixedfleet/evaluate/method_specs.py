@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.evaluate.alone import GPU_BATCH, SolverAlone, StartAlone
 from fixedfleet.evaluate.methods import METHODS
-from fixedfleet.evaluate.paper_pipeline import PaperPipeline
 from fixedfleet.evaluate.pipeline import Pipeline
 from fixedfleet.search import SEARCHES
 from fixedfleet.search.traits import search_traits
@@ -89,17 +88,10 @@ def _combine(
         if key not in ("objective", "kept") and value != "no"
     }
     name = _name(f"{start_name}+{search.rpartition(':')[2]}", start, named)
-    artificial = options.pop("artificial", "no")
-    check_choice(f"artificial in {spec!r},", artificial, ("yes", "no"))
-    if artificial == "yes":
-        settings = _convert(spec, PaperPipeline, options)
-        settings["start_name"] = _name(start_name, start, {})
-        return PaperPipeline(name, start, search, **settings)
-    if "kept" in options:
-        raise InputError("kept= is for artificial=yes, a search from the plan kept")
-    settings = {"batch": GPU_BATCH} if search == "gpu" else {}
+    settings: dict[str, Any] = {"batch": GPU_BATCH} if search == "gpu" else {}
     settings |= _convert(spec, Pipeline, options)
-    return Pipeline(name, start, search, **settings)
+    alone = _name(start_name, start, {})
+    return Pipeline(name, start, search, start_name=alone, **settings)
 
 
 def get_methods(specs: Sequence[str | Method]) -> list[Method]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast, get_args
@@ -9,7 +10,13 @@ from typing import TYPE_CHECKING, cast, get_args
 from fixedfleet import solvers
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.evaluate.methods import Answer
-from fixedfleet.evaluate.starts import PackingStart, SavingsStart, SweepStart
+from fixedfleet.evaluate.rows import Results
+from fixedfleet.evaluate.starts import (
+    PackingStart,
+    SavingsStart,
+    SweepStart,
+    first_answers,
+)
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Objective, Plan, charge
 from fixedfleet.search import SEARCHES, Stop, fit, improve
@@ -24,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fixedfleet.evaluate.methods import Limit, Start
-    from fixedfleet.evaluate.rows import Trace
+    from fixedfleet.evaluate.rows import Row, Trace
     from fixedfleet.fleet import FleetVerdict
     from fixedfleet.instance import Instance
     from fixedfleet.result import Result
@@ -51,7 +58,7 @@ class Pipeline:
 
     A start that exceeds the fleet or leaves customers out is cut to the fleet and
     completed; if that fails, the search begins with the packing, as in
-    :func:`fixedfleet.solve`.
+    :func:`fixedfleet.solve`. With ``artificial``, it begins with the plan as it is.
 
     Parameters
     ----------
@@ -69,6 +76,15 @@ class Pipeline:
         Number of instances per call. The search ``gpu`` has the time limit of all
         instances of a batch together. With a batch of 1 it fills the GPU with searches
         for one instance.
+    artificial
+        The paper's way: the search may use as many vehicles as the start, and it may
+        empty the tours beyond the fleet. Customers that a network leaves out get such a
+        tour first.
+    kept
+        With ``artificial``: a file of rows that has the start's plans, which are then
+        not made again. The row of the search has the time of both.
+    start_name
+        Name of the start alone, under which the file has its rows.
     """
 
     name: str
@@ -77,14 +93,19 @@ class Pipeline:
     objective: Objective = "length"
     guarantee: bool = False
     batch: int = 1
+    artificial: bool = False
+    kept: str = ""
+    start_name: str = ""
 
     def __post_init__(self) -> None:
         check_choice("objective", self.objective, get_args(Objective))
+        if self.kept and not self.artificial:
+            raise InputError("kept= is for artificial=yes, a search from the plan kept")
 
     @property
     def on_gpu(self) -> bool:
         """Whether it runs on a GPU, and therefore in one process."""
-        return self.search == "gpu" or self.start.on_gpu
+        return self.search == "gpu" or (self.start.on_gpu and not self.kept)
 
     @property
     def limits(self) -> tuple[Limit, ...]:
@@ -92,7 +113,8 @@ class Pipeline:
         traits = search_traits(self.search)
         if traits.ends:
             return ()
-        return ("time", "iterations") if traits.counts else ("time",)
+        counts = traits.counts and not self.artificial
+        return ("time", "iterations") if counts else ("time",)
 
     def check(self) -> None:
         """Raise MissingPackageError or InputError if the method cannot run here."""
@@ -104,11 +126,10 @@ class Pipeline:
             solvers.get(self.search)  # looks for the package
         elif ":" in self.search:
             SEARCHES.get(self.search)
-        self.check_start()
-
-    def check_start(self) -> None:
-        """Raise MissingPackageError or InputError if the start cannot run here."""
-        self.start.check()
+        if self.kept:
+            _kept_rows(self.kept, self.start_name)
+        else:
+            self.start.check()
 
     def solve(
         self,
@@ -126,11 +147,13 @@ class Pipeline:
             time_limit = _LONGEST_SECONDS
         if iterations is not None:
             return [
-                self.in_iterations(i, iterations, seed, vehicle_cost) for i in instances
+                self._in_iterations(i, iterations, seed, vehicle_cost)
+                for i in instances
             ]
         if time_limit is None:
             raise InputError(f"{self.name} needs a time limit")
-        return [self.within_time(i, time_limit, seed, vehicle_cost) for i in instances]
+        plan = self._from_any_plan if self.artificial else self._within_time
+        return [plan(i, time_limit, seed, vehicle_cost) for i in instances]
 
     def _on_gpu(
         self,
@@ -158,7 +181,7 @@ class Pipeline:
             for row in range(len(found))
         ]
 
-    def within_time(
+    def _within_time(
         self, instance: Instance, time_limit: float, seed: int, vehicle_cost: float
     ) -> Answer:
         """Plan one instance within a time limit that includes the start."""
@@ -187,7 +210,7 @@ class Pipeline:
         seconds = time.perf_counter() - begin
         return Answer(result.plan, self._trace(result, seconds))
 
-    def in_iterations(
+    def _in_iterations(
         self, instance: Instance, iterations: int, seed: int, vehicle_cost: float
     ) -> Answer:
         """Plan one instance in a number of iterations: the same plan anywhere."""
@@ -219,6 +242,33 @@ class Pipeline:
         )
         return Answer(found.plan, found.trace)
 
+    def _from_any_plan(
+        self, instance: Instance, time_limit: float, seed: int, vehicle_cost: float
+    ) -> Answer:
+        """Improve the start's plan as it is, for a fleet of as many vehicles."""
+        begin = time.perf_counter()
+        if self.kept:
+            row = _kept_row(self.kept, self.start_name, instance.name)
+            first = Answer(None if row.tours is None else Plan(row.tours), start=row)
+            begin -= row.seconds
+        else:
+            (first,) = first_answers(self.start, [instance], seed)
+        if first.plan is None or first.plan.unserved(instance):
+            return first._replace(plan=None, reason="the start leaves customers out")
+        fleet = max(instance.vehicles, first.plan.vehicles)
+        began = time.perf_counter()
+        left = max(time_limit - (began - begin), LEAST_SECONDS)
+        found = improve(
+            instance.with_vehicles(fleet),
+            first.plan,
+            search=self.search,
+            stop=Stop(left),
+            seed=seed,
+            vehicle_cost=charge(self.objective, vehicle_cost),
+        )
+        spent = {"search": time.perf_counter() - began}
+        return first._replace(plan=found.plan, details={**first.details, **spent})
+
     def _first(self, instance: Instance, seed: int) -> Plan | None:
         """Make a start that serves all customers within the fleet, if possible."""
         (plan,) = self.start.plans([instance], seed)
@@ -241,3 +291,24 @@ def _widen(instance: Instance, verdict: FleetVerdict) -> Instance:
     if verdict.status != "impossible" or packing is None:
         return instance
     return instance.with_vehicles(packing.vehicles)
+
+
+def _kept_row(path: str, method: str, instance: str) -> Row:
+    """Return the row that has a start's plan."""
+    row = _kept_rows(path, method).get(instance)
+    if row is None:
+        raise InputError(
+            f"{path} has no row of {method!r} for {instance}: make it first"
+        )
+    return row
+
+
+@functools.cache
+def _kept_rows(path: str, method: str) -> dict[str, Row]:
+    """Return the rows of a method by instance; raise InputError if there are none."""
+    rows = {row.instance: row for row in Results(path).rows() if row.method == method}
+    if not rows:
+        raise InputError(
+            f"{path} has no rows of the method {method!r}: make them first"
+        )
+    return rows
