@@ -170,18 +170,7 @@ def check_drawable(instance: Instance) -> None:
 def save_plan_picture(
     path: str | os.PathLike[str], instance: Instance, plan: Plan | None = None
 ) -> None:
-    """
-    Draw a plan, or an instance without a plan, into a file.
-
-    Parameters
-    ----------
-    path
-        A .png, .svg or .pdf file.
-    instance
-        The instance.
-    plan
-        Its plan.
-    """
+    """Draw a plan, or an instance without a plan, into a .png, .svg or .pdf file."""
     if plan is None:
         save_picture(path, lambda ax: plot_instance(instance, ax))
     else:

@@ -77,13 +77,6 @@ def add_command(commands: Commands) -> None:
     )
     add_options(parser, "--processes", "--engine", "--ray-address", "--quiet")
     add(
-        "--grace",
-        type=float,
-        default=30.0,
-        metavar="SECONDS",
-        help="stop a run that exceeds twice its time limit by this (default: 30)",
-    )
-    add(
         "--longest",
         type=float,
         default=600.0,
@@ -117,7 +110,6 @@ def _evaluate(arguments: Arguments) -> int:
             processes=arguments.processes,
             engine=arguments.engine,
             ray_address=arguments.ray_address,
-            grace=arguments.grace,
             longest=arguments.longest,
             display=None if arguments.quiet else ProgressPrinter(),
         )

@@ -131,18 +131,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
-    """
-    Add options of this module's table to a parser.
-
-    Parameters
-    ----------
-    parser
-        The parser of a command.
-    names
-        Names of the options, as ``--seed``.
-    changes
-        What is different for this command, such as ``help``.
-    """
+    """Add options of this module's table to a parser, with changes such as ``help``."""
     for name in names:
         parser.add_argument(name, **_OPTIONS[name] | changes)
 
@@ -212,22 +201,10 @@ def check_writable(
     inputs: Iterable[str | None] = (),
 ) -> None:
     """
-    Check that a file can be written, before time is spent on its content.
+    Raise InputError if a file cannot be written, before time is spent on its content.
 
-    Parameters
-    ----------
-    option, path
-        The option, and the file that it names.
-    extensions
-        What the file may end with.
-    inputs
-        Files that the command reads, which must not be overwritten.
-
-    Raises
-    ------
-    InputError
-        If the extension is not one of these, the folder cannot be written to, or the
-        file is one of the inputs, even under another name.
+    Its extension must be one of these, its folder must exist, and it must not be one of
+    the files that the command reads (``inputs``), even under another name.
     """
     extension = Path(path).suffix.lower()
     if extension not in extensions:

@@ -25,15 +25,8 @@ def report_result(result: Result, asked: Instance, notes: Sequence[str]) -> str:
     """
     Write the tours, a table of them, the total and the verdict.
 
-    Parameters
-    ----------
-    result
-        The result.
-    asked
-        The instance as the user asked about it. With the guarantee, the result may be
-        for a larger fleet.
-    notes
-        Remarks on how the instance was read.
+    ``asked`` is the instance with the fleet that the user asked for. With the
+    guarantee, the result may be for a larger fleet.
     """
     name = f"{printable(asked.name)}: " if asked.name else ""
     vehicles = count(asked.vehicles, "vehicle")

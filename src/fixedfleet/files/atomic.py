@@ -25,11 +25,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     If the block raises an error, the new file is removed and ``path`` stays as it was.
     A link is followed, and an existing file keeps its permissions.
 
-    Parameters
-    ----------
-    path
-        The file to write.
-
     Raises
     ------
     InputError

@@ -38,16 +38,6 @@ class Archive:
     """
     The arrays of an npz file. Arrays of numbers are read, and nothing is unpickled.
 
-    Parameters
-    ----------
-    path
-        The file.
-
-    Attributes
-    ----------
-    arrays
-        The arrays by name, as the file has them.
-
     Raises
     ------
     InputError
@@ -55,7 +45,7 @@ class Archive:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.arrays: dict[str, NDArray[Any]] = {}
+        self.arrays: dict[str, NDArray[Any]] = {}  # by name, as the file has them
         name = ""
         # A broken file makes zipfile and numpy raise errors of a dozen kinds.
         try:

@@ -84,21 +84,10 @@ class Draft:
     """
     What a file says, before the caller's options are applied.
 
-    Attributes
-    ----------
-    fields
-        Arguments of :class:`Instance`, except those that follow.
-    vehicles, capacity, rounding
-        What the file states about them, and where or why.
-    notes
-        Remarks on how the file was read.
-    rows
-        The row of each location in a table, depot first; None for other formats.
-    dialect
-        How a table is written.
+    The attributes that :class:`Reading` has as well mean the same.
     """
 
-    fields: dict[str, Any]
+    fields: dict[str, Any]  # arguments of Instance, except the next three
     vehicles: Stated
     capacity: Stated
     rounding: Stated
