@@ -57,7 +57,7 @@ class Doubt:
         (from all other places), ``depot`` (a second one), ``duplicate`` (of name,
         place and demand) or ``demand`` (it is 0).
     customers
-        The customers to leave out if the doubt is right; empty if that is no remedy.
+        The customers to leave out if the doubt is right; empty if that would not help.
     text
         The warning, in one sentence that names the rows.
     """
@@ -66,7 +66,7 @@ class Doubt:
         metadata={"description": "what is doubtful"}
     )
     customers: list[int] = field(
-        metadata={"description": "the customers to leave out; empty if no remedy"}
+        metadata={"description": "the customers to leave out, if that would help"}
     )
     text: str = field(metadata={"description": "the warning, naming the rows"})
 

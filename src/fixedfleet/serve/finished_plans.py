@@ -64,7 +64,8 @@ def plan_file(
     """Return the file of a plan; the name has only letters, digits and hyphens."""
     instance = _planned_for(document, instance_text)
     result = document["result"]
-    # What the dispatcher changed counts; then the plan, then a plan without some.
+    # The first of these that there is: the tours as the dispatcher changed them, the
+    # plan, the plan that leaves customers unserved.
     for source in (document.get("edited"), result, result["partial"]):
         tours = source and source["tours"]
         if tours:

@@ -75,7 +75,7 @@ class ApiError(HTTPException):
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe for OpenAPI how an operation may fail: any with 401, 403 or 503."""
+    """Describe refusals for OpenAPI; every operation may refuse with 401, 403, 503."""
     declared: dict[int | str, dict[str, Any]] = {}
     for status in sorted({401, 403, 503, *statuses}):
         declared[status] = {

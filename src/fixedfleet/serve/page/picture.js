@@ -17,10 +17,11 @@ const LONGEST_DASHED = 4000;
 /*
  * Draw a scene: {points, demands, unit, perUnit, tours, unserved, doubtful, selected}.
  *
- * points and demands begin with the depot; perUnit is the length of a unit on the map; tours are {slot, number, stops}; selected is
- * a slot or null. The frame is {width, height, view, theme, streets}, in CSS pixels; with
- * streets, the background is transparent. motion, while the plan changes, is {drawn, shown, leaving}: the share
- * of the ways that is drawn, the opacity of changed tours, and the tours they replace.
+ * points and demands begin with the depot; perUnit is the length of a unit on the map; tours
+ * are {slot, number, stops}; selected is a slot or null. The frame is {width, height, view,
+ * theme, streets}, in CSS pixels; with streets, the background is transparent. motion, while
+ * the plan changes, is {drawn, shown, leaving}: the share of the ways that is drawn, the
+ * opacity of changed tours, and the tours they replace.
  */
 export function drawScene(context, scene, frame, motion = null) {
   const pen = penOf(context, scene, frame);
