@@ -12,10 +12,8 @@ from fixedfleet.model import ModelConfig
     ("change", "message"),
     [
         ({"width": 0}, "width is 0"),
-        ({"pooling": "mean"}, "choose from max, attention"),
-        ({"heads": 3}, "does not divide the width 256"),
-        ({"polar": "yes"}, "not true or false"),
-        ({"pooling": "attention", "shared": False}, "which needs pooling 'max'"),
+        ({"shared": "yes"}, "not true or false"),
+        ({"normalisation": "columns"}, "choose from vehicle, row, softassign"),
     ],
 )
 def test_wrong_settings_are_errors(change, message):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import torch
 
-from fixedfleet.model import ModelConfig, decoder
+from fixedfleet.model import decoder
 from fixedfleet.model.decoder import Decoder, edge_scores
 
 
 def test_split_projections_are_the_concatenation():
     """Three projections give ReLU(W_o [E_i; E_j; V_k] + b_o) · V_k / √d."""
     torch.manual_seed(0)
-    layer = Decoder(ModelConfig(width=6, heads=1))
+    layer = Decoder(6)
     nodes, vehicles = torch.randn(2, 4, 6), torch.randn(2, 3, 6)
-    found = layer(nodes, vehicles, torch.rand(2, 4, 4), torch.rand(2, 4))
+    found = layer(nodes, vehicles)
     whole = torch.cat((layer.start.weight, layer.end.weight, layer.vehicle.weight), 1)
     for k in range(3):
         for i in range(4):
@@ -27,32 +27,20 @@ def test_split_projections_are_the_concatenation():
 def test_chunks_change_neither_values_nor_gradients(monkeypatch):
     """Computed in small chunks, scores and gradients are those of one piece."""
     torch.manual_seed(0)
-    shapes = [(3, 5, 4), (3, 5, 4), (3, 2, 4), (3, 2, 4), (3, 5, 5), (4,)]
-    inputs = [torch.randn(shape, requires_grad=True) for shape in shapes]
-    a, b, c, v, d, w = inputs
-    edges = a[:, None, :, None] + b[:, None, None] + c[:, :, None, None]
-    edges = (edges + d[:, None, :, :, None] * w).relu()
+    inputs = [torch.randn((3, size, 4), requires_grad=True) for size in (5, 5, 2, 2)]
+    a, b, c, v = inputs
+    edges = (a[:, None, :, None] + b[:, None, None] + c[:, :, None, None]).relu()
     wanted = (edges * v[:, :, None, None]).sum(4)
-    learned = [a, b, c, v, w]
     slope = torch.randn_like(wanted)
-    gradients = torch.autograd.grad((wanted * slope).sum(), learned)
+    gradients = torch.autograd.grad((wanted * slope).sum(), inputs)
     for chunk in (2**22, 30):
         monkeypatch.setattr(decoder, "_CHUNK", chunk)
         found = edge_scores(*inputs)
         assert torch.allclose(found, wanted, atol=1e-5)
         for left, right in zip(
-            torch.autograd.grad((found * slope).sum(), learned), gradients, strict=True
+            torch.autograd.grad((found * slope).sum(), inputs), gradients, strict=True
         ):
             assert torch.allclose(left, right, atol=1e-5)
         monkeypatch.setattr(decoder, "_CACHED", chunk)
         with torch.no_grad():
             assert torch.allclose(edge_scores(*inputs), wanted, atol=1e-5)
-
-
-def test_no_weight_is_a_weight_of_zero():
-    """Without a weight distances change nothing, and need no gradient."""
-    torch.manual_seed(1)
-    a, b, c, v = (torch.randn(2, size, 3) for size in (4, 4, 2, 2))
-    distances = torch.rand(2, 4, 4)
-    found = edge_scores(a, b, c, v, distances, None)
-    assert torch.equal(found, edge_scores(a, b, c, v, distances, torch.zeros(3)))

@@ -106,23 +106,15 @@ def _steps(*shape):
     return (16 * torch.randn(shape, device=DEVICE)).round() / 16
 
 
-@pytest.mark.parametrize(
-    "precision, weighted",
-    [(torch.float32, True), (torch.bfloat16, True), (torch.bfloat16, False)],
-    ids=str,
-)
-def test_scores_of_edges(kernels, shape, precision, weighted):
+@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+def test_scores_of_edges(kernels, shape, precision):
     """Scores and all gradients are those of the decoder in chunks."""
     size, n, m, width = shape
     ends = [_steps(size, k, width) for k in (n, n, m, m)]
     ends = [end.to(precision).requires_grad_() for end in ends]
-    distances = _steps(size, n, n).abs()
-    weight = _steps(width).requires_grad_() if weighted else None
-    found = kernels.edge_scores(*ends, distances, weight)
-    wanted = edge_scores(*ends, distances, weight)
+    found, wanted = kernels.edge_scores(*ends), edge_scores(*ends)
     _close(found, wanted)
-    learned = [*ends, weight] if weighted else ends
-    _gradients_agree(found, wanted, learned)
+    _gradients_agree(found, wanted, ends)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS, ids=str)
@@ -186,20 +178,17 @@ def test_relu_passes_no_gradient_at_zero(kernels, threshold):
     """Where a term is exactly 0 before the ReLU, its gradient is 0."""
     a = torch.full((1, 3, 4), threshold, device=DEVICE, requires_grad=True)
     rest = [torch.zeros(1, k, 4, device=DEVICE) for k in (3, 2)]
-    v, d = torch.ones(1, 2, 4, device=DEVICE), torch.ones(1, 3, 3, device=DEVICE)
-    scores = kernels.edge_scores(a, *rest, v, d, None)
+    v = torch.ones(1, 2, 4, device=DEVICE)
+    scores = kernels.edge_scores(a, *rest, v)
     (slope,) = torch.autograd.grad(scores.sum(), [a])
     assert (slope == (6 if threshold else 0)).all()
 
 
 @pytest.mark.skipif(not GPU, reason="no GPU")
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
-@pytest.mark.parametrize("pooling", ["max", "attention"])
-def test_fused_network_is_the_network(pooling, compiled):
+def test_fused_network_is_the_network(compiled):
     """A network with kernels has the predictions and gradients of one without."""
-    extra = {} if pooling == "max" else {"edge_features": True, "decoder_width": 16}
-    config = ModelConfig(width=32, hidden=64, layers=2, pooling=pooling, **extra)
-    network = Network(config).to(DEVICE)
+    network = Network(ModelConfig(width=32, hidden=64, layers=2)).to(DEVICE)
     demands = torch.rand(4, 21, device=DEVICE) / 4
     demands[:, 0] = 0
     features = Features(

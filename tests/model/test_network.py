@@ -10,29 +10,19 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet.model import ModelConfig, Network, collate
+from fixedfleet.model.network import _vehicle_features
 
-TINY = {"width": 16, "hidden": 24, "layers": 2, "heads": 4}
-RICH = TINY | {
-    "pooling": "attention",
-    "normalisation": "joint",
-    "numbering": "sweep",
-    "polar": True,
-    "edge_features": True,
-    "edge_heads": 4,
-    "membership": True,
-    "decoder_width": 8,
-}
+TINY = {"width": 16, "hidden": 24, "layers": 2}
 KINDS = {
     "paper": TINY,
     "per group": TINY | {"shared": False, "normalisation": "row"},
     "softassign": TINY | {"normalisation": "softassign"},
-    "rich": RICH,
 }
 
 
-def _network(kind, **changes):
+def _network(kind):
     torch.manual_seed(3)
-    network = Network(ModelConfig(**(kind | changes)))
+    network = Network(ModelConfig(**kind))
     for parameter in network.parameters():  # also those that start at zero
         torch.nn.init.normal_(parameter, std=0.3)
     return network.eval()
@@ -69,10 +59,9 @@ def test_permuting_customers_permutes_the_prediction(make_instance, kind):
     assert not _same(after, before)
 
 
-@pytest.mark.parametrize("kind", [TINY, RICH], ids=["max", "attention"])
-def test_vehicles_differ_by_their_embeddings_only(make_instance, kind):
+def test_vehicles_differ_by_their_embeddings_only(make_instance):
     """Exchanging the embeddings of the vehicles exchanges their edges."""
-    network = _network(kind, numbering="index")
+    network = _network(TINY)
     features = _collate(make_instance(n=6, vehicles=3))
     embed, marks = network._embed, torch.randn(1, 3, 16)
 
@@ -92,19 +81,15 @@ def test_vehicles_differ_by_their_embeddings_only(make_instance, kind):
 
 def test_the_papers_vehicles_are_numbered_by_1_over_k_and_k(make_instance):
     """The paper's features of vehicle k: 1/k, k, Q/Q and Σq/Q."""
-    network = _network(TINY, numbering="index")
     instance = make_instance(n=4, vehicles=3, capacity=10, demands=[5, 4, 3, 6])
-    features = _collate(instance)
-    found = network._vehicle_features(features, network._measure(features))
+    found = _vehicle_features(_collate(instance))
     expected = [[1, 1, 1, 1.8], [1 / 2, 2, 1, 1.8], [1 / 3, 3, 1, 1.8]]
     assert torch.allclose(found, torch.tensor([expected]))
 
 
-@pytest.mark.parametrize("numbering", ["index", "sweep"])
-def test_numbered_vehicles_get_different_edges(make_instance, numbering):
+def test_numbered_vehicles_get_different_edges(make_instance):
     """Vehicles that are numbered do not get the same edges."""
-    network = _network(RICH, numbering=numbering)
-    logs = _predict(network, make_instance(n=6, vehicles=3, demands=[9] * 6))
+    logs = _predict(_network(TINY), make_instance(n=6, vehicles=3, demands=[9] * 6))
     assert not _same(logs[:, 0], logs[:, 1])
 
 
@@ -138,9 +123,7 @@ def test_one_customer_and_one_vehicle_are_enough(make_instance, kind):
 def test_same_place_for_everyone_is_no_trouble(make_instance):
     """Customers all at the depot's place lead to numbers, not to NaN."""
     instance = make_instance(n=4, depot=(3, 3), customers=[[3, 3]] * 4)
-    for kind in (TINY, RICH):
-        logs = _predict(_network(kind), instance)
-        assert not logs.isnan().any()
+    assert not _predict(_network(TINY), instance).isnan().any()
 
 
 @pytest.mark.slow

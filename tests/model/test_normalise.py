@@ -8,7 +8,7 @@ import torch
 import fixedfleet as ff
 from fixedfleet.model import NORMALISATIONS, Features, ModelConfig, Normalisation
 from fixedfleet.model.normalise import (
-    Joint,
+    PerRow,
     allowed_edges,
     make_normalisation,
     normalise,
@@ -41,7 +41,7 @@ def test_only_the_depot_may_follow_itself(padded):
     assert not allowed[1, :, :, 4].any()
 
 
-@pytest.mark.parametrize("how", ["vehicle", "row", "joint", "softassign"])
+@pytest.mark.parametrize("how", ["vehicle", "row", "softassign"])
 def test_masked_edges_have_no_probability(padded, how):
     """What is not allowed has probability zero, and everything else a number."""
     scores, nodes, vehicles = padded
@@ -64,11 +64,10 @@ def test_row_sums_over_each_row(padded):
     assert torch.allclose(logs.exp().sum(3), real.float(), atol=1e-5)
 
 
-@pytest.mark.parametrize("how", ["joint", "softassign"])
-def test_joint_sums_over_vehicles_for_customers(padded, how):
+def test_softassign_sums_over_vehicles_for_customers(padded):
     """A customer's edges sum to one over all vehicles, the depot's over each."""
     _, nodes, vehicles = padded
-    rows = _normalised(*padded, how).exp().sum(3)
+    rows = _normalised(*padded, "softassign").exp().sum(3)
     assert torch.allclose(rows[:, :, 0], vehicles.float(), atol=1e-5)
     assert torch.allclose(rows[:, :, 1:].sum(1), nodes[:, 1:].float(), atol=1e-5)
 
@@ -82,7 +81,7 @@ def test_softassign_is_doubly_stochastic(padded):
     assert torch.allclose(columns[:, :, 1:].sum(1), nodes[:, 1:].float(), atol=1e-3)
 
 
-@pytest.mark.parametrize("how", ["vehicle", "row", "joint", "softassign"])
+@pytest.mark.parametrize("how", ["vehicle", "row", "softassign"])
 def test_gradients_are_finite_despite_padding(padded, how):
     """Padding brings no NaN into the gradient."""
     scores, nodes, vehicles = padded
@@ -94,36 +93,34 @@ def test_gradients_are_finite_despite_padding(padded, how):
 
 def test_unknown_normalisation_is_an_error():
     """An unknown name is refused with the known ones."""
-    with pytest.raises(ff.InputError, match="choose from vehicle, row, joint"):
+    with pytest.raises(ff.InputError, match="choose from vehicle, row, softassign"):
         ModelConfig(normalisation="columns")
 
 
-def test_row_sums_are_what_each_normalisation_says(padded):
-    """Sums that are called probabilities sum to one, and constant ones are constant."""
+def test_rows_are_constant_where_a_normalisation_says_so(padded):
+    """The sums over rows differ, unless the normalisation calls them constant."""
     for name in NORMALISATIONS.names():
         rows = _normalised(*padded, name).exp().sum(3)[0, :, 1:]  # (M, N)
-        what = NORMALISATIONS.get(name).row_sum
-        one = torch.ones(())
-        assert torch.allclose(rows.sum(0), one) == (what == "probability")
-        assert torch.allclose(rows, one) == (what == "constant")
+        constant = torch.allclose(rows, torch.ones(()))
+        assert constant == NORMALISATIONS.get(name).constant_rows
 
 
 def test_a_normalisation_of_ones_own(padded, tmp_path):
     """A class is used by its registered name, or by its file's name."""
 
     @NORMALISATIONS.register("test-sharp")
-    class Sharp(Joint):
+    class Sharp(PerRow):
         """Twice as sharp."""
 
         def forward(self, scores, allowed, features):
             return super().forward(2 * scores, allowed, features)
 
-    wanted = _normalised(2 * padded[0], *padded[1:], "joint")
+    wanted = _normalised(2 * padded[0], *padded[1:], "row")
     assert torch.equal(_normalised(*padded, "test-sharp"), wanted)
     file = tmp_path / "own.py"
     file.write_text(
-        "from fixedfleet.model.normalise import Joint\n"
-        "class Sharp(Joint):\n"
+        "from fixedfleet.model.normalise import PerRow\n"
+        "class Sharp(PerRow):\n"
         "    def forward(self, scores, allowed, features):\n"
         "        return super().forward(2 * scores, allowed, features)\n"
         "nothing = 3\n"

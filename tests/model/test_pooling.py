@@ -7,8 +7,6 @@ import torch
 
 from fixedfleet.model import ModelConfig, pooling
 from fixedfleet.model.pooling import (
-    PAIR_WIDTH,
-    AttentionLayer,
     MaxPoolingLayer,
     Pairs,
     Priming,
@@ -61,7 +59,7 @@ def test_nobody_to_listen_to_gives_zeros(parts):
 def test_own_element_never_reaches_its_max_context():
     """Changing an element changes no context of its own, but others' do."""
     torch.manual_seed(0)
-    layer = MaxPoolingLayer(ModelConfig(width=4, hidden=8, heads=1))
+    layer = MaxPoolingLayer(ModelConfig(width=4, hidden=8))
     nodes, vehicles = torch.randn(1, 5, 4), torch.randn(1, 3, 4)
     pairs = Pairs(
         torch.rand(1, 5, 5),
@@ -81,33 +79,3 @@ def test_own_element_never_reaches_its_max_context():
         after = contexts(*changed)
         assert torch.equal(after[0, element], before[0, element])
         assert not torch.equal(after, before)
-
-
-def test_own_element_never_reaches_its_attention_context():
-    """Attention is blind for the own element's value and key, too."""
-    torch.manual_seed(0)
-    layer = AttentionLayer(ModelConfig(width=8, hidden=16, heads=2))
-    tokens, pairs = torch.randn(1, 6, 8), torch.randn(1, 6, 6, PAIR_WIDTH)
-    mask = torch.where(torch.eye(6, dtype=torch.bool), -1e4, 0.0)[None, None]
-    group = torch.tensor([0, 1, 1, 1, 2, 2])
-    _, t, d = tokens.shape
-    jacobian = torch.autograd.functional.jacobian(
-        lambda x: _values_only(layer, x, tokens, pairs, mask, group), tokens
-    )  # (T, d, 1, T, d)
-    own = jacobian[:, :, 0].permute(0, 2, 1, 3)[torch.arange(t), torch.arange(t)]
-    assert own.shape == (t, d, d)
-    assert not own.any()
-    assert jacobian.any()
-
-
-def _values_only(layer, values, tokens, pairs, mask, group):
-    """The context where only keys and values come from ``values``."""
-    own = layer.project(layer.norm_attention(values)).clone()
-    query = layer.project(layer.norm_attention(tokens))
-    width = tokens.shape[2]
-    mixed = torch.cat((query[..., :width], own[..., width:]), dim=2)
-    hook = layer.project.register_forward_hook(lambda *_: mixed)
-    try:
-        return layer.context(tokens, pairs, mask, group)[0]
-    finally:
-        hook.remove()

@@ -95,12 +95,17 @@ def test_corrupt_and_foreign_files_are_refused(saved, tmp_path):
     [
         ({"format": "99"}, "format '99'; this version reads format '1'"),
         ({"config": json.dumps({"widht": 8})}, "unknown model setting 'widht'"),
-        ({"config": "{"}, "settings are not readable"),
+        ({"config": "{"}, "settings cannot be used"),
         ({"config": json.dumps({"width": 16, "hidden": 8, "layers": 1})}, "has shape"),
         (
             {"config": json.dumps({"width": 8, "hidden": 8, "layers": 2})},
             "lacks weight",
         ),
+        (
+            {"config": json.dumps({"width": 8, "pooling": "attention"})},
+            "model.pooling = 'attention' is an option that this version no longer has",
+        ),
+        ({"config": json.dumps({"normalisation": "joint"})}, "normalisation 'joint'"),
     ],
 )
 def test_other_versions_and_sizes_are_refused(saved, change, message):
@@ -109,6 +114,15 @@ def test_other_versions_and_sizes_are_refused(saved, change, message):
     save_file(load_file(saved), saved, metadata=metadata)
     with pytest.raises(ff.InputError, match=message):
         load_model(saved)
+
+
+def test_the_papers_networks_of_earlier_versions_load(saved, network):
+    """Options that are gone do not matter where a network did without them."""
+    settings = json.loads(read_metadata(saved)["config"])
+    settings |= {"pooling": "max", "heads": 8, "polar": False, "decoder_width": None}
+    metadata = read_metadata(saved) | {"config": json.dumps(settings)}
+    save_file(load_file(saved), saved, metadata=metadata)
+    assert load_model(saved).config == network.config
 
 
 def test_a_normalisation_that_is_not_known_is_refused(saved):
@@ -129,7 +143,7 @@ def test_a_normalisation_that_was_loaded_is_found_again(tmp_path):
     """A network saved with a class of one's own loads where that class is known."""
     file = tmp_path / "own.py"
     file.write_text(
-        "from fixedfleet.model.normalise import Joint\nclass Sharp(Joint): pass\n"
+        "from fixedfleet.model.normalise import PerRow\nclass Sharp(PerRow): pass\n"
     )
     name = f"{file}:Sharp"
     config = ModelConfig(width=8, hidden=8, layers=1, normalisation=name)

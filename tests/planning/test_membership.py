@@ -34,7 +34,7 @@ def test_edges_into_a_customer_count_if_row_sums_say_nothing():
     # Each row sums to one, whatever the vehicle; vehicle 1 drives into customer 1.
     edges = {(0, 1, 0): 1.0, (1, 1, 0): 1.0, (0, 2, 0): 1.0, (1, 2, 0): 1.0}
     edges |= {(0, 0, 2): 0.9, (1, 0, 1): 0.9}
-    prediction = make_prediction(log_of(edges, 2, 2), [0, 1, 1], 2, row_sum="constant")
+    prediction = make_prediction(log_of(edges, 2, 2), [0, 1, 1], 2, constant_rows=True)
     assert decode(prediction).routes[0, :, 0].tolist() == [2, 1]
     scores = membership_scores(prediction)[0]
     assert scores[1, 1] > scores[1, 0]

@@ -37,13 +37,13 @@ def test_wrong_tensors_are_named(change, message):
 
 
 @pytest.mark.parametrize(
-    ("normalisation", "row_sum"), [("row", "constant"), ("joint", "probability")]
+    ("normalisation", "constant"), [("row", True), ("softassign", False)]
 )
-def test_a_prediction_knows_its_normalisation(normalisation, row_sum):
+def test_a_prediction_knows_its_normalisation(normalisation, constant):
     """Decoders learn what the sums of Ŷ mean from the prediction."""
     config = ModelConfig(width=8, hidden=8, layers=1, normalisation=normalisation)
     instances = generate.uniform(20, 2, seed=1)
-    assert predict(instances, Network(config)).row_sum == row_sum
+    assert predict(instances, Network(config)).constant_rows == constant
 
 
 def test_the_first_view_is_the_prediction_itself():

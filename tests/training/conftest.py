@@ -63,13 +63,7 @@ def preset():
                 "width": 16,
                 "hidden": 32,
                 "layers": 1,
-                "heads": 4,
-                "pooling": "attention",
-                "normalisation": "joint",
-                "numbering": "sweep",
-                "membership": True,
             },
-            "loss": {"loads": "soft", "cluster_weight": 0.1},
             "training": {
                 "batch_size": 16,
                 "learning_rate": 5e-3,

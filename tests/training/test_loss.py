@@ -13,7 +13,7 @@ from fixedfleet.model import ModelConfig
 from fixedfleet.model.features import Features
 from fixedfleet.model.normalise import make_normalisation, normalise
 from fixedfleet.training.dataset import TrainingBatch
-from fixedfleet.training.loss import LossConfig, Target, cluster_loss, plan_loss
+from fixedfleet.training.loss import LossConfig, plan_loss
 
 TOURS = [[2, 5, 1], [4, 3], []]
 
@@ -32,14 +32,14 @@ def _features(n, m, nodes=None, vehicles=None):
     return features, units, torch.tensor([9])
 
 
-def _predict(features, how="joint", seed=0):
+def _predict(features, how="softassign", seed=0):
     torch.manual_seed(seed)
     n, m = features.nodes.shape[1], features.vehicles.shape[1]
     scores = torch.randn(1, m, n, n, requires_grad=True) * 2
     return _normalised(scores, features, how)
 
 
-def _normalised(scores, features, how="joint"):
+def _normalised(scores, features, how="softassign"):
     normalisation = make_normalisation(ModelConfig(normalisation=how))
     return normalise(normalisation, scores, features)
 
@@ -61,20 +61,13 @@ def _brute_force(logs, features, tours, config, loads):
                 tour = tours[order[k]][:: -1 if turns[k] else 1]
                 path = [0, *tour, 0]
                 for i, j in itertools.pairwise(path):
-                    weight = 1 / (n + m)
-                    if (share := config.depot_share) is not None:
-                        weight = share / m if i == 0 else (1 - share) / n
-                    total -= weight * logs[0, k, i, j].item()
+                    total -= logs[0, k, i, j].item() / (n + m)
                 labelled = sum(demands[c] for c in tour)
                 total += config.load_weight * abs(loads[k] - labelled) / m
                 if loads[k] > 1 + 1e-5:
                     total += config.overload_weight * (1 + loads[k] - 1) ** 2 / m
             best = min(best, total)
     return best
-
-
-def _soft_loads(logs, features):
-    return (logs[0].exp().sum(2) * features.demands[0]).sum(1).tolist()
 
 
 def _hard_loads(logs, features):
@@ -95,21 +88,16 @@ def _hard_loads(logs, features):
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("share", [None, 0.5, 0.2])
-@pytest.mark.parametrize("loads", ["soft", "hard", "none"])
-def test_loss_is_the_minimum_over_all_orders_and_directions(seed, share, loads):
+@pytest.mark.parametrize("loads", ["hard", "none"])
+def test_loss_is_the_minimum_over_all_orders_and_directions(seed, loads):
     """One linear assignment finds what trying all M! · 2^M plans finds."""
     features, units, capacity = _features(5, 3)
     logs = _predict(features, seed=seed)
-    config = LossConfig(
-        loads=loads, load_weight=0.4, overload_weight=0.3, depot_share=share
-    )
+    config = LossConfig(loads=loads, load_weight=0.4, overload_weight=0.3)
     found = _loss(logs, features, _routes(TOURS, 8), units, capacity, config)
     if loads == "none":
         values = [0.0] * 3
         config = replace(config, load_weight=0, overload_weight=0)
-    elif loads == "soft":
-        values = _soft_loads(logs, features)
     else:
         values = _hard_loads(logs, features)
     wanted = _brute_force(logs, features, TOURS, config, values)
@@ -141,7 +129,7 @@ def test_padding_does_not_change_the_loss():
     )
     torch.manual_seed(5)
     scores = torch.randn(1, 4, 8, 8)
-    config = LossConfig(loads="soft", cluster_weight=0.5)
+    config = LossConfig()
     small = _normalised(scores[:, :3, :6, :6], features)
     large = _normalised(scores, wide)
     one = _loss(small, features, _routes(TOURS, 8), units, capacity, config)
@@ -152,53 +140,31 @@ def test_padding_does_not_change_the_loss():
 
 
 def test_hard_loads_steer_but_do_not_pull():
-    """Hard loads have no gradient, soft ones do."""
+    """Loads of the pseudo-greedy plan have no gradient."""
     features, units, capacity = _features(5, 3)
-    for loads, has in (("hard", False), ("soft", True)):
-        logs = _predict(features)
-        config = LossConfig(loads=loads)
-        parts = _loss(logs, features, _routes(TOURS, 8), units, capacity, config)
-        assert parts.load.requires_grad == has
+    config = LossConfig()
+    logs = _predict(features)
+    parts = _loss(logs, features, _routes(TOURS, 8), units, capacity, config)
+    assert parts.edges.requires_grad
+    assert not parts.load.requires_grad
 
 
 def test_certain_and_right_prediction_costs_nothing():
-    """A prediction that is certain of the label has neither edge nor cluster cost."""
+    """A prediction that is certain of the label costs nothing."""
     features, units, capacity = _features(5, 3)
     scores = torch.zeros(1, 3, 6, 6)
     for k, tour in enumerate(TOURS):
         for i, j in itertools.pairwise([0, *tour, 0]):
             scores[0, k, i, j] = 60.0
     logs = _normalised(scores, features)
-    config = LossConfig(loads="soft", overload_weight=0, cluster_weight=1.0)
+    config = LossConfig(overload_weight=0)
     parts = _loss(logs, features, _routes(TOURS, 8), units, capacity, config)
     assert float(parts.total) == pytest.approx(0, abs=1e-4)
 
 
-def test_cluster_term_is_the_cross_entropy_of_sharing_a_tour():
-    """It is −log of Σ_k m_ki m_kj, or of the rest, averaged over pairs."""
-    features, _, _ = _features(5, 3)
-    logs = _predict(features)
-    target = Target.from_routes(_routes(TOURS, 8), features)
-    served = logs.exp().sum(3)[0]
-    tour = {c: t for t, tour in enumerate(TOURS) for c in tour}
-    terms = []
-    for i, j in itertools.permutations(range(1, 6), 2):
-        together = (served[:, i] * served[:, j]).sum().item()
-        right = together if tour[i] == tour[j] else 1 - together
-        terms.append(-torch.tensor(right).log())
-    wanted = float(sum(terms)) / len(terms)
-    assert float(cluster_loss(logs, features, target)) == pytest.approx(
-        wanted, rel=1e-4
-    )
-
-
 def test_wrong_settings_are_errors():
-    """Negative weights, unknown choices, soft loads of a wrong softmax are refused."""
+    """Negative weights and unknown choices are refused."""
     with pytest.raises(ff.InputError, match="load_weight is -1"):
         LossConfig(load_weight=-1)
-    with pytest.raises(ff.InputError, match="choose from hard, soft, none"):
+    with pytest.raises(ff.InputError, match="choose from hard, none"):
         LossConfig(loads="firm")
-    with pytest.raises(
-        ff.InputError, match="such as 'joint' or 'softassign', not 'vehicle'"
-    ):
-        LossConfig(loads="soft").check_normalisation("vehicle")

@@ -87,8 +87,7 @@ def required_bytes(
         pairs = size * tokens**2 * (100 + 2 * config.layers * config.heads)
         return 4 * (pairs + size * tokens * (8 * config.width + 2 * config.hidden))
     scores = 6 * size * vehicles * nodes**2
-    per_pair = 8 if config.pooling == "max" else 72 + 4 * config.heads
-    pairs = size * tokens**2 * per_pair
+    pairs = 8 * size * tokens**2
     embeddings = size * tokens * (8 * config.width + 2 * config.hidden)
     return 4 * (scores + pairs + embeddings)
 

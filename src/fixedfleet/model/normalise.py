@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -18,13 +18,10 @@ if TYPE_CHECKING:
 __all__ = [
     "NORMALISATIONS",
     "Normalisation",
-    "RowSum",
     "allowed_edges",
     "make_normalisation",
     "normalise",
 ]
-
-RowSum = Literal["probability", "score", "constant"]
 
 # Masked scores are finite until the end: a row with nothing but −inf would become NaN.
 _MASKED = -1e9
@@ -34,8 +31,8 @@ class Normalisation(nn.Module):
     """
     A way to turn scores into log-probabilities.
 
-    To add one, subclass this class, set ``row_sum``, write ``forward``, and register
-    the class with ``@NORMALISATIONS.register("name")``. It may have weights.
+    To add one, subclass this class, write ``forward``, and register the class with
+    ``@NORMALISATIONS.register("name")``. It may have weights.
 
     Parameters
     ----------
@@ -44,14 +41,13 @@ class Normalisation(nn.Module):
 
     Attributes
     ----------
-    row_sum
-        What Σ_j Ŷ_kij says about vehicle k and customer i. ``probability``: it is the
-        probability that k serves i; soft loads and the cluster loss need this.
-        ``score``: the larger it is, the likelier k serves i. ``constant``: nothing; the
-        assignment of customers to vehicles then also counts the edges into i.
+    constant_rows
+        Whether Σ_j Ŷ_kij is the same for all vehicles k and customers i. By default,
+        the larger it is, the likelier k serves i. If it is constant, the assignment
+        of customers to vehicles also counts the edges into i.
     """
 
-    row_sum: ClassVar[RowSum]
+    constant_rows: ClassVar[bool] = False
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -78,7 +74,6 @@ NORMALISATIONS: Registry[type[Normalisation]] = Registry(
     {
         "vehicle": "fixedfleet.model.normalise:PerVehicle",
         "row": "fixedfleet.model.normalise:PerRow",
-        "joint": "fixedfleet.model.normalise:Joint",
         "softassign": "fixedfleet.model.normalise:SoftAssign",
     },
 )
@@ -127,8 +122,6 @@ def allowed_edges(nodes: Tensor, vehicles: Tensor) -> Tensor:
 class PerVehicle(Normalisation):
     """All edges of a vehicle sum to one, as in the paper."""
 
-    row_sum = "score"
-
     def forward(self, scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
         """Return log-probabilities, shape (B, M, N', N')."""
         return scores.flatten(2).log_softmax(-1).view_as(scores)
@@ -137,31 +130,19 @@ class PerVehicle(Normalisation):
 class PerRow(Normalisation):
     """The edges of a vehicle out of a location sum to one."""
 
-    row_sum = "constant"
+    constant_rows = True
 
     def forward(self, scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
         """Return log-probabilities, shape (B, M, N', N')."""
         return scores.log_softmax(-1)
 
 
-class Joint(Normalisation):
-    """
-    The edges of all vehicles out of a customer sum to one.
-
-    The edges of each vehicle out of the depot sum to one, too.
-    """
-
-    row_sum = "probability"
-
-    def forward(self, scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
-        """Return log-probabilities, shape (B, M, N', N')."""
-        return _out_of_each(scores)
-
-
 class SoftAssign(Normalisation):
-    """As :class:`Joint`, and the edges into each location sum to one as well."""
+    """
+    The edges of all vehicles out of a customer sum to one, and so do those into it.
 
-    row_sum = "probability"
+    For the depot, the edges of each vehicle sum to one.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)

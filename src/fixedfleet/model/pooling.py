@@ -1,4 +1,4 @@
-"""Pooling layers: leave-one-out max pooling and attention pooling."""
+"""The paper's layer: leave-one-out max pooling, weighted by the priming."""
 
 from __future__ import annotations
 
@@ -7,22 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 if TYPE_CHECKING:
     from fixedfleet.model.config import ModelConfig
 
 __all__ = [
-    "PAIR_WIDTH",
-    "AttentionLayer",
     "MaxPoolingLayer",
     "Pairs",
     "Priming",
     "leave_one_out_max",
 ]
-
-PAIR_WIDTH = 32
-"""Channels of the features of a pair, from which attention computes its bias."""
 
 # Numbers that the largest temporary tensor holds outside the kernels.
 _CHUNK = 2**24
@@ -250,62 +244,3 @@ class MaxPoolingLayer(nn.Module):
             pool = torch.ops.fixedfleet.pool_alike
             return cast("Tensor", pool(vehicles, real)[0])
         return _others_max(vehicles, real)
-
-
-class AttentionLayer(nn.Module):
-    """
-    Attention pooling over all other elements, then a feed-forward step.
-
-    The priming becomes a bias on the scores of each head. An element does not attend to
-    itself; its own embedding enters through the residual only.
-    """
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        width, hidden = config.width, config.hidden
-        self.heads = heads = config.heads
-        self.norm_attention = nn.LayerNorm(width)
-        self.project = nn.Linear(width, 3 * width)
-        self.bias = nn.Linear(PAIR_WIDTH, heads, bias=False)  # softmax drops a constant
-        self.groups = nn.Parameter(torch.zeros(heads, 3, 3))
-        self.out = nn.Linear(width, width)
-        self.norm_feed = nn.LayerNorm(width)
-        self.feed = nn.Sequential(
-            nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width)
-        )
-
-    def forward(
-        self, tokens: Tensor, pairs: Tensor, mask: Tensor, group: Tensor
-    ) -> Tensor:
-        """
-        Return the next embeddings.
-
-        Parameters
-        ----------
-        tokens
-            Embeddings of depot, customers and vehicles, shape (B, T, d).
-        pairs
-            Features of the pairs, shape (B, T, T, PAIR_WIDTH).
-        mask
-            0 where i attends to j and a large negative number elsewhere, shape
-            (B, 1, T, T).
-        group
-            0, 1 or 2 for depot, customer or vehicle, shape (T,).
-        """
-        tokens = tokens + self.context(tokens, pairs, mask, group)
-        return tokens + cast("Tensor", self.feed(self.norm_feed(tokens)))
-
-    def context(
-        self, tokens: Tensor, pairs: Tensor, mask: Tensor, group: Tensor
-    ) -> Tensor:
-        """Return the context of each element, shape (B, T, d)."""
-        b, t, d = tokens.shape
-        projected = self.project(self.norm_attention(tokens))
-        split = projected.view(b, t, 3, self.heads, d // self.heads)
-        query, key, value = split.permute(2, 0, 3, 1, 4)  # each (B, H, T, d/H)
-        scores = query @ key.transpose(2, 3) / math.sqrt(d // self.heads)
-        between = self.groups[:, group][:, :, group]  # (H, T, T)
-        bias = self.bias(pairs).permute(0, 3, 1, 2) + between + mask  # (B, H, T, T)
-        attention = F.softmax(scores + bias, dim=-1).to(value.dtype)
-        pooled = (attention @ value).transpose(1, 2).reshape(b, t, d)
-        return cast("Tensor", self.out(pooled))

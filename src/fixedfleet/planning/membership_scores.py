@@ -40,7 +40,7 @@ def membership_scores(prediction: Prediction) -> Tensor:
         shares = (part.clamp_(max=0.0).exp_() * _UNITS_PER_ONE).round_().long()
         shares = shares.masked_fill_(padding[:, None], 0)
         total = shares.sum(2)
-        if prediction.row_sum == "constant":
+        if prediction.constant_rows:
             total = total + shares.masked_fill_(padding[:, :, None], 0).sum(1)
         totals.append(total)
     log = torch.stack(totals, 2).clamp(min=1).double().log()

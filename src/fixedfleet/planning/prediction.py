@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fixedfleet.model.normalise import RowSum
     from fixedfleet.model.weights import AnyNetwork
     from fixedfleet.plan import Plan, PlanBatch
     from fixedfleet.planning.decoders import PlanDecoder
@@ -102,8 +101,8 @@ class Prediction:
         Which vehicles exist, shape (B, M); padding comes last.
     distances
         Distances to compare tours by, float64, shape (B, N', N').
-    row_sum
-        What Σ_j Ŷ_kij says about vehicle k and customer i; see
+    constant_rows
+        Whether Σ_j Ŷ_kij says nothing about vehicle k and customer i, as in
         :class:`fixedfleet.model.Normalisation`.
     instances
         The instance or the batch that was predicted; None if it is not known.
@@ -120,7 +119,7 @@ class Prediction:
     customers: Tensor
     vehicles: Tensor
     distances: Tensor
-    row_sum: RowSum = "score"
+    constant_rows: bool = False
     instances: Instance | InstanceBatch | None = None
 
     def __post_init__(self) -> None:
@@ -186,7 +185,7 @@ class Prediction:
             customers=self.customers[rows],
             vehicles=self.vehicles[rows],
             distances=self.distances[rows],
-            row_sum=self.row_sum,
+            constant_rows=self.constant_rows,
             instances=found,
         )
 
@@ -372,10 +371,10 @@ def predict_views(
             ]
         joined = [torch.cat(tables) for tables in zip(*parts, strict=True)]
         if isinstance(network, UniversalNetwork):
-            yield _make_prediction(Factors(*joined), "probability", seen)
+            yield _make_prediction(Factors(*joined), seen)
         else:
-            row_sum = network.normalisation.row_sum
-            yield _make_prediction(joined[0], row_sum, seen)
+            constant = network.normalisation.constant_rows
+            yield _make_prediction(joined[0], seen, constant_rows=constant)
 
 
 def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Prediction:
@@ -393,7 +392,7 @@ def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Predi
             serves[row, number, list(tour)] = 1.0
     log_probs = torch.full((*serves.shape, nodes), -torch.inf)
     log_probs[..., 0] = serves.log()  # the sum over a row is what membership looks at
-    return _make_prediction(log_probs, "probability", batch)
+    return _make_prediction(log_probs, batch)
 
 
 def _predict_part(
@@ -432,7 +431,7 @@ def _predict_part(
 
 
 def _make_prediction(
-    log_probs: Tensor | Factors, row_sum: RowSum, batch: Batch
+    log_probs: Tensor | Factors, batch: Batch, *, constant_rows: bool = False
 ) -> Prediction:
     """Return the prediction with all that decoders need of the instances."""
     customers = batch.features.nodes.clone()
@@ -446,5 +445,5 @@ def _make_prediction(
         customers=customers,
         vehicles=batch.features.vehicles,
         distances=(step[..., 0].square() + step[..., 1].square()).sqrt(),
-        row_sum=row_sum,
+        constant_rows=constant_rows,
     )

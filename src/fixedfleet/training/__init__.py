@@ -9,6 +9,7 @@ from fixedfleet.training.checkpoint import find_checkpoint
 from fixedfleet.training.dataset import Dataset, load_dataset, make_dataset
 from fixedfleet.training.fresh import Fresh
 from fixedfleet.training.loss import LossConfig, plan_loss
+from fixedfleet.training.membership_loss import MembershipLossConfig
 from fixedfleet.training.presets import Preset, TrainConfig, get_preset, list_presets
 from fixedfleet.training.trainer import NonFiniteLossError, TrainResult, train
 from fixedfleet.training.validation import Validation, validate
@@ -17,6 +18,7 @@ __all__ = [
     "Dataset",
     "Fresh",
     "LossConfig",
+    "MembershipLossConfig",
     "NonFiniteLossError",
     "Preset",
     "TrainConfig",

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from fixedfleet.errors import InputError, at_least, between, check_settings
-from fixedfleet.model.normalise import NORMALISATIONS
+from fixedfleet.errors import at_least, check_settings
 from fixedfleet.training.assignment import assign
 from fixedfleet.training.greedy_loads import greedy_loads
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["APART", "Loads", "LossConfig", "LossParts", "Target", "plan_loss"]
 
-Loads = Literal["hard", "soft", "none"]
+Loads = Literal["hard", "none"]
 
 APART = 1e5  # cost of matching a vehicle with padding: more than any plan costs
 
@@ -33,18 +32,11 @@ class LossConfig:
     ----------
     loads
         Loads of Ŷ. ``hard``: those of the pseudo-greedy plan, which have no gradient
-        and only influence the assignment; ``soft``: expected loads; ``none``: no load
-        terms.
+        and only influence the assignment; ``none``: no load terms.
     load_weight
         α_load, the weight of |load(Ŷ_k) − load(Y_π(k))|.
     overload_weight
         α_over, the weight of (1 + load − Q)² above the capacity.
-    depot_share
-        Weight of the depot's rows; the rows of the customers have the rest. None
-        weighs all edges alike, as in the paper.
-    cluster_weight
-        Weight of a cross-entropy on whether two customers share a tour. Its
-        probability is Σ_k of both being served by k, so it needs no matching. 0: none.
 
     Raises
     ------
@@ -55,21 +47,9 @@ class LossConfig:
     loads: Loads = "hard"
     load_weight: Annotated[float, at_least(0)] = 0.3
     overload_weight: Annotated[float, at_least(0)] = 0.2
-    depot_share: Annotated[float, between(0, 1)] | None = None
-    cluster_weight: Annotated[float, at_least(0)] = 0.0
 
     def __post_init__(self) -> None:
         check_settings(self, "loss.")
-
-    def check_normalisation(self, normalisation: str) -> None:
-        """Raise InputError if this normalisation does not suit the terms."""
-        needs = self.loads == "soft" or self.cluster_weight > 0
-        if needs and NORMALISATIONS.get(normalisation).row_sum != "probability":
-            raise InputError(
-                "soft loads and the cluster term need a normalisation in which "
-                "Σ_j Ŷ_kij is the probability that vehicle k serves customer i, such "
-                f"as 'joint' or 'softassign', not {normalisation!r}"
-            )
 
 
 class Target(NamedTuple):
@@ -122,7 +102,7 @@ def plan_loss(log_probs: Tensor, batch: TrainingBatch, config: LossConfig) -> Lo
     Return the paper's equation 4.8, averaged over the batch.
 
     Loads are shares of the capacity, and their terms are means over the vehicles. The
-    edge term is a mean over the N + M edges of the plan, weighted by ``depot_share``.
+    edge term is a mean over the N + M edges of the plan.
 
     Parameters
     ----------
@@ -141,7 +121,7 @@ def plan_loss(log_probs: Tensor, batch: TrainingBatch, config: LossConfig) -> Lo
         """Sum terms over the vehicles, (B, M), and average them over the batch."""
         return (terms * real).sum(1).mean()
 
-    edge_costs = _edge_costs(log_probs, features, target, config.depot_share)
+    edge_costs = _edge_costs(log_probs, features, target)
     load_costs, overloads = _load_costs(log_probs, batch, target, config)
     # Both load terms are the same in both directions of a tour.
     costs = edge_costs + load_costs + overloads[..., None]  # (B, M, M)
@@ -151,49 +131,32 @@ def plan_loss(log_probs: Tensor, batch: TrainingBatch, config: LossConfig) -> Lo
     edges = mean(edge_costs.gather(2, tours)[..., 0])
     load = mean(load_costs.gather(2, tours)[..., 0])
     overload = mean(overloads)
-    cluster = log_probs.new_zeros(())
-    if config.cluster_weight:
-        cluster = config.cluster_weight * cluster_loss(log_probs, features, target)
+    nothing = torch.zeros_like(edges)
     return LossParts(
-        total=edges + load + overload + cluster,
+        total=edges + load + overload,
         edges=edges,
         load=load,
         overload=overload,
-        cluster=cluster,
-        membership=log_probs.new_zeros(()),
+        cluster=nothing,
+        membership=nothing,
     )
 
 
-def _edge_costs(
-    log_probs: Tensor, features: Features, target: Target, depot_share: float | None
-) -> Tensor:
+def _edge_costs(log_probs: Tensor, features: Features, target: Target) -> Tensor:
     """
     Return −log-likelihood of tour p for vehicle k in its cheaper direction, (B, M, M).
-
-    Parameters
-    ----------
-    log_probs, features, target
-        log Ŷ, the instances and their labels.
-    depot_share
-        Weight of the depot's rows; None if all edges weigh the same.
     """
     m, n = log_probs.shape[1:3]
     flat = log_probs.flatten(2)  # (B, M, N' · N')
     members = target.members(m)
-    vehicles = features.vehicles.sum(1, keepdim=True)
-    customers = features.nodes.sum(1, keepdim=True) - 1
+    counts = features.vehicles[..., None] & target.real[:, None]
+    weight = 1 / target.real.sum(1)[:, None, None]
     costs = []
     for start, end in ((target.start, target.end), (target.end, target.start)):
-        if depot_share is None:
-            weight = (1 / (customers + vehicles)).expand(start.shape)
-        else:
-            at_depot = depot_share / vehicles
-            weight = torch.where(start == 0, at_depot, (1 - depot_share) / customers)
         index = (start * n + end)[:, None].expand(-1, m, -1)
         logs = flat.gather(2, index)  # (B, M, E)
-        counts = features.vehicles[..., None] & target.real[:, None]
         logs = torch.where(counts, logs, torch.zeros_like(logs))
-        costs.append(-(logs * weight[:, None]) @ members)
+        costs.append(-(logs * weight) @ members)
     return torch.minimum(*costs)
 
 
@@ -205,11 +168,7 @@ def _load_costs(
     size, m = log_probs.shape[:2]
     if config.loads == "none" or not (config.load_weight or config.overload_weight):
         return log_probs.new_zeros((size, m, m)), log_probs.new_zeros((size, m))
-    if config.loads == "soft":
-        served = log_probs.exp().sum(3)  # (B, M, N')
-        predicted = (served * features.demands[:, None]).sum(2)
-    else:
-        predicted = _hard_loads(log_probs, batch)
+    predicted = _hard_loads(log_probs, batch)
     amounts = features.demands.gather(1, target.end)
     labelled = (amounts[..., None] * target.members(m)).sum(1)  # (B, M)
     fleet = features.vehicles.sum(1, keepdim=True)
@@ -228,22 +187,3 @@ def _hard_loads(log_probs: Tensor, batch: TrainingBatch) -> Tensor:
         log_probs.detach(), batch.units, customers, batch.features.vehicles
     )
     return loads.to(log_probs.dtype) / batch.capacity[:, None]
-
-
-def cluster_loss(log_probs: Tensor, features: Features, target: Target) -> Tensor:
-    """
-    Return the cross-entropy of "i and j share a tour", a mean over pairs and batch.
-
-    Its probability is Σ_k m_ki m_kj, where m_ki is that of vehicle k serving i.
-    """
-    served = log_probs.exp().sum(3)[:, :, 1:]  # m_ki, (B, M, N)
-    together = (served.mT @ served).clamp(1e-6, 1 - 1e-6)  # (B, N, N)
-    tour = torch.zeros_like(features.nodes, dtype=torch.long)
-    tour = tour.scatter(1, target.end, target.owner)[:, 1:]
-    same = tour[:, :, None] == tour[:, None, :]
-    real = features.nodes[:, 1:]
-    own = torch.eye(real.shape[1], dtype=torch.bool, device=real.device)
-    pairs = real[:, :, None] & real[:, None, :] & ~own
-    entropy = -torch.where(same, together.log(), (1 - together).log())
-    count = pairs.sum((1, 2)).clamp_min(1)
-    return ((entropy * pairs).sum((1, 2)) / count).mean()

@@ -151,8 +151,6 @@ class Preset:
 
     def __post_init__(self) -> None:
         check_settings(self, f"preset {self.name!r}: ")
-        if isinstance(self.loss, LossConfig) and isinstance(self.model, ModelConfig):
-            self.loss.check_normalisation(self.model.normalisation)
 
     @property
     def universal(self) -> bool:

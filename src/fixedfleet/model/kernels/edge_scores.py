@@ -21,18 +21,15 @@ def score_edges(
     b_ptr,
     c_ptr,
     v_ptr,
-    d_ptr,
-    w_ptr,
     out_ptr,
     n: tl.constexpr,
     m: tl.constexpr,
     width: tl.constexpr,
-    DISTANCE: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
     """
-    Σ_c ReLU(a_ic + b_jc + c_kc + d_ij w_c) · v_kc: a tile of edges, four vehicles.
+    Σ_c ReLU(a_ic + b_jc + c_kc) · v_kc: a tile of edges, four vehicles.
 
     a and b have shape (B, width, n), so that neighbouring threads read neighbouring
     locations. An index beyond the end is replaced by the last one; its results are not
@@ -62,9 +59,6 @@ def score_edges(
     v1 = v_ptr + (vehicle + second) * width
     v2 = v_ptr + (vehicle + third) * width
     v3 = v_ptr + (vehicle + fourth) * width
-    if DISTANCE:
-        d_ptr += instance * n * n
-        lengths = tl.load(d_ptr + row[:, None] * n + column[None, :]).to(tl.float32)
     s0 = tl.zeros((ROWS, COLUMNS), tl.float32)
     s1 = tl.zeros((ROWS, COLUMNS), tl.float32)
     s2 = tl.zeros((ROWS, COLUMNS), tl.float32)
@@ -73,8 +67,6 @@ def score_edges(
         start = tl.load(a_ptr + c * n + row)
         end = tl.load(b_ptr + c * n + column)
         edge = start[:, None] + end[None, :]
-        if DISTANCE:
-            edge += lengths * tl.load(w_ptr + c).to(tl.float32)
         s0 += tl.maximum(edge + tl.load(c0 + c).to(tl.float32), 0.0) * tl.load(
             v0 + c
         ).to(tl.float32)
@@ -105,29 +97,25 @@ def slope_of_ends(
     other_ptr,
     c_ptr,
     v_ptr,
-    d_ptr,
-    w_ptr,
     g_ptr,
     own_grad_ptr,
     c_grad_ptr,
     v_grad_ptr,
-    w_grad_ptr,
     n: tl.constexpr,
     m: tl.constexpr,
     width: tl.constexpr,
     OWN_STEP: tl.constexpr,
     OTHER_STEP: tl.constexpr,
-    DISTANCE: tl.constexpr,
     VEHICLES: tl.constexpr,
     ROWS: tl.constexpr,
     CHANNELS: tl.constexpr,
 ):
     """
-    Gradients of the projections of one end; with VEHICLES also those of c, v and w.
+    Gradients of the projections of one end; with VEHICLES also those of c and v.
 
     A thread owns a few pairs of location and channel and loops over the vehicles and
-    over the locations at the other end. The gradients of c, v and w are also sums over
-    the own locations, so each tile stores partial sums of them.
+    over the locations at the other end. The gradients of c and v are also sums over the
+    own locations, so each tile stores partial sums of them.
     """
     blocks = tl.cdiv(width, CHANNELS)
     tiles = tl.cdiv(n, ROWS)
@@ -143,12 +131,8 @@ def slope_of_ends(
     inside = real[:, None] & known[None, :]
     own = tl.load(own_ptr + place, mask=inside, other=0.0).to(tl.float32)
     other_ptr += instance * n * width
-    d_ptr += instance * n * n
     g_ptr += instance * m * n * n
-    if DISTANCE:
-        w = tl.load(w_ptr + channel, mask=known, other=0.0).to(tl.float32)
     own_grad = tl.zeros((ROWS, CHANNELS), tl.float32)
-    w_grad = tl.zeros((ROWS, CHANNELS), tl.float32)
     for k in range(m):
         vehicle = (instance * m + k) * width + channel
         c = tl.load(c_ptr + vehicle, mask=known, other=0.0).to(tl.float32)
@@ -156,40 +140,30 @@ def slope_of_ends(
         base = own + c[None, :]
         passed = tl.zeros((ROWS, CHANNELS), tl.float32)
         value = tl.zeros((ROWS, CHANNELS), tl.float32)
-        length = tl.zeros((ROWS, CHANNELS), tl.float32)
         for t in range(n):
             end = tl.load(other_ptr + t * width + channel, mask=known, other=0.0)
             edge = row * OWN_STEP + t * OTHER_STEP
             g = tl.load(g_ptr + k * n * n + edge, mask=real, other=0.0)
             x = base + end.to(tl.float32)[None, :]
-            if DISTANCE:
-                d = tl.load(d_ptr + edge, mask=real, other=0.0).to(tl.float32)
-                x += d[:, None] * w[None, :]
             through = tl.where(x > 0, g[:, None], 0.0)
             passed += through
             if VEHICLES:
                 value += through * x
-                if DISTANCE:
-                    length += through * d[:, None]
         own_grad += passed * v[None, :]
         if VEHICLES:
-            w_grad += length * v[None, :]
             partial = (tile * m + k) * width + channel
             tl.store(c_grad_ptr + partial, tl.sum(passed, axis=0) * v, mask=known)
             tl.store(v_grad_ptr + partial, tl.sum(value, axis=0), mask=known)
     tl.store(own_grad_ptr + place, own_grad, mask=inside)
-    if VEHICLES and DISTANCE:
-        partial = tl.sum(w_grad, axis=0)
-        tl.store(w_grad_ptr + tile * width + channel, partial, mask=known)
 
 
 @torch.library.custom_op(
     "fixedfleet::edge_scores",
     mutates_args=(),
-    schema="(Tensor a, Tensor b, Tensor c, Tensor v, Tensor d, Tensor? w) -> Tensor",
+    schema="(Tensor a, Tensor b, Tensor c, Tensor v) -> Tensor",
 )
-def edge_scores(a, b, c, v, d, w):
-    """Return Σ_c ReLU(a_ic + b_jc + c_kc + d_ij w_c) · v_kc, without d if w is None."""
+def edge_scores(a, b, c, v):
+    """Return Σ_c ReLU(a_ic + b_jc + c_kc) · v_kc, shape (B, M, N', N')."""
     size, n, width = a.shape
     m = c.shape[1]
     scores = a.new_empty((size, m, n, n), dtype=torch.float32)
@@ -201,13 +175,10 @@ def edge_scores(a, b, c, v, d, w):
             _turned(b),
             c.contiguous(),
             v.contiguous(),
-            d.contiguous(),
-            d if w is None else w,
             scores,
             n=n,
             m=m,
             width=width,
-            DISTANCE=w is not None,
             ROWS=rows,
             COLUMNS=columns,
             num_warps=_WARPS,
@@ -223,7 +194,7 @@ def _turned(x):
 
 
 @edge_scores.register_fake
-def _(a, b, c, v, d, w):
+def _(a, b, c, v):
     size, n, _ = a.shape
     return a.new_empty((size, c.shape[1], n, n), dtype=torch.float32)
 
@@ -231,16 +202,15 @@ def _(a, b, c, v, d, w):
 @torch.library.custom_op(
     "fixedfleet::edge_scores_backward",
     mutates_args=(),
-    schema="(Tensor g, Tensor a, Tensor b, Tensor c, Tensor v, Tensor d, Tensor? w)"
-    " -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
+    schema="(Tensor g, Tensor a, Tensor b, Tensor c, Tensor v)"
+    " -> (Tensor, Tensor, Tensor, Tensor)",
 )
-def edge_scores_backward(g, a, b, c, v, d, w):
+def edge_scores_backward(g, a, b, c, v):
     """
-    Return the gradients of a, b, c, v and w, in float32.
+    Return the gradients of a, b, c and v, in float32.
 
     Those of a and b have shape (B, N', D). Those of c and v are partial sums, shape
-    (B, T, M, D), to be summed over T. That of w has shape (B · T, D), to be summed over
-    its rows, and no rows if w is None.
+    (B, T, M, D), to be summed over T.
     """
     size, n, width = a.shape
     m = c.shape[1]
@@ -250,8 +220,7 @@ def edge_scores_backward(g, a, b, c, v, d, w):
     a_grad, b_grad = a.new_empty(a.shape, **floats), a.new_empty(a.shape, **floats)
     c_grad = a.new_empty((size, tiles, m, width), **floats)
     v_grad = torch.empty_like(c_grad)
-    w_grad = a.new_empty((0 if w is None else size * tiles, width), **floats)
-    a, b, c, v, d, g = (x.contiguous() for x in (a, b, c, v, d, g))
+    a, b, c, v, g = (x.contiguous() for x in (a, b, c, v, g))
     for own, other, own_grad, steps, vehicles in (
         (a, b, a_grad, (n, 1), True),
         (b, a, b_grad, (1, n), False),
@@ -261,30 +230,26 @@ def edge_scores_backward(g, a, b, c, v, d, w):
             other,
             c,
             v,
-            d,
-            d if w is None else w,
             g,
             own_grad,
             c_grad,
             v_grad,
-            w_grad,
             n=n,
             m=m,
             width=width,
             OWN_STEP=steps[0],
             OTHER_STEP=steps[1],
-            DISTANCE=w is not None,
             VEHICLES=vehicles,
             ROWS=_ROWS,
             CHANNELS=channels,
             num_warps=_WARPS,
             num_stages=1,
         )
-    return a_grad, b_grad, c_grad, v_grad, w_grad
+    return a_grad, b_grad, c_grad, v_grad
 
 
 @edge_scores_backward.register_fake
-def _(g, a, b, c, v, d, w):
+def _(g, a, b, c, v):
     size, n, width = a.shape
     tiles = triton.cdiv(n, _ROWS)
     floats = {"dtype": torch.float32}
@@ -294,7 +259,6 @@ def _(g, a, b, c, v, d, w):
         a.new_empty(ends, **floats),
         a.new_empty(sums, **floats),
         a.new_empty(sums, **floats),
-        a.new_empty((0 if w is None else size * tiles, width), **floats),
     )
 
 
@@ -303,15 +267,13 @@ def _keep(ctx, inputs, output):
 
 
 def _differentiate(ctx, g):
-    a, b, c, v, _, w = inputs = ctx.saved_tensors
+    a, b, c, v = inputs = ctx.saved_tensors
     grads = torch.ops.fixedfleet.edge_scores_backward(g, *inputs)
     return (
         grads[0].to(a.dtype),
         grads[1].to(b.dtype),
         grads[2].sum(1).to(c.dtype),
         grads[3].sum(1).to(v.dtype),
-        None,
-        None if w is None else grads[4].sum(0).to(w.dtype),
     )
 
 
