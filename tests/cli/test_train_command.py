@@ -81,7 +81,8 @@ def test_command_line_trains_and_resumes(command, tmp_path, capsys):
         (["--labels", "none.npz"], "none.npz"),
         (["--minutes", "1", "--epochs", "2"], "not allowed with argument"),
         (["--resume", "--weights", "vrp20"], "not allowed with argument"),
-        (["--fresh-capacity", "20"], "--fresh-capacity is for fresh labels"),
+        (["--set", "fresh.capacity=20"], "'capacity' is for fresh labels"),
+        (["--fresh", "9", "--set", "fresh.room=2"], "unknown fresh setting 'room'"),
         (["--epochs", "many"], "invalid int value: 'many'"),
         (["--fresh", "0"], "fresh count is 0, not a whole number of at least 1"),
     ],
@@ -132,9 +133,9 @@ def test_command_line_makes_labels_on_a_core(tmp_path, capsys):
         PRESET.replace("customers = 2", "customers = 4")
     )
     command = ["train", f"{tmp_path / 'mine.toml'}:two", "--device", "cpu"]
-    sizes = ["--fresh-capacity", "20", "--fresh-vehicles", "3"]
-    recipe = ["--fresh", "16", "--fresh-teacher", "ruin_recreate", *sizes]
-    rounds = ["--fresh-iterations", "20", "--renew", "1", "--epochs", "2"]
+    settings = ("capacity=20", "vehicles=3", "teacher=ruin_recreate", "iterations=20")
+    recipe = [word for one in settings for word in ("--set", f"fresh.{one}")]
+    rounds = ["--fresh", "16", "--renew", "1", "--epochs", "2"]
     assert main([*command, *recipe, *rounds, "--out", str(tmp_path / "run")]) == 0
     assert "round 2: 16 new labels" in capsys.readouterr().out
 

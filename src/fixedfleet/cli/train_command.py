@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fixedfleet.cli.console import DIVERGED, INTERRUPTED, say_error
 from fixedfleet.cli.options import add_options, parse_setting
-from fixedfleet.errors import InputError, require
+from fixedfleet.errors import InputError, known_settings, require
 
 if TYPE_CHECKING:
     import argparse
@@ -57,7 +57,8 @@ def add_command(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="change a setting of the preset, such as model.layers=4",
+        help="change a setting of the preset, such as model.layers=4, or of --fresh, "
+        "such as fresh.iterations=5000",
     )
     parser.set_defaults(run=_train)
 
@@ -83,27 +84,6 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         metavar="EPOCHS",
         help="replace the fresh labels after this many epochs; default: never",
     )
-    data.add_argument(
-        "--fresh-iterations",
-        type=int,
-        metavar="K",
-        help="iterations of the search that labels; default: 500 per customer",
-    )
-    data.add_argument(
-        "--fresh-teacher",
-        default="gpu",
-        choices=("gpu", "ruin_recreate"),
-        help="where that search runs: on the GPU (default) or on one core",
-    )
-    data.add_argument(
-        "--fresh-capacity", type=int, metavar="Q", help="capacity of fresh instances"
-    )
-    data.add_argument(
-        "--fresh-vehicles",
-        type=int,
-        metavar="M",
-        help="number of vehicles of fresh instances",
-    )
 
 
 def _train(arguments: Arguments) -> int:
@@ -117,12 +97,13 @@ def _train(arguments: Arguments) -> int:
     for name in ("minutes", "epochs"):
         if getattr(arguments, name) is not None:
             settings[f"training.{name}"] = getattr(arguments, name)
+    fresh = _fresh(arguments, settings)
     try:
         train(
             get_preset(arguments.preset).with_settings(settings),
             arguments.labels,
             out=arguments.out,
-            fresh=_fresh(arguments),
+            fresh=fresh,
             resume=arguments.resume,
             weights=arguments.weights,
             device=arguments.device,
@@ -142,19 +123,17 @@ def _train(arguments: Arguments) -> int:
     return 0
 
 
-def _fresh(arguments: Arguments) -> Fresh | None:
-    """Return how fresh labels are to be made, or None if none are wanted."""
+def _fresh(arguments: Arguments, settings: dict[str, Any]) -> Fresh | None:
+    """Return how fresh labels are to be made; take their settings out of the others."""
     from fixedfleet.training import Fresh
 
-    settings = {
-        "iterations": arguments.fresh_iterations,
-        "renew": arguments.renew,
-        "capacity": arguments.fresh_capacity,
-        "vehicles": arguments.fresh_vehicles,
-    }
+    names = [key for key in settings if key.startswith("fresh.")]
+    own = {name.removeprefix("fresh."): settings.pop(name) for name in names}
+    if arguments.renew is not None:
+        own["renew"] = arguments.renew
     if arguments.fresh is not None:
-        return Fresh(count=arguments.fresh, teacher=arguments.fresh_teacher, **settings)
-    if given := [name for name, value in settings.items() if value is not None]:
-        option = given[0] if given[0] == "renew" else f"fresh-{given[0]}"
-        raise InputError(f"--{option} is for fresh labels: give --fresh COUNT too")
+        own["count"] = arguments.fresh
+        return Fresh(**known_settings(Fresh, "fresh", own))
+    for name in own:
+        raise InputError(f"{name!r} is for fresh labels: give --fresh COUNT too")
     return None
