@@ -41,6 +41,20 @@ def _same(left, right):
     return torch.allclose(left.exp(), right.exp(), atol=2e-5)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"width": 0}, "width is 0"),
+        ({"shared": "yes"}, "not true or false"),
+        ({"normalisation": "columns"}, "choose from vehicle, row, softassign"),
+    ],
+)
+def test_wrong_settings_are_errors(change, message):
+    """A setting that makes no sense is refused by name."""
+    with pytest.raises(ff.InputError, match=message):
+        ModelConfig(**change)
+
+
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_permuting_customers_permutes_the_prediction(make_instance, kind):
     """The order in which customers are listed does not matter."""

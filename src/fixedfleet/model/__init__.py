@@ -5,9 +5,8 @@ from fixedfleet.errors import require
 
 require("torch", "network", "a network")
 
-from fixedfleet.model.config import ModelConfig
 from fixedfleet.model.features import Batch, Features, collate, symmetry
-from fixedfleet.model.network import Network
+from fixedfleet.model.network import ModelConfig, Network
 from fixedfleet.model.normalise import NORMALISATIONS, Normalisation
 from fixedfleet.model.universal import UniversalConfig, UniversalNetwork
 from fixedfleet.model.weights import (

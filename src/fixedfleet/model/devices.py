@@ -14,7 +14,7 @@ from fixedfleet.model.universal import UniversalConfig
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fixedfleet.model.config import ModelConfig
+    from fixedfleet.model.network import ModelConfig
 
 __all__ = [
     "Precision",

@@ -2,17 +2,59 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 
-from fixedfleet.model.config import ModelConfig
+from fixedfleet.errors import at_least, check_settings
 from fixedfleet.model.decoder import Decoder
 from fixedfleet.model.features import Features, centrality, pairwise_distances
 from fixedfleet.model.kernels import load_kernels
-from fixedfleet.model.normalise import make_normalisation, normalise
+from fixedfleet.model.normalise import NORMALISATIONS, make_normalisation, normalise
 from fixedfleet.model.pooling import MaxPoolingLayer, Pairs
 
-__all__ = ["Network"]
+__all__ = ["ModelConfig", "Network"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """
+    The settings of the paper's network. The defaults are those for 20 and 50 customers.
+
+    Parameters
+    ----------
+    width
+        Channels of an embedding, the paper's d_m.
+    hidden
+        Hidden width of the fully connected layer.
+    layers
+        The number of pooling layers, L.
+    shared
+        Whether depot, customers and vehicles share the function f of a layer.
+    normalisation
+        What sums to one: ``vehicle`` (as in the paper), ``row``, ``softassign``, or a
+        normalisation of your own: a registered name or "module.py:Name".
+    softassign_iterations
+        The number of iterations of ``softassign``.
+
+    Raises
+    ------
+    InputError
+        If a setting is out of range or unknown.
+    """
+
+    width: Annotated[int, at_least(1)] = 256
+    hidden: Annotated[int, at_least(1)] = 1024
+    layers: Annotated[int, at_least(0)] = 8
+    shared: bool = True
+    normalisation: str = "vehicle"
+    softassign_iterations: Annotated[int, at_least(1)] = 10
+
+    def __post_init__(self) -> None:
+        check_settings(self, "model.")
+        NORMALISATIONS.check(self.normalisation)
 
 
 class Network(nn.Module):

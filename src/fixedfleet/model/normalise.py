@@ -12,8 +12,8 @@ from fixedfleet.errors import InputError
 from fixedfleet.registry import Registry
 
 if TYPE_CHECKING:
-    from fixedfleet.model.config import ModelConfig
     from fixedfleet.model.features import Features
+    from fixedfleet.model.network import ModelConfig
 
 __all__ = [
     "NORMALISATIONS",

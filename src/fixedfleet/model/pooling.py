@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from fixedfleet.model.config import ModelConfig
+    from fixedfleet.model.network import ModelConfig
 
 __all__ = [
     "MaxPoolingLayer",

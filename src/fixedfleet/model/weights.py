@@ -15,8 +15,7 @@ from torch import Tensor
 
 from fixedfleet.errors import InputError, known_settings, require
 from fixedfleet.files.atomic import replacing
-from fixedfleet.model.config import ModelConfig
-from fixedfleet.model.network import Network
+from fixedfleet.model.network import ModelConfig, Network
 from fixedfleet.model.normalise import NORMALISATIONS
 from fixedfleet.model.universal import UniversalConfig, UniversalNetwork
 

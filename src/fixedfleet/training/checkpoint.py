@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from fixedfleet.model.config import ModelConfig
+    from fixedfleet.model.network import ModelConfig
     from fixedfleet.model.universal import UniversalConfig
     from fixedfleet.training.presets import Preset
 

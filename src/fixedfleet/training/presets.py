@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,8 +14,8 @@ from fixedfleet.errors import (
     check_settings,
     known_settings,
 )
-from fixedfleet.model.config import ModelConfig
 from fixedfleet.model.devices import Precision  # noqa: TC001  # checked at run time
+from fixedfleet.model.network import ModelConfig
 from fixedfleet.model.universal import UniversalConfig
 from fixedfleet.training.loss import LossConfig
 from fixedfleet.training.membership_loss import MembershipLossConfig
@@ -34,6 +34,7 @@ __all__ = [
 
 Schedule = Literal["constant", "cosine"]
 
+_TABLES = ("model", "loss", "training")
 _PRESETS = Path(__file__).parent / "presets.toml"
 
 
@@ -119,14 +120,6 @@ class TrainConfig:
             raise InputError(f"training.ema is {self.ema:g}, not a number below 1")
 
 
-_TABLES = {"model": ModelConfig, "loss": LossConfig, "training": TrainConfig}
-_UNIVERSAL = {
-    "model": UniversalConfig,
-    "loss": MembershipLossConfig,
-    "training": TrainConfig,
-}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Preset:
     """
@@ -165,11 +158,16 @@ class Preset:
                 f"preset {name!r} has an unknown entry {unknown[0]!r}: choose from "
                 f"based_on, customers, universal, {', '.join(_TABLES)}"
             )
-        universal = tables.get("universal", False)
-        customers = None if universal else tables.get("customers", 0)
-        parts: dict[str, Any] = {
+        kinds: tuple[Any, ...]
+        if tables.get("universal", False):
+            customers = None
+            kinds = (UniversalConfig, MembershipLossConfig, TrainConfig)
+        else:
+            customers = tables.get("customers", 0)
+            kinds = (ModelConfig, LossConfig, TrainConfig)
+        parts = {
             table: kind(**known_settings(kind, table, tables.get(table, {})))
-            for table, kind in (_UNIVERSAL if universal else _TABLES).items()
+            for table, kind in zip(_TABLES, kinds, strict=True)
         }
         return cls(name=name, customers=customers, **parts)
 
@@ -182,22 +180,15 @@ class Preset:
         settings
             Values by dotted name, such as ``{"model.layers": 4}``.
         """
-        changes: dict[str, dict[str, Any]] = {table: {} for table in _TABLES}
+        tables = self.to_dict()
         for key, value in settings.items():
             table, _, name = key.partition(".")
-            if table not in changes or not name:
+            if table not in _TABLES or not name:
                 raise InputError(
                     f"setting {key!r} does not begin with model., loss. or training."
                 )
-            changes[table][name] = value
-        kinds = _UNIVERSAL if self.universal else _TABLES
-        parts: dict[str, Any] = {
-            table: replace(
-                getattr(self, table), **known_settings(kind, table, changes[table])
-            )
-            for table, kind in kinds.items()
-        }
-        return replace(self, **parts)
+            tables[table][name] = value
+        return Preset.from_dict(self.name, tables)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what :meth:`from_dict` reads."""
