@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from fixedfleet.errors import InputError, check_settings
-from fixedfleet.planning.exchange import exchange
+from fixedfleet.planning.membership import plan_members
 from fixedfleet.planning.membership_scores import membership_scores
 from fixedfleet.planning.tours import ChangingTours, Decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fixedfleet.planning.prediction import Prediction
-
-    _Choice = Callable[[ChangingTours, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 __all__ = ["RepairMethod", "RepairOptions", "repair_plans"]
 
 RepairMethod = Literal["none", "paper", "paper-demand", "room"]
-
-_EXCHANGES = 200  # the largest number per instance, for ``room``
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,7 @@ class RepairOptions:
         predecessor there. ``paper-demand``: the same, but the largest demand first, so
         that fewer are left over. ``room``: each customer, the largest demand first,
         goes to the place that adds the least length, in any tour that has room; if no
-        tour has room, customers are exchanged between vehicles until one has.
+        tour has room, the whole instance is planned anew by membership.
     guarantee
         Whether the customers that fit nowhere get a tour beyond the fleet at the end,
         or several tours if one vehicle cannot carry them all.
@@ -63,8 +58,7 @@ def repair_plans(
     """
     Put back the customers that decoded plans leave out.
 
-    The tours keep their customers and their order, except that ``room`` may move
-    customers.
+    The tours keep their customers and their order, unless ``room`` plans anew.
 
     Raises
     ------
@@ -74,17 +68,13 @@ def repair_plans(
     _check(prediction, decoded)
     if options.method == "none" or not decoded.unserved.any():
         return decoded
-    queue = _queue(prediction, decoded.unserved, options)
-    extra = _most_extra(prediction, decoded.unserved) if options.guarantee else 0
-    tours = ChangingTours(prediction, decoded, extra)
-    choose = _cheapest if options.method == "room" else _roomiest
-    _insert_all(tours, queue, choose, opening=False)
-    if options.method == "room":
-        _make_room(tours, options)
-    if options.guarantee:
-        queue = _queue(prediction, tours.decoded().unserved, options)
-        _insert_all(tours, queue, choose, opening=True)
-    return tours.decoded()
+    repaired = _insert_all(prediction, decoded, options)
+    if options.method == "room" and repaired.unserved.any():
+        repaired = _plan_anew(prediction, repaired)
+    if options.guarantee and repaired.unserved.any():
+        extra = _most_extra(prediction, repaired.unserved)
+        repaired = _insert_all(prediction, repaired, options, extra)
+    return repaired
 
 
 def _check(prediction: Prediction, decoded: Decoded) -> None:
@@ -122,19 +112,21 @@ def _most_extra(prediction: Prediction, waiting: Tensor) -> int:
 
 
 def _insert_all(
-    tours: ChangingTours, queue: Tensor, choose: _Choice, *, opening: bool
-) -> None:
-    """Insert customers one after another, where ``choose`` says, if they fit."""
-    prediction = tours.prediction
-    for customer in queue.unbind(1):
+    prediction: Prediction, decoded: Decoded, options: RepairOptions, extra: int = 0
+) -> Decoded:
+    """Insert customers that fit, one after another; open ``extra`` tours at most."""
+    tours = ChangingTours(prediction, decoded, extra)
+    choose = _cheapest if options.method == "room" else _roomiest
+    for customer in _queue(prediction, decoded.unserved, options).unbind(1):
         demand = prediction.demands[tours.rows, customer]
         waits = customer > 0
-        if opening:
+        if extra:
             full = tours.left.amax(1) < demand
             tours.open(waits & full & (demand <= prediction.capacity))
         vehicle, place = choose(tours, customer, demand)
         fits = tours.left[tours.rows, vehicle] >= demand
         tours.insert(customer, vehicle, place, waits & fits)
+    return tours.decoded()
 
 
 def _roomiest(
@@ -155,34 +147,15 @@ def _cheapest(
     return best // detours.shape[2], best % detours.shape[2]
 
 
-def _make_room(tours: ChangingTours, options: RepairOptions) -> None:
-    """Exchange customers until those left out have room, then insert them."""
-    prediction, fleet = tours.prediction, tours.prediction.fleet
-    stuck = tours.decoded().unserved.any(1).nonzero()[:, 0]
-    if len(stuck) == 0:
-        return
-    before = _vehicle_of(tours)
-    after = before.clone()
-    # Customers in tours beyond the fleet stay there.
-    beyond = torch.zeros_like(prediction.customers)
-    beyond.scatter_(1, tours.routes[:, fleet:].flatten(1), True)
-    few = replace(prediction, customers=prediction.customers & ~beyond)[stuck]
-    value = membership_scores(few)
-    after[stuck] = exchange(few, before[stuck], value, steps=_EXCHANGES)
-    moved = before != after
-    tours.remove(moved & (before < fleet))
-    queue = _queue(prediction, moved & (after < fleet), options)
-    for customer in queue.unbind(1):
-        vehicle = after.gather(1, customer[:, None])[:, 0].clamp(max=fleet - 1)
-        place = tours.detours(customer)[tours.rows, vehicle].argmin(1)
-        tours.insert(customer, vehicle, place, customer > 0)
-
-
-def _vehicle_of(tours: ChangingTours) -> Tensor:
-    """Return the vehicle of each customer, (B, N'); M for a customer without one."""
-    fleet = tours.prediction.fleet
-    routes = tours.routes[:, :fleet]
-    number = torch.arange(fleet, device=routes.device)[None, :, None]
-    vehicle = torch.full_like(tours.prediction.demands, fleet)
-    vehicle.scatter_(1, routes.flatten(1), number.expand_as(routes).flatten(1))
-    return vehicle.masked_fill(~tours.prediction.customers, fleet)
+def _plan_anew(prediction: Prediction, decoded: Decoded) -> Decoded:
+    """Plan by membership where customers are left out, if that serves more demand."""
+    stuck = decoded.unserved.any(1).nonzero()[:, 0]
+    few = prediction[stuck]
+    found = plan_members(few, membership_scores(few))
+    more = (few.demands * decoded.unserved[stuck]).sum(1) > (
+        few.demands * found.unserved
+    ).sum(1)
+    beyond = decoded.routes.shape[1] - prediction.fleet
+    routes = decoded.routes.clone()
+    routes[stuck[more]] = pad(found.routes, (0, 0, 0, beyond))[more]
+    return Decoded.from_routes(routes, prediction.customers)

@@ -91,7 +91,7 @@ class Decoded:
 
 class ChangingTours:
     """
-    Tours that a repair changes in place: it inserts and removes customers.
+    Tours into which a repair inserts customers, in place.
 
     Parameters
     ----------
@@ -159,18 +159,6 @@ class ChangingTours:
         self.counts[self.rows, vehicle] += where
         demand = self.prediction.demands[self.rows, customer]
         self.left[self.rows, vehicle] -= demand * where
-
-    def remove(self, leaving: Tensor) -> None:
-        """Remove the customers of a mask, shape (B, N'), from their tours."""
-        flat = self.routes.flatten(1)
-        stays = (~leaving.gather(1, flat)).view_as(self.routes) & (self.routes > 0)
-        # A stable sort closes the gaps and keeps the order of the others.
-        order = (~stays).byte().sort(dim=2, stable=True).indices
-        self.routes = (self.routes * stays).gather(2, order)
-        self.counts = stays.sum(2)
-        freed = self.prediction.demands * leaving
-        freed = freed.gather(1, flat).view_as(stays).sum(2)
-        self.left = self.left + freed
 
     def predicted_place(self, customer: Tensor, vehicle: Tensor) -> Tensor:
         """Return the place after the likeliest predecessor in a tour, shape (B,)."""
