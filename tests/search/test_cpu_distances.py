@@ -119,3 +119,12 @@ def test_customers_are_listed_by_their_distance(n, metric):
     listed = list(dict.fromkeys(nearest_first(instance)(7)))
     assert sorted(listed) == list(range(1, n + 1))
     assert away[np.array(listed) - 1] == pytest.approx(np.sort(away))
+
+
+def test_a_curve_through_all_customers_keeps_neighbours_together():
+    """Customers next to each other on the curve are near, so that caches hold them."""
+    instance = draw(n=400)
+    curve = cpu_distances.along_curve(instance)
+    assert sorted(curve.tolist()) == list(range(1, 401))
+    steps = instance.between(curve[:-1], curve[1:])
+    assert steps.mean() < 0.15 * cpu_distances.mean_leg(instance)

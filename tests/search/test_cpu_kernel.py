@@ -139,3 +139,25 @@ def test_a_long_search_does_not_lose_count(vehicle_cost):
     assert plan.unserved(instance) == []
     exact = plan.cost_v(instance, vehicle_cost)
     assert state.costs[0] == pytest.approx(exact, rel=2e-7, abs=1e-5)
+
+
+def test_one_region_after_the_other_is_searched(monkeypatch):
+    """The seeds of ruins are neighbours for a while, and in the end all customers."""
+    monkeypatch.setattr(arrays, "_WINDOW", 7)
+    instance = generate.uniform(50, 1, seed=98)[0].with_vehicles(50)
+    problem = arrays.lay_out(
+        instance, 0.0, RuinRecreateParameters(removals=1, longest=1)
+    )
+    state = arrays.empty_state(instance, 2)
+    alone = ff.Plan([[customer] for customer in range(1, 51)])
+    arrays.load(problem, state, alone.to_routes(len(state.best)))
+    everybody = set()
+    for visit in range(8):
+        seeds = set()
+        state.counts[arrays.ITERATION] = visit * cpu_kernel._STAY
+        for _ in range(60):
+            cpu_kernel.advance(problem, state, 1, 1e-9)
+            seeds.add(int(state.removed[0]))
+        assert seeds == {1 + (7 * visit + k) % 50 for k in range(7)}
+        everybody |= seeds
+    assert everybody == set(range(1, 51))

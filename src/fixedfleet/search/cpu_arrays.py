@@ -47,6 +47,7 @@ NEXT, PREV, TOUR, MARK = range(4)  # columns of State.nodes
 ABSENT, BEST_ABSENT, ITERATION, USED, CHANGED, EMPTY = range(6)
 
 _MEAN_UNIT_SQUARE = 0.5214  # mean distance of two points drawn in the unit square
+_WINDOW = 2000  # customers whose arrays fit into a core's own cache
 _LONGEST, _SHORTEST = 1e30, 1e-30  # distances whose sums fit into 32 bits
 
 
@@ -72,6 +73,7 @@ class Problem(NamedTuple):
     split: Any  # float64: probability that the middle of a string stays
     blink: Any  # int64: one in this many places is skipped
     hasty: Any  # bool: whether an iteration ends as soon as it is too long
+    window: Any  # int64: customers that a ruin's seed is drawn from
 
 
 class State(NamedTuple):
@@ -102,6 +104,7 @@ class State(NamedTuple):
     origin: Any  # (1,) float64: share of the limit when no customer was absent first
     counts: Any  # (6,) int64: see ABSENT and the names beside it
     random: Any  # (1,) uint64: state of the random numbers
+    customers: Any  # (N',) int64: the customer of the instance with each number
 
 
 def measurable(instance: Instance) -> bool:
@@ -147,6 +150,7 @@ def lay_out(
         split=np.float64(parameters.split),
         blink=np.int64(parameters.blink),
         hasty=np.bool_(parameters.hasty),
+        window=np.int64(min(n, _WINDOW)),
     )
 
 
@@ -187,6 +191,7 @@ def empty_state(instance: Instance, seed: int) -> State:
         origin=np.zeros(1),
         counts=np.zeros(6, dtype=np.int64),
         random=np.array([mixed | 1], dtype=np.uint64),
+        customers=np.arange(n + 1),
     )
 
 

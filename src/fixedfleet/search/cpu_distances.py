@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Matrix",
     "Points",
+    "along_curve",
     "is_measured",
     "lay_out_legs",
     "leg_from",
@@ -39,6 +40,7 @@ __all__ = [
 
 _MOST_WITH_MATRIX = 500  # customers
 _FIRST_NEAREST = 256  # customers whose order is computed first
+_CURVE_BITS = 16  # of each coordinate, where customers are put along a curve
 _SHIFTS = 64  # pairs per location that the mean distance of a large instance is from
 
 
@@ -208,6 +210,24 @@ def nearest_first(instance: Instance) -> Callable[[int], Iterator[int]]:
             yield from (1 + tree.query(points[customer], k=count)[1]).tolist()
 
     return by_tree
+
+
+def along_curve(instance: Instance) -> NDArray[np.int64]:
+    """Return the customers along Hilbert's curve, which keeps neighbours together."""
+    points = instance.coordinates[1:]
+    side = float(np.ptp(points, axis=0).max()) or 1.0
+    cells = (points - points.min(axis=0)) * ((2**_CURVE_BITS - 1) / side)
+    x, y = cells.astype(np.int64).T
+    place = np.zeros(len(points), dtype=np.int64)
+    for bit in range(_CURVE_BITS - 1, -1, -1):
+        right, up = x >> bit & 1, y >> bit & 1
+        place = 4 * place + (3 * right ^ up)  # the quarters of a square, in turn
+        # The curve is turned in the two lower quarters, so that it is in one piece.
+        lower = up == 0
+        flipped = lower & (right == 1)
+        x, y = np.where(flipped, ~x, x), np.where(flipped, ~y, y)
+        x, y = np.where(lower, y, x), np.where(lower, x, y)
+    return 1 + np.argsort(place, kind="stable")
 
 
 def nearest(legs: Matrix | Points, customers: int, count: int) -> NDArray[np.uint32]:

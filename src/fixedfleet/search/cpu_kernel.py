@@ -11,6 +11,8 @@ for are absent. A plan is better if its absent customers were absent less often 
 The time of an iteration does not depend on the number of customers: a tour is a linked
 list from a depot of its own (node N + 1 + r) back to it, a place is looked for beside a
 customer's nearest neighbours only, and a rejected iteration is undone link by link.
+Thousands of iterations in turn work on the same region, which the processor's cache
+can hold: customers are numbered along a curve, and seeds come from a window of numbers.
 
 The same seed and number of iterations give the same plan on any machine, because
 everything is plain arithmetic on 32 bit distances and whole loads, without
@@ -45,6 +47,7 @@ __all__ = ["advance", "exponential"]
 
 _FAR = np.float32(3e38)
 _PROBES = 256  # tours that a hasty search tries if no neighbour's tour has room
+_STAY = 4096  # iterations that draw their seeds from the same window
 
 # Passing a state to a function costs more than most functions do, so they are inlined.
 # Nothing here allocates memory, so arrays need no reference counts (_nrt).
@@ -154,11 +157,20 @@ def _string_start(problem: Problem, state: State, customer: Any, span: Any) -> A
 
 
 @_inlined
+def _draw_seed(problem: Problem, state: State) -> Any:
+    """Draw a customer from a window of consecutive ones, which moves on in time."""
+    n = len(problem.near_depot) - 1
+    first = state.counts[ITERATION] // _STAY * problem.window % n
+    drawn = first + _below(state.random, problem.window)
+    return 1 + (drawn if drawn < n else drawn - n)
+
+
+@_inlined
 def _ruin(problem: Problem, state: State) -> Any:
     """Remove strings around a random customer: (customers, strings, change)."""
     n = len(problem.near_depot) - 1
     absent = len(state.loads)
-    seed = 1 + _below(state.random, n)
+    seed = _draw_seed(problem, state)
     mean = (n - state.counts[ABSENT]) / max(state.counts[USED], 1)
     longest = min(problem.longest, max(1, int(mean)))
     most = 4.0 * problem.removals / (1.0 + longest) - 1.0

@@ -13,7 +13,7 @@ from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.plan import Plan
 from fixedfleet.search import cpu_arrays, cpu_kernel
 from fixedfleet.search.cpu_arrays import BEST_ABSENT, NEXT, Problem, State
-from fixedfleet.search.cpu_distances import Matrix, Points, is_measured
+from fixedfleet.search.cpu_distances import Matrix, Points, along_curve, is_measured
 from fixedfleet.search.parameters import RuinRecreateParameters
 
 if TYPE_CHECKING:
@@ -119,9 +119,14 @@ def _begin(
     vehicle_cost: float,
 ) -> tuple[Problem, State]:
     """Return the arrays of an instance, and a state with a start in it."""
-    problem = cpu_arrays.lay_out(instance, vehicle_cost, parameters)
     state = cpu_arrays.empty_state(instance, seed)
-    cpu_arrays.load(problem, state, start.to_routes(len(state.best)))
+    routes = start.to_routes(len(state.best))
+    if is_measured(instance):
+        state.customers[1:] = along_curve(instance)
+        instance = instance.only(state.customers[1:].tolist())
+        routes = np.argsort(state.customers)[routes].astype(np.int32)
+    problem = cpu_arrays.lay_out(instance, vehicle_cost, parameters)
+    cpu_arrays.load(problem, state, routes)
     return problem, state
 
 
@@ -199,14 +204,14 @@ def _best_plan(state: State) -> Plan:
 
 def _read_plan(state: State, links: NDArray[np.uint32]) -> Plan:
     """Read a plan from the links that lead from each node to the next."""
-    following = links.tolist()
+    following, customers = links.tolist(), state.customers.tolist()
     depots = range(len(following) - len(state.loads), len(following))
     tours = []
     for depot in depots:
         tour = []
         node = following[depot]
         while node != depot:
-            tour.append(node)
+            tour.append(customers[node])
             node = following[node]
         tours.append(tour)
     return Plan(tours)
