@@ -20,6 +20,8 @@ from fixedfleet.model.features import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fixedfleet.model.features import Features
 
 __all__ = ["Rounds", "UniversalConfig", "UniversalNetwork"]
@@ -103,7 +105,7 @@ class _Scene(NamedTuple):
     density: Tensor  # √N, which turns distances into those between neighbours, (B,)
     shape: Tensor  # Σq/MQ, log M and log N, (B, 3)
     mask: Tensor  # 0 where element i attends to j, else far below, (B, 1, T, T)
-    kinds: Tensor  # 1 at the kind of a pair of elements, (B, T, T, 6)
+    kinds: Tensor  # 1 at the kind of a pair of elements, (B, 6, T, T)
 
 
 class UniversalNetwork(nn.Module):
@@ -253,10 +255,36 @@ class _PairBias(nn.Module):
         """Return biases (layers, B, heads, T, T), and scores (B, T, T, 2)."""
         with torch.autocast(anchors.device.type, enabled=False):
             pairs = _pair_features(scene, anchors, served)
-        found = self.bias(F.gelu(self.pair(pairs)))  # (B, T, T, layers · heads + 2)
+        if not anchors.is_cuda:
+            return self._by_channel(pairs, scene)
+        kinds = scene.kinds.permute(0, 2, 3, 1)
+        features = torch.cat((torch.stack(pairs, dim=3), kinds), dim=3)
+        found = self.bias(F.gelu(self.pair(features)))  # (B, T, T, layers · heads + 2)
         biases = found[..., :-2].permute(3, 0, 1, 2).unflatten(0, self.shape)
         biases = biases.transpose(1, 2) + scene.mask.to(found.dtype)
         return biases.contiguous(), found[..., -2:]
+
+    def _by_channel(
+        self, pairs: Sequence[Tensor], scene: _Scene
+    ) -> tuple[Tensor, Tensor]:
+        """
+        Compute the same channel by channel.
+
+        On a CPU, to copy the features of pairs into the order of the biases takes
+        longer than all products.
+        """
+        planes = torch.cat((*(pair[:, None] for pair in pairs), scene.kinds), dim=1)
+        size, _, *area = planes.shape
+        hidden = F.gelu(_from_left(self.pair, planes.flatten(2)))
+        found = _from_left(self.bias, hidden).view(size, -1, *area)
+        biases = found[:, :-2].add_(scene.mask).view(size, *self.shape, *area)
+        return biases.transpose(0, 1), found[:, -2:].permute(0, 2, 3, 1)
+
+
+def _from_left(linear: nn.Linear, columns: Tensor) -> Tensor:
+    """Apply a linear layer to columns, (B, inputs, n); return (B, outputs, n)."""
+    weight = linear.weight.expand(len(columns), -1, -1)
+    return torch.baddbmm(linear.bias[:, None], weight, columns)
 
 
 class _Layer(nn.Module):
@@ -302,7 +330,7 @@ def _look(features: Features) -> _Scene:
     kinds = 3 * group[:, None] + group
     # Compared one by one: a list as an index would be copied from the host, which a
     # CUDA graph under capture does not allow.
-    told = torch.stack([kinds == known for known in _KINDS], dim=2).to(points.dtype)
+    told = torch.stack([kinds == known for known in _KINDS]).to(points.dtype)
     return _Scene(
         points=points,
         demands=demands,
@@ -400,8 +428,10 @@ def _look_again(scene: _Scene, membership: Tensor) -> _Seen:
     )
 
 
-def _pair_features(scene: _Scene, anchors: Tensor, served: Tensor | None) -> Tensor:
-    """Features of all pairs of depot, customers and vehicles, shape (B, T, T, 14)."""
+def _pair_features(
+    scene: _Scene, anchors: Tensor, served: Tensor | None
+) -> tuple[Tensor, ...]:
+    """Features of all pairs of depot, customers and vehicles, each (B, T, T)."""
     points = torch.cat((scene.points, anchors), dim=1)
     distances = _distances(points)
     away = (points.square().sum(2, keepdim=True) + 1e-12).sqrt()
@@ -413,20 +443,16 @@ def _pair_features(scene: _Scene, anchors: Tensor, served: Tensor | None) -> Ten
         customers = F.pad(torch.cat((served @ served.mT, served), dim=2), (1, 0))
         vehicles = F.pad(served.mT, (1, fleet))
         together = F.pad(torch.cat((customers, vehicles), dim=1), (0, 0, 1, 0))
-    columns = torch.stack(
-        (
-            distances,
-            torch.exp(-4 * distances),
-            torch.exp(-scene.density[:, None, None] * distances),
-            away + away.mT - distances,  # Clarke and Wright's saving
-            cosine,
-            demands[:, :, None] + demands[:, None],
-            together,
-            together.clamp_min(1e-4).log() / 4,
-        ),
-        dim=3,
+    return (
+        distances,
+        torch.exp(-4 * distances),
+        torch.exp(-scene.density[:, None, None] * distances),
+        away + away.mT - distances,  # Clarke and Wright's saving
+        cosine,
+        demands[:, :, None] + demands[:, None],
+        together,
+        together.clamp_min(1e-4).log() / 4,
     )
-    return torch.cat((columns, scene.kinds), dim=3)
 
 
 def _transport(logits: Tensor, scene: _Scene, steps: int) -> Tensor:
@@ -446,5 +472,6 @@ def _transport(logits: Tensor, scene: _Scene, steps: int) -> Tensor:
 
 def _distances(points: Tensor) -> Tensor:
     """Distances between points (B, T, 2); their gradient is finite also at 0."""
-    steps = points[:, :, None] - points[:, None]
-    return (steps.square().sum(3) + 1e-12).sqrt()
+    x, y = points.unbind(2)
+    x, y = x[:, :, None] - x[:, None], y[:, :, None] - y[:, None]
+    return (x.square() + y.square() + 1e-12).sqrt()
