@@ -96,6 +96,7 @@ def test_command_line_names_errors(command, tmp_path, capsys, arguments, message
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_says_how_to_resume(command, tmp_path, capsys):
     """After Ctrl-C, one line names the checkpoint and the option --resume."""
     from fixedfleet.training import trainer
@@ -118,6 +119,7 @@ def test_an_interrupted_training_says_how_to_resume(command, tmp_path, capsys):
     assert main([*command, "--out", out, "--epochs", "2", "--resume"]) == 0
 
 
+@pytest.mark.slow
 def test_a_diverging_training_ends_with_1(command, tmp_path, capsys):
     """A loss that is not finite is no wrong input, so it has another exit code."""
     out = ["--out", str(tmp_path / "run")]

@@ -134,6 +134,7 @@ def test_tables_share_rows_of_instances_in_two_sets(calls, folders):
     assert len(sampled) == 1
 
 
+@pytest.mark.slow
 def test_time_limits_are_the_papers(calls, folders):
     """VRP20, 50 and 100 get 0.05, 0.16 and 0.84 s, unless scaled."""
     make_table("fixed-costs", instances=2, rendering=False, **folders)
@@ -147,6 +148,7 @@ def test_time_limits_are_the_papers(calls, folders):
     assert {limit for _, _, limit, _ in calls} == {0.005, 0.016, 0.084}
 
 
+@pytest.mark.slow
 def test_collecting_renders_nothing_and_rendering_collects_nothing(calls, folders):
     """The two halves can be done on two machines."""
     with pytest.raises(InputError, match="no rows of targets"):
@@ -201,6 +203,7 @@ def test_the_forecast_is_said_before_anything_runs(calls, folders):
     assert said[-1] == "fixed-costs: all its rows are there"
 
 
+@pytest.mark.slow
 def test_slow_methods_take_a_share_and_the_page_says_so(calls, folders):
     """Ten seconds of OR-Tools are spent on a tenth of the instances."""
     paths = make_table("targets", instances=30, **folders)
@@ -255,6 +258,7 @@ def test_the_floor_stands_beside_cost_v(calls, folders):
     assert "346.1 †" not in page
 
 
+@pytest.mark.slow
 def test_gaps_are_to_the_reference_of_the_same_instances(calls, folders, shared):
     """With reference plans, a gap is a mean over instances and has an interval."""
     reference = shared / "reference"
@@ -295,6 +299,7 @@ def test_a_page_is_made_again_from_the_rows_kept_beside_it(calls, folders):
     assert again[1].read_text(encoding="utf-8") == numbers
 
 
+@pytest.mark.slow
 def test_gaps_are_drawn_by_size(calls, folders, shared):
     """With reference plans, the main table has a picture of the gaps of all sizes."""
     pytest.importorskip("matplotlib")

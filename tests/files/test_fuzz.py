@@ -173,6 +173,7 @@ def edits(draw):
     )
 
 
+@pytest.mark.slow
 @each_reader
 @again
 @given(changes=edits(), choice=st.integers(0, 1))

@@ -25,7 +25,8 @@ def packing(instance) -> ff.Plan:
     return assess_fleet(instance).packing
 
 
-@pytest.mark.parametrize("cores", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("cores", [1, 3])
 def test_the_same_seed_and_cores_give_the_same_plan(instance, packing, cores):
     """With a limit on iterations, a search can be repeated on any number of cores."""
     found = [
@@ -44,6 +45,7 @@ def test_the_same_seed_and_cores_give_the_same_plan(instance, packing, cores):
     assert found[0].cost < 0.5 * packing.length(instance)
 
 
+@pytest.mark.slow
 def test_the_parts_shorten_the_plan_of_the_whole(instance, packing):
     """What ruin and recreate leaves too long becomes shorter part by part."""
     whole = improve(
@@ -84,6 +86,7 @@ def test_plans_are_shown_while_several_cores_search(instance, packing):
     assert found.cost == costs[3] < packing.length(instance)
 
 
+@pytest.mark.slow
 def test_a_matrix_of_one_way_streets_is_searched_part_by_part():
     """Instances without coordinates have neighbouring tours, too."""
     rng = np.random.default_rng(1)

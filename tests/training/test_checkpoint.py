@@ -13,6 +13,8 @@ from fixedfleet.training import find_checkpoint, make_dataset, train
 
 from .conftest import assert_same_state, changed, read_log, state, tiny_labels
 
+pytestmark = pytest.mark.slow  # any optimiser has torch load its compiler: 2 s
+
 
 @pytest.fixture(scope="module")
 def whole(preset, dataset, tmp_path_factory):
@@ -28,7 +30,6 @@ def _resume(preset, dataset, folder, display=None):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("steps", [5, 7])
 def test_stopped_and_resumed_equals_uninterrupted(
     preset, dataset, whole, tmp_path, steps
@@ -41,7 +42,6 @@ def test_stopped_and_resumed_equals_uninterrupted(
     assert_same_state(whole, tmp_path)
 
 
-@pytest.mark.slow
 def test_killed_training_resumes_from_its_last_checkpoint(
     preset, dataset, whole, tmp_path
 ):
@@ -128,7 +128,6 @@ def test_checkpoints_that_do_not_match_are_refused(preset, dataset, tmp_path):
         resume()
 
 
-@pytest.mark.slow
 def test_a_checkpoint_without_the_newer_settings_is_resumed(
     preset, dataset, whole, tmp_path
 ):

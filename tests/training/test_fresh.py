@@ -261,6 +261,7 @@ def test_training_renews_its_labels_and_resumes_exactly(preset, tmp_path):
     assert_same_state(whole, part)
 
 
+@pytest.mark.slow
 def test_another_recipe_does_not_resume(preset, dataset, tmp_path):
     """A checkpoint of fresh labels is only resumed with the same recipe."""
     short = changed(preset, steps=2)

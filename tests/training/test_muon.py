@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from fixedfleet.training.muon import Muon, orthogonal
@@ -18,6 +19,7 @@ def test_updates_are_nearly_orthogonal():
         assert values.max() < 1.4
 
 
+@pytest.mark.slow
 def test_it_finds_the_least_squares():
     """Matrices of two shapes are fitted to a target."""
     generator = torch.Generator().manual_seed(1)

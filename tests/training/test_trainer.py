@@ -16,8 +16,9 @@ from fixedfleet.training.trainer import learning_rate
 
 from .conftest import changed, losses, read_log, state
 
+pytestmark = pytest.mark.slow  # any optimiser has torch load its compiler: 2 s
 
-@pytest.mark.slow
+
 def test_training_lowers_the_loss(preset, dataset, tmp_path):
     """After a few epochs the loss is clearly below the first epoch's."""
     result = train(changed(preset, epochs=25), dataset, out=tmp_path, display=None)
@@ -29,7 +30,6 @@ def test_training_lowers_the_loss(preset, dataset, tmp_path):
     assert load_model(tmp_path / "model.safetensors").config == preset.model
 
 
-@pytest.mark.slow
 def test_softassign_learns_too(preset, dataset, tmp_path):
     """SoftAssign lowers the loss as well."""
     settings = {
@@ -160,7 +160,6 @@ def test_gpu_memory_is_reported_where_there_is_a_gpu(
     assert read_log(tmp_path)[-1]["peak_GiB"] == 1.5
 
 
-@pytest.mark.slow
 def test_training_needs_none_of_the_solvers():
     """Training imports neither Numba nor a solver nor a reader of other formats."""
     code = (

@@ -36,6 +36,7 @@ def board(monkeypatch):
     return told
 
 
+@pytest.mark.slow
 def test_tensorboard_gets_what_the_log_gets(preset, dataset, tmp_path, board):
     """Every number of the log is a scalar of the same name, step and value."""
     train(changed(preset, steps=7), dataset, out=tmp_path, display=None)
@@ -54,6 +55,7 @@ def test_tensorboard_gets_what_the_log_gets(preset, dataset, tmp_path, board):
     assert board["closed"] == [True, True]
 
 
+@pytest.mark.slow
 def test_without_tensorboard_the_log_is_all(preset, dataset, tmp_path, monkeypatch):
     """TensorBoard is optional: the log is written without it."""
     monkeypatch.setattr(module, "has_tensorboard", lambda: False)

@@ -13,6 +13,7 @@ from fixedfleet.training import plan_loss, train, validate, validation
 from .conftest import CAPACITY, changed, read_log
 
 
+@pytest.mark.slow
 def test_validation_measures_what_decoding_gives(preset, dataset, tmp_path):
     """Its numbers are the means over the instances with a feasible plan."""
     short = changed(preset, epochs=2)
@@ -41,6 +42,7 @@ def test_validation_in_parts_is_the_same(preset, dataset, monkeypatch):
     assert parts == pytest.approx(whole, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_validation_reports_the_loss_of_the_held_out_labels(preset, dataset, tmp_path):
     """The log has the held-out loss and its terms, as the loss itself gives them."""
     done = train(preset, dataset, out=tmp_path, display=None)
