@@ -8,8 +8,9 @@ SOLVE_READY := $(VENV)/.ready-solve
 TEST_READY := $(VENV)/.ready-test
 EXTRAS := dev,network,plot,excel,peers,cluster,serve,browser,docs
 # Tests on all cores, one thread each. Tests of one group (see tests/conftest.py) share a core.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --maxprocesses 8 --no-loadscope-reorder \
-	--numprocesses
+# Huge pages, which NumPy asks for, take virtual machines seconds to provide.
+PYTEST := OMP_NUM_THREADS=1 NUMPY_MADVISE_HUGEPAGE=0 $(BIN)/python -m pytest --maxprocesses 8 \
+	--no-loadscope-reorder --numprocesses
 # Slow tests often wait for other processes, so one more of them runs than there are cores.
 CORES_AND_ONE = $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 # Python keeps what it has compiled: the tests start some hundred processes.

@@ -134,7 +134,7 @@ class Reader:
         self.page.fill("#vehicles", str(vehicles))
         self.page.fill("#capacity", str(capacity))
 
-    def plan(self, seconds: float = 0.5) -> None:
+    def plan(self, seconds: float = 0.2) -> None:
         """Plan, and wait until the plan is finished."""
         self.begin(seconds)
         self.see("#status").to_contain_text("Finished")
@@ -267,7 +267,7 @@ def finished(address) -> str:
     """The fragment of the address of a finished plan of the Leipzig example."""
     with urlopen(f"{address}examples/leipzig_parcels") as answer:
         text = json.load(answer)["text"]
-    return f"#plan={make_plan(address, text=text, time_limit=1)['id']}"
+    return f"#plan={make_plan(address, text=text, time_limit=0.3)['id']}"
 
 
 @pytest.fixture

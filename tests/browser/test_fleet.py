@@ -29,7 +29,7 @@ def test_the_plan_for_a_small_fleet_names_unserved_customers(reader):
 def test_the_smallest_fleet_is_one_click_away(reader):
     """One click plans with the fleet that the verdict offers, for all customers."""
     reader.take_example("bakery_round")
-    reader.page.fill("#time_limit", "1")
+    reader.page.fill("#time_limit", "0.2")
     reader.page.click("#form-verdict .accept")
     reader.see("#status").to_contain_text("Finished")
     reader.see("#vehicles").to_have_value("4")

@@ -208,7 +208,7 @@ def test_a_broken_connection_is_opened_again(reader):
 
     reader.page.route("**/events", breaking)
     reader.take_example()
-    reader.page.fill("#time_limit", "0.5")
+    reader.page.fill("#time_limit", "0.2")
     reader.page.click("#plan")
     reader.see("#status").to_contain_text("connection to the server is lost")
     reader.see("#status").to_contain_text("Finished")
@@ -265,7 +265,7 @@ def test_a_thousand_customers_are_planned(reader, thousand):
     """A thousand customers are drawn; stops are listed when a tour is opened."""
     reader.paste(thousand)
     reader.set_fleet(30, 200)
-    reader.plan(2)
+    reader.plan(1)
     assert reader.page.locator(".tour").count() <= 30
     reader.see(".stop").to_have_count(0)
     reader.page.click(".tour:first-child .tour-head")
