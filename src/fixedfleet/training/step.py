@@ -18,7 +18,7 @@ from fixedfleet.training.muon import Muon
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fixedfleet.model.universal import UniversalNetwork
+    from fixedfleet.model.weights import AnyNetwork
     from fixedfleet.training.buckets import Bucket
     from fixedfleet.training.dataset import TrainingBatch
     from fixedfleet.training.presets import TrainConfig
@@ -46,7 +46,7 @@ class Stepper:
 
     def __init__(
         self,
-        network: Network | UniversalNetwork,
+        network: AnyNetwork,
         buckets: Sequence[Bucket],
         loss: LossConfig | MembershipLossConfig,
         config: TrainConfig,
@@ -241,7 +241,7 @@ def loss_of(
 
 
 def _make_optimizers(
-    network: Network | UniversalNetwork, config: TrainConfig, device: torch.device
+    network: AnyNetwork, config: TrainConfig, device: torch.device
 ) -> list[torch.optim.Optimizer]:
     """
     Return AdamW, and Muon for the matrices of the layers if the settings ask for it.

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from fixedfleet.model.network import Network
-    from fixedfleet.model.universal import UniversalNetwork
+    from fixedfleet.model.weights import AnyNetwork
     from fixedfleet.training.fresh import Fresh
     from fixedfleet.training.presets import Preset, TrainConfig
     from fixedfleet.training.training_data import Labels, TrainingData
@@ -80,7 +79,7 @@ class TrainResult:
         Whether the budget is used up; otherwise the training can be resumed.
     """
 
-    network: Network | UniversalNetwork
+    network: AnyNetwork
     steps: int
     epochs: int
     seconds: float
@@ -179,8 +178,7 @@ class _Trainer:
     ) -> None:
         self.preset, self.config = preset, preset.training
         self.data, self.ranks, self.out, self.seed = data, ranks, out, seed
-        self.steps_of = [len(labels) // size for labels, size in data.buckets]
-        self.steps_per_epoch = sum(self.steps_of)
+        self.steps_per_epoch = sum(data.steps)
         self._check_sizes()
         # This is a setting of the whole process, so it is always set.
         high = "highest" if self.config.precision == "fp32" else "high"
@@ -332,42 +330,23 @@ class _Trainer:
 
     def _epoch(self, log: TrainingLog) -> None:
         """Do the rest of an epoch; wait for the device only now and then."""
-        generator = torch.Generator().manual_seed(_epoch_seed(self.seed, self.epoch))
-        orders = [
-            torch.randperm(len(labels), generator=generator).to(self.ranks.device)
-            for labels, _ in self.data.buckets
-        ]
-        codes = torch.randint(2**16, (len(self.data),), generator=generator)
-        codes = codes.to(self.ranks.device)
-        # Batches of all buckets in a random order.
-        numbers = torch.arange(len(orders)).repeat_interleave(
-            torch.tensor(self.steps_of)
-        )
-        schedule = numbers[torch.randperm(len(numbers), generator=generator)].tolist()
-        place = [0] * len(orders)  # batches that each bucket has had
-        for bucket in schedule[: self.step_in_epoch]:
-            place[bucket] += 1
-        world = self.ranks.world
         begin, first, spent = time.perf_counter(), self.step, self.seconds
-        ended = False
-        while self.step_in_epoch < self.steps_per_epoch and not ended:
-            bucket = schedule[self.step_in_epoch]
-            size, done = self.data.buckets[bucket].batch_size, place[bucket]
-            share = slice(done * size + self.ranks.rank, (done + 1) * size, world)
-            self.stepper.step(
-                bucket, orders[bucket][share], codes[share], self._learning_rate()
-            )
-            place[bucket] += 1
+        for batch in self.data.batches(
+            self.epoch, self.seed, self.ranks, self.step_in_epoch
+        ):
+            self.stepper.step(*batch, self._learning_rate())
             self.step_in_epoch += 1
-            if world == 1:  # several processes take the first one's time, below
+            if self.ranks.world == 1:  # several processes take the first one's time
                 self.seconds = spent + time.perf_counter() - begin
+            ended = self._stopped()
             if self.step % _CHECK_EVERY == 0:
                 self._wait()
                 self.seconds = self.ranks.agree(spent + time.perf_counter() - begin)
-                ended = self.config.minutes is not None and self.progress >= 1
+                ended |= self.config.minutes is not None and self.progress >= 1
                 if time.monotonic() - self.saved > _CHECKPOINT_SECONDS:
                     self._save()
-            ended = ended or self._stopped()
+            if ended:
+                break
         self._wait()
         self.seconds = self.ranks.agree(spent + time.perf_counter() - begin)
         self._report(log, self.step - first, self.seconds - spent)
@@ -520,8 +499,3 @@ def learning_rate(config: TrainConfig, step: int, progress: float) -> float:
     if step < config.warmup:
         rate *= (step + 1) / config.warmup
     return rate
-
-
-def _epoch_seed(seed: int, epoch: int) -> int:
-    """Combine two seeds, so that trainings with close seeds share no epoch."""
-    return (seed * 1_000_003 + epoch * 7_919 + 12_345) % 2**63

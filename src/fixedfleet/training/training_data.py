@@ -14,7 +14,9 @@ from fixedfleet.training.dataset import Dataset, load_dataset
 from fixedfleet.training.fresh import FreshLabels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from torch import Tensor
 
     from fixedfleet.training.fresh import Fresh
     from fixedfleet.training.presets import Preset, TrainConfig
@@ -53,6 +55,46 @@ class TrainingData:
     def __len__(self) -> int:
         """Return the number of rows to train on."""
         return sum(len(bucket.labels) for bucket in self.buckets)
+
+    @property
+    def steps(self) -> list[int]:
+        """The number of batches of each bucket in an epoch."""
+        return [len(labels) // size for labels, size in self.buckets]
+
+    def batches(
+        self, epoch: int, seed: int, ranks: Ranks, first: int
+    ) -> Iterator[tuple[int, Tensor, Tensor]]:
+        """
+        Yield this process's share of each batch of an epoch, in a random order.
+
+        A share consists of the number of the bucket, the numbers of the rows, and codes
+        that say how the instances are turned.
+
+        Parameters
+        ----------
+        epoch, seed
+            The epoch, and the seed of the training: they determine the order.
+        ranks
+            The processes that share the batches.
+        first
+            The number of batches to skip.
+        """
+        generator = torch.Generator().manual_seed(_epoch_seed(seed, epoch))
+        orders = [
+            torch.randperm(len(labels), generator=generator).to(ranks.device)
+            for labels, _ in self.buckets
+        ]
+        codes = torch.randint(2**16, (len(self),), generator=generator)
+        codes = codes.to(ranks.device)
+        numbers = torch.arange(len(orders)).repeat_interleave(torch.tensor(self.steps))
+        mixed = numbers[torch.randperm(len(numbers), generator=generator)].tolist()
+        begin = [0] * len(orders)  # where the next batch of each bucket begins
+        for step, bucket in enumerate(mixed):
+            end = begin[bucket] + self.buckets[bucket].batch_size
+            if step >= first:
+                share = slice(begin[bucket] + ranks.rank, end, ranks.world)
+                yield bucket, orders[bucket][share], codes[share]
+            begin[bucket] = end
 
     def renew(self, epoch: int) -> dict[str, float] | None:
         """Put the rows of an epoch in place; return facts about new ones, or None."""
@@ -160,3 +202,8 @@ def _with_fresh(
         ) from error
     bucket = Bucket(train, config.batch_size)
     return TrainingData([bucket], held_out, fresh.fingerprint, fresh)
+
+
+def _epoch_seed(seed: int, epoch: int) -> int:
+    """Combine two seeds, so that trainings with close seeds share no epoch."""
+    return (seed * 1_000_003 + epoch * 7_919 + 12_345) % 2**63
