@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from fixedfleet.serve.schema import PlanRequest, ReadingOptions, TextFormat
+    from fixedfleet.serve.schema import InstanceOptions, PlanRequest, TextFormat
 
 __all__ = [
     "CONTENT_TYPES",
@@ -94,7 +94,7 @@ def _size(length: int) -> str:
 
 
 def parse_body(
-    model: type[R], content_type: str, body: bytes, query: ReadingOptions
+    model: type[R], content_type: str, body: bytes, query: InstanceOptions
 ) -> tuple[R, bytes | None]:
     """
     Parse a body of any accepted content type into a request, and a file if it is one.

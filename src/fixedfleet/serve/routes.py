@@ -112,7 +112,7 @@ def _body_of(model: type[schema.InstanceRequest]) -> dict[str, Any]:
 async def read_instance(
     request: Request,
     service: ServiceDep,
-    options: Annotated[schema.ReadingOptions, Query()],
+    options: Annotated[schema.InstanceOptions, Query()],
 ) -> Response:
     """Read an instance, and say whether its fleet suffices, without planning."""
     _, read = await _read(request, service, schema.InstanceRequest, options)
@@ -120,7 +120,7 @@ async def read_instance(
 
 
 async def _read(
-    request: Request, service: Service, model: type[R], options: schema.ReadingOptions
+    request: Request, service: Service, model: type[R], options: schema.InstanceOptions
 ) -> tuple[R, files.Reading]:
     """Return what the body of a request asks for, and its instance."""
     body = await bodies.read_body(request)

@@ -35,6 +35,7 @@ __all__ = [
     "ExampleListing",
     "HealthDocument",
     "ImprovedDocument",
+    "InstanceOptions",
     "InstanceRequest",
     "JobDocument",
     "PlanListing",
@@ -42,7 +43,6 @@ __all__ = [
     "PlanRequest",
     "PlanStatus",
     "ReadDocument",
-    "ReadingOptions",
     "RequestDocument",
     "SettingsDocument",
     "TextFormat",
@@ -63,7 +63,7 @@ Tours = list[list[Annotated[int, Field(ge=1, lt=2**53)]]]
 VehicleNames = list[Annotated[str, Field(max_length=80)]]
 
 
-class ReadingOptions(BaseModel):
+class InstanceOptions(BaseModel):
     """Values that complete an instance, or replace what it says."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -88,7 +88,7 @@ class ReadingOptions(BaseModel):
     )
 
 
-class PlanOptions(ReadingOptions):
+class PlanOptions(InstanceOptions):
     """What to plan for."""
 
     objective: Objective | None = Field(None, description="default: length")
@@ -117,7 +117,7 @@ class PlanOptions(ReadingOptions):
     )
 
 
-class InstanceRequest(ReadingOptions):
+class InstanceRequest(InstanceOptions):
     """An instance, given by exactly one of ``instance``, ``text`` and ``plan``."""
 
     instance: Annotated[dict[str, Any], WithJsonSchema(_INSTANCE)] | None = Field(
