@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fixedfleet.distances import measure
-from fixedfleet.wording import decimals, length_unit, with_unit
+from fixedfleet.wording import format_length
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -155,8 +155,8 @@ def _doubt_places(instance: Instance, label: Label) -> list[Doubt]:
         if _alone(instance, place, away[place]):
             said = (
                 f"{label([place])} is far from all others: "
-                f"{_length(away[place], instance)} from the middle of all places; half "
-                f"of them are within {_length(middle, instance)}"
+                f"{format_length(away[place], 3, instance)} from the middle of all "
+                f"places; half of them are within {format_length(middle, 3, instance)}"
             )
             found.append(_doubt("far", [place], said))
     return found
@@ -171,10 +171,6 @@ def _away(
 ) -> NDArray[np.float64]:
     """Return the distance of each point from a place."""
     return measure(points, place, instance.metric, "none", instance.length_unit)
-
-
-def _length(length: float, instance: Instance) -> str:
-    return with_unit(f"{length:,.{decimals(length, 3)}f}", length_unit(instance))
 
 
 def _mirrored_region(lat: float, lon: float) -> str:

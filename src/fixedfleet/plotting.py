@@ -11,7 +11,7 @@ from fixedfleet.distances import on_map
 from fixedfleet.errors import InputError, require
 from fixedfleet.files.atomic import replacing
 from fixedfleet.notebook import COLOURS, colour_of
-from fixedfleet.wording import count, decimals, length_unit, with_unit
+from fixedfleet.wording import count, format_length, length_unit
 
 if TYPE_CHECKING:
     import os
@@ -105,7 +105,7 @@ def plot_plan(plan: Plan, instance: Instance, ax: Axes | None = None) -> Axes:
         f"{_title(instance)}{plan.vehicles} of "
         f"{count(instance.vehicles, 'vehicle')}\n"
         f"{count(instance.num_customers, 'customer')}, length "
-        f"{_format_length(plan.length(instance), 5, instance)}"
+        f"{format_length(plan.length(instance), 5, instance)}"
     )
     more = plan.vehicles - _MOST_IN_LEGEND
     _draw_legend(ax, f"… and {more} more tours" if more > 0 else None)
@@ -326,7 +326,7 @@ def _tour_labels(plan: Plan, instance: Instance) -> list[str]:
     return [
         f"tour {number}: {load} of {instance.capacity}, "
         f"{count(len(tour), 'stop')}, "
-        f"{_format_length(length, 3, instance)}"
+        f"{format_length(length, 3, instance)}"
         for number, (tour, load, length) in enumerate(columns, 1)
     ]
 
@@ -340,11 +340,6 @@ def _draw_legend(ax: Axes, title: str | None = None) -> None:
         fontsize=9,
         title=title,
     )
-
-
-def _format_length(length: float, digits: int, instance: Instance) -> str:
-    """Write a length with at least this many digits, and without an exponent."""
-    return with_unit(f"{length:.{decimals(length, digits)}f}", length_unit(instance))
 
 
 def _title(instance: Instance) -> str:

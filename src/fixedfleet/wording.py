@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
 
-__all__ = ["count", "decimals", "length_unit", "with_unit"]
+__all__ = ["count", "decimals", "format_length", "length_unit", "with_unit"]
 
 
 def count(number: int, what: str) -> str:
@@ -21,6 +21,11 @@ def decimals(length: float, digits: int) -> int:
     if not 0 < length < math.inf:
         return 0
     return min(6, max(0, digits - 1 - math.floor(math.log10(length))))
+
+
+def format_length(length: float, digits: int, instance: Instance) -> str:
+    """Write a length with at least this many digits, no exponent, and its unit."""
+    return with_unit(f"{length:.{decimals(length, digits)}f}", length_unit(instance))
 
 
 def with_unit(text: str, unit: str) -> str:
