@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -171,23 +169,6 @@ def test_the_extension_says_the_format(square, tmp_path, name, head):
     assert (tmp_path / name).read_bytes().startswith(head)
     with pytest.raises(ff.InputError, match=r"not a picture \.png"):
         save_plan_picture(tmp_path / "p.bmp", square)
-
-
-@pytest.mark.slow
-def test_the_users_backend_is_left_alone(tmp_path):
-    """Saving a picture neither imports pyplot nor chooses a backend."""
-    code = (
-        "import sys, fixedfleet as ff\n"
-        "from fixedfleet.plotting import save_plan_picture\n"
-        "i = ff.Instance(depot=(0, 0), customers=[[1, 1]], demands=[1], capacity=1,"
-        " vehicles=1)\n"
-        f"save_plan_picture({str(tmp_path / 'p.png')!r}, i, ff.Plan([[1]]))\n"
-        "print('matplotlib.pyplot' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "False"
 
 
 def test_without_matplotlib_the_extra_is_named(square, monkeypatch):

@@ -30,17 +30,8 @@ def test_version_and_help(run):
 
 
 @pytest.mark.slow
-def test_the_console_script_and_the_module_start_light():
-    """Asking for the version loads no compiler, solver, network or plot."""
-    code = (
-        "import sys\nfrom fixedfleet.cli import main\nmain(['--version'])\n"
-        "heavy = {'numba', 'torch', 'ortools', 'matplotlib', 'ray', 'pyvrp', 'scipy'}\n"
-        "print(*sorted(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines()[1:] == [""]
+def test_the_console_script_and_the_module_start():
+    """Both ways to type the command print the version."""
     script = shutil.which("fixedfleet", path=Path(sys.executable).parent)
     for command in ([sys.executable, "-m", "fixedfleet"], [script] if script else []):
         if command:
@@ -48,6 +39,44 @@ def test_the_console_script_and_the_module_start_light():
                 [*command, "--version"], capture_output=True, text=True, check=True
             )
             assert done.stdout == f"fixedfleet {ff_version()}\n"
+
+
+PICTURE = """
+i = ff.Instance(depot=(0, 0), customers=[[1, 1]], demands=[1], capacity=1, vehicles=1)
+ff.plotting.save_plan_picture(sys.argv[1], i, ff.Plan([[1]]))
+"""
+# What one process does, and the packages that are not loaded after each step.
+LIGHT = {
+    "main(['--version'])": {
+        "numba", "torch", "ortools", "matplotlib", "ray", "pyvrp", "scipy"
+    },
+    "main(['train', '--help'])": {"torch"},
+    "import fixedfleet.cli.train_command, fixedfleet.training": {
+        "numba", "ortools", "pyvrp", "vrplib", "ray", "hygese"
+    },
+    "ff.solvers.get('hgs')": {
+        "numba", "ortools.constraint_solver", "pyvrp", "vroom"
+    },
+    PICTURE: {"matplotlib.pyplot"},  # or it would choose a backend for the user
+}  # fmt: skip
+
+
+@pytest.mark.slow
+def test_packages_are_loaded_when_they_are_needed(tmp_path):
+    """No step loads a compiler, a solver, torch or a plot that it does not use."""
+    for package in ("torch", "matplotlib"):
+        pytest.importorskip(package)
+    code = "import sys, fixedfleet as ff\nfrom fixedfleet.cli import main\n"
+    for step, unused in LIGHT.items():
+        code += f"{step}\nprint('loaded:', *{unused} & {{*sys.modules}})\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "p.png")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = [line for line in done.stdout.splitlines() if line.startswith("loaded:")]
+    assert told == ["loaded:"] * len(LIGHT)
 
 
 BAD = {

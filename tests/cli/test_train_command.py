@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -174,17 +172,3 @@ def test_an_unknown_preset_is_named(tmp_path, capsys, preset, message):
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
-
-
-@pytest.mark.slow
-def test_help_does_not_load_torch():
-    """The command line can be parsed and explained without PyTorch."""
-    code = (
-        "import sys, fixedfleet.cli;"
-        "fixedfleet.cli.main(['train', '--help']);"
-        "print('torch' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines()[-1] == "False"

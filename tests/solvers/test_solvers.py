@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 import fixedfleet as ff
@@ -125,20 +122,6 @@ def test_missing_package(uninstall, package: str) -> None:
     uninstall(package)
     with pytest.raises(MissingPackageError, match=r"pip install 'fixedfleet\[peers\]'"):
         solvers.get(package)
-
-
-@pytest.mark.slow
-def test_only_the_chosen_is_imported() -> None:
-    """Choosing one solver imports no other's package."""
-    code = (
-        "import sys; from fixedfleet import solvers; solvers.get('hgs');"
-        "print([p for p in ('ortools.constraint_solver', 'pyvrp', 'vroom', 'numba')"
-        " if p in sys.modules])"
-    )
-    said = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert said.stdout == "[]\n"
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -158,19 +155,6 @@ def test_gpu_memory_is_reported_where_there_is_a_gpu(
     train(changed(preset, steps=2), dataset, out=tmp_path, display=lines.append)
     assert lines[-1].endswith(" labels, 1.50 GiB of GPU memory at the peak")
     assert read_log(tmp_path)[-1]["peak_GiB"] == 1.5
-
-
-def test_training_needs_none_of_the_solvers():
-    """Training imports neither Numba nor a solver nor a reader of other formats."""
-    code = (
-        "import sys, fixedfleet.cli.train_command, fixedfleet.training;"
-        "heavy = {'numba', 'ortools', 'pyvrp', 'vrplib', 'ray', 'hygese'};"
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
 
 
 def test_a_training_on_a_cpu_computes_in_calm_threads(

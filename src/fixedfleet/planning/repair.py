@@ -10,8 +10,6 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from fixedfleet.errors import InputError, check_settings
-from fixedfleet.planning.membership import plan_members
-from fixedfleet.planning.membership_scores import membership_scores
 from fixedfleet.planning.tours import ChangingTours, Decoded
 
 if TYPE_CHECKING:
@@ -149,9 +147,11 @@ def _cheapest(
 
 def _plan_anew(prediction: Prediction, decoded: Decoded) -> Decoded:
     """Plan by membership where customers are left out, if that serves more demand."""
+    from fixedfleet.planning.membership import membership_tours  # Numba is slow to load
+
     stuck = decoded.unserved.any(1).nonzero()[:, 0]
     few = prediction[stuck]
-    found = plan_members(few, membership_scores(few))
+    found = membership_tours(few)
     more = (few.demands * decoded.unserved[stuck]).sum(1) > (
         few.demands * found.unserved
     ).sum(1)
