@@ -129,15 +129,6 @@ class Plan:
             return table
         return draw_map(instance.coordinates, instance.metric, self.tours) + table
 
-    def canonical(self) -> Plan:
-        """
-        Return the same plan with a fixed order and direction of the tours.
-
-        With an asymmetric matrix, the direction of a tour changes its length.
-        """
-        forward = (min(tour, tour[::-1]) for tour in self.tours)
-        return Plan(sorted(forward))
-
     def renumbered(self, customers: Sequence[int]) -> Plan:
         """Return the plan with ``customers[0]`` in place of customer 1, and so on."""
         return Plan([customers[number - 1] for number in tour] for tour in self.tours)

@@ -35,5 +35,5 @@ def test_of_complete_plans_the_shortest_is_taken():
     log_probs[0, 0, 0, 2] += 0.01  # a slight preference for a bad start
     log_probs[0, 0, :, 0] -= 1.0
     prediction = make_prediction(log_probs, [0, 1, 1, 1], 3, points)
-    plan = decode(prediction, "beam20").plans()[0]
-    assert plan.canonical() == ff.Plan([[1, 2, 3]])
+    (tour,) = decode(prediction, "beam20").plans()[0]
+    assert tour in ((1, 2, 3), (3, 2, 1))

@@ -16,7 +16,7 @@ def test_fewer_unassigned_customers_are_better(square):
     part = ff.Plan([[1], [2]])
     assert better(square, GOOD, POOR, 0.0) == GOOD
     assert better(square, part, POOR, 0.0) == POOR
-    assert better(square, GOOD.canonical(), GOOD, 0.0) is GOOD
+    assert better(square, ff.Plan(GOOD), GOOD, 0.0) is GOOD
 
 
 def test_only_complete_plans_are_reported(square, monkeypatch):

@@ -96,12 +96,12 @@ class Row:
     customers: int
     fleet: int
     vehicle_cost: float
-    length: float | None
-    cost_v: float | None
-    vehicles: int | None
+    length: float | None = None
+    cost_v: float | None = None
+    vehicles: int | None = None
     floor: int
-    served: bool
-    within: bool
+    served: bool = False
+    within: bool = False
     seconds: float
     fault: str | None = None
     trace: Trace = ()

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError, check_seed
@@ -20,7 +20,7 @@ from fixedfleet.workers import Done, Lost, Message, check_engine, run_jobs
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from fixedfleet.evaluate.agenda import Agenda
     from fixedfleet.evaluate.methods import Method
@@ -152,7 +152,8 @@ def evaluate(
 
     with store:  # locks the file: a second run into it is refused here
         agenda = make_agenda(sets, chosen, limits, seeds, store.rows())
-        tally = _Tally(store, agenda, begin, display)
+        done = EvaluationSummary(0, agenda.found, 0, 0, 0.0)
+        _report(done, agenda, begin, display)
         for trials, most in ((agenda.single, 1), (agenda.parallel, processes)):
             if not trials:
                 continue
@@ -168,69 +169,56 @@ def evaluate(
                 gpus_for=lambda trial: int(chosen[trial.method].on_gpu),
             )
             with contextlib.closing(events):  # on Ctrl-C workers are ended at once
-                tally.follow(events)
-    return tally.summary()
+                for trial, answer in _answers(events):
+                    done = _keep(trial, answer, store, agenda.known, done)
+                    _report(done, agenda, begin, display)
+    return replace(done, seconds=time.monotonic() - begin)
 
 
-class _Tally:
-    """Writes rows as they arrive, and counts them."""
+def _answers(events: Iterable[Event]) -> Iterator[tuple[Trial, list[Row] | Skipped]]:
+    """Yield each trial with its rows, or with why it was skipped."""
+    warm: set[Trial] = set()
+    for event in events:
+        match event:
+            case Message(trial, _):
+                warm.add(trial)
+            case Done(trial, answer):
+                yield trial, answer
+            case Lost(trial, reason, seconds):
+                why = reason if trial in warm else f"in the warm-up: {reason}"
+                # A GPU's name is not worth loading its driver in this process.
+                yield trial, failed(trial, why, seconds, machine_name())
 
-    def __init__(
-        self,
-        store: Results,
-        agenda: Agenda,
-        begin: float,
-        display: Callable[[Progress], None] | None,
-    ) -> None:
-        self.store, self.begin, self.display = store, begin, display
-        self.total, self.found = agenda.total, agenda.found
-        self.new = self.faults = 0
-        self.known = agenda.known
-        self.skipped: set[Key] = set()
-        self._report()
 
-    def follow(self, events: Iterable[Event]) -> None:
-        """Write the rows of trials until there are no more."""
-        warm: set[Trial] = set()
-        for event in events:
-            match event:
-                case Message(trial, _):
-                    warm.add(trial)
-                case Done(trial, Skipped(reason)):
-                    if not self.skipped:
-                        _log.warning("skipped, and others like it: %s", reason)
-                    self.skipped.update(set(trial.keys()) - self.known)
-                case Done(_, rows):
-                    self._write(rows)
-                case Lost(trial, reason, seconds):
-                    why = reason if trial in warm else f"in the warm-up: {reason}"
-                    # A GPU's name is not worth loading its driver in this process.
-                    self._write(failed(trial, why, seconds, machine_name()))
+def _keep(
+    trial: Trial,
+    answer: list[Row] | Skipped,
+    store: Results,
+    known: set[Key],
+    done: EvaluationSummary,
+) -> EvaluationSummary:
+    """Write the rows that are not known yet; return what is done with them."""
+    if isinstance(answer, Skipped):
+        if not done.skipped:
+            _log.warning("skipped, and others like it: %s", answer.reason)
+        return replace(done, skipped=done.skipped + len({*trial.keys()} - known))
+    new = [row for row in answer if row.key not in known]  # a batch may hold some
+    for row in new:
+        known.add(row.key)
+        store.append(row)
+    faults = sum(not row.served for row in new)
+    return replace(done, new=done.new + len(new), faults=done.faults + faults)
 
-    def _write(self, rows: Iterable[Row]) -> None:
-        for row in rows:
-            if row.key not in self.known:  # a batch may hold some already
-                self.known.add(row.key)
-                self.store.append(row)
-                self.new += 1
-                self.faults += not row.served
-        self._report()
 
-    def _report(self) -> None:
-        if self.display is not None:
-            seconds = time.monotonic() - self.begin
-            done = self.found + self.new
-            self.display(Progress(done, self.total, self.found, seconds, "rows"))
-
-    def summary(self) -> EvaluationSummary:
-        """Return what was done."""
-        return EvaluationSummary(
-            new=self.new,
-            found=self.found,
-            faults=self.faults,
-            skipped=len(self.skipped),
-            seconds=time.monotonic() - self.begin,
-        )
+def _report(
+    done: EvaluationSummary,
+    agenda: Agenda,
+    begin: float,
+    display: Callable[[Progress], None] | None,
+) -> None:
+    if display is not None:
+        rows, seconds = done.found + done.new, time.monotonic() - begin
+        display(Progress(rows, agenda.total, done.found, seconds, "rows"))
 
 
 def _check(

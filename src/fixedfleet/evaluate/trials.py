@@ -7,7 +7,7 @@ import math
 import sys
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import place_of
 from fixedfleet.evaluate.origin import machine_name
@@ -156,7 +156,7 @@ def _tell(error: Exception) -> str:
 def failed(trial: Trial, why: str, seconds: float, machine: str) -> list[Row]:
     """Return the rows of a call that returned no plans."""
     share = seconds / len(trial.instances)
-    return [_row(trial, i, why, share, machine) for i in trial.instances]
+    return [_row(trial, i, share, machine, fault=why) for i in trial.instances]
 
 
 def _measure(
@@ -171,16 +171,16 @@ def _measure(
         machine = " + ".join(dict.fromkeys((start.machine, machine)))
     if plan is None:
         none = f"no plan: {answer.reason}" if answer.reason else "no plan"
-        return _row(trial, instance, none, seconds, machine)
+        return _row(trial, instance, seconds, machine, fault=none)
     within = plan.vehicles <= instance.vehicles
     allowed = instance if within else instance.with_vehicles(plan.vehicles)
     why = None if within else f"{plan.vehicles} tours for {instance.vehicles} vehicles"
-    faults = plan.check(allowed)
-    if faults:
+    if faults := plan.check(allowed):
         more = f" and {len(faults) - 1} more faults" if len(faults) > 1 else ""
         why = f"infeasible: {faults[0]}{more}"
-    row = _row(trial, instance, why, seconds, machine)
-    row = replace(row, details=details, tours=plan.tours)
+    row = _row(
+        trial, instance, seconds, machine, fault=why, details=details, tours=plan.tours
+    )
     if faults:
         return row
     row = replace(
@@ -195,9 +195,15 @@ def _measure(
 
 
 def _row(
-    trial: Trial, instance: Instance, fault: str | None, seconds: float, machine: str
+    trial: Trial,
+    instance: Instance,
+    seconds: float,
+    machine: str,
+    *,
+    fault: str | None,
+    **found: Any,
 ) -> Row:
-    """Return a row of an instance without a plan."""
+    """Return a row of an instance, by default without a plan."""
     return Row(
         set=trial.set,
         instance=instance.name,
@@ -209,16 +215,12 @@ def _row(
         customers=instance.num_customers,
         fleet=instance.vehicles,
         vehicle_cost=trial.vehicle_cost,
-        length=None,
-        cost_v=None,
-        vehicles=None,
         floor=instance.minimum_vehicles,
-        served=False,
-        within=False,
         seconds=seconds,
         fault=fault and " ".join(fault.split())[:_LONGEST_FAULT],
         machine=machine,
         made=trial.made,
+        **found,
     )
 
 

@@ -64,8 +64,6 @@ class LabelSummary:
         Instances that this run gave to the teacher.
     seconds
         Wall time of this run.
-    teacher_seconds
-        Time that the teacher spent on all instances, summed over processes and runs.
     """
 
     folder: Path
@@ -75,7 +73,6 @@ class LabelSummary:
     infeasible: int
     new: int
     seconds: float
-    teacher_seconds: float
 
     def __str__(self) -> str:
         parts = [f"{self.labelled:,} of {self.count:,} instances labelled"]
@@ -180,7 +177,6 @@ class _ShardWriter:
     ) -> None:
         self.folder, self.begin, self.progress = folder, begin, progress
         self.counts = np.zeros(3, dtype=np.int64)  # rows of each status
-        self.teacher_seconds = 0.0
         self.running: dict[int, int] = {}  # rows done of each shard that is running
         for shard in folder.finished():
             self._count(shard, folder.read_shard(shard))
@@ -208,7 +204,6 @@ class _ShardWriter:
     def _count(self, shard: int, labels: ShardLabels) -> None:
         self.running.pop(shard, None)
         self.counts += np.bincount(labels.status, minlength=3)
-        self.teacher_seconds += float(labels.seconds.sum())
 
     def _report(self) -> None:
         if self.progress is not None:
@@ -226,7 +221,6 @@ class _ShardWriter:
             infeasible=int(self.counts[INFEASIBLE]),
             new=self.done - self.found,
             seconds=time.monotonic() - self.begin,
-            teacher_seconds=self.teacher_seconds,
         )
 
 
