@@ -71,14 +71,12 @@ def test_the_same_seed_gives_the_same_plans_on_any_number_of_cores(batch):
     assert [p.tours for p in other.plans] != [p.tours for p in one.plans]
 
 
-@pytest.mark.parametrize(
-    "start", ["savings", pytest.param("network", marks=pytest.mark.slow)]
-)
-def test_starts_are_stages_of_their_own(batch, start):
-    """Without a search, a start is shorter than the packing and within the fleet."""
+@pytest.mark.slow
+def test_the_network_is_a_stage_of_its_own(batch):
+    """Without a search, its plans are shorter than packings and within the fleet."""
     some = batch[:8]
-    result = ff.solve_batch(some, start=start, search="none", processes=1)
-    assert [stage.name for stage in result.stages] == ["fleet", start, "check"]
+    result = ff.solve_batch(some, start="network", search="none", processes=1)
+    assert [stage.name for stage in result.stages] == ["fleet", "network", "check"]
     assert result.stages[1].gain > 0
     np.testing.assert_array_equal(result.feasible, result.statuses == "feasible")
 
@@ -247,7 +245,7 @@ def test_display_says_how_far_it_is(batch, capsys):
 def test_a_cluster_gives_the_plans_of_one_machine(cluster, batch):
     """With the same seed, Ray plans as one process does, row by row."""
     few = batch[:12]
-    options = {"iterations": 50, "seed": 3, "start": "savings"}
+    options = {"iterations": 50, "seed": 3}
     here = ff.solve_batch(few, **options, processes=1)
     there = ff.solve_batch(few, **options, engine="ray")
     assert list(there.plans) == list(here.plans)

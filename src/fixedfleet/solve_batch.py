@@ -20,12 +20,12 @@ from fixedfleet.plan import PlanBatch, charge
 from fixedfleet.progress import ProgressPrinter
 from fixedfleet.result import BatchResult, Stage, with_gains
 from fixedfleet.search import Stop, improve
-from fixedfleet.search.construct import complete_plan, make_start
+from fixedfleet.search.construct import complete_plan
 from fixedfleet.search.parameters import EXPENSIVE
 from fixedfleet.workers import Lost, available_cores, check_engine, run_jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Objective, Plan
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchResult", "BatchSearch", "BatchStart", "solve_batch"]
 
-BatchStart = Literal["auto", "packing", "network", "savings"]
+BatchStart = Literal["auto", "packing", "network"]
 BatchSearch = Literal["auto", "ruin_recreate", "gpu", "none"]
 
 # A process is given at most so many seconds of work, and so many instances, at a time.
@@ -78,8 +78,8 @@ def solve_batch(
     seed
         Seed of the search.
     start
-        What the search starts from: ``packing``, ``savings``, ``network``, or
-        ``auto``, which is the packing.
+        What the search starts from: ``packing``, ``network``, or ``auto``, which is
+        the packing.
     search
         ``ruin_recreate`` on cores; ``gpu``; ``none``; or ``auto``. The latter is
         ``gpu`` if the device is one, ruin and recreate for a number of iterations, and
@@ -129,14 +129,8 @@ def solve_batch(
     if start == "network":
         plans = _predict(solvable, packings, device, seed)
         stages.close(start, solvable, plans)
-    elif start == "savings":
-        chunks = _chunks(solvable, plans, packings, pool)
-        plans, interrupted = _over_cores(
-            _make_savings, (seed,), chunks, plans, pool, stages
-        )
-        stages.close(start, solvable, plans)
 
-    if limit is not None and not interrupted:
+    if limit is not None:
         if search == "gpu":
             plans, interrupted = _on_gpu(
                 solvable, plans, packings, limit, seed, charged
@@ -144,9 +138,7 @@ def solve_batch(
         else:
             chunks = _chunks(solvable, plans, packings, pool, limit.seconds)
             shared = search, limit, seed, charged
-            plans, interrupted = _over_cores(
-                _improve, shared, chunks, plans, pool, stages
-            )
+            plans, interrupted = _over_cores(shared, chunks, plans, pool, stages)
         stages.close(search, solvable, plans)
 
     solved = np.zeros(len(batch), dtype=bool)
@@ -277,14 +269,13 @@ def _on_gpu(
 
 
 def _over_cores(
-    work: Callable[..., dict[int, Plan]],
     shared: tuple[Any, ...],
     chunks: list[_Chunk],
     plans: PlanBatch,
     pool: _Pool,
     stages: _Stages,
 ) -> tuple[PlanBatch, bool]:
-    """Do the chunks in processes; also return whether Ctrl-C ended it."""
+    """Improve the chunks in processes; also return whether Ctrl-C ended it."""
     found: dict[int, Plan] = {}
     engine, processes = pool.engine, pool.processes
     if engine != "ray":
@@ -292,7 +283,7 @@ def _over_cores(
         engine = "processes" if processes > 1 else "here"
     with interrupt_noted() as pressed:
         jobs = run_jobs(
-            work,
+            _improve,
             chunks,
             shared=shared,
             engine=engine,
@@ -326,17 +317,13 @@ class _Chunk:
     plans: PlanBatch
     packings: PlanBatch
 
-    def members(self) -> Iterator[tuple[int, Instance, Plan, Plan]]:
-        """Yield row, instance, plan and packing of each."""
-        return zip(self.rows, self.instances, self.plans, self.packings, strict=True)
-
 
 def _chunks(
     batch: InstanceBatch,
     plans: PlanBatch,
     packings: PlanBatch,
     pool: _Pool,
-    seconds: float = math.inf,
+    seconds: float,
 ) -> list[_Chunk]:
     """Divide a batch among processes; ``seconds`` is the time limit per instance."""
     usual = _CLUSTER_CORES if pool.engine == "ray" else available_cores()
@@ -351,23 +338,14 @@ def _chunks(
     return chunks
 
 
-def _make_savings(chunk: _Chunk, call: Call, seed: int) -> dict[int, Plan]:
-    """Return the savings plans by row, as many as are made before the call ends."""
-    found = {}
-    for row, instance, _, packing in chunk.members():
-        if call.ending():
-            break
-        plan = make_start("savings", instance, packing, seed=seed + row)
-        found[row] = plan or packing
-    return found
-
-
 def _improve(
     chunk: _Chunk, call: Call, search: str, limit: Stop, seed: int, charged: float
 ) -> dict[int, Plan]:
     """Return better plans by row, as many as are found before the call ends."""
     found = {}
-    for row, instance, plan, packing in chunk.members():
+    for row, instance, plan, packing in zip(
+        chunk.rows, chunk.instances, chunk.plans, chunk.packings, strict=True
+    ):
         if call.ending():
             break
         found[row] = improve(

@@ -84,7 +84,7 @@ def test_networks_of_one_name_are_told_apart_by_their_folders(tmp_path, paths, n
         ("packing+hgs:objective=cost-v", "does not take objective="),
         ("sweep+auto:decoded=yes", "does not take decoded="),
         ("hgs:guarantee=yes", "does not take guarantee=; its options: none"),
-        ("sweep+gpu", "gpu begins with packing, savings or network"),
+        ("sweep+gpu", "gpu begins with packing or network"),
         ("network+gpu:decoding=greedy", "does not take decoding=; its options: batch"),
     ],
 )

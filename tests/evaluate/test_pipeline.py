@@ -58,14 +58,14 @@ def test_the_gpu_search_takes_whole_batches(monkeypatch, two):
         )
 
     monkeypatch.setattr("fixedfleet.evaluate.pipeline.solve_batch", planned)
-    method = get_method("savings+gpu:batch=2,objective=cost-v")
+    method = get_method("packing+gpu:batch=2,objective=cost-v")
     assert (method.batch, method.on_gpu) == (2, True)
     instances = [two[0], two[1].with_vehicles(1)]
     good, bad = method.solve(instances, vehicle_cost=9.0, iterations=700, seed=3)
     assert good.plan.is_feasible(two[0])
     assert bad.plan is None
     assert "demands sum to" in bad.reason
-    wanted = {"start": "savings", "search": "gpu", "iterations": 700, "seed": 3}
+    wanted = {"start": "packing", "search": "gpu", "iterations": 700, "seed": 3}
     assert wanted.items() <= asked.items()
     assert (asked["objective"], asked["vehicle_cost"]) == ("cost-v", 9.0)
 

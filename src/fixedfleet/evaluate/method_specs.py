@@ -57,9 +57,7 @@ def get_method(spec: str | Method) -> Method:
         return SolverAlone(name, name)
     part = METHODS.get(name)
     if search == "gpu" and name not in get_args(BatchStart):
-        raise InputError(
-            f"{spec!r}: the search gpu begins with packing, savings or network"
-        )
+        raise InputError(f"{spec!r}: the search gpu begins with packing or network")
     _check_known(spec, options, _known_options(part, search))
     names = _search_options(search)
     of_search = {key: value for key, value in options.items() if key in names}

@@ -163,8 +163,7 @@ class Pipeline:
         iterations: int | None,
         seed: int,
     ) -> list[Answer]:
-        # Of the starts that solve_batch takes, only the network is not in this list.
-        start = _IN_SOLVE.get(type(self.start), "network")
+        start = "packing" if isinstance(self.start, PackingStart) else "network"
         found = solve_batch(
             instances,
             time_limit=time_limit,
