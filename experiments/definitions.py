@@ -209,23 +209,18 @@ def _network_lines(
 ) -> list[Line]:
     """Return a line for each variant of the trained networks."""
     variants = _definitions()["variants"].get(raw.get("variants"), ())
-    for variant in variants:
-        _check_keys(f"variant {variant['label']}", variant, _LINE_KEYS)
     lines = []
     for training, label in trainings.items():
         for variant in variants:
-            line = Line(**variant)
+            line = _line(variant)
+            own = (x for x in raw["sets"] if customers_of(x) == training.customers)
             lines.append(
                 replace(
                     line,
                     label=f"{training.preset}, {label}: {line.label}",
                     method=_with_model(line.method, training, work),
                     gpu_method=_with_model(line.gpu_method, training, work),
-                    sets=tuple(
-                        name
-                        for name in raw["sets"]
-                        if customers_of(name) == training.customers
-                    ),
+                    sets=tuple(own) if line.sets is None else line.sets,
                     training=training,
                 )
             )

@@ -281,14 +281,6 @@ def test_gaps_of_uchoa_are_to_our_own_reference(calls, folders):
     assert "not the published ones" in paths[0].read_text(encoding="utf-8")
 
 
-def test_lengths_of_uchoa_are_in_the_papers_unit(calls, folders):
-    """Where the paper divides by the side of the square, so does the page."""
-    paths = make_table("generalisation", instances=2, **folders)
-    page = paths[0].read_text(encoding="utf-8").partition("## Uchoa100")[2]
-    assert "| 19.68 |" in page
-    assert "| 0.0060 |" in page  # the first instance alone: 6 of 1,000
-
-
 def test_a_page_is_made_again_from_the_rows_kept_beside_it(calls, folders):
     """The rows of a page are kept, compressed, and give the same figures."""
     paths = make_table("uchoa", instances=8, **folders)
