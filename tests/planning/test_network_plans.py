@@ -14,7 +14,7 @@ from fixedfleet.planning import (
     network_plans,
     plan_by_network,
     predict,
-    prediction,
+    predicting,
 )
 
 
@@ -28,7 +28,7 @@ def plans_for(instances, *model, **options):
 def test_many_are_planned_as_one_alone(monkeypatch):
     """Whatever the batch, an instance gets the plan it gets alone."""
     monkeypatch.setattr(network_plans, "_MOST", 3)
-    monkeypatch.setattr(prediction, "_BYTES", {"cpu": 1})  # one at a time
+    monkeypatch.setattr(predicting, "_BYTES", {"cpu": 1})  # one at a time
     instances = [generate.uniform(n, 1, seed=n)[0] for n in (20, 50, 20)]
     instances += generate.uniform(22, 1, seed=1, capacity=30, vehicles=5)
     alone = [plans_for([instance])[0] for instance in instances]

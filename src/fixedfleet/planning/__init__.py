@@ -8,12 +8,8 @@ require("torch", "network", "decoding a prediction")
 from fixedfleet.planning.decoders import DECODERS, decode, get_decoder
 from fixedfleet.planning.greedy import pseudo_greedy
 from fixedfleet.planning.network_plans import PlansByNetwork, plan_by_network
-from fixedfleet.planning.prediction import (
-    Prediction,
-    certain_prediction,
-    predict,
-    predict_views,
-)
+from fixedfleet.planning.predicting import certain_prediction, predict, predict_views
+from fixedfleet.planning.prediction import Prediction
 from fixedfleet.planning.repair import RepairOptions
 from fixedfleet.planning.tours import Decoded
 

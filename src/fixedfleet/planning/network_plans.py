@@ -18,7 +18,7 @@ from fixedfleet.model.devices import calm_threads, check_device
 from fixedfleet.model.universal import UniversalNetwork
 from fixedfleet.plan import PlanBatch
 from fixedfleet.planning.decoders import decode, get_decoder
-from fixedfleet.planning.prediction import predict_views
+from fixedfleet.planning.predicting import predict_views
 from fixedfleet.planning.repair import RepairOptions, repair_plans
 from fixedfleet.planning.tour_groups import replan_groups
 
