@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from experiments.definitions import Line, Options, Table
     from fixedfleet.evaluate import InstanceSet, Results, Row, Summary
+    from fixedfleet.plan import Objective
 
 __all__ = ["Cell", "measured_cells", "read_stores", "reference_mean"]
 
@@ -45,6 +46,8 @@ class Cell:
         the same time on the same machine; None otherwise.
     spread
         The mean lengths of several trainings, if the line is about more than one.
+    gap_of
+        What the gap compares, lengths or Cost_v.
     """
 
     set: str
@@ -55,6 +58,7 @@ class Cell:
     machine: str
     against: Mean | None = None
     spread: Mean | None = None
+    gap_of: Objective = "length"
 
     @property
     def label(self) -> str:
@@ -110,9 +114,17 @@ def measured_cells(
     for group in _by_label(found):
         line, rows, spread = _together(group)
         instances = _with_reference(table, line, name, stores, options)
-        summary = summarise(rows, instances)
+        summary, gap_of = summarise(rows, instances), rows[0].objective
+        if name in table.reference and gap_of != "length":
+            # The reference line has lengths only.
+            lengths = [replace(row, objective="length") for row in rows]
+            summary = replace(summary, gap=summarise(lengths, instances).gap)
+            gap_of = "length"
         source = tuple(row for _, part in group for row in part)
-        cell = Cell(name, line, summary, tuple(rows), source, machine, spread=spread)
+        cell = Cell(
+            name, line, summary, tuple(rows), source, machine,
+            spread=spread, gap_of=gap_of,
+        )  # fmt: skip
         cells.append(replace(cell, against=_against(cell, stores)))
     return cells, missing
 

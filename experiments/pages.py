@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.definitions import title_of
 from experiments.published import published
-from experiments.trainings import read_curve
+from experiments.trainings import read_curve, read_json_lines
 from experiments.versions import command, recorded
 from fixedfleet.evaluate.tables import (
     NOTHING,
@@ -97,6 +97,8 @@ def render_page(
 def trainings_part(table: Table, options: Options) -> str:
     """Return how a table's trainings ended, beside what the paper says."""
     body = []
+    lines = read_json_lines(options.work / "trainings" / "violation.jsonl")
+    tested = {line["network"]: line["violation"] for line in lines}
     for training, label in table.trainings.items():
         curve = read_curve(training, options.work)
         if curve is not None:
@@ -107,6 +109,9 @@ def trainings_part(table: Table, options: Options) -> str:
                     f"{curve.loss[-1][0]:.3g}",
                     show_time(curve.seconds),
                     *(f"{end[-1][1]:.4f}" if end else NOTHING for end in ends),
+                    f"{tested[training.name]:.4f}"
+                    if training.name in tested
+                    else NOTHING,
                 ]
             )
     if not body:
@@ -114,14 +119,18 @@ def trainings_part(table: Table, options: Options) -> str:
     source = published(table.name)
     for row in source.rows if source else ():
         if row.violation is not None:
-            dashes = [NOTHING] * 4
+            dashes = [NOTHING] * 5
             body.append([f"*{row.method}*", *dashes, f"{row.violation:.3f}"])
-    headings = ("training", "epochs", "time", "loss", "held out", "violation")
+    headings = (
+        "training", "epochs", "time", "loss", "held out", "violation held out",
+        "violation",
+    )  # fmt: skip
     return (
         f"\n## How the trainings ended\n\n{markdown_table(headings, body)}\n"
-        "Violation: the load of the pseudo-greedy plan above the capacity, mean over "
-        "the vehicles, as a share of the capacity. Held out: the loss on labels that "
-        "were not trained on. Time: spent in training steps; longer where trainings "
+        "Held out: the loss on labels that were not trained on, when it was last "
+        "measured. Violation: the load of the pseudo-greedy plan above the capacity, "
+        "mean over the vehicles, as a share of the capacity; in the last column on the "
+        "test set, at the end. Time: spent in training steps; longer where trainings "
         "share a GPU.\n"
     )
 
@@ -170,7 +179,7 @@ def _measured_fields(cell: Cell) -> Fields:
         "cost_v_half": summary.cost_v and summary.cost_v.half,
         "cost_v_floor": summary.cost_v_floor,
         **_mean_fields("gap", summary.gap),
-        "gap_of": "cost_v" if summary.objective == "cost-v" else "cost",
+        "gap_of": "cost" if cell.gap_of == "length" else "cost_v",
         **_mean_fields("control", against),
         "seconds": summary.seconds.value,
         "overrun": summary.overrun,

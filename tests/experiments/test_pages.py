@@ -201,6 +201,16 @@ def test_gaps_are_of_plans_within_the_fleet(render, row):
     assert numbers["gap_instances"] == "2"
 
 
+def test_a_line_for_cost_v_has_a_gap_of_the_length(render, row):
+    """The reference line of a table has lengths, so Cost_v is not compared with it."""
+    costly = Line(label="for Cost_v", method="packing+auto:objective=cost-v")
+    reference = Line(label="reference", method="vroom")
+    table = replace(TABLE, lines=(costly,), reference={"vrp20": reference})
+    rows = [row(0, "vroom", length=5.0), row(0, "packing+auto", objective="cost-v")]
+    gap = lines_of(render(rows, table, 1))["**for Cost_v**"]["gap, %"]
+    assert gap == "20.000"
+
+
 def test_lines_are_compared_with_the_control_in_pairs(render, row):
     """Shown is the mean difference, on what both solve, in the same time and place."""
     table = replace(TABLE, lines=(LINE, CONTROL))

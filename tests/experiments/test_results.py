@@ -25,7 +25,7 @@ def kept() -> list[bytes]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "stage", "count"),
-    [("vrp50", "Algorithm 1", 9525), ("vrp20", "OR-Tools for Cost_v", 9646)],
+    [("vrp50", "Algorithm 1", 9525), ("vrp100", "OR-Tools for Cost_v", 9772)],
 )
 def test_a_figure_of_the_papers_pipeline_is_recomputed_from_its_rows(
     name, stage, count, kept
