@@ -52,12 +52,15 @@ class Server:
 
     def start(self) -> None:
         """Start it; after a kill, at the same port."""
-        command = [sys.executable, "-m", "fixedfleet", "serve", "--token", TOKEN]
+        command = [sys.executable, "-m", "fixedfleet", "serve"]
         command += ["--port", str(self.port), "--data", str(self.folder)]
         command += ["--keep", "1000000"]
         if self.workers is not None:
             command += ["--workers", str(self.workers)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        variables = {**os.environ, "FIXEDFLEET_TOKEN": TOKEN}
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env=variables
+        )
         line = self.process.stdout.readline()
         if not line.startswith("fixedfleet serves at "):
             raise SystemExit("the server did not start")

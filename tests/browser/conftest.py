@@ -44,13 +44,15 @@ def wait_for_workers(url):
 
 
 @contextmanager
-def serving(*options):
+def serving(*options, **variables):
     """Start a server with an empty data folder, and give the address that it prints."""
     pytest.importorskip("fastapi")
     pytest.importorskip("uvicorn")
     with tempfile.TemporaryDirectory() as folder:
         command = (sys.executable, "-c", SERVE, "--data", folder, *options)
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        server = subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env={**os.environ, **variables}
+        )
         try:
             line = server.stdout.readline()
             address = next(word for word in line.split() if word.startswith("http://"))
@@ -73,8 +75,8 @@ def address():
 @pytest.fixture(scope="module")
 def guarded():
     """The address, with the token, of a server that needs one and has street tiles."""
-    options = ("--token", TOKEN, "--tiles", TILES, "--workers", "1")
-    with serving(*options) as address:
+    options = ("--tiles", TILES, "--workers", "1")
+    with serving(*options, FIXEDFLEET_TOKEN=TOKEN) as address:
         yield address
 
 

@@ -25,9 +25,9 @@ from fixedfleet.workers import available_cores
         ({"tiles": "https://a.org; x/{z}/{x}/{y}"}, "not an address"),
         ({"token": "short"}, "5 characters"),
         ({"token": "with a blank"}, "visible ASCII"),
-        ({"host": "0.0.0.0"}, "--token"),
-        ({"host": "::"}, "--token"),
-        ({"host": "example.org"}, "--token"),
+        ({"host": "0.0.0.0"}, "so a token is needed"),
+        ({"host": "::"}, "so a token is needed"),
+        ({"host": "example.org"}, "so a token is needed"),
     ],
 )
 def test_wrong_and_unsafe_settings_are_refused(changes, said):

@@ -27,17 +27,11 @@ def add_command(commands: Commands) -> None:
         help="where to listen (default: 127.0.0.1, which only this machine can reach)",
     )
     add("--port", type=int, help="port; 0 takes a free one (default: 8000)")
-    token = parser.add_mutually_exclusive_group()
-    token.add_argument(
-        "--token",
-        metavar="T",
-        help=f"token that clients must send (default: the variable {_TOKEN}, else a "
-        "new one, which is printed)",
-    )
-    token.add_argument(
+    add(
         "--no-token",
         action="store_true",
-        help="ask for no token; only if no other machine can reach the host",
+        help="ask for no token; only if no other machine can reach the host (default: "
+        f"the token in the variable {_TOKEN}, else a new one, which is printed)",
     )
     add("--data", type=Path, metavar="FOLDER", help="folder in which plans are kept")
     add(
@@ -80,9 +74,12 @@ def _serve(arguments: Arguments) -> int:
     from fixedfleet.serve.server import Server
     from fixedfleet.serve.settings import Settings
 
-    # Each setting is an option of the same name, which is None if it is not given.
+    # Other users of the machine can see a command line, so the token is not an option.
+    # Every other setting is one, of the same name, and None if it is not given.
+    arguments.token = None
+    if not arguments.no_token:
+        arguments.token = os.environ.get(_TOKEN) or secrets.token_urlsafe(24)
     options = {known.name: getattr(arguments, known.name) for known in fields(Settings)}
-    options["token"] = None if arguments.no_token else _token(arguments)
     given = {name: value for name, value in options.items() if value is not None}
     settings = Settings(**given)
 
@@ -97,8 +94,3 @@ def _serve(arguments: Arguments) -> int:
     server = Server(settings, on_ready=ready)
     server.serve_forever()
     return 0
-
-
-def _token(arguments: Arguments) -> str:
-    """Return the token that was given, or a new one."""
-    return arguments.token or os.environ.get(_TOKEN) or secrets.token_urlsafe(24)

@@ -63,7 +63,7 @@ class Settings:
         elif not is_loopback(self.host):
             raise InputError(
                 f"host {self.host} can be reached from other machines, so a token is "
-                "needed: give --token or FIXEDFLEET_TOKEN, or use the host 127.0.0.1"
+                "needed: leave --no-token out, or use the host 127.0.0.1"
             )
 
 
