@@ -10,11 +10,12 @@ import pytest
 from fixedfleet.evaluate import get_set
 
 
-@pytest.fixture
-def fakes(monkeypatch):
+@pytest.fixture(scope="module")
+def fakes():
     """The module of test methods, importable by worker processes as well."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    return importlib.import_module("fake_methods")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parent))
+        yield importlib.import_module("fake_methods")
 
 
 @pytest.fixture(scope="module")

@@ -151,17 +151,6 @@ def test_a_worker_warms_up_once_and_lives_on(fakes, tmp_path):
     assert lines[0][-1] != str(os.getpid())
 
 
-def test_workers_have_one_thread(fakes, tmp_path):
-    """Numeric libraries in a worker are held to one thread."""
-    pytest.importorskip("torch")
-    letters = fakes.make_set(1)
-    evaluate([letters], [fakes.Threads()], [0.5], tmp_path / "rows", processes=1)
-    (row,) = Results(tmp_path / "rows").rows()
-    expected = ff.Plan([[1, 2, 3, 4, 5]]).length(letters.instances[0])
-    assert row.fault is None
-    assert row.length == pytest.approx(expected)
-
-
 @pytest.mark.skipif(
     not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2,
     reason="needs two cores and a system that tells them apart",
@@ -304,27 +293,6 @@ def test_a_package_that_turns_out_missing_leaves_no_row(fakes, tmp_path, caplog)
     assert [row.instance for row in Results(tmp_path / "rows").rows()] == ["a", "c"]
     assert "unheard_of" in caplog.text
     assert "1 skipped" in str(done)
-
-
-def test_a_script_without_a_guard_is_told_so(tmp_path):
-    """Workers that cannot start are an error with the reason, not a hang."""
-    script = tmp_path / "script.py"
-    script.write_text(
-        f"import sys; sys.path.insert(0, {str(SCRIPT.parent)!r})\n"
-        "from fake_methods import FirstFit, make_set\n"
-        "from fixedfleet.evaluate import evaluate\n"
-        f"evaluate([make_set(2)], [FirstFit()], [0.5], {str(tmp_path / 'rows')!r}, "
-        "processes=1)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "if __name__ == '__main__'" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -473,24 +441,38 @@ def test_two_networks_are_two_methods(fakes, tmp_path):
         evaluate([fakes.make_set(1)], [specs[0]] * 2, [], tmp_path / "rows")
 
 
-def test_two_trainings_are_compared_in_one_table(fakes, tmp_path):
-    """Both networks run, and their rows bear different names."""
+@pytest.fixture(scope="module")
+def with_torch(fakes, tmp_path_factory):
+    """Rows of two small networks, and of a method that counts the threads of torch."""
     torch = pytest.importorskip("torch")
     pytest.importorskip("safetensors")
     from fixedfleet.model import ModelConfig, Network, save_model
 
-    specs = []
+    place = tmp_path_factory.mktemp("torch")
+    methods = [fakes.Threads(limits=())]
     for seed, folder in enumerate(("one", "two")):
         torch.manual_seed(seed)
-        path = tmp_path / folder / "net.safetensors"
+        path = place / folder / "net.safetensors"
         path.parent.mkdir()
         save_model(Network(ModelConfig(width=8, hidden=8, layers=1)), path)
-        specs.append(f"network:model={path}")
-    evaluate([fakes.make_set(1)], specs, [], tmp_path / "rows", processes=1)
-    rows = Results(tmp_path / "rows").rows()
+        methods.append(f"network:model={path}")
+    evaluate([fakes.make_set(1)], methods, [], place / "rows", processes=1)
+    return {row.method: row for row in Results(place / "rows").rows()}
+
+
+def test_workers_have_one_thread(fakes, with_torch):
+    """Numeric libraries in a worker are held to one thread."""
+    (instance,) = fakes.make_set(1).instances
+    expected = ff.Plan([[1, 2, 3, 4, 5]]).length(instance)
+    assert with_torch["threads"].fault is None
+    assert with_torch["threads"].length == pytest.approx(expected)
+
+
+def test_two_trainings_are_compared_in_one_table(with_torch):
+    """Both networks run, and their rows bear different names."""
     names = ["network:model=one/net", "network:model=two/net"]
-    assert [row.method for row in rows] == names
-    assert len({row.made["network"] for row in rows}) == 2
+    assert list(with_torch) == ["threads", *names]
+    assert len({with_torch[name].made["network"] for name in names}) == 2
 
 
 TYPED = """
