@@ -10,9 +10,28 @@ from torch import Tensor
 
 from fixedfleet.errors import InputError, require
 
-__all__ = ["assign"]
+__all__ = ["assign", "match_tours"]
+
+_APART = 1e5  # cost of matching a vehicle with padding: more than any plan costs
 
 _kernel: Any = None
+
+
+def match_tours(costs: Tensor, vehicles: Tensor) -> Tensor:
+    """
+    Return the tour of a label that each vehicle gets, at least cost, shape (B, M, 1).
+
+    There are as many tours as vehicles, so padding is matched with padding.
+
+    Parameters
+    ----------
+    costs
+        The cost of each tour for each vehicle, shape (B, M, M).
+    vehicles
+        Which vehicles are not padding, shape (B, M).
+    """
+    apart = vehicles[:, :, None] != vehicles[:, None]
+    return assign(costs.masked_fill(apart, _APART))[..., None]
 
 
 def assign(cost: Tensor) -> Tensor:

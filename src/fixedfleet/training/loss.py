@@ -9,18 +9,16 @@ import torch
 from torch import Tensor
 
 from fixedfleet.errors import at_least, check_settings
-from fixedfleet.training.assignment import assign
+from fixedfleet.training.assignment import match_tours
 from fixedfleet.training.greedy_loads import greedy_loads
 
 if TYPE_CHECKING:
     from fixedfleet.model.features import Features
     from fixedfleet.training.dataset import TrainingBatch
 
-__all__ = ["APART", "Loads", "LossConfig", "LossParts", "Target", "plan_loss"]
+__all__ = ["Loads", "LossConfig", "LossParts", "Target", "plan_loss"]
 
 Loads = Literal["hard", "none"]
-
-APART = 1e5  # cost of matching a vehicle with padding: more than any plan costs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,9 +123,7 @@ def plan_loss(log_probs: Tensor, batch: TrainingBatch, config: LossConfig) -> Lo
     load_costs, overloads = _load_costs(log_probs, batch, target, config)
     # Both load terms are the same in both directions of a tour.
     costs = edge_costs + load_costs + overloads[..., None]  # (B, M, M)
-    # There are as many real tours as real vehicles, so padding is matched with padding.
-    apart = real[:, :, None] != real[:, None, :]
-    tours = assign(costs.detach().masked_fill(apart, APART))[..., None]  # (B, M, 1)
+    tours = match_tours(costs, real)
     edges = mean(edge_costs.gather(2, tours)[..., 0])
     load = mean(load_costs.gather(2, tours)[..., 0])
     overload = mean(overloads)

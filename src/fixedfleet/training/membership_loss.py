@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from fixedfleet.errors import at_least, check_settings
-from fixedfleet.training.assignment import assign
-from fixedfleet.training.loss import APART, LossParts, Target
+from fixedfleet.training.assignment import match_tours
+from fixedfleet.training.loss import LossParts, Target
 
 if TYPE_CHECKING:
     from fixedfleet.model.universal import Rounds
@@ -75,8 +75,7 @@ def membership_loss(
         for logs in rounds.membership
     ]  # of vehicle k in tour p, (B, M, M)
     total = torch.stack([cost.detach() for cost in (*costs, costs[-1])]).sum(0)
-    apart = vehicles[:, :, None] != vehicles[:, None]
-    tours = assign(total.masked_fill(apart, APART))[..., None]
+    tours = match_tours(total, vehicles)
     entropies = [
         (cost.gather(2, tours)[..., 0] * vehicles).sum(1).mean() for cost in costs
     ]
