@@ -98,7 +98,10 @@ def trainings_part(table: Table, options: Options) -> str:
     """Return how a table's trainings ended, beside what the paper says."""
     body = []
     lines = read_json_lines(options.work / "trainings" / "violation.jsonl")
-    tested = {line["network"]: line["violation"] for line in lines}
+    tested = {
+        line["network"]: f"{line['violation']:.4f} ({line['instances']:,} instances)"
+        for line in lines
+    }
     for training, label in table.trainings.items():
         curve = read_curve(training, options.work)
         if curve is not None:
@@ -109,9 +112,7 @@ def trainings_part(table: Table, options: Options) -> str:
                     f"{curve.loss[-1][0]:.3g}",
                     show_time(curve.seconds),
                     *(f"{end[-1][1]:.4f}" if end else NOTHING for end in ends),
-                    f"{tested[training.name]:.4f}"
-                    if training.name in tested
-                    else NOTHING,
+                    tested.get(training.name, NOTHING),
                 ]
             )
     if not body:

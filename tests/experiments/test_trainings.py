@@ -272,12 +272,12 @@ def test_what_is_not_trained_is_said(made_up, tmp_path):
     """One training of six is enough for a table, which shows how it ended."""
     work = tmp_path / "work"
     leave(PLAIN.folder(work))
-    line = {"network": PLAIN.name, "violation": 0.0166}
+    line = {"network": PLAIN.name, "instances": 9646, "violation": 0.0166}
     (work / "trainings" / "violation.jsonl").write_text(json.dumps(line))
     paths = make("losses", Options(instances=2, work=work, out=tmp_path / "out"))
     page = paths[0].read_text(encoding="utf-8")
     (ended,) = [line for line in page.splitlines() if "penalty, seed 1 |" in line]
-    assert ended.endswith("| 0.0166 |")
+    assert ended.endswith("| 0.0166 (9,646 instances) |")
     assert "paper20, plain, or plain with the penalty: membership" in page
     assert "not trained: paper20, penalty and load (`fixedfleet train paper20" in page
     assert str(tmp_path) not in page
