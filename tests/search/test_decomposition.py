@@ -117,6 +117,19 @@ def test_a_large_instance_needs_no_matrix():
     assert "distances" not in vars(instance)
 
 
+def test_many_customers_that_fill_a_vehicle_each(monkeypatch):
+    """There is no leg between customers that the temperature could be taken from."""
+    monkeypatch.setattr("fixedfleet.search.decomposition.LARGE", 30)
+    n = 40
+    points = np.random.default_rng(1).random((n, 2))
+    instance = ff.Instance(
+        depot=(0.5, 0.5), customers=points, demands=[1] * n, capacity=1, vehicles=n
+    )
+    stop = Stop(iterations=100)
+    found = improve(instance, search="decomposition", stop=stop, cores=1)
+    assert found.plan.is_feasible(instance)
+
+
 def test_customers_without_a_place_are_placed_before_parts_are_searched(instance):
     """A start may leave customers unassigned, as for every other search."""
     found = improve(
@@ -126,11 +139,13 @@ def test_customers_without_a_place_are_placed_before_parts_are_searched(instance
 
 
 def test_longer_strings_are_removed_from_long_tours():
-    """Ruin and recreate of the whole is fitted to the length of the tours."""
+    """Strings grow with the length of the tours, except with many customers."""
     parameters = DecompositionParameters()
     usual = parameters.whole_for(1000, 50)
     assert usual.removals == parameters.whole.removals
     assert usual.longest == parameters.whole.longest
-    long = parameters.whole_for(4000, 50)
+    long = parameters.whole_for(1600, 20)
     assert long.removals == 20
     assert long.longest == 30
+    many = parameters.whole_for(4000, 50)
+    assert (many.removals, many.longest) == (usual.removals, usual.longest)

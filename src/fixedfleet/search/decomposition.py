@@ -23,7 +23,7 @@ from fixedfleet.search.construct import complete_plan, load_savings, savings
 from fixedfleet.search.cpu_arrays import scale
 from fixedfleet.search.cpu_distances import is_measured, nearest_first
 from fixedfleet.search.genetic import hgs_plans
-from fixedfleet.search.parameters import DecompositionParameters
+from fixedfleet.search.parameters import LARGE, DecompositionParameters
 from fixedfleet.search.ruin_recreate import anneal, load_kernel, ruin_recreate
 from fixedfleet.search.stop import Stop
 
@@ -52,13 +52,17 @@ _GROWTH = 1.25  # of the parts, if those of the present size were searched in va
 _FEW = 60  # customers of a part, at least, if there are many cores
 _ROUNDS = 25  # rounds of ruin and recreate on several cores
 _CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
-# With fewer seconds for each customer, the search begins with a savings plan, and ruin
-# and recreate begins with this temperature and has this share of the time, but not if
-# the savings themselves would take too long. The seconds grow in proportion to the
-# customers beyond this number, because a packing sends vehicles ever farther.
-_HURRY_SECONDS, _HURRY_TEMPERATURE, _HURRY_SHARE = 2e-3, 0.01, 0.9
-_HURRY_CUSTOMERS = 4_000
+# With fewer seconds for each customer, or more customers, the search begins with a
+# savings plan, but not if the savings themselves would take too long. The temperatures
+# of ruin and recreate are then these multiples of the mean leg between two customers.
+_HURRY_SECONDS = 2e-3
 _SAVINGS_SECONDS = 3.5e-5
+_HOT, _COLD = 4.0, 0.05
+# Ruin and recreate of the whole has at least these seconds for each customer, but at
+# most this share of the time.
+_WHOLE_SECONDS, _MOST_WHOLE = 3e-3, 0.9
+_PASSES = 3  # times that each customer should be in a part, if there is time
+_LEAST_PART = 0.03  # seconds to search a part, for each hundred customers in it
 
 
 def decomposition(
@@ -76,6 +80,7 @@ def decomposition(
     parameters
         Settings of the search.
     """
+    parameters = replace(parameters, whole_share=_whole_share(task, parameters))
     anneal_whole(task, parameters)
     if not task.best.unassigned:
         cores = _cores(task)
@@ -89,7 +94,7 @@ def anneal_whole(task: SearchTask, parameters: DecompositionParameters) -> None:
     with task.stop.paused(), interrupts_deferred():
         load_kernel(measured=is_measured(task.instance))
         load_savings()
-    task, parameters = _for_little_time(task, parameters)
+    task, parameters = _from_savings(task, parameters)
     cores = _cores(task)
     if cores == 1 or task.start.unserved(task.instance):
         step = _step(task.stop, 0.0, parameters.whole_share)
@@ -102,31 +107,48 @@ def anneal_whole(task: SearchTask, parameters: DecompositionParameters) -> None:
         _anneal_parts(Tours(task), threads.map, cores, parameters)
 
 
+def _whole_share(task: SearchTask, parameters: DecompositionParameters) -> float:
+    """Return the share of the time for the whole; more if the time is short."""
+    needed = _WHOLE_SECONDS * task.instance.num_customers / _cores(task)
+    share = min(needed / max(task.stop.seconds, 1e-9), _MOST_WHOLE)
+    return max(parameters.whole_share, share)
+
+
 def _cores(task: SearchTask) -> int:
     """Return how many cores have a part to search, each at least a few customers."""
     most = min(len(task.best.plan.tours) // 2, task.instance.num_customers // _FEW)
     return max(1, min(task.cores, most))
 
 
-def _for_little_time(
+def _from_savings(
     task: SearchTask, parameters: DecompositionParameters
 ) -> tuple[SearchTask, DecompositionParameters]:
-    """If the time is short, begin with a savings plan, and anneal it for longer."""
+    """If there are many customers for the time, begin with a savings plan."""
     n = task.instance.num_customers
-    enough = _HURRY_SECONDS * n * max(1.0, n / _HURRY_CUSTOMERS)
-    if not _SAVINGS_SECONDS * n < task.stop.seconds < enough:
+    hurried = n > LARGE or task.stop.seconds < _HURRY_SECONDS * n
+    if not hurried or task.stop.seconds < _SAVINGS_SECONDS * n:
         return task, parameters
     plan = complete_plan(task.instance, savings(task.instance), seed=task.seed)
     if plan is None:
         return task, parameters
     task.offer(plan)
-    hot = min(_HURRY_TEMPERATURE, parameters.whole.start_temperature)
-    hurried = replace(
+    task = replace(task, start=task.best.plan)
+    leg = _mean_leg_between(task.instance, plan) / scale(task.instance)
+    if not leg:
+        return task, parameters
+    fitted = replace(
         parameters,
-        whole=replace(parameters.whole, start_temperature=hot),
-        whole_share=max(parameters.whole_share, _HURRY_SHARE),
+        whole=replace(parameters.whole, start_temperature=_HOT * leg),
+        whole_end=_COLD * leg * n,
     )
-    return replace(task, start=task.best.plan), hurried
+    return task, fitted
+
+
+def _mean_leg_between(instance: Instance, plan: Plan) -> float:
+    """Return the mean length of the legs between customers, 0 if there are none."""
+    starts = [stop for tour in plan for stop in tour[:-1]]
+    ends = [stop for tour in plan for stop in tour[1:]]
+    return float(instance.between(starts, ends).mean()) if starts else 0.0
 
 
 def _step(stop: Stop, begin: float, end: float) -> Stop:
@@ -324,6 +346,8 @@ def _search_parts(
     stop = _step(task.stop, parameters.whole_share, 1.0)
     n = task.instance.num_customers
     size, most = float(parameters.size), n / cores
+    seconds = stop.left() * 100 * cores / (_PASSES * n)
+    seconds = min(parameters.part_seconds, max(seconds, _LEAST_PART))
     in_vain: set[frozenset[Tour]] = set()
     try:
         while not stop.over() and (left := stop.left() - _CLOSING_SECONDS * n) > 0:
@@ -335,7 +359,7 @@ def _search_parts(
                 continue
             limit = Stop(iterations=_PART_ITERATIONS)
             if stop.iterations is None:
-                limit = Stop(min(left, parameters.part_seconds * size / 100))
+                limit = Stop(min(left, seconds * size / 100))
             search = partial(
                 _breed,
                 stop=limit,

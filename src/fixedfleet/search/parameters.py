@@ -10,12 +10,15 @@ from fixedfleet.errors import InputError, above, at_least, between, check_settin
 __all__ = [
     "EXPENSIVE",
     "GPU_DEFAULTS",
+    "LARGE",
     "DecompositionParameters",
     "GpuPartsParameters",
     "HgsParameters",
     "RuinRecreateParameters",
 ]
 
+# With more customers, the search part by part begins with a savings plan.
+LARGE = 2000
 # If a vehicle costs at least this share of a plan's length, the number of vehicles is
 # minimised first.
 EXPENSIVE = 0.05
@@ -137,16 +140,19 @@ class DecompositionParameters:
     Parameters
     ----------
     whole_share
-        Share of the time for ruin and recreate of the whole plan.
+        Share of the time for ruin and recreate of the whole plan, at least. It has
+        more if there is little time for each customer.
     whole
-        Settings of ruin and recreate.
+        Settings of ruin and recreate. With more than 2,000 customers its temperatures
+        follow from the legs of a savings plan.
     whole_end
         N times the end temperature of ruin and recreate. The parts make up for an end
         that is less cold than that of a search of its own.
     size
         Number of customers per part.
     part_seconds
-        Seconds to search a part, for each hundred customers in it.
+        Seconds to search a part, for each hundred customers in it, at most. There is
+        less if there are too many parts for the time.
     parts
         Settings of HGS-CVRP for the parts.
     """
@@ -169,8 +175,12 @@ class DecompositionParameters:
         check_settings(self)
 
     def whole_for(self, customers: int, vehicles: int) -> RuinRecreateParameters:
-        """Return the settings of ruin and recreate; strings grow with long tours."""
-        mean = customers / vehicles  # customers per tour
+        """
+        Return the settings of ruin and recreate.
+
+        Strings grow with long tours, unless many customers leave little time for each.
+        """
+        mean = customers / vehicles if customers <= LARGE else 0  # customers per tour
         return replace(
             self.whole,
             removals=max(self.whole.removals, mean / 4),
