@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 import fixedfleet as ff
-from fixedfleet.errors import InputError
 from fixedfleet.search import Stop, improve
-from fixedfleet.solvers.ortools_routing import OrtoolsParameters, OrtoolsRouting
+from fixedfleet.solvers.ortools_routing import OrtoolsRouting
 
 
 def test_same_plan_again(make_instance) -> None:
     """A local search that ends at a local optimum gives the same plan each time."""
     instance = make_instance(n=15, vehicles=3, capacity=30)
-    solver = OrtoolsRouting(OrtoolsParameters(metaheuristic="greedy_descent"))
+    solver = OrtoolsRouting(descent=True)
     plans = [solver.solve(instance, stop=Stop(20)) for _ in range(2)]
     assert plans[0] is not None
     assert plans[0] == plans[1]
@@ -50,10 +47,3 @@ def test_saves_a_vehicle_if_vehicles_are_expensive() -> None:
         for cost in (0.0, 100.0)
     ]
     assert [plan.vehicles for plan in plans] == [3, 2]
-
-
-@pytest.mark.parametrize("wrong", [{"metaheuristic": "magic"}, {"first_solution": "?"}])
-def test_parameters_are_checked(wrong: dict[str, object]) -> None:
-    """An unknown name is refused with the names that are known."""
-    with pytest.raises(InputError, match="choose from"):
-        OrtoolsParameters(**wrong)

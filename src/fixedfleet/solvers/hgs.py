@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fixedfleet.search.genetic import hgs_plans
-from fixedfleet.search.parameters import HgsParameters
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
@@ -26,9 +25,6 @@ class Hgs:
         "amounts finer than 2^-32 of the sum of demands are rounded up"
     )
 
-    def __init__(self, parameters: HgsParameters | None = None) -> None:
-        self.parameters = parameters or HgsParameters()
-
     def solve(
         self,
         instance: Instance,
@@ -43,6 +39,5 @@ class Hgs:
             stop=stop,
             seed=seed,
             starts=() if start is None else (start,),
-            parameters=self.parameters,
         )
         return plans[0] if plans else None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fixedfleet.errors import InputError, require
+from fixedfleet.errors import require
 from fixedfleet.plan import Plan
 from fixedfleet.search.whole_numbers import whole_amounts, whole_distances
 from fixedfleet.solvers.protocol import improve_by
@@ -19,13 +18,10 @@ pywrapcp = require("ortools.constraint_solver.pywrapcp", "", "the solver 'ortool
 routing_enums_pb2 = require(
     "ortools.constraint_solver.routing_enums_pb2", "", "the solver 'ortools'"
 )
+FirstSolutionStrategy = routing_enums_pb2.FirstSolutionStrategy
+LocalSearchMetaheuristic = routing_enums_pb2.LocalSearchMetaheuristic
 
-__all__ = [
-    "OrtoolsParameters",
-    "OrtoolsRouting",
-    "ortools_descent_search",
-    "ortools_search",
-]
+__all__ = ["OrtoolsRouting", "ortools_descent_search", "ortools_search"]
 
 # Sums of these over any plan stay far below 2^63.
 _LONGEST = 2**31
@@ -33,33 +29,18 @@ _LARGEST_SUM = 2**50
 _LARGEST_COST = 2**62  # of all vehicles
 
 
-@dataclass(frozen=True, kw_only=True)
-class OrtoolsParameters:
+class OrtoolsRouting:
     """
-    Parameters of the routing search.
+    The solver ``ortools``.
 
     Parameters
     ----------
-    metaheuristic
-        OR-Tools' name of the metaheuristic, in small letters. ``greedy_descent`` is a
-        plain local search that ends at a local optimum.
-    first_solution
-        OR-Tools' name of the first-solution strategy, used if no start is given.
+    descent
+        Whether to run a plain local search, which ends at a local optimum, instead of
+        guided local search.
     vehicle_cost
         Fixed cost of each vehicle used; the search minimises the length plus this.
     """
-
-    metaheuristic: str = "guided_local_search"
-    first_solution: str = "path_cheapest_arc"
-    vehicle_cost: float = 0.0
-
-    def __post_init__(self) -> None:
-        _value(routing_enums_pb2.LocalSearchMetaheuristic, self.metaheuristic)
-        _value(routing_enums_pb2.FirstSolutionStrategy, self.first_solution)
-
-
-class OrtoolsRouting:
-    """The solver ``ortools``."""
 
     name: str = "ortools"
     takes_seed: bool = False
@@ -71,8 +52,8 @@ class OrtoolsRouting:
         "longest"
     )
 
-    def __init__(self, parameters: OrtoolsParameters | None = None) -> None:
-        self.parameters = parameters or OrtoolsParameters()
+    def __init__(self, *, descent: bool = False, vehicle_cost: float = 0.0) -> None:
+        self.descent, self.vehicle_cost = descent, vehicle_cost
 
     def solve(
         self,
@@ -86,8 +67,14 @@ class OrtoolsRouting:
         stop.require_seconds(self.name)
         vehicles = min(instance.vehicles, instance.num_customers)
         manager = pywrapcp.RoutingIndexManager(instance.num_customers + 1, vehicles, 0)
-        model = _model(manager, instance, self.parameters.vehicle_cost)
-        search = _search_parameters(self.parameters)
+        model = _model(manager, instance, self.vehicle_cost)
+        search = pywrapcp.DefaultRoutingSearchParameters()
+        search.first_solution_strategy = FirstSolutionStrategy.PATH_CHEAPEST_ARC
+        search.local_search_metaheuristic = (
+            LocalSearchMetaheuristic.GREEDY_DESCENT
+            if self.descent
+            else LocalSearchMetaheuristic.GUIDED_LOCAL_SEARCH
+        )
         # Without a limit, the search for a tight fleet may never end.
         _limit(search, stop)
         model.CloseModelWithParameters(search)
@@ -103,16 +90,12 @@ class OrtoolsRouting:
 
 def ortools_search(task: SearchTask) -> None:
     """Improve a plan by guided local search until the time is over."""
-    parameters = OrtoolsParameters(vehicle_cost=task.vehicle_cost)
-    improve_by(OrtoolsRouting(parameters), task)
+    improve_by(OrtoolsRouting(vehicle_cost=task.vehicle_cost), task)
 
 
 def ortools_descent_search(task: SearchTask) -> None:
     """Improve a plan by a plain local search, which ends at a local optimum."""
-    parameters = OrtoolsParameters(
-        metaheuristic="greedy_descent", vehicle_cost=task.vehicle_cost
-    )
-    improve_by(OrtoolsRouting(parameters), task)
+    improve_by(OrtoolsRouting(descent=True, vehicle_cost=task.vehicle_cost), task)
 
 
 def _model(manager: Any, instance: Instance, vehicle_cost: float) -> Any:
@@ -137,17 +120,6 @@ def _limit(search: Any, stop: Stop) -> None:
     search.time_limit.FromMicroseconds(max(1000, round(1e6 * stop.left())))
 
 
-def _search_parameters(parameters: OrtoolsParameters) -> Any:
-    search = pywrapcp.DefaultRoutingSearchParameters()
-    search.local_search_metaheuristic = _value(
-        routing_enums_pb2.LocalSearchMetaheuristic, parameters.metaheuristic
-    )
-    search.first_solution_strategy = _value(
-        routing_enums_pb2.FirstSolutionStrategy, parameters.first_solution
-    )
-    return search
-
-
 def _plan(model: Any, manager: Any, found: Any) -> Plan:
     tours = []
     for vehicle in range(manager.GetNumberOfVehicles()):
@@ -158,13 +130,3 @@ def _plan(model: Any, manager: Any, found: Any) -> Plan:
             index = found.Value(model.NextVar(index))
         tours.append(tour)
     return Plan(tours)
-
-
-def _value(enum: Any, name: str) -> int:
-    choices = {key.lower(): value for key, value in enum.Value.items()}
-    if name not in choices:
-        kind = enum.DESCRIPTOR.name
-        raise InputError(
-            f"unknown {kind} {name!r} of OR-Tools: choose from {', '.join(choices)}"
-        )
-    return int(choices[name])
