@@ -34,8 +34,9 @@ def test_a_cluster_gives_the_rows_that_processes_give(cluster, fakes, tmp_path):
     assert "Ray worker was lost" in lost.fault
 
 
-def test_a_job_that_hangs_on_a_cluster_is_ended(cluster, fakes, tmp_path):
+def test_a_job_that_hangs_on_a_cluster_is_ended(cluster, fakes, tmp_path, monkeypatch):
     """A run past its limit is cancelled and recorded, and the others go on."""
+    monkeypatch.setattr("fixedfleet.evaluate.runner._GRACE", 3.0)
     done = evaluate(
         [fakes.make_set(3)],
         [fakes.FirstFit(wrong={"b": "hang"})],
@@ -43,7 +44,6 @@ def test_a_job_that_hangs_on_a_cluster_is_ended(cluster, fakes, tmp_path):
         tmp_path / "rows",
         engine="ray",
         processes=1,
-        grace=3.0,
         longest=5.0,
     )
     rows = {row.instance: row for row in Results(tmp_path / "rows").rows()}

@@ -64,7 +64,7 @@ def test_rows_hold_what_plan_measures(fakes, tmp_path):
     assert len({row.length for row in rows if row.instance == "a"}) == 2  # two seeds
 
 
-def test_whatever_goes_wrong_is_a_row_and_the_run_goes_on(fakes, tmp_path):
+def test_whatever_goes_wrong_is_a_row_and_the_run_goes_on(fakes, tmp_path, monkeypatch):
     """Infeasible plans, errors, deaths and hangs cost their own row and no other."""
     wrong = {
         "b": "infeasible",
@@ -76,13 +76,13 @@ def test_whatever_goes_wrong_is_a_row_and_the_run_goes_on(fakes, tmp_path):
         "h": "nonsense",
     }
     seen = []
+    monkeypatch.setattr("fixedfleet.evaluate.runner._GRACE", 2.0)
     done = evaluate(
         [fakes.make_set(9)],
         [fakes.FirstFit(wrong=wrong)],
         [0.2],
         tmp_path / "rows",
         processes=1,
-        grace=2.0,
         display=seen.append,
     )
     rows = {row.instance: row for row in Results(tmp_path / "rows").rows()}
@@ -302,7 +302,7 @@ def test_a_package_that_turns_out_missing_leaves_no_row(fakes, tmp_path, caplog)
         ({"methods": ["hgs", "hgs"]}, "'hgs' is given twice"),
         ({"time_limits": [0.0]}, "a limit of 0 s"),
         ({"time_limits": []}, "'first_fit' needs a time limit"),
-        ({"grace": -1.0}, "a limit of -1 s"),
+        ({"longest": -1.0}, "a limit of -1 s"),
         ({"iterations": 5}, "either time limits or iterations"),
         ({"iterations": 0, "time_limits": []}, "iterations is 0"),
         ({"seeds": [-1]}, "seed is -1"),

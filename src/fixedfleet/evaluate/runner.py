@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["EvaluationSummary", "evaluate"]
 
 _log = logging.getLogger(__name__)
-_WARMING = 120.0  # seconds that loading and compiling may take before a timed run
+_WARMING = 150.0  # seconds that loading and compiling may take before a timed run
+_GRACE = 30.0  # seconds that a timed run may take beyond twice its time limit
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,6 @@ def evaluate(
     processes: int | None = None,
     engine: Engine = "processes",
     ray_address: str | None = None,
-    grace: float = 30.0,
     longest: float = 600.0,
     display: Callable[[Progress], None] | None = None,
 ) -> EvaluationSummary:
@@ -122,11 +122,10 @@ def evaluate(
         ``processes`` for the cores of this machine, ``ray`` for a cluster.
     ray_address
         Address of the Ray cluster; see :func:`fixedfleet.labels.label`.
-    grace
-        A run that takes longer than twice its time limit plus this many seconds is
-        stopped and recorded as a fault.
     longest
-        The same in seconds for a run without a time limit, and for a warm-up.
+        A warm-up, or a run without a time limit, that takes longer than this many
+        seconds is stopped and recorded as a fault. A run with a time limit may take
+        twice the limit plus 30 seconds.
     display
         Called with a :class:`fixedfleet.progress.Progress` at the beginning and as
         rows arrive.
@@ -141,14 +140,14 @@ def evaluate(
     """
     begin = time.monotonic()
     chosen = get_methods(methods)
-    _check(sets, chosen, time_limits, seeds, processes, engine, (grace, longest))
+    _check(sets, chosen, time_limits, seeds, processes, engine, longest)
     limits = [limits_of(method, time_limits, iterations) for method in chosen]
     for method in chosen:
         method.check()
     store = results if isinstance(results, Results) else Results(results)
 
     def seconds_for_warm_up(trial: Trial) -> float:
-        return longest if trial.time_limit is None else min(longest, _WARMING + grace)
+        return longest if trial.time_limit is None else min(longest, _WARMING)
 
     with store:  # locks the file: a second run into it is refused here
         agenda = make_agenda(sets, chosen, limits, seeds, store.rows())
@@ -160,7 +159,7 @@ def evaluate(
             events = run_jobs(
                 work,
                 trials,
-                shared=(tuple(chosen), grace, longest),
+                shared=(tuple(chosen), _GRACE, longest),
                 engine=engine,
                 processes=most,
                 ray_address=ray_address,
@@ -228,14 +227,14 @@ def _check(
     seeds: Sequence[int],
     processes: int | None,
     engine: str,
-    patience: tuple[float, float],
+    longest: float,
 ) -> None:
     if not sets or not methods or not seeds:
         raise InputError("give at least one set, one method and one seed")
     names = [(method.name, method.objective) for method in methods]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"the method {twice[0]!r} is given twice")
-    for limit in (*time_limits, *patience):
+    for limit in (*time_limits, longest):
         if not 0 < limit < math.inf:
             raise InputError(f"a limit of {limit:g} s is not a time above 0")
     for seed in seeds:
