@@ -44,7 +44,7 @@ def test_a_name_says_what_matters_and_no_paths(spec, name):
     [
         ("am-sampling:samples=0", "not a whole number of at least 1"),
         ("am-greedy:samples=3", "does not take samples="),
-        ("am-greedy+gpu", "gpu begins with packing, savings or network"),
+        ("am-greedy+gpu", "gpu begins with packing or network"),
     ],
 )
 def test_wrong_options_are_refused(spec, said):

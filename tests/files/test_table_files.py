@@ -32,9 +32,9 @@ def load(tmp_path):
     def load(text, encoding="utf-8", **options):
         path = tmp_path / "toy.csv"
         path.write_bytes(text.encode(encoding))
-        notes = []
-        options = {"vehicles": 2, "capacity": 5, "notes": notes} | options
-        return read(path, **options), notes
+        options = {"vehicles": 2, "capacity": 5} | options
+        reading = read_file(path, ReadOptions(**options))
+        return reading.instance, reading.notes
 
     return load
 
