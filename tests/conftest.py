@@ -113,7 +113,7 @@ GROUPS = {
     "site": ("test_site.py",),
     "service": ("serve",),
     "cluster": ("test_cluster.py", "test_label_run.py", "test_workers.py"),
-    "training": ("training", "test_train_command.py"),
+    "training": ("training", "model", "test_train_command.py"),
     "evaluation": ("test_runner.py",),
 }
 

@@ -207,6 +207,7 @@ def test_no_false_alarms_about_the_examples():
         assert find_doubts(read(path, 7, capacity=950)) == [], path.name
 
 
+@pytest.mark.slow
 def test_no_false_alarms_about_cvrplib(shared):
     """CVRPLIB's instances, clustered or not, have nothing doubtful in them."""
     paths = sorted((shared / "cvrplib").glob("[AX]/*.vrp"))

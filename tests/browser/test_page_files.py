@@ -5,46 +5,43 @@ from __future__ import annotations
 import re
 from importlib import resources
 
-import pytest
-
 PAGE = resources.files("fixedfleet") / "serve" / "page"
-NAMES = sorted(path.name for path in PAGE.iterdir())
+FILES = {path.name: path.read_text(encoding="utf-8") for path in PAGE.iterdir()}
+SCRIPTS = {name: text for name, text in FILES.items() if name.endswith(".js")}
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_fetched_from_elsewhere(name):
+def test_nothing_is_fetched_from_elsewhere():
     """No file of the page names an address on another server."""
-    text = (PAGE / name).read_text(encoding="utf-8").replace(SVG_NAMESPACE, "")
-    assert re.findall(r"(?:https?:)?//[\w.-]+\.\w+", text) == []
+    for name, text in FILES.items():
+        addresses = r"(?:https?:)?//[\w.-]+\.\w+"
+        assert re.findall(addresses, text.replace(SVG_NAMESPACE, "")) == [], name
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.endswith(".js")])
-def test_no_script_makes_markup_of_text(name):
+def test_no_script_makes_markup_of_text():
     """No script uses a function that turns text into markup or code."""
-    text = (PAGE / name).read_text(encoding="utf-8")
     ways = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function"
-    assert re.findall(ways, text) == []
+    for name, text in SCRIPTS.items():
+        assert re.findall(ways, text) == [], name
 
 
 def test_the_page_has_no_inline_script_or_style():
     """The start page has no inline script or style."""
-    text = (PAGE / "index.html").read_text(encoding="utf-8")
+    text = FILES["index.html"]
     assert re.findall(r"\sstyle=|\son\w+=|<style|javascript:", text) == []
     assert re.findall(r"<script(?![^>]*\ssrc=)", text) == []
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.endswith(".js")])
-def test_every_import_is_a_file_of_the_page(name):
+def test_every_import_is_a_file_of_the_page():
     """Modules import only files that exist."""
-    text = (PAGE / name).read_text(encoding="utf-8")
-    assert set(re.findall(r'from "\./([^"]+)"', text)) <= set(NAMES)
+    for name, text in SCRIPTS.items():
+        assert set(re.findall(r'from "\./([^"]+)"', text)) <= FILES.keys(), name
 
 
 def test_every_id_exists():
     """Every id that a script looks up exists in the start page."""
-    there = set(re.findall(r'\sid="([^"]+)"', (PAGE / "index.html").read_text("utf-8")))
-    scripts = [(PAGE / name).read_text("utf-8") for name in NAMES if ".js" in name]
-    asked = {id for text in scripts for id in re.findall(r'byId\("([^"]+)"\)', text)}
+    there = set(re.findall(r'\sid="([^"]+)"', FILES["index.html"]))
+    scripts = "".join(SCRIPTS.values())
+    asked = set(re.findall(r'byId\("([^"]+)"\)', scripts))
     assert asked
     assert asked <= there

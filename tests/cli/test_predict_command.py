@@ -14,6 +14,7 @@ pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 
+@pytest.mark.slow
 def test_predict_writes_the_plan_and_draws_the_prediction(run):
     """The names of decoders and repairs are those of Python's ``decode``."""
     pytest.importorskip("matplotlib")

@@ -90,13 +90,8 @@ def read_csv(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        name if name == "fixed-costs" else pytest.param(name, marks=pytest.mark.slow)
-        for name in WITHOUT_TRAINING
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WITHOUT_TRAINING)
 def test_a_table_is_collected_and_rendered(name, calls, folders, request):
     """Each name leaves a page and its numbers, with published rows where there are."""
     if name in ("anytime", "starts"):  # their pictures are of gaps

@@ -35,6 +35,7 @@ def test_many_are_planned_as_one_alone(monkeypatch):
     assert plans_for(instances) == alone
 
 
+@pytest.mark.slow
 def test_portions_make_no_difference(monkeypatch):
     """A batch gets the same plans, however it is split and however it was made."""
     batch = generate.uniform(20, 7, seed=3)

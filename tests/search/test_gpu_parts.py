@@ -170,6 +170,7 @@ def test_tours_too_long_for_the_gpu(card, monkeypatch):
     assert tasks[0].start == found.plan
 
 
+@pytest.mark.slow
 def test_a_batch_of_mixed_sizes(card, instance):
     """Small instances are searched at once, then the large ones one after the other."""
     card.search = lambda group, _: group.starts

@@ -28,6 +28,7 @@ def _instance(demands, capacity, scale=1.0) -> ff.Instance:
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(AMOUNTS, st.floats(1, 1e12), st.sampled_from([100, 2**30, 2**50]))
 def test_what_fits_there_fits_here(demands, capacity, largest) -> None:
