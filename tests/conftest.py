@@ -17,7 +17,7 @@ from tests.oracle import optimal_plan as plan_optimally
 from tests.small_instances import IMPOSSIBLE, SMALL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parent.parent
 
@@ -87,10 +87,12 @@ def make_instance():
     return make
 
 
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[None]:
+@pytest.fixture
+def cluster() -> None:
     """A Ray cluster of two cores whose workers can import what the tests import."""
     ray = pytest.importorskip("ray", reason="Ray is not installed")
+    if ray.is_initialized():  # by the test before; see `pytest_runtest_teardown`
+        return
     places = [ROOT / "src", *(ROOT / "tests" / name for name in ("labels", "evaluate"))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(map(str, [*places, ROOT / "tests"])))
@@ -101,8 +103,6 @@ def cluster() -> Iterator[None]:
             log_to_driver=False,
             object_store_memory=100 * 2**20,
         )
-    yield
-    ray.shutdown()
 
 
 # Tests that share something costly are the work of one worker process: a browser, the
