@@ -149,3 +149,13 @@ def test_longer_strings_are_removed_from_long_tours():
     assert long.longest == 30
     many = parameters.whole_for(4000, 50)
     assert (many.removals, many.longest) == (usual.removals, usual.longest)
+
+
+def test_parts_are_fitted_to_long_tours_and_little_time():
+    """With many customers, a part has three tours; a brief search breeds few plans."""
+    parameters = DecompositionParameters()
+    assert parameters.size_for(1600, 20) == parameters.size
+    assert parameters.size_for(4000, 400) == parameters.size
+    assert parameters.size_for(4000, 40) == 300
+    assert parameters.parts_for(0.15) == parameters.parts
+    assert parameters.parts_for(0.05).population == 3

@@ -345,7 +345,8 @@ def _search_parts(
     task = tours.task
     stop = _step(task.stop, parameters.whole_share, 1.0)
     n = task.instance.num_customers
-    size, most = float(parameters.size), n / cores
+    least, most = parameters.size_for(n, len(tours.tours)), n / cores
+    size = least
     seconds = stop.left() * 100 * cores / (_PASSES * n)
     seconds = min(parameters.part_seconds, max(seconds, _LEAST_PART))
     in_vain: set[frozenset[Tour]] = set()
@@ -355,7 +356,7 @@ def _search_parts(
             if not chosen:
                 if size > most:
                     in_vain.clear()
-                size = parameters.size if size > most else size * _GROWTH
+                size = least if size > most else size * _GROWTH
                 continue
             limit = Stop(iterations=_PART_ITERATIONS)
             if stop.iterations is None:
@@ -363,7 +364,7 @@ def _search_parts(
             search = partial(
                 _breed,
                 stop=limit,
-                parameters=parameters.parts,
+                parameters=parameters.parts_for(seconds),
                 vehicle_cost=task.vehicle_cost,
             )
             parts = tours.parts(chosen)

@@ -19,6 +19,9 @@ __all__ = [
 
 # With more customers, the search part by part begins with a savings plan.
 LARGE = 2000
+# If parts are searched for fewer seconds per hundred customers, a population of 3 is
+# enough.
+_BRIEF = 0.1
 # If a vehicle costs at least this share of a plan's length, the number of vehicles is
 # minimised first.
 EXPENSIVE = 0.05
@@ -149,7 +152,8 @@ class DecompositionParameters:
         N times the end temperature of ruin and recreate. The parts make up for an end
         that is less cold than that of a search of its own.
     size
-        Number of customers per part.
+        Number of customers per part. With more than 2,000 customers in all, a part has
+        at least three tours.
     part_seconds
         Seconds to search a part, for each hundred customers in it, at most. There is
         less if there are too many parts for the time.
@@ -173,6 +177,18 @@ class DecompositionParameters:
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+    def size_for(self, customers: int, tours: int) -> float:
+        """Return the customers per part: of many, at least those of three tours."""
+        few = customers <= LARGE
+        return float(self.size) if few else max(self.size, 3 * customers / tours)
+
+    def parts_for(self, seconds: float) -> HgsParameters:
+        """Return the settings for so many seconds per hundred customers of a part."""
+        if seconds >= _BRIEF:
+            return self.parts
+        population = min(self.parts.population, 3)
+        return replace(self.parts, population=population, generation=2 * population)
 
     def whole_for(self, customers: int, vehicles: int) -> RuinRecreateParameters:
         """
