@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 
@@ -99,3 +100,15 @@ def test_predictions_and_decoders_compute_in_calm_threads(undecided, monkeypatch
 
     ff.predict(generate.uniform(20, 2, seed=1), network).decode(decoder)
     assert seen == [1, 1]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc alone does so")
+def test_a_prediction_takes_memory_that_the_last_one_freed():
+    """A prediction after another does not wait for thousands of new pages."""
+    import resource
+
+    instance = generate.uniform(100, 1, seed=3)[0]
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        ff.predict(instance)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 1000

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from fixedfleet.errors import InputError, known_settings, require
 from fixedfleet.files.atomic import replacing
+from fixedfleet.model.devices import keep_freed_memory
 from fixedfleet.model.network import ModelConfig, Network
 from fixedfleet.model.normalise import NORMALISATIONS
 from fixedfleet.model.universal import UniversalConfig, UniversalNetwork
@@ -157,6 +158,7 @@ def load_model(
 
 def make_network(config: ModelConfig | UniversalConfig) -> AnyNetwork:
     """Return a network of these settings, with random weights."""
+    keep_freed_memory()
     if isinstance(config, UniversalConfig):
         return UniversalNetwork(config)
     return Network(config)
