@@ -161,25 +161,30 @@ def test_a_plan_that_kills_servers_is_given_up(make_client, order, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("column", ["document", "request", "instance"])
-def test_a_damaged_record_is_given_up(make_client, order, tmp_path, column):
-    """A plan whose record is damaged fails with a sentence, and the server starts."""
+def test_damaged_records_are_given_up(make_client, order, tmp_path):
+    """Plans whose records are damaged fail with a sentence, and the server starts."""
+    damages = (
+        ("document", b"\xff{"),
+        ("document", b'{"created":"now","request":{}}'),
+        ("instance", b"\xff{"),
+    )
     with make_client(data=tmp_path) as client:
-        damaged = client.post("/plans", json=order("slow", wait=0)).json()["id"]
+        slow = [client.post("/plans", json=order("slow", wait=0)) for _ in damages]
         waits = client.post("/plans", json=order(wait=0)).json()["id"]
-    junk = b'{"created":"now","request":{}}' if column == "request" else b"\xff{"
-    field = "instance" if column == "instance" else "document"
+    damaged = [answer.json()["id"] for answer in slow]
     with sqlite3.connect(tmp_path / "plans.sqlite") as database:
-        database.execute(
-            f"UPDATE plans SET {field} = CAST(? AS TEXT) WHERE id = ?", (junk, damaged)
-        )
+        for id, (column, junk) in zip(damaged, damages, strict=True):
+            change = f"UPDATE plans SET {column} = CAST(? AS TEXT) WHERE id = ?"
+            database.execute(change, (junk, id))
     database.close()
     with make_client(data=tmp_path) as client:
-        plan = client.get(f"/plans/{damaged}").json()
-        assert plan["status"] == "failed" and "could not be read" in plan["error"]
+        for id in damaged:
+            plan = client.get(f"/plans/{id}").json()
+            assert plan["status"] == "failed" and "could not be read" in plan["error"]
         client.get(f"/plans/{waits}/events")
         assert client.get(f"/plans/{waits}").json()["status"] == "done"
-        assert {plan["id"] for plan in client.get("/plans").json()} == {damaged, waits}
+        listed = {plan["id"] for plan in client.get("/plans").json()}
+        assert listed == {*damaged, waits}
 
 
 @pytest.mark.slow
