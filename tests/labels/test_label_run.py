@@ -80,7 +80,7 @@ def test_processes_and_shards_do_not_change_the_labels(teachers, tmp_path):
         pytest.param(signal.SIGINT, os.killpg, id="Ctrl-C"),
     ],
 )
-def test_a_run_that_was_ended_goes_on(teachers, tmp_path, how, send):
+def test_a_run_that_was_ended_goes_on(teachers, finished, tmp_path, how, send):
     """After a kill or Ctrl-C whole shards stay, and a new run labels just the rest."""
     folder, log = tmp_path / "labels", tmp_path / "log"
     process = start(folder, log)
@@ -109,9 +109,8 @@ def test_a_run_that_was_ended_goes_on(teachers, tmp_path, how, send):
     assert calls(again) == missing
     done = calls(log)
     assert all(done[repr(x)] == 1 for x in batch.depots[before, 0])
-    label(batch, tmp_path / "whole", teacher=teachers.NearestFirst(), processes=1)
     np.testing.assert_array_equal(
-        load_labels(folder)[1].routes, load_labels(tmp_path / "whole")[1].routes
+        load_labels(folder)[1].routes, load_labels(finished)[1].routes
     )
 
 
