@@ -59,8 +59,10 @@ _HURRY_SECONDS = 2e-3
 _SAVINGS_SECONDS = 3.5e-5
 _HOT, _COLD = 4.0, 0.05
 # Ruin and recreate of the whole has at least these seconds for each customer, but at
-# most this share of the time.
+# most this share of the time. The seconds grow in proportion to tours beyond this
+# number of customers.
 _WHOLE_SECONDS, _MOST_WHOLE = 3e-3, 0.9
+_USUAL_TOUR = 30
 _PASSES = 3  # times that each customer should be in a part, if there is time
 _LEAST_PART = 0.03  # seconds to search a part, for each hundred customers in it
 
@@ -109,7 +111,9 @@ def anneal_whole(task: SearchTask, parameters: DecompositionParameters) -> None:
 
 def _whole_share(task: SearchTask, parameters: DecompositionParameters) -> float:
     """Return the share of the time for the whole; more if the time is short."""
-    needed = _WHOLE_SECONDS * task.instance.num_customers / _cores(task)
+    n = task.instance.num_customers
+    longer = max(1.0, n / task.instance.vehicles / _USUAL_TOUR)
+    needed = _WHOLE_SECONDS * longer * n / _cores(task)
     share = min(needed / max(task.stop.seconds, 1e-9), _MOST_WHOLE)
     return max(parameters.whole_share, share)
 
