@@ -112,7 +112,12 @@ GROUPS = {
     "page": ("browser",),
     "site": ("test_site.py",),
     "service": ("serve",),
-    "cluster": ("test_cluster.py", "test_label_run.py", "test_workers.py"),
+    "cluster": (
+        "test_cluster.py",
+        "test_label_run.py",
+        "test_solve_batch.py",
+        "test_workers.py",
+    ),
     "training": ("training", "model", "test_train_command.py"),
     "evaluation": ("test_runner.py",),
 }

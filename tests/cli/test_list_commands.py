@@ -25,6 +25,6 @@ def test_train_and_models_reach_their_own_rooms(run):
     assert (code, err.count("\n")) == (2, 1)
     code, out, _ = run("models")
     assert code == 0
-    line = "universal: preset universal, trained on 1,441,905 labels, 4 epochs, "
+    line = "universal: preset universal, trained on 1,441,905 labels, 6 epochs, "
     assert line in out
     assert "{" not in out
