@@ -49,7 +49,7 @@ _PART_ITERATIONS, _PART_COUNTS_AS = 100, 20_000
 _DRAWS = 8  # draws per core; if none gives a new part, parts become larger
 _PATIENCE = 0.3  # share of all rounds by which chance may delay a tour
 _GROWTH = 1.25  # of the parts, if those of the present size were searched in vain
-_FEW = 60  # customers of a part, at least, if there are many cores
+_FEW = 100  # customers of a core, at least: parts of fewer leave too little to improve
 _ROUNDS = 25  # rounds of ruin and recreate on several cores
 _CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
 # With fewer seconds for each customer, or more customers, the search begins with a
