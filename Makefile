@@ -11,8 +11,8 @@ EXTRAS := dev,network,plot,excel,peers,cluster,serve,browser,docs
 # Huge pages, which NumPy asks for, take virtual machines seconds to provide.
 PYTEST := OMP_NUM_THREADS=1 NUMPY_MADVISE_HUGEPAGE=0 $(BIN)/python -m pytest --maxprocesses 8 \
 	--no-loadscope-reorder --numprocesses
-# Slow tests often wait for other processes, so one more of them runs than there are cores.
-CORES_AND_ONE = $$(($$(getconf _NPROCESSORS_ONLN) + 1))
+# Slow tests often wait for other processes, so two more of them run than there are cores.
+CORES_AND_TWO = $$(($$(getconf _NPROCESSORS_ONLN) + 2))
 # Python keeps what it has compiled: the tests start some hundred processes.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -41,7 +41,7 @@ types: $(TEST_READY)
 	$(BIN)/mypy
 
 all-tests: $(TEST_READY)
-	$(PYTEST) $(CORES_AND_ONE)
+	$(PYTEST) $(CORES_AND_TWO)
 
 quick-tests: $(TEST_READY)
 	$(PYTEST) auto -m "not slow"
