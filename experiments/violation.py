@@ -15,7 +15,8 @@ from pathlib import Path
 from fixedfleet.evaluate import get_set
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.model import load_once
-from fixedfleet.planning import predict, pseudo_greedy
+from fixedfleet.planning import predict
+from fixedfleet.planning.greedy import capacity_violation
 
 _SET, _BATCH = "vrp20", 500
 
@@ -26,10 +27,7 @@ def violation(batch: InstanceBatch, model: Path, device: str) -> float:
     for begin in range(0, len(batch), _BATCH):
         part = batch[begin : begin + _BATCH]
         prediction = predict(part, load_once(model, device), precision="fp32")
-        loads = pseudo_greedy(prediction).loads(prediction.demands)
-        excess = (loads - prediction.capacity[:, None]).clamp_min(0).double().sum(1)
-        shares = excess / prediction.vehicles.sum(1) / prediction.capacity
-        total += float(shares.sum())
+        total += float(capacity_violation(prediction).sum())
     return total / len(batch)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALWAYS",
     "NEVER",
+    "capacity_violation",
     "follow_edges",
     "greedy_tours",
     "pseudo_greedy",
@@ -56,6 +57,17 @@ def pseudo_greedy(prediction: Prediction) -> Decoded:
         prediction.customers,
         unlimited_room(prediction.vehicles),
     )
+
+
+def capacity_violation(prediction: Prediction) -> Tensor:
+    """
+    Return by how much pseudo-greedy tours exceed the capacity, shape (B,).
+
+    It is a share of the capacity, and a mean over all vehicles.
+    """
+    loads = pseudo_greedy(prediction).loads(prediction.demands)
+    excess = (loads - prediction.capacity[:, None]).clamp_min(0).double().sum(1)
+    return excess / prediction.vehicles.sum(1) / prediction.capacity
 
 
 def unlimited_room(vehicles: Tensor) -> Tensor:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray  # noqa: TC002 - a NamedTuple's fields are look
 from fixedfleet.errors import InputError
 from fixedfleet.model.devices import calm_threads, matmul_precision
 from fixedfleet.plan import PlanBatch
-from fixedfleet.planning import Prediction, decode, predict, pseudo_greedy
+from fixedfleet.planning import Prediction, decode, predict
+from fixedfleet.planning.greedy import capacity_violation
 from fixedfleet.training.loss import LossParts
 from fixedfleet.training.step import loss_of
 
@@ -144,14 +145,11 @@ def _figures(
     """Decode a prediction, and check and measure every plan."""
     plans = decode(prediction).plans()
     feasible = plans.feasible(instances)
-    loads = pseudo_greedy(prediction).loads(prediction.demands)
-    excess = (loads - prediction.capacity[:, None]).clamp_min(0).double().sum(1)
-    violation = excess / prediction.vehicles.sum(1) / prediction.capacity
     return _Figures(
         length=np.where(feasible, plans.lengths(instances), np.inf),
         label_length=labels.lengths(instances),
         vehicles=plans.vehicles(),
-        violation=violation.cpu().numpy(),
+        violation=capacity_violation(prediction).cpu().numpy(),
     )
 
 
