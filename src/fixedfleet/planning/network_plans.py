@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -108,6 +107,8 @@ def plan_by_network(
         or repair.
     """
     kind = check_device(device).type
+    if passes:
+        instances.require_plain("passes of a network")
     for row in np.flatnonzero(~instances.euclidean):
         if not instances[row].has_coordinates:
             raise InputError(
@@ -130,17 +131,19 @@ def plan_by_network(
         parts.append((rows, best.routes))
     plans = PlanBatch.gather(len(instances), parts)
     if passes:
-        again = partial(
-            plan_by_network,
-            model=model,
-            device=device,
-            decoding=decoding,
-            repair=repair,
-            symmetries=symmetries,
-            precision=precision,
-        )
-        instances.require_plain("passes of a network")
-        plans = replan_groups(instances, plans, lambda some: again(some).plans, passes)
+
+        def again(some: InstanceBatch) -> PlanBatch:
+            return plan_by_network(
+                some,
+                model,
+                device=device,
+                decoding=decoding,
+                repair=repair,
+                symmetries=symmetries,
+                precision=precision,
+            ).plans
+
+        plans = replan_groups(instances, plans, again, passes)
         clock.close("passes")
     return PlansByNetwork(plans, clock.seconds, *left)
 
