@@ -122,9 +122,15 @@ def measured_cells(
             gap_of = "length"
         source = tuple(row for _, part in group for row in part)
         cell = Cell(
-            name, line, summary, tuple(rows), source, machine,
-            spread=spread, gap_of=gap_of,
-        )  # fmt: skip
+            set=name,
+            line=line,
+            summary=summary,
+            rows=tuple(rows),
+            source=source,
+            machine=machine,
+            spread=spread,
+            gap_of=gap_of,
+        )
         cells.append(replace(cell, against=_against(cell, stores)))
     return cells, missing
 

@@ -49,7 +49,7 @@ _PART_ITERATIONS, _PART_COUNTS_AS = 100, 20_000
 _DRAWS = 8  # draws per core; if none gives a new part, parts become larger
 _PATIENCE = 0.3  # share of all rounds by which chance may delay a tour
 _GROWTH = 1.25  # of the parts, if those of the present size were searched in vain
-_FEW = 100  # customers of a core, at least: parts of fewer leave too little to improve
+_FEW = 100  # customers per core, at least: smaller parts leave little to improve
 _ROUNDS = 25  # rounds of ruin and recreate on several cores
 _CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
 # With fewer seconds for each customer, or more customers, the search begins with a
@@ -119,7 +119,7 @@ def _whole_share(task: SearchTask, parameters: DecompositionParameters) -> float
 
 
 def _cores(task: SearchTask) -> int:
-    """Return how many cores have a part to search, each at least a few customers."""
+    """Return how many cores have a part to search that is not too small."""
     most = min(len(task.best.plan.tours) // 2, task.instance.num_customers // _FEW)
     return max(1, min(task.cores, most))
 

@@ -17,7 +17,8 @@ __all__ = [
     "RuinRecreateParameters",
 ]
 
-# With more customers, the search part by part begins with a savings plan.
+# With more customers, the search part by part begins with a savings plan, keeps the
+# strings of ruin and recreate short, and takes at least three tours for a part.
 LARGE = 2000
 # If parts are searched for fewer seconds per hundred customers, a population of 3 is
 # enough.
@@ -146,8 +147,8 @@ class DecompositionParameters:
         Share of the time for ruin and recreate of the whole plan, at least. It has
         more if there is little time for each customer.
     whole
-        Settings of ruin and recreate. With more than 2,000 customers its temperatures
-        follow from the legs of a savings plan.
+        Settings of ruin and recreate. With more than 2,000 customers, or little time
+        for each, its temperatures follow from the legs of a savings plan.
     whole_end
         N times the end temperature of ruin and recreate. The parts make up for an end
         that is less cold than that of a search of its own.
