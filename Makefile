@@ -64,7 +64,7 @@ $(TEST_READY): $(SOLVE_READY)
 	for start in savings network; do $(BIN)/fixedfleet solve examples/leipzig_parcels.csv \
 		--start $$start --time-limit 0.1 > /dev/null || exit 1; done
 	$(BIN)/python -c "from fixedfleet.search.ruin_recreate import load_kernel; load_kernel(True)"
-	$(BIN)/python -m pytest --quiet tests/training/test_buckets.py
+	$(BIN)/python -m pytest --quiet tests/training/test_training_data.py
 	touch $@
 
 # The site; any warning is an error.

@@ -25,8 +25,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from fixedfleet.model import Network
 from fixedfleet.training import Dataset, Preset, get_preset, load_dataset
 from fixedfleet.training.assignment import assign
-from fixedfleet.training.buckets import Bucket
 from fixedfleet.training.step import Stepper
+from fixedfleet.training.training_data import Bucket
 
 if TYPE_CHECKING:
     from collections.abc import Callable

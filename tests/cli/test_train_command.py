@@ -79,10 +79,7 @@ def test_command_line_trains_and_resumes(command, tmp_path, capsys):
         (["--labels", "none.npz"], "none.npz"),
         (["--minutes", "1", "--epochs", "2"], "not allowed with argument"),
         (["--resume", "--weights", "vrp20"], "not allowed with argument"),
-        (["--set", "fresh.capacity=20"], "'capacity' is for fresh labels"),
-        (["--fresh", "9", "--set", "fresh.room=2"], "unknown fresh setting 'room'"),
         (["--epochs", "many"], "invalid int value: 'many'"),
-        (["--fresh", "0"], "fresh count is 0, not a whole number of at least 1"),
     ],
 )
 def test_command_line_names_errors(command, tmp_path, capsys, arguments, message):
@@ -125,21 +122,6 @@ def test_a_diverging_training_ends_with_1(command, tmp_path, capsys):
     assert "not finite" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_command_line_makes_labels_on_a_core(tmp_path, capsys):
-    """--fresh with a teacher on the CPU trains without any file of labels."""
-    pytest.importorskip("numba")
-    (tmp_path / "mine.toml").write_text(
-        PRESET.replace("customers = 2", "customers = 4")
-    )
-    command = ["train", f"{tmp_path / 'mine.toml'}:two", "--device", "cpu"]
-    settings = ("capacity=20", "vehicles=3", "teacher=ruin_recreate", "iterations=20")
-    recipe = [word for one in settings for word in ("--set", f"fresh.{one}")]
-    rounds = ["--fresh", "16", "--renew", "1", "--epochs", "2"]
-    assert main([*command, *recipe, *rounds, "--out", str(tmp_path / "run")]) == 0
-    assert "round 2: 16 new labels" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("precision", ["bf16", "tf32", "fp32"])
 @pytest.mark.parametrize("n", [20, 50, 100])
 def test_paper_presets_take_any_precision(n, precision):
@@ -168,7 +150,8 @@ def test_help_names_the_command_and_every_preset(capsys):
 )
 def test_an_unknown_preset_is_named(tmp_path, capsys, preset, message):
     """A misspelt preset, or a missing file of presets, ends with 2 and one line."""
-    assert main(["train", preset, "--out", str(tmp_path / "run")]) == 2
+    out = str(tmp_path / "run")
+    assert main(["train", preset, "--labels", "labels.npz", "--out", out]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pickle
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fixedfleet as ff
+from fixedfleet.errors import MissingPackageError
+from fixedfleet.fleet import assess_batch
 from fixedfleet.generate import uniform
 from fixedfleet.labels import (
     GpuTeacher,
@@ -84,6 +87,26 @@ def test_a_wrong_teacher_is_refused(name, given, message):
     """An unknown name or setting is refused with what there is."""
     with pytest.raises(ff.InputError, match=message):
         get_teacher(name, **given)
+
+
+@pytest.mark.skipif(find_spec("cupy") is None, reason="no GPU with CuPy")
+def test_the_gpu_teacher_shortens_packings():
+    """On a GPU its labels are plans, and much shorter than the packings."""
+    batch = uniform(20, 100, seed=3)
+    packings = assess_batch(batch, time_limit=0).packings
+    routes, labelled = GpuTeacher(2000).label_many(batch, np.arange(100))
+    assert labelled.all()
+    plans = ff.PlanBatch(routes)
+    assert plans.feasible(batch).all()
+    assert plans.lengths(batch).mean() < 0.7 * packings.lengths(batch).mean()
+
+
+@pytest.mark.skipif(find_spec("cupy") is not None, reason="CuPy is installed")
+def test_without_cupy_the_error_names_the_extra():
+    """The teacher on a GPU needs CuPy: the error says how to install it."""
+    batch = uniform(20, 2, seed=3)
+    with pytest.raises(MissingPackageError, match=r"fixedfleet\[gpu\]"):
+        GpuTeacher(10).label_many(batch, np.arange(2))
 
 
 @pytest.mark.slow

@@ -8,10 +8,10 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet.model import devices, load_model
-from fixedfleet.training import NonFiniteLossError, train
+from fixedfleet.training import NonFiniteLossError, make_dataset, train
 from fixedfleet.training.trainer import learning_rate
 
-from .conftest import changed, losses, read_log, state
+from .conftest import changed, losses, read_log, state, tiny_labels
 
 pytestmark = pytest.mark.slow  # any optimiser has torch load its compiler: 2 s
 
@@ -109,12 +109,6 @@ def test_labels_of_another_size_are_refused(preset, dataset, tmp_path):
         train(changed(preset, batch_size=500), dataset, out=tmp_path, display=None)
 
 
-def test_nothing_to_train_on_is_an_error(preset, tmp_path):
-    """Neither labels nor fresh ones: the error says what to give."""
-    with pytest.raises(ff.InputError, match="give labels, fresh ones, or both"):
-        train(preset, out=tmp_path / "run", display=None)
-
-
 @pytest.mark.parametrize("device", ["cuda:99", "tpu"])
 def test_a_device_that_is_not_there_is_refused(preset, dataset, tmp_path, device):
     """A device that torch does not find is named before a folder is made."""
@@ -169,3 +163,18 @@ def test_a_training_on_a_cpu_computes_in_calm_threads(
     one = preset.with_settings({"training.steps": 1})
     train(one, dataset, out=tmp_path / "run", display=None)
     assert (seen[0], seen[-1]) == (1, 3)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_a_captured_step_trains_as_any_other(preset, tmp_path):
+    """On a GPU, the losses are the same with and without a CUDA graph."""
+    data = make_dataset(*tiny_labels(96), device="cuda")
+    for graph in (True, False):
+        train(
+            changed(preset, compile=False, precision="fp32", graph=graph),
+            data,
+            out=tmp_path / str(graph),
+            display=None,
+        )
+    with_graph, without = losses(tmp_path / "True"), losses(tmp_path / "False")
+    assert with_graph == pytest.approx(without, rel=1e-3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -61,4 +63,4 @@ def test_validation_reports_the_loss_of_the_held_out_labels(preset, dataset, tmp
 def test_validation_without_instances_is_refused(preset, dataset):
     """Rows that do not keep their instances cannot be decoded."""
     with pytest.raises(ff.InputError, match="keeps no instances"):
-        validate(Network(preset.model), dataset.with_room(1), preset.loss)
+        validate(Network(preset.model), replace(dataset, instances=None), preset.loss)

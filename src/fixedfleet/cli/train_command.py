@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fixedfleet.cli.console import DIVERGED, INTERRUPTED, say_error
 from fixedfleet.cli.options import add_options, parse_setting
-from fixedfleet.errors import InputError, known_settings, require
+from fixedfleet.errors import require
 
 if TYPE_CHECKING:
-    import argparse
-
     from fixedfleet.cli.options import Arguments, Commands
-    from fixedfleet.training import Fresh
 
 __all__ = ["add_command"]
 
@@ -33,7 +30,14 @@ def add_command(commands: Commands) -> None:
         metavar="FOLDER",
         help="folder for the network and its checkpoints",
     )
-    _add_data(parser)
+    add(
+        "--labels",
+        nargs="+",
+        required=True,
+        metavar="PATH",
+        help="label files or folders; of one number of customers, unless the preset is "
+        "universal",
+    )
     budget = parser.add_mutually_exclusive_group()
     budget.add_argument("--minutes", type=float, help="minutes to train")
     budget.add_argument("--epochs", type=int, help="number of epochs")
@@ -57,33 +61,9 @@ def add_command(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="change a setting of the preset, such as model.layers=4, or of --fresh, "
-        "such as fresh.iterations=5000",
+        help="change a setting of the preset, such as model.layers=4",
     )
     parser.set_defaults(run=_train)
-
-
-def _add_data(parser: argparse.ArgumentParser) -> None:
-    data = parser.add_argument_group("what to train on")
-    data.add_argument(
-        "--labels",
-        nargs="+",
-        metavar="PATH",
-        help="label files or folders; of one number of customers, unless the preset is "
-        "universal",
-    )
-    data.add_argument(
-        "--fresh",
-        type=int,
-        metavar="COUNT",
-        help="number of uniform instances to draw and label while training",
-    )
-    data.add_argument(
-        "--renew",
-        type=int,
-        metavar="EPOCHS",
-        help="replace the fresh labels after this many epochs; default: never",
-    )
 
 
 def _train(arguments: Arguments) -> int:
@@ -97,13 +77,11 @@ def _train(arguments: Arguments) -> int:
     for name in ("minutes", "epochs"):
         if getattr(arguments, name) is not None:
             settings[f"training.{name}"] = getattr(arguments, name)
-    fresh = _fresh(arguments, settings)
     try:
         train(
             get_preset(arguments.preset).with_settings(settings),
             arguments.labels,
             out=arguments.out,
-            fresh=fresh,
             resume=arguments.resume,
             weights=arguments.weights,
             device=arguments.device,
@@ -121,19 +99,3 @@ def _train(arguments: Arguments) -> int:
             )
         return say_error(f"interrupted: {kept}", INTERRUPTED)
     return 0
-
-
-def _fresh(arguments: Arguments, settings: dict[str, Any]) -> Fresh | None:
-    """Return how fresh labels are to be made; take their settings out of the others."""
-    from fixedfleet.training import Fresh
-
-    names = [key for key in settings if key.startswith("fresh.")]
-    own = {name.removeprefix("fresh."): settings.pop(name) for name in names}
-    if arguments.renew is not None:
-        own["renew"] = arguments.renew
-    if arguments.fresh is not None:
-        own["count"] = arguments.fresh
-        return Fresh(**known_settings(Fresh, "fresh", own))
-    for name in own:
-        raise InputError(f"{name!r} is for fresh labels: give --fresh COUNT too")
-    return None

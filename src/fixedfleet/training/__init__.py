@@ -7,7 +7,6 @@ require("torch", "network", "training")
 
 from fixedfleet.training.checkpoint import find_checkpoint
 from fixedfleet.training.dataset import Dataset, load_dataset, make_dataset
-from fixedfleet.training.fresh import Fresh
 from fixedfleet.training.loss import LossConfig, plan_loss
 from fixedfleet.training.membership_loss import MembershipLossConfig
 from fixedfleet.training.presets import Preset, TrainConfig, get_preset, list_presets
@@ -16,7 +15,6 @@ from fixedfleet.training.validation import Validation, validate
 
 __all__ = [
     "Dataset",
-    "Fresh",
     "LossConfig",
     "MembershipLossConfig",
     "NonFiniteLossError",

@@ -156,27 +156,9 @@ class Dataset:
         if instances is not None:
             instances = instances[start:stop]
         tensors: dict[str, Any] = {
-            name: tensor[start:stop] for name, tensor in self.tensors().items()
+            name: getattr(self, name)[start:stop] for name in _TENSORS
         }
         return replace(self, instances=instances, **tensors)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Return the tensors that have one row per instance, by name."""
-        return {name: getattr(self, name) for name in _TENSORS}
-
-    def with_room(self, count: int) -> Dataset:
-        """Return these rows and ``count`` empty ones; the instances are not kept."""
-        tensors: dict[str, Any] = {
-            name: torch.cat((tensor, tensor.new_zeros((count, *tensor.shape[1:]))))
-            for name, tensor in self.tensors().items()
-        }
-        return replace(self, instances=None, **tensors)
-
-    def write(self, start: int, rows: Dataset) -> None:
-        """Copy rows in place from ``start`` on, where a captured CUDA graph reads."""
-        own, new = self.rows(start, start + len(rows)).tensors(), rows.tensors()
-        for name, tensor in own.items():
-            tensor.copy_(new[name])
 
 
 def load_dataset(

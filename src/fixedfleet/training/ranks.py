@@ -60,11 +60,6 @@ class Ranks:
         distributed.broadcast(shared, 0)
         return float(shared)
 
-    def share(self, tensor: torch.Tensor, source: int) -> None:
-        """Copy one process's tensor into that of all others."""
-        if self.world > 1:
-            distributed.broadcast(tensor, source)
-
     def peak_bytes(self) -> int:
         """Return the most memory that torch has used on this GPU; 0 without a GPU."""
         if self.device.type != "cuda":

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fixedfleet.model.weights import AnyNetwork
-    from fixedfleet.training.buckets import Bucket
     from fixedfleet.training.dataset import TrainingBatch
     from fixedfleet.training.presets import TrainConfig
+    from fixedfleet.training.training_data import Bucket
 
 __all__ = ["Stepper", "loss_of"]
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from fixedfleet.model.weights import AnyNetwork
-    from fixedfleet.training.fresh import Fresh
     from fixedfleet.training.presets import Preset, TrainConfig
     from fixedfleet.training.training_data import Labels, TrainingData
     from fixedfleet.training.validation import Validation
@@ -102,10 +101,9 @@ class TrainResult:
 
 def train(
     preset: str | Preset,
-    labels: Labels | None = None,
+    labels: Labels,
     *,
     out: str | os.PathLike[str],
-    fresh: Fresh | None = None,
     resume: str | os.PathLike[str] | None = None,
     weights: str | os.PathLike[str] | None = None,
     device: str | torch.device | None = None,
@@ -113,7 +111,7 @@ def train(
     display: Callable[[str], None] | None = print,
 ) -> TrainResult:
     """
-    Train a network on labels, on labels made while training, or on both.
+    Train a network on labels.
 
     Under ``torchrun``, every process trains on its share of each batch.
 
@@ -123,11 +121,10 @@ def train(
         All settings, the budget included, or the name of a preset;
         ``FILE.toml:NAME`` for one in a file.
     labels
-        Label files or folders of one size, or a dataset on the device.
+        Label files or folders, or a dataset on the device. For a preset of the paper,
+        all labels have one size.
     out
         Folder for ``checkpoint.safetensors``, ``model.safetensors`` and ``log.jsonl``.
-    fresh
-        How to make labels while training; None to make none.
     resume
         A checkpoint to continue from, as :func:`find_checkpoint` returns it; None to
         start a new training.
@@ -145,8 +142,6 @@ def train(
     ------
     InputError
         If an argument is wrong, before anything is written.
-    MissingPackageError
-        If fresh labels need a package that is not installed.
     NonFiniteLossError
         If the loss becomes infinite or NaN.
     """
@@ -157,16 +152,15 @@ def train(
     if isinstance(labels, Dataset) and device is None:
         device = labels.device
     with Ranks(device) as ranks, calm_threads(ranks.device):
-        data = gather_data(preset, labels, fresh, ranks, seed)
+        data = gather_data(preset, labels, ranks.device, seed)
         trainer = _Trainer(preset, data, ranks, Path(out), seed)
-        facts = trainer.start(resume, weights)
+        trainer.start(resume, weights)
         log = TrainingLog(
             trainer.out if ranks.first else None,
             trainer.step,
             display if ranks.first else None,
         )
         log.say(trainer.headline(resumed=resume is not None))
-        trainer.report_labels(log, facts)
         return trainer.run(log)
 
 
@@ -237,19 +231,13 @@ class _Trainer:
         self,
         resume: str | os.PathLike[str] | None,
         weights: str | os.PathLike[str] | None,
-    ) -> dict[str, float] | None:
+    ) -> None:
         """
         Take over what the training starts from, and compile before the clock starts.
 
-        Nothing is written until everything is read and the first labels are made.
-
-        Returns
-        -------
-        dict or None
-            Facts about the first fresh labels, if there are any.
+        Nothing is written until everything is read.
         """
         state = self._read_state(resume, weights)
-        facts = self.data.renew(self.epoch)
         self.out.mkdir(parents=True, exist_ok=True)
         if state is not None:
             self.stepper.restore(state)
@@ -260,7 +248,6 @@ class _Trainer:
                 f"a step on {self.config.batch_size} instances does not fit into the "
                 f"memory of {self.ranks.device}: lower training.batch_size"
             ) from error
-        return facts
 
     def _read_state(
         self,
@@ -308,7 +295,6 @@ class _Trainer:
         self.saved = time.monotonic()
         try:
             while self.progress < 1 and not self._stopped():
-                self.report_labels(log, self.data.renew(self.epoch))
                 self._epoch(log)
                 whole = self.step_in_epoch == 0
                 if whole and self.epoch % self.config.validate_every == 0:
@@ -365,16 +351,6 @@ class _Trainer:
             )
 
     # ----------------------------------------------------------------- reports
-
-    def report_labels(self, log: TrainingLog, facts: dict[str, float] | None) -> None:
-        """Report new labels, if there are any."""
-        if facts is None:
-            return
-        log.say(
-            f"  round {facts['round']}: {facts['labels']:,} new labels in "
-            f"{facts['seconds']:.1f} s, mean length {facts['length']:.4f}"
-        )
-        log.add(self.step, {f"fresh/{name}": value for name, value in facts.items()})
 
     def _report(self, log: TrainingLog, steps: int, seconds: float) -> None:
         """Report the mean losses since the last report."""

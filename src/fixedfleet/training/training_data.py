@@ -1,59 +1,88 @@
-"""What a training learns from: labels from files, labels made on the way, or both."""
+"""What a training learns from: labels from files, sorted into buckets by size."""
 
 from __future__ import annotations
 
+import math
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import torch
 
 from fixedfleet.errors import InputError
-from fixedfleet.training.buckets import Bucket, load_buckets
-from fixedfleet.training.dataset import Dataset, load_dataset
-from fixedfleet.training.fresh import FreshLabels
+from fixedfleet.instance import InstanceBatch
+from fixedfleet.plan import PlanBatch
+from fixedfleet.training.dataset import (
+    Dataset,
+    join_labels,
+    labelled_rows,
+    load_dataset,
+    to_device,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from torch import Tensor
 
-    from fixedfleet.training.fresh import Fresh
     from fixedfleet.training.presets import Preset, TrainConfig
     from fixedfleet.training.ranks import Ranks
 
     Labels = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Dataset
+    Labelled = tuple[InstanceBatch, PlanBatch]
 
-__all__ = ["TrainingData", "gather_data"]
+__all__ = [
+    "SHAPES",
+    "Bucket",
+    "TrainingData",
+    "fill_buckets",
+    "gather_data",
+]
+
+# Customers and vehicles that instances are padded to. With the depot, they are a
+# multiple of 8 elements, which attention on a GPU needs to be fast.
+SHAPES = ((23, 8), (55, 16), (103, 24), (207, 72))
+_REFERENCE = 128  # elements of the shape that ``training.batch_size`` is meant for
 
 
-@dataclass
+class Bucket(NamedTuple):
+    """
+    Labels that are padded to the same shape.
+
+    Attributes
+    ----------
+    labels
+        The labels.
+    batch_size
+        Instances of a step.
+    """
+
+    labels: Dataset
+    batch_size: int
+
+
+@dataclass(frozen=True)
 class TrainingData:
     """
-    The rows to train on and the rows held out for validation.
+    The labels to train on and the labels held out for validation.
 
     Attributes
     ----------
     buckets
-        The rows to train on, sorted by size. Their tensors stay where they are.
+        The labels to train on, sorted by size; a single bucket for the paper's network.
     held_out
-        The rows held out. They stay the same.
+        The labels held out.
     fingerprint
-        Equal data has equal fingerprints, in every epoch.
-    fresh
-        Makes the last rows of the only bucket round by round; None if nothing changes.
-    round
-        The number of the round whose rows the bucket has; -1 before the first.
+        Equal data has equal fingerprints.
     """
 
     buckets: list[Bucket]
     held_out: Dataset
     fingerprint: str
-    fresh: FreshLabels | None = None
-    round: int = -1
 
     def __len__(self) -> int:
-        """Return the number of rows to train on."""
+        """Return the number of labels to train on."""
         return sum(len(bucket.labels) for bucket in self.buckets)
 
     @property
@@ -96,112 +125,165 @@ class TrainingData:
                 yield bucket, orders[bucket][share], codes[share]
             begin[bucket] = end
 
-    def renew(self, epoch: int) -> dict[str, float] | None:
-        """Put the rows of an epoch in place; return facts about new ones, or None."""
-        if self.fresh is None or self.fresh.round_of(epoch) == self.round:
-            return None
-        self.round = self.fresh.round_of(epoch)
-        return self.fresh.write_round(self.round, self.buckets[0].labels)
-
 
 def gather_data(
-    preset: Preset,
-    labels: Labels | None,
-    fresh: Fresh | None,
-    ranks: Ranks,
-    seed: int,
+    preset: Preset, labels: Labels, device: torch.device, seed: int
 ) -> TrainingData:
     """
-    Bring labels to the device, and make room for fresh ones.
+    Read labels, check them, and bring them to the device.
 
     Parameters
     ----------
     preset
         Says for how many customers, and how many labels are held out.
     labels
-        Label files or folders, or a dataset; the last rows of it are held out.
-    fresh
-        How to make labels while training.
-    ranks
-        The processes of this training, and the device.
+        Label files or folders, or a dataset; the last labels are held out.
+    device
+        Where the tensors are to stay.
     seed
         The seed of the training.
 
     Raises
     ------
     InputError
-        If there is nothing to train on, the labels have another size, or they do not
-        fit into memory.
+        If a file cannot be read, or the labels do not suit the preset.
     """
+    config = preset.training
     if preset.universal:
-        return _of_all_sizes(preset, labels, fresh, ranks, seed)
-    if labels is None or isinstance(labels, Dataset):
-        dataset = labels
-    else:
-        dataset = load_dataset(labels, ranks.device)
-    if dataset is not None and dataset.num_customers != preset.customers:
+        if isinstance(labels, Dataset):
+            raise InputError("a universal network needs label files or folders")
+        paths = [labels] if isinstance(labels, str | os.PathLike) else labels
+        return _of_all_sizes(paths, device, config, seed)
+    dataset = labels if isinstance(labels, Dataset) else load_dataset(labels, device)
+    if dataset.num_customers != preset.customers:
         raise InputError(
             f"the labels have {dataset.num_customers} customers, preset "
             f"{preset.name!r} is for {preset.customers}"
         )
-    validation = preset.training.validation
-    if fresh is not None:
-        assert preset.customers is not None  # only a universal network has none
-        made = FreshLabels(fresh, preset.customers, ranks, seed, dataset)
-        return _with_fresh(made, dataset, preset.training)
-    if dataset is None:
-        raise InputError("nothing to train on: give labels, fresh ones, or both")
-    train, held_out = dataset.split(validation)
-    bucket = Bucket(train, preset.training.batch_size)
+    train, held_out = dataset.split(config.validation)
+    bucket = Bucket(train, config.batch_size)
     return TrainingData([bucket], held_out, dataset.fingerprint)
 
 
 def _of_all_sizes(
-    preset: Preset,
-    labels: Labels | None,
-    fresh: Fresh | None,
-    ranks: Ranks,
+    paths: Sequence[str | os.PathLike[str]],
+    device: torch.device,
+    config: TrainConfig,
     seed: int,
 ) -> TrainingData:
-    """Bring labels of different sizes to the device."""
-    if fresh is not None:
-        raise InputError(
-            "fresh labels have one size: give a universal network label files"
-        )
-    if labels is None or isinstance(labels, Dataset):
-        raise InputError("a universal network needs label files or folders")
-    paths = [labels] if isinstance(labels, str | os.PathLike) else labels
-    buckets, held_out = load_buckets(
-        paths,
-        ranks.device,
-        batch_size=preset.training.batch_size,
-        parts=preset.training.parts,
-        held_out=preset.training.validation,
-        seed=seed,
+    """Read labels of any sizes; the last ones of each file are held out."""
+    train, last = [], []
+    count = math.ceil(config.validation / len(paths))
+    for path in paths:
+        instances, plans = labelled_rows(path)
+        if count >= len(plans):
+            raise InputError(
+                f"{path}: {count} of {len(plans)} labels are to be held out"
+            )
+        train.append((instances[:-count], plans[:-count]))
+        last.append((instances[-count:], plans[-count:]))
+    buckets = fill_buckets(
+        train, device, batch_size=config.batch_size, parts=config.parts, seed=seed
     )
-    prints = " ".join(bucket.labels.fingerprint for bucket in buckets)
-    return TrainingData(buckets, held_out, prints)
+    fingerprint = " ".join(bucket.labels.fingerprint for bucket in buckets)
+    return TrainingData(buckets, to_device(*join_labels(last), device), fingerprint)
 
 
-def _with_fresh(
-    fresh: FreshLabels, labels: Dataset | None, config: TrainConfig
-) -> TrainingData:
-    """Append room for fresh labels to the given ones."""
-    validation = config.validation
-    if labels is not None:
-        kept, held_out = labels.split(validation)
-    else:
-        held_out = fresh.held_out(validation)
-        kept = held_out.rows(0, 0)
-    try:
-        train = kept.with_room(fresh.fresh.count)
-    except torch.cuda.OutOfMemoryError as error:
+def fill_buckets(
+    labelled: Sequence[Labelled],
+    device: torch.device | str,
+    *,
+    batch_size: int,
+    parts: int,
+    seed: int,
+) -> list[Bucket]:
+    """
+    Sort labels into buckets by their size.
+
+    Parameters
+    ----------
+    labelled
+        Instances and labels; each entry may have sizes and fleets of its own.
+    device
+        Where the tensors are to stay.
+    batch_size
+        Instances of a step in the bucket of 100 customers. Batches of smaller instances
+        are larger, so that all steps take about the same time.
+    parts
+        Groups of neighbouring tours that are taken from each label as instances of
+        their own.
+    seed
+        Seed of the choice of these groups.
+
+    Raises
+    ------
+    InputError
+        If an instance is larger than the last bucket, or no bucket has a whole batch.
+    """
+    sorted_rows: list[list[Labelled]] = [[] for _ in SHAPES]
+    for number, (instances, plans) in enumerate(labelled):
+        pieces = [(instances, plans)]
+        if parts:
+            from fixedfleet.training.label_groups import tour_groups  # loads Numba
+
+            pieces.append(tour_groups(instances, plans, parts, seed + number))
+        for piece in pieces:
+            _sort(*piece, sorted_rows)
+    buckets = []
+    for shape, rows in zip(SHAPES, sorted_rows, strict=True):
+        if not rows:
+            continue
+        size = _batch_size(batch_size, shape)
+        labels = to_device(*join_labels(rows), device, shape)
+        if len(labels) >= size:
+            buckets.append(Bucket(replace(labels, instances=None), size))
+    if not buckets:
+        raise InputError("there are fewer labels of each size than a batch has")
+    return buckets
+
+
+def _batch_size(batch_size: int, shape: tuple[int, int]) -> int:
+    """Return how many instances of a shape cost as much as a batch."""
+    elements = 1 + sum(shape)
+    size: float = batch_size * (_REFERENCE / elements) ** 1.5
+    return max(8, 8 * round(size / 8))
+
+
+def _sort(
+    instances: InstanceBatch, plans: PlanBatch, buckets: Sequence[list[Labelled]]
+) -> None:
+    """Append labelled instances to the first bucket that each fits into."""
+    waiting = np.ones(len(instances), dtype=bool)
+    for (customers, vehicles), bucket in zip(SHAPES, buckets, strict=True):
+        fits = waiting & (instances.sizes <= customers)
+        fits &= instances.vehicles <= vehicles
+        rows = np.flatnonzero(fits)
+        if len(rows):
+            bucket.append(_cut(instances[rows], plans[rows]))
+        waiting &= ~fits
+    if waiting.any():
+        row = int(np.argmax(waiting))
+        customers, vehicles = SHAPES[-1]
         raise InputError(
-            f"{fresh.fresh.count} fresh labels do not fit into the memory of "
-            f"{fresh.ranks.device}: ask for fewer"
-        ) from error
-    bucket = Bucket(train, config.batch_size)
-    return TrainingData([bucket], held_out, fresh.fingerprint, fresh)
+            f"a label has {instances.sizes[row]} customers and "
+            f"{instances.vehicles[row]} vehicles; this training takes at most "
+            f"{customers} and {vehicles}"
+        )
+
+
+def _cut(instances: InstanceBatch, plans: PlanBatch) -> Labelled:
+    """Cut off padding that none of the instances needs."""
+    size = int(instances.sizes.max())
+    width = size + int(instances.vehicles.max())
+    cut = InstanceBatch(
+        depots=instances.depots,
+        customers=instances.customers[:, :size],
+        demands=instances.demands[:, :size],
+        capacity=instances.capacity,
+        vehicles=instances.vehicles,
+        sizes=instances.sizes,
+    )
+    return cut, PlanBatch(plans.routes[:, :width])
 
 
 def _epoch_seed(seed: int, epoch: int) -> int:

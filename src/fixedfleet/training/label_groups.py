@@ -1,4 +1,4 @@
-"""Which neighbouring tours of a label form a group; compiled."""
+"""Groups of neighbouring tours of labels, as labelled instances of their own."""
 
 from __future__ import annotations
 
@@ -8,17 +8,64 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fixedfleet.compiling import compiled
+from fixedfleet.planning.tour_groups import take_groups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["choose_groups"]
+    from fixedfleet.instance import InstanceBatch
+    from fixedfleet.plan import PlanBatch
 
+__all__ = ["tour_groups"]
+
+# How many customers a group of tours has on average, and how often.
+_CUSTOMERS, _CHANCES = (16, 36, 65), (0.45, 0.4, 0.15)
 _SAME_DIRECTION, _CLOSE = 0.4, 0.45  # shares of groups; the others are random
 
 
+def tour_groups(
+    instances: InstanceBatch, plans: PlanBatch, count: int, seed: int
+) -> tuple[InstanceBatch, PlanBatch]:
+    """
+    Make instances of their own of neighbouring tours.
+
+    The tours of a group are a label for their customers: in a good plan, they are a
+    good plan for them. A group has about 8 to 100 customers. Its tours are close to
+    each other, lie in the same direction, or are chosen at random.
+
+    Parameters
+    ----------
+    instances, plans
+        Instances and labels.
+    count
+        Groups per label; labels with fewer than three tours give none.
+    seed
+        Seed of the choice.
+    """
+    rng = np.random.default_rng(seed)
+    shape = len(plans) * count, 1 + int((plans.routes == 0).sum(axis=1).max())
+    groups = np.zeros(shape, dtype=np.bool_)
+    _choose_groups(
+        np.ascontiguousarray(instances.coordinates),
+        np.ascontiguousarray(plans.routes, dtype=np.int64),
+        rng.choice(_CUSTOMERS, size=shape[0], p=_CHANCES)
+        * rng.uniform(0.5, 1.5, shape[0]),
+        rng.uniform(size=(shape[0], 2)),
+        rng.uniform(size=shape),
+        groups,
+    )
+    found = np.flatnonzero(groups.any(axis=1))
+    if not len(found):
+        return instances[:0], plans[:0]
+    some, labels, _ = take_groups(instances, plans, found // count, groups[found])
+    # Half of the groups also get the vehicles that the label leaves unused.
+    spare = (instances.vehicles - plans.vehicles())[found // count]
+    spare[::2] = 0
+    return some.with_vehicles(some.vehicles + spare), labels
+
+
 @compiled()
-def choose_groups(
+def _choose_groups(
     points: NDArray[np.float64],
     routes: NDArray[np.int64],
     wanted: NDArray[np.float64],

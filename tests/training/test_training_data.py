@@ -8,7 +8,8 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet.planning.tour_groups import take_groups
-from fixedfleet.training.buckets import SHAPES, fill_buckets, tour_groups
+from fixedfleet.training.label_groups import tour_groups
+from fixedfleet.training.training_data import SHAPES, fill_buckets
 
 
 def labelled(n: int, count: int, seed: int, tours: int):
