@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fixedfleet.fleet.bounds import martello_toth, reduce, volume
+from fixedfleet.fleet.bounds import martello_toth, volume
 
 
 @st.composite
@@ -44,18 +44,6 @@ def test_bounds_never_exceed_the_fewest_vehicles(fewest, case):
 def test_martello_toth_is_the_published_bound(case):
     """The bound equals L2, the largest over all thresholds."""
     assert martello_toth(*case) == l2_as_published(*case)
-
-
-@given(loads())
-@settings(deadline=None, max_examples=150)
-def test_reduction_keeps_the_fewest_vehicles(fewest, case):
-    """Fixing vehicles does not increase the number of vehicles needed."""
-    sizes, capacity = case
-    fixed, rest = reduce(sizes, capacity)
-    assert sorted([*rest, *(s for vehicle in fixed for s in vehicle)]) == sorted(sizes)
-    assert all(sum(vehicle) <= capacity for vehicle in fixed)
-    needed = fewest(rest, capacity) if rest else 0
-    assert len(fixed) + needed == fewest(sizes, capacity)
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,8 @@ __all__ = ["load", "pack_exactly"]
 
 NoPacking = Literal["impossible", "undecided"]
 
-# A model with more variables takes longer to build than most time limits.
-_MOST_VARIABLES = 40_000
-
-# CP-SAT needs sums of products within an int64; this leaves it some room.
-_MOST_BITS = 60
+# A model with more arcs takes longer to build than most time limits.
+_MOST_ARCS = 40_000
 
 
 def load() -> Any:
@@ -36,6 +33,11 @@ def pack_exactly(
     """
     Pack the demands into this number of vehicles, or prove that it is impossible.
 
+    CP-SAT solves the arc-flow model (Valério de Carvalho): vehicles are paths of loads.
+    The model does not distinguish equal demands or equal vehicles, so the solver does
+    not search through packings that differ only in numbering. Its relaxation is far
+    tighter than that of a model with one variable per demand and vehicle.
+
     Parameters
     ----------
     sizes
@@ -45,15 +47,19 @@ def pack_exactly(
     vehicles
         The number of vehicles, at least 1.
     seconds
-        Wall time after which the answer is ``"undecided"``.
+        Wall time after which the answer is ``"undecided"``. It is also the answer if
+        too many different loads can occur.
     """
     end = time.perf_counter() + seconds
     counts = dict(sorted(Counter(sizes).items(), reverse=True))
-    if arcs := _arcs(counts, capacity):
-        return _pack_by_arc_flow(counts, arcs, vehicles, end)
-    if len(counts) * vehicles <= _MOST_VARIABLES:
-        return _pack_by_counts(counts, capacity, vehicles, end)
-    return "undecided"
+    arcs = _arcs(counts, capacity)
+    if arcs is None:
+        return "undecided"
+    model, flows = _flow_model(counts, arcs, vehicles)
+    solver, answer = _solve(model, end)
+    if answer:
+        return answer
+    return _paths({arc: solver.value(flow) for arc, flow in flows.items()})
 
 
 def _solve(model: Any, end: float) -> tuple[Any, NoPacking | None]:
@@ -74,9 +80,6 @@ def _solve(model: Any, end: float) -> tuple[Any, NoPacking | None]:
     if status == cp.MODEL_INVALID:
         raise RuntimeError(f"CP-SAT refuses the packing model: {model.validate()}")
     return solver, "undecided"
-
-
-# ------------------------------------------------------------------------- arc flow
 
 
 def _arcs(counts: dict[int, int], capacity: int) -> list[tuple[int, int]] | None:
@@ -100,22 +103,19 @@ def _arcs(counts: dict[int, int], capacity: int) -> list[tuple[int, int]] | None
                 if load in loads:  # the arcs from it are added from its own start
                     break
                 reached.add(load)
-            if len(arcs) > _MOST_VARIABLES:
+            if len(arcs) > _MOST_ARCS:
                 return None
         loads |= reached
     return sorted(arcs)
 
 
-def _pack_by_arc_flow(
-    counts: dict[int, int], arcs: list[tuple[int, int]], vehicles: int, end: float
-) -> Packing | NoPacking:
+def _flow_model(
+    counts: dict[int, int], arcs: list[tuple[int, int]], vehicles: int
+) -> tuple[Any, dict[tuple[int, int, bool], Any]]:
     """
-    Solve the arc-flow model (Valério de Carvalho): vehicles are paths of loads.
+    Return the model, and its flow along each arc (tail, head, whether it is loaded).
 
-    The model does not distinguish equal demands or equal vehicles, so the solver does
-    not search through packings that differ only in numbering. Its relaxation is far
-    tighter than that of a model with one variable per demand and vehicle. Unused room
-    is an arc to the next larger load.
+    Unused room is an arc to the next larger load.
     """
     model = load().CpModel()
     nodes = sorted({0} | {head for _, head in arcs})
@@ -139,10 +139,7 @@ def _pack_by_arc_flow(
     model.add(sum(out[0]) <= vehicles)
     for node in nodes[1:-1]:
         model.add(sum(into[node]) == sum(out[node]))
-    solver, answer = _solve(model, end)
-    if answer:
-        return answer
-    return _paths({arc: solver.value(flow) for arc, flow in flows.items()})
+    return model, flows
 
 
 def _paths(flows: dict[tuple[int, int, bool], int]) -> Packing:
@@ -160,47 +157,3 @@ def _paths(flows: dict[tuple[int, int, bool], int]) -> Packing:
             node = head
         packing.append(vehicle)
     return packing
-
-
-# ------------------------------------------------------- counts of demands per vehicle
-
-
-def _pack_by_counts(
-    counts: dict[int, int], capacity: int, vehicles: int, end: float
-) -> Packing | NoPacking:
-    """
-    Solve a model that counts the demands of each size in each vehicle.
-
-    It is for amounts so fine that nearly all sums of demands differ, which would give
-    the arc-flow model too many arcs. Numbers too large for an int64 are rounded down.
-    That is a relaxation: "impossible" still holds, and a packing is checked.
-    """
-    cp = load()
-    model = cp.CpModel()
-    shift = max(0, (capacity * len(counts)).bit_length() - _MOST_BITS)
-    carried = {
-        size: [
-            model.new_int_var(0, min(count, capacity // size), "")
-            for _ in range(vehicles)
-        ]
-        for size, count in counts.items()
-    }
-    for size, row in carried.items():
-        model.add(sum(row) == counts[size])
-    weights = [size >> shift for size in carried]
-    for column in zip(*carried.values(), strict=True):
-        weight = cp.LinearExpr.weighted_sum(column, weights)
-        model.add(weight <= capacity >> shift)
-    largest = next(iter(carried.values()))
-    for left, right in pairwise(largest):
-        model.add(left >= right)  # excludes packings that only renumber vehicles
-    solver, answer = _solve(model, end)
-    if answer:
-        return answer
-    packing: Packing = [[] for _ in range(vehicles)]
-    for size, row in carried.items():
-        for vehicle, count in zip(packing, row, strict=True):
-            vehicle.extend([size] * solver.value(count))
-    if any(sum(vehicle) > capacity for vehicle in packing):
-        return "undecided"
-    return [vehicle for vehicle in packing if vehicle]

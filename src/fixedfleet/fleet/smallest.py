@@ -9,7 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from fixedfleet.fleet import exact_packing
-from fixedfleet.fleet.bounds import martello_toth, reduce, volume
+from fixedfleet.fleet.bounds import martello_toth, volume
 from fixedfleet.fleet.packing import best_fit, fill
 from fixedfleet.plan import Plan
 from fixedfleet.wording import count, with_unit
@@ -47,18 +47,11 @@ class SmallestFleet:
         self.packing: Packing = best_fit(self.sizes, self.capacity)
         self.lower = max(1, volume(self.sizes, self.capacity))
         self.proofs: list[tuple[int, str]] = []
-        # The vehicles that the reduction has settled, and the other demands.
-        self.fixed: Packing = []
-        self.rest = self.sizes
         if self.open:
-            self._bound("the Martello–Toth bound")
+            self._bound()
         for rng in (None, *map(Random, range(_RANDOM_PACKINGS))):
             if self.open:
                 self._keep(fill(self.sizes, self.capacity, rng))
-        if self.open:
-            self.fixed, self.rest = reduce(self.sizes, self.capacity)
-            self._keep([*self.fixed, *best_fit(self.rest, self.capacity)])
-            self._bound("the Martello–Toth bound after reduction")
 
     @property
     def upper(self) -> int:
@@ -120,7 +113,7 @@ class SmallestFleet:
         exact_packing.load()  # the time limit does not include the import
         begin = time.perf_counter()
         answer = exact_packing.pack_exactly(
-            self.rest, self.capacity, vehicles - len(self.fixed), seconds
+            self.sizes, self.capacity, vehicles, seconds
         )
         if answer == "impossible":
             self.lower = vehicles + 1
@@ -130,15 +123,16 @@ class SmallestFleet:
             )
             self.proofs.append((self.lower, proof))
         elif answer != "undecided":
-            self._keep([*self.fixed, *answer])
+            self._keep(answer)
         return seconds - (time.perf_counter() - begin)
 
-    def _bound(self, name: str) -> None:
+    def _bound(self) -> None:
         """Raise the lower bound to that of Martello and Toth, if that is higher."""
-        bound = len(self.fixed) + martello_toth(self.rest, self.capacity)
+        bound = martello_toth(self.sizes, self.capacity)
         if bound > self.lower:
             self.lower = bound
-            self.proofs.append((bound, f"{name} is {count(bound, 'vehicle')}"))
+            proof = f"the Martello–Toth bound is {count(bound, 'vehicle')}"
+            self.proofs.append((bound, proof))
 
     def _keep(self, packing: Packing | None) -> None:
         """Keep a packing that needs fewer vehicles than the best one so far."""
