@@ -24,7 +24,8 @@ from fixedfleet.evaluate.alone import StartAlone
 from fixedfleet.evaluate.origin import made_with
 from fixedfleet.evaluate.pipeline import Pipeline
 
-PLAIN = Training("paper20-plain-s1", "paper20", {"loss.loads": "none"})
+UNLOADED = {"loss.load_weight": 0, "loss.overload_weight": 0}
+PLAIN = Training("paper20-plain-s1", "paper20", UNLOADED)
 
 
 def leave(folder, *, checkpoint=False, weights=b"weights"):
@@ -81,7 +82,7 @@ def test_a_training_is_made_once(trained, tmp_path, labels):
     missing(tmp_path, labels)
     missing(tmp_path, labels)
     (asked,) = trained
-    changes = {"loss.loads": "none", "training.validate_every": 1, "training.epochs": 2}
+    changes = UNLOADED | {"training.validate_every": 1, "training.epochs": 2}
     assert asked.preset == get_preset("paper20").with_settings(changes)
     assert asked.labels == [labels / "vrp20_made_up.npz"]
     assert (asked.device, asked.seed, asked.resume) == ("cpu", 4, None)

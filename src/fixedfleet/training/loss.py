@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,21 +16,19 @@ if TYPE_CHECKING:
     from fixedfleet.model.features import Features
     from fixedfleet.training.dataset import TrainingBatch
 
-__all__ = ["Loads", "LossConfig", "LossParts", "Target", "plan_loss"]
-
-Loads = Literal["hard", "none"]
+__all__ = ["LossConfig", "LossParts", "Target", "plan_loss"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LossConfig:
     """
-    The terms of the loss and their weights. The defaults are the paper's.
+    The weights of the load terms. The defaults are the paper's.
+
+    load(Ŷ_k) is the load of vehicle k in the pseudo-greedy plan. It has no gradient, so
+    the load terms only influence the assignment.
 
     Parameters
     ----------
-    loads
-        Loads of Ŷ. ``hard``: those of the pseudo-greedy plan, which have no gradient
-        and only influence the assignment; ``none``: no load terms.
     load_weight
         α_load, the weight of |load(Ŷ_k) − load(Y_π(k))|.
     overload_weight
@@ -39,10 +37,9 @@ class LossConfig:
     Raises
     ------
     InputError
-        If a weight is out of bounds or a choice is unknown.
+        If a weight is negative.
     """
 
-    loads: Loads = "hard"
     load_weight: Annotated[float, at_least(0)] = 0.3
     overload_weight: Annotated[float, at_least(0)] = 0.2
 
@@ -162,7 +159,7 @@ def _load_costs(
     """Return load terms of pairs, (B, M, M), and overload terms of vehicles, (B, M)."""
     features = batch.features
     size, m = log_probs.shape[:2]
-    if config.loads == "none" or not (config.load_weight or config.overload_weight):
+    if not (config.load_weight or config.overload_weight):
         return log_probs.new_zeros((size, m, m)), log_probs.new_zeros((size, m))
     predicted = _hard_loads(log_probs, batch)
     amounts = features.demands.gather(1, target.end)
