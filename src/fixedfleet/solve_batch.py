@@ -55,7 +55,6 @@ def solve_batch(
     device: str | None = None,
     processes: int | None = None,
     engine: Engine = "processes",
-    ray_address: str | None = None,
     fleet_limit: float = 0.1,
     display: bool = False,
 ) -> BatchResult:
@@ -96,9 +95,8 @@ def solve_batch(
         what the cluster has; a script must then keep its code under
         ``if __name__ == "__main__"``.
     engine
-        ``processes`` for the cores of this machine, ``ray`` for a cluster.
-    ray_address
-        Address of the Ray cluster; see :func:`fixedfleet.labels.label`.
+        ``processes`` for the cores of this machine, ``ray`` for a cluster; see
+        :func:`fixedfleet.labels.label`.
     fleet_limit
         Seconds per instance for the exact search whether the fleet suffices, if quick
         packings leave it open.
@@ -116,7 +114,7 @@ def solve_batch(
     limit = _check_limit(time_limit, iterations, search)
     charged = charge(objective, vehicle_cost)
     _check(start, search, device)
-    pool = _check_pool(processes, engine, ray_address, search)
+    pool = _check_pool(processes, engine, search)
     batch = InstanceBatch.of(instances)
     stages = _Stages(charged, display)
 
@@ -288,7 +286,6 @@ def _over_cores(
             shared=shared,
             engine=engine,
             processes=processes,
-            ray_address=pool.ray_address,
             ending=pressed,
         )
         with contextlib.closing(jobs) as events:
@@ -368,17 +365,14 @@ class _Pool(NamedTuple):
 
     processes: int | None
     engine: Engine | Literal["here"]
-    ray_address: str | None
 
 
-def _check_pool(
-    processes: int | None, engine: Engine, ray_address: str | None, search: str
-) -> _Pool:
+def _check_pool(processes: int | None, engine: Engine, search: str) -> _Pool:
     """Return where to search; raise InputError for a wrong argument."""
     check_engine(engine, processes)
     if engine == "ray" and search == "gpu":
         raise InputError("the search gpu takes the GPU of this machine: leave Ray out")
-    return _Pool(processes, engine, ray_address)
+    return _Pool(processes, engine)
 
 
 def _choose(search: BatchSearch, device: str | None) -> tuple[BatchSearch, str]:

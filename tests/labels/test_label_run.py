@@ -293,12 +293,13 @@ def test_the_manifest_says_what_is_labelled(teachers, tmp_path):
 # ----------------------------------------------------------------------------- Ray
 
 
-def test_an_address_is_asked_for(teachers, tmp_path):
+def test_an_address_is_asked_for(teachers, tmp_path, monkeypatch):
     """Without a cluster at hand, the engine 'ray' asks where one is."""
     ray = pytest.importorskip("ray", reason="Ray is not installed")
     if ray.is_initialized():
         pytest.skip("this process is connected to a cluster")
-    with pytest.raises(ff.InputError, match="needs an address: 'auto'"):
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(ff.InputError, match="in the environment variable RAY_ADDRESS"):
         label(
             teachers.make_batch(),
             tmp_path,
@@ -308,18 +309,20 @@ def test_an_address_is_asked_for(teachers, tmp_path):
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "nonsense"])
-def test_an_address_without_a_cluster_is_refused(teachers, tmp_path, address):
+def test_an_address_without_a_cluster_is_refused(
+    teachers, tmp_path, monkeypatch, address
+):
     """Where nothing listens, the error comes at once and names the address."""
     ray = pytest.importorskip("ray", reason="Ray is not installed")
     if ray.is_initialized():
         pytest.skip("this process is connected to a cluster")
+    monkeypatch.setenv("RAY_ADDRESS", address)
     with pytest.raises(ff.InputError, match=f"no Ray cluster at '{address}'"):
         label(
             teachers.make_batch(),
             tmp_path,
             teacher=teachers.NearestFirst(),
             engine="ray",
-            ray_address=address,
         )
 
 

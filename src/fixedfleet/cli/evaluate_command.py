@@ -75,7 +75,7 @@ def add_command(commands: Commands) -> None:
         metavar="SEED",
         help="every method runs once with each seed (default: 0)",
     )
-    add_options(parser, "--processes", "--engine", "--ray-address", "--quiet")
+    add_options(parser, "--processes", "--engine", "--quiet")
     add(
         "--longest",
         type=float,
@@ -109,7 +109,6 @@ def _evaluate(arguments: Arguments) -> int:
             iterations=arguments.iterations,
             processes=arguments.processes,
             engine=arguments.engine,
-            ray_address=arguments.ray_address,
             longest=arguments.longest,
             display=None if arguments.quiet else ProgressPrinter(),
         )

@@ -43,7 +43,7 @@ def add_command(commands: Commands) -> None:
     add_options(
         parser, "--seed", help="seed of the teacher and of --uniform (default: 0)"
     )
-    add_options(parser, "--processes", "--engine", "--ray-address", "--quiet")
+    add_options(parser, "--processes", "--engine", "--quiet")
     parser.set_defaults(run=_label)
 
 
@@ -64,7 +64,6 @@ def _label(arguments: Arguments) -> int:
             shard_size=arguments.shard_size,
             processes=arguments.processes,
             engine=arguments.engine,
-            ray_address=arguments.ray_address,
             seed=arguments.seed,
             progress=None if arguments.quiet else ProgressPrinter(),
         )

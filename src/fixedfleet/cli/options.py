@@ -107,11 +107,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--engine": {
         "choices": ("processes", "ray"),
         "default": "processes",
-        "help": "processes on this machine (default), or a Ray cluster",
-    },
-    "--ray-address": {
-        "metavar": "ADDRESS",
-        "help": "address of the cluster: auto, local, host:port, ray://…",
+        "help": "processes on this machine (default), or the Ray cluster that the "
+        "environment variable RAY_ADDRESS names",
     },
     "--device": {
         "default": "cpu",

@@ -85,7 +85,6 @@ def evaluate(
     iterations: int | None = None,
     processes: int | None = None,
     engine: Engine = "processes",
-    ray_address: str | None = None,
     longest: float = 600.0,
     display: Callable[[Progress], None] | None = None,
 ) -> EvaluationSummary:
@@ -119,9 +118,8 @@ def evaluate(
         core of its own. Default: one per core, or what the cluster has. Methods that
         take batches or a GPU run before the others, in one process on any cores.
     engine
-        ``processes`` for the cores of this machine, ``ray`` for a cluster.
-    ray_address
-        Address of the Ray cluster; see :func:`fixedfleet.labels.label`.
+        ``processes`` for the cores of this machine, ``ray`` for a cluster; see
+        :func:`fixedfleet.labels.label`.
     longest
         A warm-up, or a run without a time limit, that takes longer than this many
         seconds is stopped and recorded as a fault. A run with a time limit may take
@@ -162,7 +160,6 @@ def evaluate(
                 shared=(tuple(chosen), _GRACE, longest),
                 engine=engine,
                 processes=most,
-                ray_address=ray_address,
                 pinned=trials is agenda.parallel,
                 seconds_for=seconds_for_warm_up,
                 gpus_for=lambda trial: int(chosen[trial.method].on_gpu),

@@ -91,7 +91,6 @@ def label(
     shard_size: int | None = None,
     processes: int | None = None,
     engine: Engine = "processes",
-    ray_address: str | None = None,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
 ) -> LabelSummary:
@@ -114,10 +113,8 @@ def label(
         Number of processes. Default: one per core, or what the cluster has room for;
         one for a teacher on a GPU.
     engine
-        ``processes`` for the cores of this machine, ``ray`` for a cluster.
-    ray_address
-        Address of the Ray cluster: ``auto``, ``host:port``, ``ray://host:port``, or
-        ``local`` to start one here. Not needed if this process is connected already.
+        ``processes`` for the cores of this machine; ``ray`` for the cluster that this
+        process is connected to, or that the environment variable ``RAY_ADDRESS`` names.
     seed
         The seed of each instance derives from this and the instance's row, so that
         neither the number of processes nor the shards change the labels.
@@ -156,7 +153,6 @@ def label(
             shared=(teacher,),
             engine=engine,
             processes=processes,
-            ray_address=ray_address,
             attempts=_ATTEMPTS,
             gpus_for=lambda _shard: 1 if teacher.on_gpu else 0,
         )

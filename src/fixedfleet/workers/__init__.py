@@ -93,7 +93,6 @@ def run_jobs(
     shared: tuple[Any, ...] = (),
     engine: Engine | Literal["here"] = "processes",
     processes: int | None = None,
-    ray_address: str | None = None,
     pinned: bool = False,
     attempts: int = 1,
     seconds_for: Callable[[Any], float | None] = lambda _job: None,
@@ -115,9 +114,6 @@ def run_jobs(
     processes
         The most jobs at a time. Default: one per core, or what the cluster has room
         for.
-    ray_address
-        Address of the Ray cluster: ``auto``, ``host:port``, ``ray://host:port``, or
-        ``local`` to start one here. Not needed if this process is connected already.
     pinned
         Keep each process on a core of its own, if there are enough cores.
     attempts
@@ -134,7 +130,7 @@ def run_jobs(
     Raises
     ------
     InputError
-        If processes cannot start, or there is no cluster at the address.
+        If processes cannot start, or there is no Ray cluster.
     """
     todo = Todo(iter(jobs), attempts)
     if engine == "here":
@@ -143,9 +139,7 @@ def run_jobs(
         from fixedfleet.workers.on_ray import run_on_ray
 
         task = work, shared
-        return run_on_ray(
-            task, todo, ray_address, processes, seconds_for, gpus_for, ending
-        )
+        return run_on_ray(task, todo, processes, seconds_for, gpus_for, ending)
     cores = _cores(processes or available_cores(), pinned)
     return _run_in_processes(work, todo, shared, cores, seconds_for, ending)
 

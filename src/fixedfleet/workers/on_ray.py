@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import socket
 import time
@@ -52,7 +53,6 @@ class _Pending:
 def run_on_ray(
     task: tuple[Callable[..., Any], tuple[Any, ...]],
     todo: Todo,
-    address: str | None,
     processes: int | None,
     seconds_for: Callable[[Any], float | None],
     gpus_for: Callable[[Any], int],
@@ -60,7 +60,7 @@ def run_on_ray(
 ) -> Generator[Event]:
     """Do jobs on a Ray cluster; fixedfleet must be installed on every node."""
     ray = require("ray", "cluster", "the engine 'ray'")
-    with _connected(ray, address, processes):
+    with _connected(ray, processes):
         for module in user_modules():  # their files are on this machine only
             ray.cloudpickle.register_pickle_by_value(module)
         mailbox = _mailbox(ray)
@@ -170,15 +170,17 @@ def _room(ray: Any) -> int:
 
 
 @contextlib.contextmanager
-def _connected(ray: Any, address: str | None, processes: int | None) -> Iterator[None]:
+def _connected(ray: Any, processes: int | None) -> Iterator[None]:
     """Use the connection this process has; else connect, and disconnect afterwards."""
     if ray.is_initialized():
         yield
         return
-    if address is None:
+    address = os.environ.get("RAY_ADDRESS")  # Ray's own variable
+    if not address:
         raise InputError(
-            "the engine 'ray' needs an address: 'auto' for the cluster this machine "
-            "belongs to, 'host:port', 'ray://host:port', or 'local' to start one here"
+            "the engine 'ray' needs an address in the environment variable "
+            "RAY_ADDRESS: 'auto' for the cluster this machine belongs to, 'host:port', "
+            "'ray://host:port', or 'local' to start a cluster here"
         )
     cores = processes if address == "local" else None
     _knock(address)
