@@ -129,6 +129,7 @@ def _group(nodeid: str) -> str:
     return next((g for g, parts in GROUPS.items() if {room, name} & {*parts}), name)
 
 
+@pytest.hookimpl(optionalhook=True)  # tests run without xdist too
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Return what hands out tests to worker processes, whole groups of them."""
     from xdist.scheduler import LoadScopeScheduling
@@ -149,9 +150,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Leave the cluster after its last test: other tests need their process alone."""
-    if _on_cluster(item) and (nextitem is None or not _on_cluster(nextitem)):
-        import ray
-
+    last = _on_cluster(item) and (nextitem is None or not _on_cluster(nextitem))
+    if last and (ray := sys.modules.get("ray")):  # or Ray is not installed
         ray.shutdown()
 
 
