@@ -51,7 +51,6 @@ __all__ = [
     "FleetDocument",
     "InstanceDocument",
     "InstanceFacts",
-    "PartialDocument",
     "PlanDocument",
     "ResultDocument",
     "StageDocument",
@@ -60,7 +59,6 @@ __all__ = [
     "about",
     "describe_fleet",
     "describe_instance",
-    "describe_partial",
     "describe_plan",
     "describe_tours",
     "describe_verdict",
@@ -178,16 +176,6 @@ class FleetDocument(VerdictDocument):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartialDocument:
-    """A plan for the fleet asked for that leaves some customers unserved."""
-
-    tours: list[TourDocument] = about("the tours")
-    vehicles_used: int = about("number of tours")
-    length: float | None = about("sum of the lengths of the tours")
-    unserved_names: list[str] = about("names of the unserved customers")
-
-
-@dataclass(frozen=True, kw_only=True)
 class StageDocument:
     """The time that one step took, and what it gained."""
 
@@ -217,7 +205,7 @@ class ResultDocument(InstanceFacts):
     cost_v: float | None = about("length plus the vehicle cost of each vehicle used")
     cost: float | None = about("what the objective asks for: length or cost_v")
     tours: list[TourDocument] | None = about("the tours; null if there is no plan")
-    partial: PartialDocument | None = about(
+    partial: PlanDocument | None = about(
         "if no plan for the fleet asked for was found: the best plan that leaves "
         "customers unserved"
     )
@@ -303,16 +291,6 @@ def describe_plan(plan: Plan, instance: Instance) -> PlanDocument:
         unserved=unserved,
         unserved_names=[instance.name_of(customer) for customer in unserved],
         tours=describe_tours(plan, instance),
-    )
-
-
-def describe_partial(plan: Plan, instance: Instance) -> PartialDocument:
-    """Return the document of a plan that leaves customers unserved."""
-    return PartialDocument(
-        tours=describe_tours(plan, instance),
-        vehicles_used=plan.vehicles,
-        length=finite(plan.length(instance)),
-        unserved_names=[instance.name_of(c) for c in plan.unserved(instance)],
     )
 
 

@@ -175,7 +175,7 @@ class Result:
         from fixedfleet.documents import (
             ResultDocument,
             StageDocument,
-            describe_partial,
+            describe_plan,
             describe_tours,
             describe_verdict,
             facts_of,
@@ -196,7 +196,7 @@ class Result:
             cost_v=finite(self.cost_v),
             cost=finite(self.cost),
             tours=None if plan is None else describe_tours(plan, instance),
-            partial=None if partial is None else describe_partial(partial, asked),
+            partial=None if partial is None else describe_plan(partial, asked),
             unserved=list(self.unserved),
             verdict=describe_verdict(self.verdict),
             stages=[

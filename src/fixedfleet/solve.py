@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from fixedfleet.errors import InputError, at_least, check_whole
+from fixedfleet.errors import InputError, at_least, check_choice, check_whole
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Objective, Plan, charge
 from fixedfleet.progress import SearchRows
 from fixedfleet.result import Result, Stage, with_gains
 from fixedfleet.search import SEARCHES, Stop, better, improve
-from fixedfleet.search.construct import StartName, check_start, load_start, make_start
+from fixedfleet.search.construct import StartName, load_start, make_start
 from fixedfleet.search.locked_tours import LockedTours
 from fixedfleet.search.partial import partial_plan
 from fixedfleet.workers import available_cores
@@ -39,7 +39,7 @@ def solve(
     time_limit: float = 1.0,
     *,
     seed: int = 0,
-    start: Plan | StartName = "auto",
+    start: Plan | StartName = "packing",
     search: str | SearchMethod = "auto",
     objective: Objective = "length",
     vehicle_cost: float = 0.0,
@@ -66,9 +66,9 @@ def solve(
     seed
         Seed of the search.
     start
-        What the search starts from: ``packing``, ``savings``, ``sweep``, ``network``
-        (a shipped network's plan), a plan of your own, or ``auto``, which is the start
-        that measured best in the same total time: the packing.
+        What the search starts from: ``packing``, which measured best in the same total
+        time, ``savings``, ``sweep``, ``network`` (the shipped network's plan), or a
+        plan of your own.
     search
         What improves the start: ``auto`` takes what measured best for size and time on
         a core, ``gpu`` fills a GPU with it, ``none`` keeps the start. Also another name
@@ -102,7 +102,11 @@ def solve(
         charged=charged,
         guarantee=guarantee,
         seed=seed,
-        cores=_check_cores(cores),
+        cores=(
+            available_cores()
+            if cores is None
+            else check_whole("cores", cores, at_least(1))
+        ),
         limit=Stop(time_limit, asked=stop),
         rows=rows,
     )
@@ -237,7 +241,7 @@ def _begin(
     begin = call.limit.elapsed()
     if isinstance(start, Plan):
         return start, [call.stage("start", begin, instance, start)]
-    if start in ("auto", "packing"):
+    if start == "packing":
         return packing, []
     plan = make_start(start, instance, packing, seed=call.seed)
     return plan, [call.stage(start, begin, instance, plan)]
@@ -285,13 +289,6 @@ def _check(instance: Instance, start: Plan | str, search: str | SearchMethod) ->
 
         require_gpu()
     if isinstance(start, str):
-        check_start(start)
+        check_choice("start", start, get_args(StartName))
     elif faults := start.check(instance):
         raise InputError(f"the start is not a plan for this instance: {faults[0]}")
-
-
-def _check_cores(cores: int | None) -> int:
-    """Return how many cores may be used, by default all of this process."""
-    if cores is None:
-        return available_cores()
-    return check_whole("cores", cores, at_least(1))

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchResult", "BatchSearch", "BatchStart", "solve_batch"]
 
-BatchStart = Literal["auto", "packing", "network"]
+BatchStart = Literal["packing", "network"]
 BatchSearch = Literal["auto", "ruin_recreate", "gpu", "none"]
 
 # A process is given at most so many seconds of work, and so many instances, at a time.
@@ -48,7 +48,7 @@ def solve_batch(
     time_limit: float | None = None,
     iterations: int | None = None,
     seed: int = 0,
-    start: BatchStart = "auto",
+    start: BatchStart = "packing",
     search: BatchSearch = "auto",
     objective: Objective = "length",
     vehicle_cost: float = 0.0,
@@ -77,8 +77,8 @@ def solve_batch(
     seed
         Seed of the search.
     start
-        What the search starts from: ``packing``, ``network``, or ``auto``, which is
-        the packing.
+        What the search starts from: ``packing``, or ``network``, the shipped network's
+        plans.
     search
         ``ruin_recreate`` on cores; ``gpu``; ``none``; or ``auto``. The latter is
         ``gpu`` if the device is one, ruin and recreate for a number of iterations, and
@@ -114,7 +114,9 @@ def solve_batch(
     limit = _check_limit(time_limit, iterations, search)
     charged = charge(objective, vehicle_cost)
     _check(start, search, device)
-    pool = _check_pool(processes, engine, search)
+    check_engine(engine, processes)
+    if engine == "ray" and search == "gpu":
+        raise InputError("the search gpu takes the GPU of this machine: leave Ray out")
     batch = InstanceBatch.of(instances)
     stages = _Stages(charged, display)
 
@@ -134,9 +136,13 @@ def solve_batch(
                 solvable, plans, packings, limit, seed, charged
             )
         else:
-            chunks = _chunks(solvable, plans, packings, pool, limit.seconds)
+            cores = _CLUSTER_CORES if engine == "ray" else available_cores()
+            workers = processes or cores
+            chunks = _chunks(solvable, plans, packings, workers, limit.seconds)
             shared = search, limit, seed, charged
-            plans, interrupted = _over_cores(shared, chunks, plans, pool, stages)
+            plans, interrupted = _over_cores(
+                shared, chunks, plans, stages, processes, engine
+            )
         stages.close(search, solvable, plans)
 
     solved = np.zeros(len(batch), dtype=bool)
@@ -270,12 +276,12 @@ def _over_cores(
     shared: tuple[Any, ...],
     chunks: list[_Chunk],
     plans: PlanBatch,
-    pool: _Pool,
     stages: _Stages,
+    processes: int | None,
+    engine: Engine | Literal["here"],
 ) -> tuple[PlanBatch, bool]:
     """Improve the chunks in processes; also return whether Ctrl-C ended it."""
     found: dict[int, Plan] = {}
-    engine, processes = pool.engine, pool.processes
     if engine != "ray":
         processes = min(processes or available_cores(), len(chunks))
         engine = "processes" if processes > 1 else "here"
@@ -319,12 +325,10 @@ def _chunks(
     batch: InstanceBatch,
     plans: PlanBatch,
     packings: PlanBatch,
-    pool: _Pool,
+    workers: int,
     seconds: float,
 ) -> list[_Chunk]:
     """Divide a batch among processes; ``seconds`` is the time limit per instance."""
-    usual = _CLUSTER_CORES if pool.engine == "ray" else available_cores()
-    workers = pool.processes or usual
     size = min(_CHUNK, max(1, -(-len(batch) // (_CHUNKS * workers))))
     if seconds < math.inf:
         size = min(size, max(1, int(_CHUNK_SECONDS / seconds)))
@@ -358,21 +362,6 @@ def _improve(
 
 
 # ------------------------------------------------------------------- the arguments
-
-
-class _Pool(NamedTuple):
-    """Where chunks are searched; without a number of processes, on all cores."""
-
-    processes: int | None
-    engine: Engine | Literal["here"]
-
-
-def _check_pool(processes: int | None, engine: Engine, search: str) -> _Pool:
-    """Return where to search; raise InputError for a wrong argument."""
-    check_engine(engine, processes)
-    if engine == "ray" and search == "gpu":
-        raise InputError("the search gpu takes the GPU of this machine: leave Ray out")
-    return _Pool(processes, engine)
 
 
 def _choose(search: BatchSearch, device: str | None) -> tuple[BatchSearch, str]:

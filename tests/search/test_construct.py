@@ -103,7 +103,7 @@ def test_the_sweep_needs_coordinates():
 # ------------------------------------------------------------------ starts by name
 
 
-@pytest.mark.parametrize("name", ["auto", "packing", "savings", "sweep", "network"])
+@pytest.mark.parametrize("name", ["packing", "savings", "sweep", "network"])
 def test_every_start_is_a_plan_within_the_fleet(name):
     """Each start serves every customer, on a tight fleet, too."""
     for instance in generate.uniform(20, 4, seed=31):
@@ -153,5 +153,7 @@ def test_a_matrix_has_no_network_start():
 
 def test_an_unknown_start_is_named(square):
     """A misspelt start is an error that lists the choices."""
-    with pytest.raises(ff.InputError, match="unknown start 'packs': choose from auto"):
+    with pytest.raises(
+        ff.InputError, match="unknown start 'packs': choose from packing"
+    ):
         ff.solve(square, start="packs")

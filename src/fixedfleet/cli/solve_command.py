@@ -61,9 +61,10 @@ def add_command(commands: Commands) -> None:
     )
     add(
         "--start",
-        default="auto",
+        default="packing",
         metavar="START",
-        help=f"first plan: {', '.join(get_args(StartName))} (default: auto), or a file",
+        help=f"first plan: {', '.join(get_args(StartName))}, or a file (default: "
+        "packing)",
     )
     add(
         "--guarantee",

@@ -7,11 +7,11 @@ Savings and sweep keep to capacity and fleet, so they may leave customers unassi
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fixedfleet.errors import InputError, check_choice
+from fixedfleet.errors import InputError
 from fixedfleet.plan import Plan
 from fixedfleet.search import Stop, improve
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "StartName",
-    "check_start",
     "complete_plan",
     "load_savings",
     "load_start",
@@ -31,7 +30,7 @@ __all__ = [
     "sweep",
 ]
 
-StartName = Literal["auto", "packing", "savings", "sweep", "network"]
+StartName = Literal["packing", "savings", "sweep", "network"]
 
 _COMPLETING = 2000  # iterations to find places for the unassigned customers of a start
 _NEIGHBOURS = 30  # customers a customer may be joined with
@@ -42,9 +41,6 @@ def make_start(
 ) -> Plan | None:
     """
     Make a feasible plan to start a search from.
-
-    ``auto`` is the packing: results/notes/search.md has the measurements that no other
-    start is worth its time if a search follows.
 
     Parameters
     ----------
@@ -58,7 +54,7 @@ def make_start(
     seed
         Seed of the search for those places.
     """
-    if name in ("auto", "packing"):
+    if name == "packing":
         return packing
     if name == "network":
         from fixedfleet.instance import InstanceBatch
@@ -78,11 +74,6 @@ def complete_plan(instance: Instance, plan: Plan, *, seed: int = 0) -> Plan | No
             instance, plan, search="ruin_recreate", stop=stop, seed=seed
         ).plan
     return None if plan.unserved(instance) else plan
-
-
-def check_start(name: str) -> None:
-    """Raise InputError unless a start has this name."""
-    check_choice("start", name, get_args(StartName))
 
 
 def load_start(name: str) -> None:
