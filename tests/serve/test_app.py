@@ -55,10 +55,8 @@ def test_every_operation_is_described(client):
     }
     for operation in operations.values():
         assert operation["summary"] and operation["description"]
-        assert {"200", "401", "403"} <= operation["responses"].keys()
-    refusals = operations["/plans", "post"]["responses"]
-    assert {"400", "413", "415", "422", "429", "503"} <= refusals.keys()
-    assert "Retry-After" in refusals["503"]["headers"]
+        assert {"200", "4XX", "5XX"} <= operation["responses"].keys()
+        assert "Retry-After" in operation["responses"]["5XX"]["headers"]
     assert "HTTPValidationError" not in description["components"]["schemas"]
     known = set(description["components"]["schemas"])
     used = set(re.findall(r"#/components/schemas/(\w+)", str(description)))

@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI, Request
 
-__all__ = ["ApiError", "add_handlers", "error_responses", "first_problem"]
+__all__ = ["REFUSALS", "ApiError", "add_handlers", "first_problem"]
 
 _log = logging.getLogger(__name__)
 
 _STORE_PAUSE = 10  # seconds after which a client may ask again when the store failed
-_MEANINGS = {
-    400: "The body is not what its content type says.",
-    401: "The token is missing or wrong.",
-    403: "The request comes from a page of another site, or names a foreign host.",
-    404: "There is no such plan or example.",
-    408: "The body did not arrive in time.",
-    409: "The plan is not in the required state.",
-    413: "The body is too long.",
-    415: "The content type is not supported.",
-    422: "The request is wrong or exceeds a limit.",
-    429: "This client has too many unfinished plans or open streams.",
-    503: "The server is full, is stopping or cannot read its plans.",
-}
-_RETRY_AFTER = {
-    "Retry-After": {
-        "description": "Seconds after which to ask again.",
-        "schema": {"type": "integer"},
+# How OpenAPI describes all refusals. docs/service.md lists the statuses.
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {
+        "model": ErrorDocument,
+        "description": description,
+        # FastAPI would declare the content type of the operation's own answer.
+        "content": {"application/json": {}},
+        "headers": {
+            "Retry-After": {
+                "description": "With 429 and 503: seconds after which to ask again.",
+                "schema": {"type": "integer"},
+            }
+        },
     }
+    for status, description in (
+        ("4XX", "The request is refused; the document says why."),
+        ("5XX", "The server is full, is stopping or cannot read its plans."),
+    )
 }
 
 
@@ -72,21 +72,6 @@ class ApiError(HTTPException):
         document = ErrorDocument(error=sentence, where=self.where, missing=self.missing)
         said = {name: value for name, value in vars(document).items() if value}
         return JSONResponse(said, self.status_code, headers=self.headers)
-
-
-def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe refusals for OpenAPI; every operation may refuse with 401, 403, 503."""
-    declared: dict[int | str, dict[str, Any]] = {}
-    for status in sorted({401, 403, 503, *statuses}):
-        declared[status] = {
-            "model": ErrorDocument,
-            "description": _MEANINGS[status],
-            # FastAPI would declare the content type of the operation's own answer.
-            "content": {"application/json": {}},
-        }
-        if status in (429, 503):
-            declared[status]["headers"] = _RETRY_AFTER
-    return declared
 
 
 def first_problem(problems: Sequence[Any]) -> tuple[str, str]:

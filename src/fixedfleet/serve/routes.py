@@ -27,7 +27,7 @@ from fixedfleet.serve import bodies, schema
 from fixedfleet.serve.finished_plans import FileFormat, change_plan, plan_file
 from fixedfleet.serve.jobs import PlanJob, PlanQueue
 from fixedfleet.serve.pool import PlannerPool
-from fixedfleet.serve.refusals import ApiError, error_responses
+from fixedfleet.serve.refusals import REFUSALS, ApiError
 from fixedfleet.serve.settings import Settings
 from fixedfleet.serve.store import PlanStore, StoredPlan
 from fixedfleet.version import own_version
@@ -36,8 +36,8 @@ __all__ = ["Service", "examples", "open_routes", "routes"]
 
 R = TypeVar("R", bound=schema.InstanceRequest)
 
-routes = APIRouter()
-open_routes = APIRouter()  # these need no token
+routes = APIRouter(responses=REFUSALS)
+open_routes = APIRouter(responses=REFUSALS)  # these need no token
 
 MAX_WAIT = 30.0  # seconds that POST /plans waits for a plan at most
 MAX_STREAMS = 512  # streams of events that may be open
@@ -106,7 +106,6 @@ def _body_of(model: type[schema.InstanceRequest]) -> dict[str, Any]:
 @routes.post(
     "/instances",
     response_model=schema.ReadDocument,
-    responses=error_responses(400, 408, 413, 415, 422),
     openapi_extra=_body_of(schema.InstanceRequest),
 )
 async def read_instance(
@@ -161,7 +160,6 @@ def _describe(read: files.Reading) -> str:
                 }
             },
         },
-        **error_responses(400, 408, 413, 415, 422, 429),
     },
     openapi_extra=_body_of(schema.PlanRequest),
 )
@@ -194,7 +192,7 @@ async def _wait_for(queue: PlanQueue, job: PlanJob, seconds: float) -> None:
                 await job.next_change.wait()
 
 
-@routes.get("/plans", responses=error_responses(404, 422))
+@routes.get("/plans")
 async def list_plans(
     response: Response,
     service: ServiceDep,
@@ -217,7 +215,6 @@ async def list_plans(
 @routes.get(
     "/plans/{id}",
     response_model=schema.JobDocument,
-    responses=error_responses(404, 422),
 )
 async def get_plan(service: ServiceDep, id: str) -> Response:
     """Return a plan: its state, and its result when it is finished."""
@@ -243,7 +240,6 @@ async def _find(service: Service, id: str) -> PlanJob | StoredPlan:
     response_model=schema.JobDocument,
     responses={
         202: {"model": schema.JobDocument, "description": "It will end soon."},
-        **error_responses(404, 409, 422),
     },
 )
 async def cancel_plan(service: ServiceDep, id: str) -> Response:
@@ -261,7 +257,6 @@ async def cancel_plan(service: ServiceDep, id: str) -> Response:
 @routes.put(
     "/plans/{id}/tours",
     response_model=schema.EditedDocument,
-    responses=error_responses(400, 404, 408, 409, 413, 422),
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -328,7 +323,6 @@ async def _followed(
             "description": "Server-sent events: queued, verdict (VerdictDocument), "
             "improved (ImprovedDocument), and at the end done (JobDocument) or failed.",
         },
-        **error_responses(404, 422, 429),
     },
 )
 async def follow_plan(
@@ -391,7 +385,6 @@ def _last_event(plan: StoredPlan) -> ServerSentEvent:
                 bodies.EXCEL: {"schema": {"type": "string", "format": "binary"}},
             },
         },
-        **error_responses(404, 409, 422),
     },
 )
 async def download_plan(
@@ -431,13 +424,13 @@ def examples() -> dict[str, schema.ExampleDocument]:
     return found
 
 
-@routes.get("/examples", responses=error_responses())
+@routes.get("/examples")
 async def list_examples() -> list[schema.ExampleListing]:
     """List the examples that come with the service."""
     return list(examples().values())
 
 
-@routes.get("/examples/{name}", responses=error_responses(404, 422))
+@routes.get("/examples/{name}")
 async def get_example(name: str) -> schema.ExampleDocument:
     """Return an example with its text, which can be sent to ``/plans``."""
     if name not in examples():
@@ -446,7 +439,7 @@ async def get_example(name: str) -> schema.ExampleDocument:
     return examples()[name]
 
 
-@routes.get("/settings", responses=error_responses())
+@routes.get("/settings")
 async def get_settings(service: ServiceDep) -> schema.SettingsDocument:
     """Return what the page must know about the server."""
     settings = service.settings
@@ -459,7 +452,7 @@ async def get_settings(service: ServiceDep) -> schema.SettingsDocument:
     )
 
 
-@open_routes.get("/health", responses=error_responses())
+@open_routes.get("/health")
 async def health(service: ServiceDep) -> schema.HealthDocument:
     """Return the state of the service."""
     ready = service.pool.ready
