@@ -9,12 +9,11 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "src" / "fixedfleet"
 ROOMS = (
-    "command_start",
+    "interrupts",
     "errors",
     "compiling",
     "registry",
     "version",
-    "interrupts",
     "workers",
     "distances",
     "notebook",

@@ -1,14 +1,33 @@
-"""Tests of what processes and searches share about Ctrl-C."""
+"""Tests of Ctrl-C: put off, and while the command line is still being loaded."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
+from fixedfleet import interrupts
+from fixedfleet.cli import main
 from fixedfleet.interrupts import interrupts_deferred
+
+# Python runs this file before anything else. It presses Ctrl-C in an import.
+PRESS = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(name, path, target=None):
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder)
+"""
+EXAMPLE = Path(__file__).parent.parent / "examples" / "leipzig_parcels.csv"
+SCRIPT = "import sys; from fixedfleet.cli import main; sys.exit(main())"
 
 
 def test_ctrl_c_comes_after_what_must_not_be_interrupted():
@@ -44,3 +63,48 @@ def test_an_error_within_is_not_lost():
     with pytest.raises(ValueError, match="within"), interrupts_deferred():
         raise ValueError("within")
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("numpy", "module"),
+        ("fixedfleet.cli.solve_command", "script"),
+        ("fixedfleet.documents", "module"),  # while the command runs
+    ],
+)
+def test_point_15_ctrl_c_in_an_import_ends_quietly(name, start, tmp_path):
+    """Ctrl-C in the middle of an import is one line and code 130, no traceback."""
+    (tmp_path / "sitecustomize.py").write_text(PRESS.format(name=name))
+    (tmp_path / "fixedfleet").write_text(SCRIPT)
+    command = {"module": ["-m", "fixedfleet"], "script": [str(tmp_path / "fixedfleet")]}
+    paths = [str(tmp_path), *filter(None, sys.path)]
+    done = subprocess.run(
+        [sys.executable, *command[start], "fleet", str(EXAMPLE), "--json"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "fixedfleet: error: interrupted\n"
+
+
+def test_other_programs_keep_their_ctrl_c(capsys):
+    """Importing the package, or calling main, leaves the handler of Ctrl-C alone."""
+    before = signal.getsignal(signal.SIGINT)
+    assert before is not interrupts._end_command
+    assert main(["--version"]) == 0
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_within_the_command_ctrl_c_raises():
+    """While a command runs, Ctrl-C raises KeyboardInterrupt, so it can clean up."""
+    before = signal.signal(signal.SIGINT, interrupts._end_command)
+    try:
+        with pytest.raises(KeyboardInterrupt), interrupts.command_loaded():
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is interrupts._end_command
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fixedfleet import command_start  # noqa: F401  # first: Ctrl-C while others load
+from fixedfleet import interrupts  # noqa: F401  # first: Ctrl-C while others load
 from fixedfleet.doubts import Doubt, find_doubts
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.fleet import FleetVerdict, assess_fleet

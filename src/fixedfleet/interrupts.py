@@ -1,20 +1,33 @@
-"""Ctrl-C: note it, put it off until a block has ended, or keep it from child processes.
+"""
+Ctrl-C: note it, put it off until a block has ended, or keep it from child processes.
 
 Python handles Ctrl-C in the main thread only, so noting it or putting it off has no
 effect in any other thread.
+
+The package imports this module first. If the process is the command ``fixedfleet``,
+Ctrl-C then ends it with one line while it loads, instead of a traceback out of some
+import. In any other program nothing is changed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import sys
 import threading
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["interrupt_noted", "interrupts_blocked", "interrupts_deferred"]
+__all__ = [
+    "command_loaded",
+    "interrupt_noted",
+    "interrupts_blocked",
+    "interrupts_deferred",
+]
 
 
 @contextlib.contextmanager
@@ -91,3 +104,33 @@ def _handler(press: Callable[[int, Any], None]) -> Iterator[Any]:
         yield before
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _is_the_command() -> bool:
+    """Return whether this is ``fixedfleet`` or ``python -m fixedfleet``."""
+    script = os.path.basename(sys.argv[0]) if sys.argv else ""
+    as_module = ("-m", "fixedfleet") in pairwise(sys.orig_argv)
+    return as_module or script.partition(".")[0] == "fixedfleet"
+
+
+def _end_command(_number: int, _frame: object) -> None:
+    os.write(2, b"fixedfleet: error: interrupted\n")
+    os._exit(130)
+
+
+@contextlib.contextmanager
+def command_loaded() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt inside this block, as usual in Python."""
+    if signal.getsignal(signal.SIGINT) is not _end_command:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, _end_command)
+
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler and _is_the_command():
+    with contextlib.suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGINT, _end_command)

@@ -22,8 +22,8 @@ from fixedfleet.cli import (
 )
 from fixedfleet.cli.console import BAD_INPUT, INTERRUPTED, say_error
 from fixedfleet.cli.options import Parser
-from fixedfleet.command_start import loaded
 from fixedfleet.errors import InputError, MissingPackageError
+from fixedfleet.interrupts import command_loaded
 from fixedfleet.version import own_version
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         proven too small; 4 if no plan, or no verdict, was found within the time limit;
         130 after Ctrl-C.
     """
-    with loaded():
+    with command_loaded():
         return _report_errors(list(sys.argv[1:] if argv is None else argv))
 
 
