@@ -108,7 +108,7 @@ def test_reprs_fit_on_a_line(square, result, count):
         repr(result),
         repr(ff.solve(square.with_vehicles(1), 0.1)),
         repr(result.verdict),
-        repr(get_set("fresh20:1", count)),
+        repr(get_set("uniform20:1", count)),
     ]
     assert max(map(len, shown)) < 130
     assert not any("\n" in text for text in shown)

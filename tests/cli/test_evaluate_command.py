@@ -29,7 +29,7 @@ def evaluate(run):
 @pytest.mark.slow
 def test_starts_are_compared_in_a_table(evaluate, tmp_path):
     """Two starts on a set give a table with a line each, and a file with it."""
-    options = ("--set", "fresh20:3", "--count", 3, "--processes", 1)
+    options = ("--set", "uniform20:3", "--count", 3, "--processes", 1)
     methods = ("--method", "savings", "packing")
     code, out, err = evaluate(
         *options, *methods, "--results", "r.jsonl", "--table", "t.md"
@@ -97,7 +97,7 @@ def test_cvrplib_files_are_a_set(evaluate, shared):
 @pytest.mark.slow
 def test_a_table_shows_what_was_asked_for(evaluate):
     """Rows of other methods, limits and seeds in the file are not in the table."""
-    common = ("--set", "fresh20:3", "--count", 1, "--processes", 1, "--results", "r")
+    common = ("--set", "uniform20:3", "--count", 1, "--processes", 1, "--results", "r")
     evaluate(*common, "--method", "packing", "--seeds", 0, 1)
     code, out, _ = evaluate(*common, "--method", "packing", "--quiet")
     assert code == 0
@@ -108,7 +108,7 @@ def test_a_table_shows_what_was_asked_for(evaluate):
 @pytest.mark.slow
 def test_bad_input_is_one_line(evaluate, shared, tmp_path):
     """Unknown sets and methods, other files, missing limits: code 2 and the reason."""
-    good = ("--set", "fresh20:3", "--method", "packing", "--results", "r")
+    good = ("--set", "uniform20:3", "--method", "packing", "--results", "r")
     assert refused(evaluate(*good[:4]), "--results")
     assert refused(evaluate("--set", "vrp21", *good[2:]), "no set vrp21")
     assert refused(
@@ -141,7 +141,7 @@ def test_a_missing_package_is_one_line(evaluate, uninstall):
     """A method that is not installed is named, with what to install."""
     uninstall("pyvrp")
     answer = evaluate(
-        "--set", "fresh20:3", "--method", "pyvrp", "--time-limit", 1, "--results", "r"
+        "--set", "uniform20:3", "--method", "pyvrp", "--time-limit", 1, "--results", "r"
     )
     assert refused(answer, "'pyvrp'", "pip install 'fixedfleet[peers]'")
 
@@ -189,7 +189,7 @@ def test_it_runs_with_few_packages(bare, tmp_path):
 @pytest.mark.slow
 def test_ctrl_c_says_that_the_rows_are_kept(tmp_path):
     """Ctrl-C ends with code 130, a word about the rows, and a file to go on with."""
-    command = [sys.executable, "-m", "fixedfleet", "evaluate", "--set", "fresh20:3"]
+    command = [sys.executable, "-m", "fixedfleet", "evaluate", "--set", "uniform20:3"]
     command += ["--method", "packing+auto", "--time-limit", "0.3", "--results", "r"]
     process = subprocess.Popen(
         [*command, "--processes", "1", "--quiet"],

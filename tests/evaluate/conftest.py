@@ -21,4 +21,4 @@ def fakes():
 @pytest.fixture(scope="module")
 def two():
     """Two instances of 20 customers that no test set has."""
-    return get_set("fresh20:99", 2).instances
+    return get_set("uniform20:99", 2).instances

@@ -37,6 +37,7 @@ def test_a_cluster_gives_the_rows_that_processes_give(cluster, fakes, tmp_path):
 def test_a_job_that_hangs_on_a_cluster_is_ended(cluster, fakes, tmp_path, monkeypatch):
     """A run past its limit is cancelled and recorded, and the others go on."""
     monkeypatch.setattr("fixedfleet.evaluate.runner._GRACE", 3.0)
+    monkeypatch.setattr("fixedfleet.evaluate.runner._WARMING", 5.0)
     done = evaluate(
         [fakes.make_set(3)],
         [fakes.FirstFit(wrong={"b": "hang"})],
@@ -44,7 +45,6 @@ def test_a_job_that_hangs_on_a_cluster_is_ended(cluster, fakes, tmp_path, monkey
         tmp_path / "rows",
         engine="ray",
         processes=1,
-        longest=5.0,
     )
     rows = {row.instance: row for row in Results(tmp_path / "rows").rows()}
     assert (done.new, done.faults) == (3, 1)

@@ -78,7 +78,7 @@ def test_limits_say_what_a_method_heeds():
     assert get_method("hgs").limits == ("time", "iterations")
     assert get_method("ortools").limits == ("time",)
     with pytest.raises(ff.InputError, match="needs a time limit"):
-        get_method("packing+auto").solve(get_set("fresh20:99", 1).instances)
+        get_method("packing+auto").solve(get_set("uniform20:99", 1).instances)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,10 @@ def test_the_papers_pipeline_starts_from_the_repaired_plan_with_all_its_tours(tw
 def test_a_search_goes_on_from_kept_plans(two, tmp_path):
     """Plans kept by one evaluation are searched by another, with the time of both."""
     pytest.importorskip("torch")
-    file, chosen = tmp_path / "rows.jsonl", replace(get_set("fresh20:99", 2), name="s")
+    file, chosen = (
+        tmp_path / "rows.jsonl",
+        replace(get_set("uniform20:99", 2), name="s"),
+    )
     start = "network:decoding=greedy,guarantee=yes,repair=paper"
     evaluate([chosen], [start], [], file, processes=1)
     method = get_method(f"{PAPER},kept={file}")
@@ -249,6 +252,6 @@ def test_a_search_goes_on_from_kept_plans(two, tmp_path):
         assert one.plan == other.plan
     with pytest.raises(ff.InputError, match="has no rows of the method 'network:g"):
         get_method(f"network+auto:artificial=yes,kept={file}").check()
-    other = get_set("fresh20:98", 1).instances
-    with pytest.raises(ff.InputError, match=r"has no row of .* for fresh20:98/0"):
+    other = get_set("uniform20:98", 1).instances
+    with pytest.raises(ff.InputError, match=r"has no row of .* for uniform20:98/0"):
         method.solve(other)

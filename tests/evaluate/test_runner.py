@@ -115,8 +115,10 @@ def test_whatever_goes_wrong_is_a_row_and_the_run_goes_on(fakes, tmp_path, monke
     assert "9 of 9 rows" in str(seen[-1])
 
 
-def test_a_hang_in_the_warm_up_is_ended_too(fakes, tmp_path):
+def test_a_hang_in_the_warm_up_is_ended_too(fakes, tmp_path, monkeypatch):
     """A method that hangs at its first call has a row that says so."""
+    # A process must be able to start in this time.
+    monkeypatch.setattr("fixedfleet.evaluate.runner._WARMING", 10.0)
     method = fakes.FirstFit(wrong={"a": "hang"})
     done = evaluate(
         [fakes.make_set(2)],
@@ -124,7 +126,6 @@ def test_a_hang_in_the_warm_up_is_ended_too(fakes, tmp_path):
         [0.2],
         tmp_path / "rows",
         processes=1,
-        longest=10.0,  # a process must be able to start in this time
     )
     rows = Results(tmp_path / "rows").rows()
     assert [row.instance for row in rows] == ["a", "b"]
@@ -302,7 +303,6 @@ def test_a_package_that_turns_out_missing_leaves_no_row(fakes, tmp_path, caplog)
         ({"methods": ["hgs", "hgs"]}, "'hgs' is given twice"),
         ({"time_limits": [0.0]}, "a limit of 0 s"),
         ({"time_limits": []}, "'first_fit' needs a time limit"),
-        ({"longest": -1.0}, "a limit of -1 s"),
         ({"iterations": 5}, "either time limits or iterations"),
         ({"iterations": 0, "time_limits": []}, "iterations is 0"),
         ({"seeds": [-1]}, "seed is -1"),

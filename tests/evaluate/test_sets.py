@@ -66,12 +66,14 @@ def test_named_sets_have_their_vehicle_cost(spec, cost, customers):
     assert get_set(spec, 1, vehicle_cost=7.0).vehicle_cost == 7.0
 
 
-def test_fresh_sets_are_of_their_seed_whatever_the_count():
-    """The first instances of a fresh set are the same in a larger one."""
-    few, more, other = get_set("fresh20:5", 2), get_set("fresh20:5", 3), "fresh20:6"
-    assert few.names == more.names[:2] == ["fresh20:5/0", "fresh20:5/1"]
+def test_uniform_sets_are_of_their_seed_whatever_the_count():
+    """The first instances of a uniform set are the same in a larger one."""
+    few, more = get_set("uniform20:5", 2), get_set("uniform20:5", 3)
+    assert few.names == more.names[:2] == ["uniform20:5/0", "uniform20:5/1"]
     assert few.instances[1] == more.instances[1]
-    assert (few.instances[0].demands != get_set(other, 1).instances[0].demands).any()
+    assert (
+        few.instances[0].demands != get_set("uniform20:6", 1).instances[0].demands
+    ).any()
 
 
 @pytest.mark.slow
@@ -92,8 +94,8 @@ def test_a_set_without_a_reference_says_so(shared, tmp_path):
         ff.InputError, match=r"no reference plans .*ref_vrp20_cost\.npz"
     ):
         get_set("vrp20", 5, tmp_path)
-    with pytest.raises(ff.InputError, match="'fresh20:1' has no reference plans"):
-        get_set("fresh20:1", 5, shared / "reference")
+    with pytest.raises(ff.InputError, match="'uniform20:1' has no reference plans"):
+        get_set("uniform20:1", 5, shared / "reference")
     with pytest.raises(ff.InputError, match="read from beside the files"):
         get_set(write(tmp_path, "x-k2"), 5, shared / "reference")
     other = shared / "reference" / "ref_vrp50_cost.npz"
@@ -168,8 +170,7 @@ def test_cvrplib_instances_are_read_whole(shared):
     [
         ("vrp21", "no set vrp21: choose from vrp20"),
         ("vrp2O", "unknown set 'vrp2O': choose from vrp20"),
-        ("fresh20", "a fresh set needs a seed"),
-        ("vrp20:3", "other sets take none"),
+        ("vrp20:3", "a test set takes no seed; uniform20:3 has other"),
         ("missing.vrp", "no file missing.vrp"),
         ("missing/*.vrp", r"no file missing/\*\.vrp"),
     ],

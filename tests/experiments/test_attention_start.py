@@ -72,7 +72,7 @@ def test_it_may_exceed_the_fleet_and_a_search_may_not(weights):
     method = get_method(f"am-greedy+ruin_recreate:weights={weights}")
     (answer,) = method.solve([worst], iterations=500)
     assert answer.plan is None or answer.plan.vehicles <= worst.vehicles
-    two = get_set("fresh20:99", 2).instances
+    two = get_set("uniform20:99", 2).instances
     sampled = get_method(f"am-sampling:samples=4,batch=2,weights={weights}")
     for seed in (0, 0, 1):
         plans = [answer.plan for answer in sampled.solve(two, seed=seed)]

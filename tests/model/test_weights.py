@@ -38,9 +38,10 @@ def saved(network, tmp_path):
 
 
 def test_saved_network_predicts_the_same(network, tmp_path, make_instance):
-    """Saved in full precision and loaded, a network predicts the same."""
+    """Saved and loaded, a network whose weights fit into float16 predicts the same."""
+    network.half().float()  # rounds the weights
     path = tmp_path / "net.safetensors"
-    save_model(network, path, dtype="float32")
+    save_model(network, path)
     features = collate(ff.InstanceBatch.of([make_instance(n=4)])).features
     assert torch.equal(load_model(path)(features), network(features))
     assert [file.name for file in tmp_path.iterdir()] == ["net.safetensors"]

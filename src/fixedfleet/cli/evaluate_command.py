@@ -31,8 +31,8 @@ def add_command(commands: Commands) -> None:
         action="append",
         required=True,
         metavar="SET",
-        help="a test set (vrp20, kool20, tight20, fresh20:SEED, …), a distribution "
-        "(clustered50:SEED), or files and folders: .vrp, .csv, .json, .npz, .pkl",
+        help="a test set (vrp20, kool20, tight20, …), a distribution (uniform20:SEED, "
+        "clustered50:SEED, …), or files and folders: .vrp, .csv, .json, .npz, .pkl",
     )
     add(
         "--method",
@@ -76,13 +76,6 @@ def add_command(commands: Commands) -> None:
         help="every method runs once with each seed (default: 0)",
     )
     add_options(parser, "--processes", "--engine", "--quiet")
-    add(
-        "--longest",
-        type=float,
-        default=600.0,
-        metavar="SECONDS",
-        help="stop a warm-up, or a run without a time limit, after this (default: 600)",
-    )
     add("--base", metavar="SPEC", help="the method that WRAP compares with")
     add("--table", metavar="FILE", help="write the table: .md or .csv")
     parser.set_defaults(run=_evaluate)
@@ -109,7 +102,6 @@ def _evaluate(arguments: Arguments) -> int:
             iterations=arguments.iterations,
             processes=arguments.processes,
             engine=arguments.engine,
-            longest=arguments.longest,
             display=None if arguments.quiet else ProgressPrinter(),
         )
     except KeyboardInterrupt:

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["EvaluationSummary", "evaluate"]
 
 _log = logging.getLogger(__name__)
-_WARMING = 150.0  # seconds that loading and compiling may take before a timed run
-_GRACE = 30.0  # seconds that a timed run may take beyond twice its time limit
+# Seconds after which a call is stopped and recorded as a fault: a warm-up before a run
+# with a time limit, that run beyond twice its limit, and a call without a time limit.
+_WARMING, _GRACE, _LONGEST = 150.0, 30.0, 600.0
 
 
 @dataclass(frozen=True)
@@ -85,14 +86,15 @@ def evaluate(
     iterations: int | None = None,
     processes: int | None = None,
     engine: Engine = "processes",
-    longest: float = 600.0,
     display: Callable[[Progress], None] | None = None,
 ) -> EvaluationSummary:
     """
     Run methods on sets of instances and append one row per run to a file.
 
     Runs that the file already holds are not repeated, so an evaluation that was
-    interrupted, even by ``kill -9``, is resumed by the same call. A script that calls
+    interrupted, even by ``kill -9``, is resumed by the same call. A run that takes
+    longer than twice its time limit plus 30 seconds, or 600 seconds if it has no limit,
+    is stopped and recorded as a fault. A script that calls
     this must keep its code under ``if __name__ == "__main__"``, because the worker
     processes import it again. In a notebook no guard is needed, and methods, decoders
     and other parts that are defined in its cells reach the worker processes.
@@ -120,10 +122,6 @@ def evaluate(
     engine
         ``processes`` for the cores of this machine, ``ray`` for a cluster; see
         :func:`fixedfleet.labels.label`.
-    longest
-        A warm-up, or a run without a time limit, that takes longer than this many
-        seconds is stopped and recorded as a fault. A run with a time limit may take
-        twice the limit plus 30 seconds.
     display
         Called with a :class:`fixedfleet.progress.Progress` at the beginning and as
         rows arrive.
@@ -138,14 +136,11 @@ def evaluate(
     """
     begin = time.monotonic()
     chosen = get_methods(methods)
-    _check(sets, chosen, time_limits, seeds, processes, engine, longest)
+    _check(sets, chosen, time_limits, seeds, processes, engine)
     limits = [limits_of(method, time_limits, iterations) for method in chosen]
     for method in chosen:
         method.check()
     store = results if isinstance(results, Results) else Results(results)
-
-    def seconds_for_warm_up(trial: Trial) -> float:
-        return longest if trial.time_limit is None else min(longest, _WARMING)
 
     with store:  # locks the file: a second run into it is refused here
         agenda = make_agenda(sets, chosen, limits, seeds, store.rows())
@@ -157,11 +152,11 @@ def evaluate(
             events = run_jobs(
                 work,
                 trials,
-                shared=(tuple(chosen), _GRACE, longest),
+                shared=(tuple(chosen), _GRACE, _LONGEST),
                 engine=engine,
                 processes=most,
                 pinned=trials is agenda.parallel,
-                seconds_for=seconds_for_warm_up,
+                seconds_for=_warm_up_seconds,
                 gpus_for=lambda trial: int(chosen[trial.method].on_gpu),
             )
             with contextlib.closing(events):  # on Ctrl-C workers are ended at once
@@ -169,6 +164,10 @@ def evaluate(
                     done = _keep(trial, answer, store, agenda.known, done)
                     _report(done, agenda, begin, display)
     return replace(done, seconds=time.monotonic() - begin)
+
+
+def _warm_up_seconds(trial: Trial) -> float:
+    return _LONGEST if trial.time_limit is None else _WARMING
 
 
 def _answers(events: Iterable[Event]) -> Iterator[tuple[Trial, list[Row] | Skipped]]:
@@ -224,14 +223,13 @@ def _check(
     seeds: Sequence[int],
     processes: int | None,
     engine: str,
-    longest: float,
 ) -> None:
     if not sets or not methods or not seeds:
         raise InputError("give at least one set, one method and one seed")
     names = [(method.name, method.objective) for method in methods]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"the method {twice[0]!r} is given twice")
-    for limit in (*time_limits, longest):
+    for limit in time_limits:
         if not 0 < limit < math.inf:
             raise InputError(f"a limit of {limit:g} s is not a time above 0")
     for seed in seeds:

@@ -28,12 +28,12 @@ __all__ = ["VEHICLE_COSTS", "InstanceSet", "get_set", "is_named"]
 # Fixed cost per vehicle, by the number of customers.
 VEHICLE_COSTS = {20: 35.0, 50: 50.0, 100: 80.0}
 
-# vrp20, clustered50, fresh20:7; or a distribution in a file, rings.py:ring:50:7.
+# vrp20, clustered50, uniform20:7; or a distribution in a file, rings.py:ring:50:7.
 _NAMED = re.compile(r"(.+?)(?<!\d):?(\d+)(?::(\d+))?", re.ASCII)
-_TEST_SETS = ("vrp", "kool", "tight", "fresh")
+_TEST_SETS = ("vrp", "kool", "tight")
 _NAMES = (
-    "vrp20, vrp50, vrp100, kool20 …, tight20 …, fresh20:SEED …, a distribution with "
-    "the number of customers (uchoa100, clustered50:SEED)"
+    "vrp20, vrp50, vrp100, kool20 …, tight20 …, or a distribution with the number of "
+    "customers (uchoa100, uniform20:SEED)"
 )
 _READABLE = (*files.INSTANCE_EXTENSIONS, *files.BATCH_EXTENSIONS)
 # Uniform instances depend on the seed and on how many are drawn at once. So this many
@@ -124,9 +124,9 @@ def get_set(
         ``vrp20``, ``vrp50``, ``vrp100``: the public test set without the instances
         whose demands exceed the fleet, Σq > MQ. ``kool20``, …: all its instances.
         ``tight20``, …: those of ``vrp20``, … with the smallest conceivable fleet,
-        ⌈Σq/Q⌉ vehicles. ``fresh20:7``, …: other instances of that kind, from seed 7,
-        for tuning. ``clustered50:7``: 50 customers of the distribution ``clustered``
-        from seed 7 (default: 1234); your own is ``rings.py:ring:50:7``. Or else a path,
+        ⌈Σq/Q⌉ vehicles. ``clustered50:7``: 50 customers of the distribution
+        ``clustered`` from seed 7 (default: 1234); your own is ``rings.py:ring:50:7``.
+        To tune, take ``uniform20:7``: the test sets are the seed 1234. Or else a path,
         a pattern such as ``X/*.vrp``, or several paths: files of instances (.vrp, .csv,
         .json), of batches (.npz, .pkl) or of labels, and folders of these.
     count
@@ -169,13 +169,15 @@ def _named_set(
     reference: str | os.PathLike[str] | None,
     vehicle_cost: float | None,
 ) -> InstanceSet:
-    if kind in _TEST_SETS and (kind == "fresh") != (seed is not None):
+    if kind not in _TEST_SETS:
+        batch, names = _draw_distribution(kind, size, seed, count)
+    elif seed is None:
+        batch, names = _draw_test_set(kind, size, count)
+    else:
         raise InputError(
-            f"set {spec!r}: a fresh set needs a seed, as in fresh20:7, and other "
-            "sets take none"
+            f"set {spec!r}: a test set takes no seed; uniform{size}:{seed} has other "
+            "instances of this kind"
         )
-    draw = _draw_test_set if kind in _TEST_SETS else _draw_distribution
-    batch, names = draw(kind, size, seed, count)
     if vehicle_cost is None:
         uniform = kind in (*_TEST_SETS, "uniform")
         vehicle_cost = VEHICLE_COSTS.get(size, 0.0) if uniform else 0.0
@@ -211,17 +213,13 @@ def _draw_distribution(
 
 
 def _draw_test_set(
-    kind: str, size: int, seed: int | None, count: int | None
+    kind: str, size: int, count: int | None
 ) -> tuple[InstanceBatch, list[str]]:
     """Return the first instances of a test set, and their names."""
     if size not in VEHICLE_COSTS:
         raise InputError(f"no set {kind}{size}: choose from {_NAMES}")
-    if seed is not None:
-        batch = generate.uniform(size, _DRAWN, seed=seed)
-        rows, stem = np.arange(_DRAWN), f"fresh{size}:{seed}"
-    else:
-        batch = generate.test_set(size, reject=False)
-        rows, stem = np.arange(len(batch)), f"test{size}"
+    batch = generate.test_set(size, reject=False)
+    rows, stem = np.arange(len(batch)), f"test{size}"
     if kind in ("vrp", "tight"):
         rows = np.flatnonzero(batch.minimum_vehicles <= batch.vehicles)
         if kind == "tight":

@@ -38,7 +38,7 @@ def has_labels(path: Path) -> bool:
         return "routes.npy" in archive.namelist()
 
 
-def load_labels(path: str | os.PathLike[str], *, limit: int | None = None) -> Labels:
+def load_labels(path: str | os.PathLike[str]) -> Labels:
     """
     Read labels, and check every one of them against its instance.
 
@@ -47,8 +47,6 @@ def load_labels(path: str | os.PathLike[str], *, limit: int | None = None) -> La
     path
         A folder that :func:`label` wrote, finished or not; or an npz file of routes
         with the seed of their instances.
-    limit
-        Leave out all rows after this number of labels.
 
     Returns
     -------
@@ -66,9 +64,6 @@ def load_labels(path: str | os.PathLike[str], *, limit: int | None = None) -> La
     """
     path = Path(path)
     batch, plans, labelled = _read_folder(path) if path.is_dir() else _read_file(path)
-    if limit is not None and labelled.sum() > limit:
-        stop = int(np.flatnonzero(labelled)[limit])
-        batch, plans, labelled = batch[:stop], plans[:stop], labelled[:stop]
     _check(path, batch, plans, labelled)
     return batch, plans, labelled
 

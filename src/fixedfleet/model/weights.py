@@ -8,7 +8,7 @@ import os
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -89,10 +89,11 @@ def save_model(
     path: str | os.PathLike[str],
     *,
     card: Mapping[str, Any] | None = None,
-    dtype: Literal["float16", "float32"] = "float16",
 ) -> None:
     """
     Write a network with its settings to a file, completely or not at all.
+
+    The weights are written as float16.
 
     Parameters
     ----------
@@ -102,20 +103,17 @@ def save_model(
         The file, usually ``….safetensors``.
     card
         Facts about the training and the results, as JSON can hold them.
-    dtype
-        The type of the numbers in the file; ``float16`` takes half the space.
 
     Raises
     ------
     InputError
         If a weight is not finite.
     """
-    kind = getattr(torch, dtype)
     tensors = {}
     for name, tensor in network.state_dict().items():
-        tensors[name] = tensor.detach().to("cpu", kind).contiguous()
+        tensors[name] = tensor.detach().to("cpu", torch.float16).contiguous()
         if not torch.isfinite(tensors[name]).all():
-            raise InputError(f"weight {name} is not finite in {dtype}: not saved")
+            raise InputError(f"weight {name} is not finite in float16: not saved")
     metadata = {
         "kind": _KIND,
         "format": FORMAT,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -13,8 +11,6 @@ from fixedfleet.errors import InputError, require
 __all__ = ["assign", "match_tours"]
 
 _APART = 1e5  # cost of matching a vehicle with padding: more than any plan costs
-
-_kernel: Any = None
 
 
 def match_tours(costs: Tensor, vehicles: Tensor) -> Tensor:
@@ -75,15 +71,14 @@ def _assign_with_scipy(cost: Tensor) -> Tensor:
 
 
 def _assign_on_gpu(cost: Tensor) -> Tensor:
-    global _kernel
-    if _kernel is None:
-        require("triton", "network", "training on a GPU")
-        from fixedfleet.training.assignment_kernel import solve_assignments
+    require("triton", "network", "training on a GPU")
+    from fixedfleet.training.assignment_kernel import solve_assignments
 
-        _kernel = solve_assignments
     size, m, _ = cost.shape
     column = torch.empty((size, m), dtype=torch.int64, device=cost.device)
     if size:
         block = max(2, 1 << (m - 1).bit_length())
-        _kernel[(size,)](cost.contiguous(), column, m=m, BLOCK=block, num_warps=1)
+        solve_assignments[(size,)](
+            cost.contiguous(), column, m=m, BLOCK=block, num_warps=1
+        )
     return column

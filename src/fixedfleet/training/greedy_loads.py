@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -11,8 +9,6 @@ from fixedfleet.errors import require
 from fixedfleet.planning.greedy import follow_edges, unlimited_room
 
 __all__ = ["greedy_loads"]
-
-_kernel: Any = None
 
 
 @torch.no_grad()
@@ -50,17 +46,14 @@ def greedy_loads(
 def _walk_on_gpu(
     log_probs: Tensor, units: Tensor, customers: Tensor, vehicles: Tensor
 ) -> Tensor:
-    global _kernel
-    if _kernel is None:
-        require("triton", "network", "training on a GPU")
-        from fixedfleet.training.greedy_loads_kernel import walk_greedily
+    require("triton", "network", "training on a GPU")
+    from fixedfleet.training.greedy_loads_kernel import walk_greedily
 
-        _kernel = walk_greedily
     size, m, n, _ = log_probs.shape
     loads = units.new_empty((size, m))
     if loads.numel():
         block = max(2, 1 << (n - 1).bit_length())
-        _kernel[(size,)](
+        walk_greedily[(size,)](
             log_probs.contiguous(),
             units.contiguous(),
             customers.contiguous().view(torch.uint8),
