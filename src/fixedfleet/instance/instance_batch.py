@@ -198,7 +198,7 @@ class InstanceBatch:
         try:
             row = operator.index(rows)  # type: ignore[arg-type]
         except TypeError:
-            return self.take(rows)  # type: ignore[arg-type]
+            return self._take(rows)  # type: ignore[arg-type]
         if not -len(self) <= row < len(self):
             raise IndexError(f"instance {row} of {len(self)}")
         if self.originals is not None:
@@ -212,8 +212,7 @@ class InstanceBatch:
             vehicles=int(self.vehicles[row]),
         )
 
-    def take(self, rows: Rows) -> InstanceBatch:
-        """Return a batch of the given rows, like ``batch[rows]``."""
+    def _take(self, rows: Rows) -> InstanceBatch:
         if self.originals is not None:
             return InstanceBatch.of(
                 self.originals[row] for row in np.arange(len(self))[rows]

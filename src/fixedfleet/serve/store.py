@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fixedfleet.errors import InputError
+from fixedfleet.files import atomic
 from fixedfleet.serve.schema import PlanListing
 
 if TYPE_CHECKING:
@@ -90,12 +91,14 @@ class PlanStore:
     def __init__(self, folder: Path, keep: int) -> None:
         self._path, self._keep = folder / "plans.sqlite", keep
         _make_private(folder)
-        self._folder_lock = _lock_folder(folder)
+        self._lock = open(folder / "lock", "a")  # noqa: SIM115  # until it is closed
         try:
+            busy = "another server uses this data folder: end it, or choose another"
+            atomic.lock(self._lock, f"{folder}: {busy}")
             self._writer = self._connect()
             self._prepare()
         except (sqlite3.DatabaseError, InputError) as error:
-            self._folder_lock.close()
+            self._lock.close()
             if isinstance(error, InputError):
                 raise
             raise InputError(
@@ -142,7 +145,7 @@ class PlanStore:
     def close(self) -> None:
         """Close the store, so that another server may use the folder."""
         self._writer.close()
-        self._folder_lock.close()
+        self._lock.close()
 
     def add(
         self,
@@ -254,24 +257,3 @@ def _make_private(folder: Path) -> None:
             f"{folder}: cannot be used as a data folder ({error.strerror}): choose "
             "another"
         ) from None
-
-
-def _lock_folder(folder: Path) -> sqlite3.Connection:
-    """Lock a folder until the connection closes or the process ends in any way."""
-    path = folder / "lock"
-    try:
-        lock = sqlite3.connect(
-            path, timeout=0, isolation_level=None, check_same_thread=False
-        )
-    except sqlite3.OperationalError as error:
-        raise InputError(f"{path}: {error}: choose another data folder") from None
-    try:
-        lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.DatabaseError as error:
-        lock.close()
-        if error.sqlite_errorname == "SQLITE_BUSY":
-            sentence = "another server uses this data folder: end it, or choose another"
-        else:
-            sentence = f"cannot be used as a data folder ({error}): choose another"
-        raise InputError(f"{folder}: {sentence}") from None
-    return lock
