@@ -17,7 +17,6 @@ from experiments.collecting import collect, group_runs, row_files
 from experiments.definitions import Line, Options, Table, load_tables
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.evaluate import get_method
-from fixedfleet.evaluate.alone import StartAlone
 from fixedfleet.evaluate.pipeline import Pipeline
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.starts import NetworkStart
@@ -301,8 +300,7 @@ def test_gaps_are_drawn_by_size(calls, folders, shared):
 def test_pictures_are_left_out_without_matplotlib(calls, folders, monkeypatch):
     """The text is written all the same, and a line says why there is no picture."""
     monkeypatch.setattr("experiments.figures.importlib.util.find_spec", lambda _n: None)
-    for kind in (Pipeline, StartAlone):
-        monkeypatch.setattr(kind, "check", lambda _self: None)
+    monkeypatch.setattr(Pipeline, "check", lambda _self: None)
     said = []
     paths = make_table("fleet-sizes", instances=2, display=said.append, **folders)
     assert [path.suffix for path in paths] == [".md", ".csv", ".xz"]

@@ -20,7 +20,6 @@ from experiments.trainings import (
 )
 from fixedfleet.errors import InputError
 from fixedfleet.evaluate import Results, get_method
-from fixedfleet.evaluate.alone import StartAlone
 from fixedfleet.evaluate.origin import made_with
 from fixedfleet.evaluate.pipeline import Pipeline
 
@@ -240,8 +239,7 @@ def made_up(monkeypatch, make_row):
                 )
 
     monkeypatch.setattr(collecting, "evaluate", evaluate)
-    for kind in (Pipeline, StartAlone):
-        monkeypatch.setattr(kind, "check", lambda _self: None)
+    monkeypatch.setattr(Pipeline, "check", lambda _self: None)
 
 
 @pytest.mark.slow

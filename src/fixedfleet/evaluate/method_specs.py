@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from fixedfleet.errors import InputError, check_choice
-from fixedfleet.evaluate.alone import GPU_BATCH, SolverAlone, StartAlone
 from fixedfleet.evaluate.methods import METHODS
-from fixedfleet.evaluate.pipeline import Pipeline
+from fixedfleet.evaluate.pipeline import GPU_BATCH, Pipeline, SolverAlone
 from fixedfleet.search import SEARCHES
 from fixedfleet.search.traits import search_traits
 from fixedfleet.solve_batch import BatchStart
@@ -71,7 +70,8 @@ def get_method(spec: str | Method) -> Method:
         return cast("Method", made)
     name = name.rpartition(":")[2]
     if not search:
-        return StartAlone(_name(name, made, {}), made)
+        batch = made.batch or (GPU_BATCH if made.on_gpu else 1)
+        return Pipeline(_name(name, made, {}), made, "", batch=batch)
     return _combine(spec, name, made, search, of_search)
 
 

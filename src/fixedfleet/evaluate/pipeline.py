@@ -1,11 +1,11 @@
-"""A start's plans, improved by a search: most methods that are chosen by name."""
+"""The methods that are chosen by name: a start with or without a search; a solver."""
 
 from __future__ import annotations
 
 import functools
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, ClassVar, cast, get_args
 
 from fixedfleet import solvers
 from fixedfleet.errors import InputError, check_choice
@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from fixedfleet.search.construct import StartName
     from fixedfleet.solve_batch import BatchStart
 
-__all__ = ["Pipeline"]
+__all__ = ["GPU_BATCH", "Pipeline", "SolverAlone"]
+
+GPU_BATCH = 500  # instances per call on a GPU, unless the user says otherwise
 
 _LONGEST_SECONDS = 600.0  # for a search that ends by itself
 
@@ -54,10 +56,10 @@ _IN_SOLVE: dict[type, StartName] = {
 @dataclass(frozen=True)
 class Pipeline:
     """
-    A start's plans, improved by a search that keeps the fleet.
+    A start's plans, improved by a search that keeps the fleet, or as they are.
 
-    A start that exceeds the fleet or leaves customers out is cut to the fleet and
-    completed; if that fails, the search begins with the packing, as in
+    For a search, a start that exceeds the fleet or leaves customers out is cut to the
+    fleet and completed; if that fails, the search begins with the packing, as in
     :func:`fixedfleet.solve`. With ``artificial``, it begins with the plan as it is.
 
     Parameters
@@ -67,7 +69,7 @@ class Pipeline:
     start
         Makes the first plans.
     search
-        Improves the plans.
+        Improves the plans; empty for none.
     objective
         What the search minimises.
     guarantee
@@ -111,7 +113,7 @@ class Pipeline:
     def limits(self) -> tuple[Limit, ...]:
         """The kinds of limit that the search takes."""
         traits = search_traits(self.search)
-        if traits.ends:
+        if traits.ends or not self.search:
             return ()
         counts = traits.counts and not self.artificial
         return ("time", "iterations") if counts else ("time",)
@@ -141,6 +143,8 @@ class Pipeline:
         seed: int = 0,
     ) -> list[Answer]:
         """Plan the instances: in batches all at once, otherwise one by one."""
+        if not self.search:
+            return first_answers(self.start, instances, seed)
         if self.batch > 1:
             return self._on_gpu(instances, vehicle_cost, time_limit, iterations, seed)
         if search_traits(self.search).ends:
@@ -279,6 +283,46 @@ class Pipeline:
             return ()
         before = seconds - result.seconds
         return tuple((before + moment, cost) for moment, cost in result.trace)
+
+
+@dataclass(frozen=True)
+class SolverAlone:
+    """An outside solver that begins with nothing."""
+
+    name: str
+    solver: str  # its name in `fixedfleet.solvers.get`
+
+    batch: ClassVar[int] = 1
+    on_gpu: ClassVar[bool] = False
+    objective: ClassVar[Objective] = "length"
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """The kinds of limit that the solver takes."""
+        counts = search_traits(self.solver).counts
+        return ("time", "iterations") if counts else ("time",)
+
+    def check(self) -> None:
+        """Raise MissingPackageError if its package or program is not here."""
+        solvers.get(self.solver)
+
+    def solve(
+        self,
+        instances: Sequence[Instance],
+        *,
+        time_limit: float | None = None,
+        iterations: int | None = None,
+        seed: int = 0,
+        **_cost: object,
+    ) -> list[Answer]:
+        """Plan one instance after the other."""
+        solver = solvers.get(self.solver)
+        answers = []
+        for instance in instances:
+            stop = Stop(time_limit, iterations=iterations)
+            found = solvers.run(solver, instance, stop=stop, seed=seed)
+            answers.append(Answer(found.plan))
+        return answers
 
 
 def _widen(instance: Instance, verdict: FleetVerdict) -> Instance:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fixedfleet.errors import InputError, above, at_least, check_number, check_whole
-from fixedfleet.generate.set_x import DrawnRow, draw_rows
+from fixedfleet.generate.drawn_rows import DrawnRow, draw_rows
 from fixedfleet.generate.unit_square import FLEETS
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -16,23 +16,22 @@ from fixedfleet.errors import (
     check_seed,
     check_whole,
 )
-from fixedfleet.fleet import assess_fleet
-from fixedfleet.instance import Instance, InstanceBatch
+from fixedfleet.generate.drawn_rows import DrawnRow, draw_rows, smallest_fleet
+from fixedfleet.instance import Instance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.random import RandomState
     from numpy.typing import NDArray
 
     from fixedfleet.distances import Rounding
+    from fixedfleet.instance import InstanceBatch
 
 __all__ = [
     "CustomerPosition",
     "Demand",
     "DepotPosition",
-    "DrawnRow",
-    "draw_rows",
     "uchoa",
     "uchoa_batch",
 ]
@@ -97,7 +96,7 @@ def uchoa(
     row = _draw_uchoa(rs, n, depot, customers, demand, route_size)
     given = 1 if vehicles is None else vehicles
     drawn = Instance(**row._asdict(), vehicles=given, rounding=rounding)
-    fleet = _smallest_fleet(drawn) if vehicles is None else drawn.vehicles
+    fleet = smallest_fleet(drawn) if vehicles is None else drawn.vehicles
     return replace(drawn, vehicles=fleet, name=f"uchoa-n{n + 1}-k{fleet}-seed{seed}")
 
 
@@ -139,37 +138,6 @@ def uchoa_batch(
         return _draw_uchoa(rs, n, depot, customers, demand, route_size)
 
     return draw_rows(draw, count, seed, vehicles)
-
-
-class DrawnRow(NamedTuple):
-    """An instance that was drawn, without its fleet."""
-
-    depot: NDArray[Any]  # (2,)
-    customers: NDArray[Any]  # (n, 2)
-    demands: NDArray[np.int64]  # (n,)
-    capacity: int
-
-
-def draw_rows(
-    draw: Callable[[RandomState], DrawnRow],
-    count: int,
-    seed: int,
-    vehicles: int | None,
-) -> InstanceBatch:
-    """Draw instances, each with its own random numbers and by default its own fleet."""
-    count = check_whole("count", count, at_least(1))
-    seed = check_seed(seed)
-    rows = [draw(np.random.RandomState([seed, index])) for index in range(count)]
-    batch = InstanceBatch(
-        depots=np.array([row.depot for row in rows]),
-        customers=np.array([row.customers for row in rows]),
-        demands=np.array([row.demands for row in rows]),
-        capacity=[row.capacity for row in rows],
-        vehicles=1 if vehicles is None else vehicles,
-    )
-    if vehicles is not None:
-        return batch
-    return batch.with_vehicles([_smallest_fleet(instance) for instance in batch])
 
 
 def _draw_uchoa(
@@ -256,16 +224,6 @@ def _demands(
 
 def _between(rs: RandomState, low: int, high: int, n: int) -> NDArray[np.int64]:
     return rs.randint(low, high + 1, size=n, dtype=np.int64)
-
-
-def _smallest_fleet(instance: Instance) -> int:
-    """Return the fewest vehicles that quick packings need."""
-    # The exact search depends on the speed of the machine, and a seed must always give
-    # the same instance.
-    verdict = assess_fleet(instance, time_limit=0)
-    if verdict.upper_bound is None:
-        raise RuntimeError("a demand was drawn above the capacity")
-    return verdict.upper_bound
 
 
 def _choose(rs: RandomState, what: str, kind: str | None, kinds: Sequence[str]) -> str:

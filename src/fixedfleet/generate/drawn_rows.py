@@ -1,0 +1,62 @@
+"""Batches whose instances are drawn one by one, each with its own random numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fixedfleet.errors import at_least, check_seed, check_whole
+from fixedfleet.fleet import assess_fleet
+from fixedfleet.instance import InstanceBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.random import RandomState
+    from numpy.typing import NDArray
+
+    from fixedfleet.instance import Instance
+
+__all__ = ["DrawnRow", "draw_rows", "smallest_fleet"]
+
+
+class DrawnRow(NamedTuple):
+    """An instance that was drawn, without its fleet."""
+
+    depot: NDArray[Any]  # (2,)
+    customers: NDArray[Any]  # (n, 2)
+    demands: NDArray[np.int64]  # (n,)
+    capacity: int
+
+
+def draw_rows(
+    draw: Callable[[RandomState], DrawnRow],
+    count: int,
+    seed: int,
+    vehicles: int | None,
+) -> InstanceBatch:
+    """Draw instances, each with its own random numbers and by default its own fleet."""
+    count = check_whole("count", count, at_least(1))
+    seed = check_seed(seed)
+    rows = [draw(np.random.RandomState([seed, index])) for index in range(count)]
+    batch = InstanceBatch(
+        depots=np.array([row.depot for row in rows]),
+        customers=np.array([row.customers for row in rows]),
+        demands=np.array([row.demands for row in rows]),
+        capacity=[row.capacity for row in rows],
+        vehicles=1 if vehicles is None else vehicles,
+    )
+    if vehicles is not None:
+        return batch
+    return batch.with_vehicles([smallest_fleet(instance) for instance in batch])
+
+
+def smallest_fleet(instance: Instance) -> int:
+    """Return the fewest vehicles that quick packings need."""
+    # The exact search depends on the speed of the machine, and a seed must always give
+    # the same instance.
+    verdict = assess_fleet(instance, time_limit=0)
+    if verdict.upper_bound is None:
+        raise RuntimeError("a demand was drawn above the capacity")
+    return verdict.upper_bound
