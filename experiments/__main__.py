@@ -87,8 +87,6 @@ def make(
     if options.attention_model is not None:
         os.environ[WEIGHTS_VARIABLE] = str(options.attention_model)
     if name == training_times.NAME:
-        if collecting:
-            training_times.measure(options)
         pages = training_times.render(options) if rendering else None
         return _write(options.out, name, *pages) if pages else []
     table = load_tables(options)[name]

@@ -1,33 +1,33 @@
-"""Table 3: the time for an epoch of training, and for a whole training."""
+"""Table 3: the time for an epoch of training, and for a whole training.
+
+The page shows what ``benchmarks/train_speed.py`` has measured, whose lines are kept in
+``training-times.jsonl`` in the folder of pages.
+"""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from experiments.published import published
-from experiments.trainings import find_labels, read_json_lines
-from experiments.versions import command, installed
+from experiments.trainings import read_json_lines
+from experiments.versions import command
 from fixedfleet.errors import InputError
-from fixedfleet.evaluate.origin import machine_name
 from fixedfleet.evaluate.tables import csv_table, markdown_table, show_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from experiments.definitions import Options
     from experiments.published import PublishedRow
 
-__all__ = ["NAME", "Measurement", "measure", "read_measurements", "render"]
+__all__ = ["NAME", "Measurement", "render"]
 
 NAME = "training-times"
 _FILE = f"{NAME}.jsonl"
 _SIZES = (20, 50, 100)
 _EPOCH = 100_000  # labels: as many as the paper has, roughly
 _LARGEST_FLEET = 11
-_MINUTES = 1.0  # of each preset, without --minutes
 
 
 @dataclass(frozen=True)
@@ -55,59 +55,40 @@ class Measurement:
     versions: str
 
 
-def measure(options: Options) -> None:
-    """Train each preset for some minutes, and keep its rate beside the rows."""
-    if options.labels is None:
-        if read_measurements(options):
-            return
-        raise InputError(
-            f"{NAME} needs labels to train on, or measurements in "
-            f"{options.out / _FILE} (benchmarks/train_speed.py prints such lines)"
-        )
-    from fixedfleet.training import list_presets
-
-    done = {found.preset for found in read_measurements(options)}
-    for name, preset in list_presets().items():
-        if name not in done and preset.customers in _SIZES:
-            labels = find_labels(options.labels, preset.customers)
-            line = _measure_one(name, labels, options)
-            options.work.mkdir(parents=True, exist_ok=True)
-            with (options.work / _FILE).open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
-
-
-def read_measurements(options: Options) -> list[Measurement]:
+def _read_measurements(options: Options) -> list[Measurement]:
     """Read what was measured: one line of JSON per preset, of several the last."""
     from fixedfleet.training import list_presets
 
     presets = list_presets()
     found = {}
-    for folder in (options.out, options.work):
-        for line in read_json_lines(folder / _FILE):
-            name, epoch = line.get("preset"), line.get("epoch_s")
-            if name not in presets or not isinstance(epoch, int | float):
-                continue
-            customers = presets[name].customers
-            if customers is None:  # an epoch of all sizes cannot be compared
-                continue
-            if line.get("M", 0) > _LARGEST_FLEET:  # a measurement of another fleet
-                continue
-            found[name] = Measurement(
-                preset=name,
-                customers=customers,
-                epoch=epoch,
-                epochs=presets[name].training.epochs,
-                device=str(line.get("device", "not named")),
-                versions=str(line.get("versions", "not recorded")),
-            )
+    for line in read_json_lines(options.out / _FILE):
+        name, epoch = line.get("preset"), line.get("epoch_s")
+        if name not in presets or not isinstance(epoch, int | float):
+            continue
+        customers = presets[name].customers
+        if customers is None:  # an epoch of all sizes cannot be compared
+            continue
+        if line.get("M", 0) > _LARGEST_FLEET:  # a measurement of another fleet
+            continue
+        found[name] = Measurement(
+            preset=name,
+            customers=customers,
+            epoch=epoch,
+            epochs=presets[name].training.epochs,
+            device=str(line.get("device", "not named")),
+            versions=str(line.get("versions", "not recorded")),
+        )
     return [found[name] for name in presets if name in found]
 
 
 def render(options: Options) -> tuple[str, str]:
     """Return the table as Markdown and as CSV."""
-    found = read_measurements(options)
+    found = _read_measurements(options)
     if not found:
-        raise InputError(f"no measurements in {options.work / _FILE}")
+        raise InputError(
+            f"no measurements in {options.out / _FILE}: benchmarks/train_speed.py "
+            "prints such lines"
+        )
     source = published(NAME)
     if source is None:
         raise InputError(f"published.toml has no table {NAME}")
@@ -136,45 +117,6 @@ def render(options: Options) -> tuple[str, str]:
     versions = "; or ".join(dict.fromkeys(one.versions for one in found))
     parts.append(f"Versions: {versions}.\n\n    {command(NAME, options)}\n")
     return "\n".join(parts), _csv(found, source.rows)
-
-
-def _measure_one(name: str, labels: list[Path], options: Options) -> dict[str, Any]:
-    """Train a preset for some minutes; return its rate as a line of the file."""
-    from fixedfleet.training import find_checkpoint, get_preset, train
-
-    folder = options.work / "speed" / name
-    minutes = options.minutes or _MINUTES
-    settings = {
-        "training.minutes": minutes,
-        "training.validate_every": 10_000,
-    }
-    result = train(
-        get_preset(name).with_settings(settings),
-        labels,
-        out=folder,
-        resume=find_checkpoint(folder),
-        device=options.device,
-        seed=options.seed,
-        display=options.display,
-    )
-    losses = [line for line in read_json_lines(folder / "log.jsonl") if "rate" in line]
-    if not losses:
-        raise InputError(f"{name}: {minutes:g} minutes are too short to measure")
-    rate = sorted(line["rate"] for line in losses)[len(losses) // 2]
-    return {
-        "preset": name,
-        "epoch_s": round(_EPOCH / rate, 3),
-        "steps": result.steps,
-        "device": _device(options.device),
-        "versions": ", ".join(f"{key} {value}" for key, value in installed().items()),
-    }
-
-
-def _device(name: str | None) -> str:
-    import torch
-
-    on_gpu = torch.cuda.is_available() if name is None else name.startswith("cuda")
-    return machine_name(on_gpu)
 
 
 def _published(row: PublishedRow) -> list[str]:

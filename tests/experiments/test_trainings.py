@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments import collecting, figures, training_times
+from experiments import collecting, figures
 from experiments.__main__ import make
 from experiments.cells import measured_cells, read_stores
 from experiments.definitions import Options, load_tables
@@ -337,23 +337,10 @@ def test_training_times_come_from_measurements(tmp_path):
     assert "training-times,vrp20,measured,paper20,4.0,240.0,a made-up GPU" in numbers
 
 
-def test_training_times_are_measured_where_there_are_labels(trained, tmp_path, labels):
-    """Each preset trains for some minutes, and its rate becomes an epoch's time."""
-    work = tmp_path / "work"
-    options = Options(out=tmp_path / "out", work=work, labels=labels)
-    make("training-times", options)
-    presets = [asked.preset.name for asked in trained]
-    assert presets == ["paper20", "paper50", "paper100"]
-    found = training_times.read_measurements(options)
-    assert {one.epoch for one in found} == {200.0}
-    make("training-times", options)
-    assert len(trained) == len(presets)
-
-
-def test_training_times_without_labels_and_measurements_are_refused(tmp_path):
-    """The message says what would do."""
+def test_training_times_without_measurements_are_refused(tmp_path):
+    """The message says what measures them."""
     pytest.importorskip("torch")
-    with pytest.raises(InputError, match=r"needs labels.*training-times\.jsonl"):
+    with pytest.raises(InputError, match="benchmarks/train_speed"):
         make("training-times", Options(out=tmp_path, work=tmp_path))
 
 
