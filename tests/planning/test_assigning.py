@@ -15,7 +15,9 @@ def assigned(value, demands, capacity):
     room = np.full(value.shape[1], capacity)
     order = np.argsort(-value, axis=1, kind="stable").astype(np.int16)
     customers = np.arange(len(value)) > 0
-    return assign(value, order, np.array([0, *demands]), customers, room)[1:].tolist()
+    vehicle = np.full(len(value), len(room))
+    assign(vehicle, value, order, np.array([0, *demands]), customers, room)
+    return vehicle[1:].tolist()
 
 
 def test_a_chain_makes_room_for_the_last_customer():

@@ -40,12 +40,13 @@ class _State(NamedTuple):
 
 @compiled()
 def assign(
+    vehicle: NDArray[np.int64],
     value: NDArray[np.int32],
     order: NDArray[np.int16],
     demands: NDArray[np.int64],
     customers: NDArray[np.bool_],
     room: NDArray[np.int64],
-) -> NDArray[np.int64]:
+) -> None:
     """
     Assign the customers of one instance so that the sum of their values is large.
 
@@ -62,6 +63,9 @@ def assign(
 
     Parameters
     ----------
+    vehicle
+        The vehicle of each location, shape (N',), within the capacity; M for all that
+        have none. It is changed in place.
     value
         The value of each location in each vehicle, shape (N', M).
     order
@@ -72,16 +76,14 @@ def assign(
         Which locations are customers, shape (N',).
     room
         The capacity of each vehicle, shape (M,); −1 for padding.
-
-    Returns
-    -------
-    NDArray
-        The vehicle of each location, shape (N',); M for all that have none.
     """
     n, m = value.shape
     # It costs more than any values to leave a customer out, the more the larger it is.
     costs = ((demands * 1024) // max(1, room.max()) + 1) << 32
-    vehicle, left = np.full(n, m), room.copy()
+    left = room.copy()
+    for customer in range(1, n):
+        if vehicle[customer] < m:
+            left[vehicle[customer]] -= demands[customer]
     following, head = np.zeros(n, np.int64), np.zeros(m, np.int64)
     state = _State(
         value,
@@ -109,7 +111,6 @@ def assign(
                 tried, made = _improve(state, customer)
                 budget -= tried
                 changed = changed or made
-    return vehicle
 
 
 @compiled(_nrt=False)

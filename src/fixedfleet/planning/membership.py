@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from fixedfleet.planning import membership_kernel
 from fixedfleet.planning.assigning import assign
 from fixedfleet.planning.membership_scores import membership_scores
@@ -84,4 +86,6 @@ def plan_on_cpu(arrays: MemberArrays, routes: Tensor) -> None:
     """Write the tours of all instances to ``routes``, shape (B, M, N)."""
     inputs = (array.cpu().contiguous().numpy() for array in arrays)
     for *members, distances, tours in zip(*inputs, routes.numpy(), strict=True):
-        order_tours(distances, assign(*members), tours)
+        vehicle = np.full(len(distances), len(tours))
+        assign(vehicle, *members)
+        order_tours(distances, vehicle, tours)

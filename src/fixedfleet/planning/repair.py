@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from fixedfleet.errors import InputError, check_settings
 from fixedfleet.planning.tours import ChangingTours, Decoded
@@ -33,7 +32,8 @@ class RepairOptions:
         predecessor there. ``paper-demand``: the same, but the largest demand first, so
         that fewer are left over. ``room``: each customer, the largest demand first,
         goes to the place that adds the least length, in any tour that has room; if no
-        tour has room, the whole instance is planned anew by membership.
+        tour has room, customers move between tours until all fit, and the tours are
+        ordered anew.
     guarantee
         Whether the customers that fit nowhere get a tour beyond the fleet at the end,
         or several tours if one vehicle cannot carry them all.
@@ -56,7 +56,7 @@ def repair_plans(
     """
     Put back the customers that decoded plans leave out.
 
-    The tours keep their customers and their order, unless ``room`` plans anew.
+    The tours keep their customers and their order, unless ``room`` must move some.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def repair_plans(
         return decoded
     repaired = _insert_all(prediction, decoded, options)
     if options.method == "room" and repaired.unserved.any():
-        repaired = _plan_anew(prediction, repaired)
+        repaired = _settle(prediction, repaired)
     if options.guarantee and repaired.unserved.any():
         extra = _most_extra(prediction, repaired.unserved)
         repaired = _insert_all(prediction, repaired, options, extra)
@@ -145,17 +145,12 @@ def _cheapest(
     return best // detours.shape[2], best % detours.shape[2]
 
 
-def _plan_anew(prediction: Prediction, decoded: Decoded) -> Decoded:
-    """Plan by membership where customers are left out, if that serves more demand."""
-    from fixedfleet.planning.membership import membership_tours  # Numba is slow to load
+def _settle(prediction: Prediction, decoded: Decoded) -> Decoded:
+    """Move customers between tours where some are left out."""
+    from fixedfleet.planning.settling import settle_plans  # Numba is slow to load
 
     stuck = decoded.unserved.any(1).nonzero()[:, 0]
-    few = prediction[stuck]
-    found = membership_tours(few)
-    more = (few.demands * decoded.unserved[stuck]).sum(1) > (
-        few.demands * found.unserved
-    ).sum(1)
-    beyond = decoded.routes.shape[1] - prediction.fleet
+    few = Decoded(decoded.routes[stuck], decoded.unserved[stuck])
     routes = decoded.routes.clone()
-    routes[stuck[more]] = pad(found.routes, (0, 0, 0, beyond))[more]
+    routes[stuck] = settle_plans(prediction[stuck], few).routes
     return Decoded.from_routes(routes, prediction.customers)

@@ -78,6 +78,16 @@ class Decoded:
         amounts = demands.gather(1, self.routes.flatten(1))
         return amounts.view_as(self.routes).sum(2)
 
+    def vehicles(self, fleet: int) -> Tensor:
+        """Return the tour of each location, (B, N'); ``fleet`` for all without one."""
+        count, tours, longest = self.routes.shape
+        number = torch.arange(tours, device=self.routes.device).clamp(max=fleet)
+        found = torch.full_like(self.unserved, fleet, dtype=torch.int64)
+        numbers = number.repeat_interleave(longest).expand(count, -1)
+        found.scatter_(1, self.routes.flatten(1), numbers)
+        found[:, 0] = fleet
+        return found
+
     def plans(self) -> PlanBatch:
         """Return the plans without empty tours, on the CPU."""
         stops = pad(self.routes, (1, 1)).flatten(1)  # a 0 before and after each tour

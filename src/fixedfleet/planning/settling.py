@@ -1,0 +1,195 @@
+"""Make all customers fit: move them between vehicles until none is overloaded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from fixedfleet.compiling import compiled
+from fixedfleet.planning.assigning import assign
+from fixedfleet.planning.membership import member_arrays
+from fixedfleet.planning.membership_scores import membership_scores
+from fixedfleet.planning.ordering import order_tours
+from fixedfleet.planning.tours import Decoded
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fixedfleet.planning.prediction import Prediction
+
+__all__ = ["settle", "settle_plans"]
+
+_STEPS = 4000  # moves from each start
+_TABU = 5  # steps, twice this at most, for which a customer may not move back
+# What an overload by the mean demand costs at first, in units of the values.
+_FIRST_WEIGHT = 2.5 * 2**20
+_GROWTH = 1.002  # of the weight per step
+
+
+def settle_plans(prediction: Prediction, decoded: Decoded) -> Decoded:
+    """
+    Move customers between the tours of each plan until all customers fit.
+
+    Then chains of moves and the order of each tour are as in decoding by membership. A
+    plan stays as it is if no way is found. A CPU does all this, one instance after the
+    other, because only few fleets are so full that they need it.
+    """
+    arrays = member_arrays(prediction, membership_scores(prediction))
+    inputs = (array.cpu().contiguous().numpy() for array in arrays)
+    start = decoded.vehicles(prediction.fleet).cpu().numpy()
+    routes = decoded.routes.cpu().numpy().copy()
+    for *members, distances, vehicle, tours in zip(*inputs, start, routes, strict=True):
+        if settle(vehicle, *members):
+            assign(vehicle, *members)
+            order_tours(distances, vehicle, tours[: prediction.fleet])
+            tours[prediction.fleet :] = 0
+    found = torch.from_numpy(routes).to(decoded.routes.device)
+    return Decoded.from_routes(found, prediction.customers)
+
+
+@compiled()
+def settle(
+    vehicle: NDArray[np.int64],
+    value: NDArray[np.int32],
+    order: NDArray[np.int16],
+    demands: NDArray[np.int64],
+    customers: NDArray[np.bool_],
+    room: NDArray[np.int64],
+) -> bool:
+    """
+    Assign all customers of one instance within the capacity; say if that was possible.
+
+    Each customer without a vehicle gets its best one, though that is overloaded then.
+    A tabu search removes the overload, at the least loss of value that it finds. If it
+    fails, it begins again with an assignment in which large customers came first.
+
+    Parameters
+    ----------
+    vehicle
+        The vehicle of each location, shape (N',); M for all that have none. It is
+        changed in place, also if the result is False.
+    value, order, demands, customers, room
+        As in :func:`fixedfleet.planning.assigning.assign`.
+    """
+    total = demands[customers].sum()
+    if demands.max() > room.max() or total > room[room > 0].sum():
+        return False
+    weight = _FIRST_WEIGHT * customers.sum() / total
+    left = _room_left(order, demands, customers, room, vehicle)
+    if _remove_overload(value, demands, room, vehicle, left, weight):
+        return True
+    _assign_large_first(order, demands, customers, room, vehicle)
+    left = _room_left(order, demands, customers, room, vehicle)
+    return bool(_remove_overload(value, demands, room, vehicle, left, weight))
+
+
+@compiled()
+def _room_left(
+    order: Any, demands: Any, customers: Any, room: Any, vehicle: Any
+) -> Any:
+    """Assign all customers; return the room left, below 0 for an overload."""
+    left = np.maximum(room, 0)
+    for customer in np.flatnonzero(customers):
+        if vehicle[customer] == len(room):
+            rank = 0
+            while room[order[customer, rank]] < 0:  # padding
+                rank += 1
+            vehicle[customer] = order[customer, rank]
+        left[vehicle[customer]] -= demands[customer]
+    return left
+
+
+@compiled()
+def _assign_large_first(
+    order: Any, demands: Any, customers: Any, room: Any, vehicle: Any
+) -> None:
+    """Assign customers by falling demand to their best vehicle with room, if any."""
+    left = room.copy()
+    for customer in np.argsort(-demands, kind="mergesort"):
+        if not customers[customer]:
+            continue
+        vehicle[customer] = len(room)
+        for k in order[customer]:
+            if left[k] >= demands[customer]:
+                vehicle[customer] = k
+                left[k] -= demands[customer]
+                break
+
+
+@compiled()
+def _remove_overload(
+    value: Any, demands: Any, room: Any, vehicle: Any, left: Any, weight: float
+) -> bool:
+    """
+    Move customers until no vehicle is overloaded; return False after too many steps.
+
+    Each step moves a customer out of an overloaded vehicle, or exchanges it for a
+    smaller one. It makes the move with the least cost: the value lost, and the overload
+    added times a weight that grows from step to step.
+    """
+    tabu = np.zeros(value.shape, np.int64)  # until which step customers may not return
+    k = 0
+    for step in range(_STEPS):
+        if left.min() >= 0:
+            return True
+        k = (k + 1) % len(left)
+        while left[k] >= 0:
+            k = (k + 1) % len(left)
+        best = _best_move(value, demands, room, vehicle, left, weight, tabu, k, step)
+        moved, returned, target = best
+        if target >= 0:
+            until = step + _TABU + step % _TABU
+            vehicle[moved], tabu[moved, k] = target, until
+            shift = demands[moved]
+            if returned:
+                vehicle[returned], tabu[returned, target] = k, until
+                shift -= demands[returned]
+            left[k] += shift
+            left[target] -= shift
+        weight *= _GROWTH
+    return False
+
+
+@compiled(_nrt=False)
+def _best_move(
+    value: Any,
+    demands: Any,
+    room: Any,
+    vehicle: Any,
+    left: Any,
+    weight: float,
+    tabu: Any,
+    k: int,
+    step: int,
+) -> tuple[int, int, int]:
+    """Return a customer to move out of k, one to move back or 0, and the vehicle."""
+    n, m = value.shape
+    least, best = np.inf, (0, 0, -1)
+    for i in range(1, n):
+        if vehicle[i] != k or demands[i] == 0:
+            continue
+        for h in range(m):
+            if h == k or room[h] < 0 or tabu[i, h] > step:
+                continue
+            cost = value[i, k] - value[i, h]
+            cost += weight * _added_overload(left, k, h, demands[i])
+            if cost < least:
+                least, best = cost, (i, 0, h)
+        for j in range(1, n):
+            h, shift = vehicle[j], demands[i] - demands[j]
+            if h in (m, k) or shift <= 0 or tabu[i, h] > step or tabu[j, k] > step:
+                continue
+            cost = value[i, k] - value[i, h] + value[j, h] - value[j, k]
+            cost += weight * _added_overload(left, k, h, shift)
+            if cost < least:
+                least, best = cost, (i, j, h)
+    return best
+
+
+@compiled(_nrt=False)
+def _added_overload(left: Any, k: int, h: int, shift: int) -> Any:
+    """Return how much the overload grows if this much of k's load moves to h."""
+    before = min(0, left[k]) + min(0, left[h])
+    return before - min(0, left[k] + shift) - min(0, left[h] - shift)
