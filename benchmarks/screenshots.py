@@ -119,8 +119,7 @@ def save_sheet(page: Page, path: Path) -> None:
 
 
 def plan(page: Page) -> None:
-    """Plan, compare the fleet, and let all that moves come to rest."""
-    page.emulate_media(reduced_motion="reduce")
+    """Plan, and compare the fleet."""
     page.fill("#time_limit", "2")
     page.click("#plan")
     expect(page.locator("#status")).to_contain_text("Finished")

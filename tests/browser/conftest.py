@@ -196,7 +196,6 @@ class Tab:
         self.page.goto("about:blank")
         self.page.unroute_all()
         self.page.mouse.move(0, 0)
-        self.page.emulate_media(reduced_motion="null")
         self.context.clear_cookies()
         storage = {"origin": f"{address.scheme}://{address.netloc}"}
         session = self.context.new_cdp_session(self.page)

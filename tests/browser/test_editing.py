@@ -93,7 +93,6 @@ def test_the_keyboard_moves_a_stop_and_the_files_have_it(four):
 
 def test_a_stop_is_dragged_on_the_map(planned):
     """The stop of a chosen tour goes to the place in the tour where it is dropped."""
-    planned.page.emulate_media(reduced_motion="reduce")
     planned.page.click(".tour:nth-child(1) .tour-head")
     name = planned.page.locator(".tour:nth-child(1) .stop-name").nth(1).inner_text()
     customers = planned.page.locator(".tour:nth-child(1) .stop").evaluate_all(

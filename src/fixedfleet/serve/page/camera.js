@@ -3,11 +3,9 @@
 // A view is {x, y, scale}: the point in the middle, and the pixels per unit. Views are
 // replaced and never changed, so that two can be compared by ===.
 
-import { beginMotion, shareDone } from "./motion.js";
 import { fit, toPlane, toScreen } from "./projection.js";
 
 const MARGIN = 44; // pixels
-const GLIDE = 260; // milliseconds from one view to another
 const [LEAST, MOST] = [0.5, 200]; // scales, as multiples of the one that shows all points
 
 export class Camera {
@@ -15,7 +13,6 @@ export class Camera {
   moved = false; // whether the user chose the view; it then stays when the size changes
   #points = null; // null: there is nothing to show
   #view = null;
-  #glide = null; // {from, to} while the view moves
   #before = null; // {view, moved} before showOnly
   #onMove;
 
@@ -24,13 +21,13 @@ export class Camera {
     this.#onMove = onMove;
   }
 
-  get gliding() {
-    return this.#glide !== null;
+  get view() {
+    return this.#view;
   }
 
   setSize({ width, height }) {
     this.size = { width, height };
-    if (!this.moved) this.#go(this.#whole(), { moved: false, glide: false });
+    if (!this.moved) this.#go(this.#whole(), { moved: false });
   }
 
   /* Show these points, or nothing. */
@@ -62,7 +59,7 @@ export class Camera {
     if (!this.#view) return;
     const { x, y, scale } = this.#view;
     const view = { x: x - dx / scale, y: y + dy / scale, scale };
-    this.#go(view, { moved: true, glide: false });
+    this.#go(view, { moved: true });
   }
 
   /* Zoom by a factor; the point at the spot stays where it is. */
@@ -75,7 +72,7 @@ export class Camera {
     const fixed = toPlane(spot, this.#view, width, height);
     const after = toPlane(spot, { ...this.#view, scale }, width, height);
     const [x, y] = [this.#view.x + fixed.x - after.x, this.#view.y + fixed.y - after.y];
-    this.#go({ x, y, scale }, { moved: true, glide: false });
+    this.#go({ x, y, scale }, { moved: true });
   }
 
   /* Return where a point of the plane is on the screen. */
@@ -84,24 +81,9 @@ export class Camera {
     return toScreen(point, this.#view, width, height);
   }
 
-  /* Return the view at a time. */
-  viewAt(now) {
-    const share = this.#glide ? shareDone(this.#glide, now) : 1;
-    if (share === 1) {
-      this.#glide = null;
-      return this.#view;
-    }
-    const { from, to } = this.#glide;
-    const between = (a, b) => a + share * (b - a);
-    const scale = from.scale * (to.scale / from.scale) ** share;
-    return { x: between(from.x, to.x), y: between(from.y, to.y), scale };
-  }
-
-  #go(view, { moved, glide = true }) {
-    const from = this.#view;
+  #go(view, { moved }) {
     this.moved = moved;
     this.#view = view;
-    this.#glide = glide && from && view ? beginMotion(GLIDE, { from, to: view }) : null;
     this.#onMove();
   }
 

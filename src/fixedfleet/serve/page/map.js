@@ -4,7 +4,6 @@
 import { Camera } from "./camera.js";
 import { currentTheme, onThemeChange } from "./colours.js";
 import { followGestures } from "./gestures.js";
-import { beginMotion, shareDone } from "./motion.js";
 import { drawPointed, drawScene } from "./picture.js";
 import { kilometresPerRadian, placesOf } from "./projection.js";
 import { customerAt, legAt } from "./spots.js";
@@ -12,7 +11,6 @@ import { TileLayer } from "./tiles.js";
 
 const REACH = { mouse: 8, touch: 22 }; // pixels around a dot that count as the dot
 const DROP = 40; // pixels around a way that count as the way when a stop is dropped
-const [FIRST_DRAWING, CHANGE] = [900, 260]; // milliseconds in which tours appear
 const SMOOTH = 20; // milliseconds; a drawing that takes longer is not made in every frame
 const KM_PER_MILE = 1.609344;
 
@@ -26,7 +24,6 @@ export class FleetMap {
   #drawn = null; // the view that the canvas shows, and how long it took to draw it
   #hovered = null;
   #drag = null; // {customer, spot, leg}
-  #motion = null; // {first, leaving} while tours appear
   #asked = false;
   #stale = true; // whether the canvas does not show the scene
   #editable = false;
@@ -79,7 +76,6 @@ export class FleetMap {
       doubtful: new Set(),
       selected: null,
     };
-    this.#motion = null;
     this.#hovered = null;
     this.#camera.setPoints(points);
     this.#redraw();
@@ -93,21 +89,11 @@ export class FleetMap {
     this.#redraw();
   }
 
-  /* Show tours {slot, number, stops, locked}; those that are new or changed move in. */
+  /* Show tours {slot, number, stops, locked}. */
   setTours(tours, unserved = []) {
     if (!this.#scene) return;
-    const before = new Map(this.#scene.tours.map((tour) => [tour.slot, tour]));
-    const same = (tour) => `${before.get(tour.slot)?.stops}` === `${tour.stops}`;
-    const marked = tours.map((tour) => ({ ...tour, changed: !same(tour) }));
-    const kept = new Set(marked.filter((t) => !t.changed).map((t) => t.slot));
-    const leaving = this.#scene.tours.filter((tour) => !kept.has(tour.slot));
-    const first = !this.#scene.tours.length;
-    this.#scene.tours = marked;
+    this.#scene.tours = tours;
     this.#scene.unserved = new Set(unserved);
-    if (first || !this.#motion?.first) {
-      const length = first ? FIRST_DRAWING : CHANGE;
-      this.#motion = tours.length ? beginMotion(length, { first, leaving }) : null;
-    }
     this.#redraw();
   }
 
@@ -258,14 +244,13 @@ export class FleetMap {
   #draw(now) {
     const { width, height } = this.#camera.size;
     if (!width || !height || !this.#scene) return;
-    const view = this.#camera.viewAt(now);
+    const { view } = this.#camera;
     const frame = { width, height, view, theme: currentTheme() };
     if (this.#mayWait(now, view)) this.#shift(view);
-    else if (this.#stale || this.#motion || this.#drawn.view !== view) this.#drawAll(now, frame);
+    else if (this.#stale || this.#drawn.view !== view) this.#drawAll(now, frame);
     const overlay = contextOf(this.#overlay, frame);
     drawPointed(overlay, this.#scene, frame, this.#hovered, this.#drag);
-    const waits = this.#camera.gliding || this.#drawn.view !== view;
-    if (this.#motion || waits) this.#redraw({ stale: false });
+    if (this.#drawn.view !== view) this.#redraw({ stale: false });
   }
 
   #drawAll(now, frame) {
@@ -273,7 +258,7 @@ export class FleetMap {
     this.#tiles?.setScale(this.#scene.scale);
     const streets = this.#tiles?.draw({ ...frame, density }) ?? false;
     const context = contextOf(this.#canvas, frame);
-    drawScene(context, this.#scene, { ...frame, streets }, this.#motionAt(now));
+    drawScene(context, this.#scene, { ...frame, streets });
     this.#stale = false;
     this.#shift(null);
     const drawn = { view: frame.view, at: now, took: 0 };
@@ -303,17 +288,6 @@ export class FleetMap {
       transform = `translate(${x}px, ${y}px) scale(${grown})`;
     }
     for (const layer of this.#layers) layer.style.transform = transform;
-  }
-
-  #motionAt(now) {
-    if (!this.#motion) return null;
-    const { first, leaving } = this.#motion;
-    const share = shareDone(this.#motion, now);
-    if (share === 1) {
-      this.#motion = null;
-      return null;
-    }
-    return { drawn: first ? share : 1, shown: first ? 1 : share, leaving };
   }
 }
 

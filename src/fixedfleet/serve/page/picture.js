@@ -19,20 +19,12 @@ const LONGEST_DASHED = 4000;
  *
  * points and demands begin with the depot; perUnit is the length of a unit on the map; tours
  * are {slot, number, stops}; selected is a slot or null. The frame is {width, height, view,
- * theme, streets}, in CSS pixels; with streets, the background is transparent. motion, while
- * the plan changes, is {drawn, shown, leaving}: the share of the ways that is drawn, the
- * opacity of changed tours, and the tours they replace.
+ * theme, streets}, in CSS pixels; with streets, the background is transparent.
  */
-export function drawScene(context, scene, frame, motion = null) {
+export function drawScene(context, scene, frame) {
   const pen = penOf(context, scene, frame);
   drawPaper(pen, frame);
-  for (const tour of motion?.leaving ?? []) {
-    drawWay(pen, tour, { alpha: 1 - motion.shown, drawn: 1 });
-  }
-  for (const tour of inOrder(scene)) {
-    const alpha = tour.changed && motion ? motion.shown : 1;
-    drawWay(pen, tour, { alpha, drawn: motion?.drawn ?? 1 });
-  }
+  for (const tour of inOrder(scene)) drawWay(pen, tour);
   drawCustomers(pen);
   drawUnserved(pen);
   drawDepot(pen);
@@ -105,7 +97,7 @@ function drawPaper({ context, spots, theme }, { width, height, view, streets }) 
   context.stroke();
 }
 
-function drawWay({ context, scene, spots, theme }, { slot, stops }, { alpha, drawn }) {
+function drawWay({ context, scene, spots, theme }, { slot, stops }) {
   if (!stops.length) return;
   const inner = stops.map((stop) => spots[stop]);
   // All tours meet at the depot, so the ways from and to it are paler.
@@ -113,37 +105,32 @@ function drawWay({ context, scene, spots, theme }, { slot, stops }, { alpha, dra
     { way: [spots[0], inner[0]], depot: true },
     { way: inner, depot: false },
     { way: [inner.at(-1), spots[0]], depot: true },
-  ].map((part) => ({ ...part, length: lengthAlong(part.way) }));
-  let left = drawn * parts.reduce((sum, part) => sum + part.length, 0);
+  ];
   const width = scene.points.length > 300 ? 1.5 : 2.2;
   context.strokeStyle = hue(slot, theme);
   context.lineJoin = "round";
   context.lineCap = "round";
-  for (const { way, depot, length } of parts) {
-    if (left <= 0) break;
-    context.globalAlpha = alpha * strength(scene, slot) * (depot ? 0.5 : 1);
+  for (const { way, depot } of parts) {
+    context.globalAlpha = strength(scene, slot) * (depot ? 0.5 : 1);
     context.lineWidth = depot ? width / 2 : width;
-    strokeLegs(context, way, left, length > LONGEST_DASHED ? [] : dash(slot));
-    left -= length;
+    strokeLegs(context, way, lengthAlong(way) > LONGEST_DASHED ? [] : dash(slot));
   }
   context.setLineDash([]);
 }
 
 // Each leg is drawn separately: without a graphics card, one long path that crosses itself
 // takes several times as long.
-function strokeLegs(context, way, most, pattern) {
+function strokeLegs(context, way, pattern) {
   context.setLineDash(pattern);
   let before = 0;
-  for (let i = 1; i < way.length && before < most; i += 1) {
+  for (let i = 1; i < way.length; i += 1) {
     const [from, to] = [way[i - 1], way[i]];
-    const length = Math.hypot(to.x - from.x, to.y - from.y);
-    const share = Math.min(1, (most - before) / (length || 1));
     context.lineDashOffset = before;
     context.beginPath();
     context.moveTo(from.x, from.y);
-    context.lineTo(from.x + share * (to.x - from.x), from.y + share * (to.y - from.y));
+    context.lineTo(to.x, to.y);
     context.stroke();
-    before += length;
+    before += Math.hypot(to.x - from.x, to.y - from.y);
   }
 }
 
