@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import fixedfleet as ff
+from fixedfleet.errors import MissingPackageError
 from fixedfleet.evaluate import Results, evaluate, get_method
 
 pytestmark = pytest.mark.slow  # every test starts processes
@@ -41,7 +42,7 @@ def test_rows_hold_what_plan_measures(fakes, tmp_path):
         [letters], [method], [0.5, 1], tmp_path / "rows", seeds=[0, 3], processes=1
     )
     rows = Results(tmp_path / "rows").rows()
-    assert (done.new, done.found, done.faults, done.finished) == (12, 0, 0, True)
+    assert (done.new, done.found, done.faults) == (12, 0, 0)
     assert {row.key for row in rows} == {
         (name, "first_fit", "length", limit, None, seed)
         for name in "abc"
@@ -284,16 +285,12 @@ def test_a_hanging_worker_ends_with_its_parent(tmp_path):
     assert [row.instance for row in Results(path).rows()].count("l") == 0
 
 
-def test_a_package_that_turns_out_missing_leaves_no_row(fakes, tmp_path, caplog):
-    """Such a run is skipped, so that a machine with the package can do it."""
+def test_a_package_that_turns_out_missing_leaves_no_row(fakes, tmp_path):
+    """The evaluation ends with the package's name, and keeps the rows it has."""
     method = fakes.FirstFit(wrong={"b": "import"})
-    done = evaluate(
-        [fakes.make_set(3)], [method], [0.5], tmp_path / "rows", processes=1
-    )
-    assert (done.new, done.skipped, done.finished) == (2, 1, False)
-    assert [row.instance for row in Results(tmp_path / "rows").rows()] == ["a", "c"]
-    assert "unheard_of" in caplog.text
-    assert "1 skipped" in str(done)
+    with pytest.raises(MissingPackageError, match=r"first_fit: .*unheard_of"):
+        evaluate([fakes.make_set(3)], [method], [0.5], tmp_path / "rows", processes=1)
+    assert [row.instance for row in Results(tmp_path / "rows").rows()] == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 import time
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from fixedfleet.evaluate.agenda import limits_of, make_agenda
 from fixedfleet.evaluate.method_specs import get_methods
 from fixedfleet.evaluate.origin import machine_name
 from fixedfleet.evaluate.rows import Results
-from fixedfleet.evaluate.trials import Skipped, failed, work
+from fixedfleet.evaluate.trials import failed, work
 from fixedfleet.progress import Progress
 from fixedfleet.workers import Done, Lost, Message, check_engine, run_jobs
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EvaluationSummary", "evaluate"]
 
-_log = logging.getLogger(__name__)
 # Seconds after which a call is stopped and recorded as a fault: a warm-up before a run
 # with a time limit, that run beyond twice its limit, and a call without a time limit.
 _WARMING, _GRACE, _LONGEST = 150.0, 30.0, 600.0
@@ -50,8 +48,6 @@ class EvaluationSummary:
         Number of rows that were in the file before.
     faults
         Number of rows written without a plan that serves all customers.
-    skipped
-        Number of runs skipped because a package turned out to be missing.
     seconds
         Wall time.
     """
@@ -59,20 +55,12 @@ class EvaluationSummary:
     new: int
     found: int
     faults: int
-    skipped: int
     seconds: float
-
-    @property
-    def finished(self) -> bool:
-        """Whether the file now has every row that was asked for."""
-        return not self.skipped
 
     def __str__(self) -> str:
         parts = [f"{self.new:,} new rows, {self.found:,} found in the file"]
         if self.faults:
             parts.append(f"{self.faults:,} without a plan that serves all customers")
-        if self.skipped:
-            parts.append(f"{self.skipped:,} skipped because a package is missing")
         return f"{'; '.join(parts)} ({self.seconds:.1f} s)"
 
 
@@ -132,7 +120,7 @@ def evaluate(
         If an argument is wrong, or the file holds something else: results of other
         instances by these names, of another machine or version, or no results.
     MissingPackageError
-        If a method lacks a package, before anything runs.
+        If a method lacks a package. Most methods say so before anything runs.
     """
     begin = time.monotonic()
     chosen = get_methods(methods)
@@ -144,7 +132,7 @@ def evaluate(
 
     with store:  # locks the file: a second run into it is refused here
         agenda = make_agenda(sets, chosen, limits, seeds, store.rows())
-        done = EvaluationSummary(0, agenda.found, 0, 0, 0.0)
+        done = EvaluationSummary(0, agenda.found, 0, 0.0)
         _report(done, agenda, begin, display)
         for trials, most in ((agenda.single, 1), (agenda.parallel, processes)):
             if not trials:
@@ -160,8 +148,8 @@ def evaluate(
                 gpus_for=lambda trial: int(chosen[trial.method].on_gpu),
             )
             with contextlib.closing(events):  # on Ctrl-C workers are ended at once
-                for trial, answer in _answers(events):
-                    done = _keep(trial, answer, store, agenda.known, done)
+                for rows in _answers(events):
+                    done = _keep(rows, store, agenda.known, done)
                     _report(done, agenda, begin, display)
     return replace(done, seconds=time.monotonic() - begin)
 
@@ -170,34 +158,26 @@ def _warm_up_seconds(trial: Trial) -> float:
     return _LONGEST if trial.time_limit is None else _WARMING
 
 
-def _answers(events: Iterable[Event]) -> Iterator[tuple[Trial, list[Row] | Skipped]]:
-    """Yield each trial with its rows, or with why it was skipped."""
+def _answers(events: Iterable[Event]) -> Iterator[list[Row]]:
+    """Yield the rows of each trial."""
     warm: set[Trial] = set()
     for event in events:
         match event:
             case Message(trial, _):
                 warm.add(trial)
-            case Done(trial, answer):
-                yield trial, answer
+            case Done(_, rows):
+                yield rows
             case Lost(trial, reason, seconds):
                 why = reason if trial in warm else f"in the warm-up: {reason}"
                 # A GPU's name is not worth loading its driver in this process.
-                yield trial, failed(trial, why, seconds, machine_name())
+                yield failed(trial, why, seconds, machine_name())
 
 
 def _keep(
-    trial: Trial,
-    answer: list[Row] | Skipped,
-    store: Results,
-    known: set[Key],
-    done: EvaluationSummary,
+    rows: list[Row], store: Results, known: set[Key], done: EvaluationSummary
 ) -> EvaluationSummary:
     """Write the rows that are not known yet; return what is done with them."""
-    if isinstance(answer, Skipped):
-        if not done.skipped:
-            _log.warning("skipped, and others like it: %s", answer.reason)
-        return replace(done, skipped=done.skipped + len({*trial.keys()} - known))
-    new = [row for row in answer if row.key not in known]  # a batch may hold some
+    new = [row for row in rows if row.key not in known]  # a batch may hold some
     for row in new:
         known.add(row.key)
         store.append(row)

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from fixedfleet.errors import place_of
+from fixedfleet.errors import MissingPackageError, place_of
 from fixedfleet.evaluate.origin import machine_name
 from fixedfleet.evaluate.rows import Row
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fixedfleet.plan import Objective
     from fixedfleet.workers import Call
 
-__all__ = ["Skipped", "Trial", "failed", "work"]
+__all__ = ["Trial", "failed", "work"]
 
 # Limits of a warm-up, whose plans are thrown away.
 _WARM_SECONDS = 0.1
@@ -78,21 +78,19 @@ class Trial:
         ]
 
 
-@dataclass(frozen=True)
-class Skipped:
-    """A call that could not be made because a package is missing; it has no rows."""
-
-    reason: str
-
-
 def work(
     trial: Trial, call: Call, methods: Sequence[Method], grace: float, longest: float
-) -> list[Row] | Skipped:
+) -> list[Row]:
     """
     Run a trial in a worker process, after a warm-up if it is the first of a kind.
 
     After the warm-up, it may take ``grace`` seconds beyond twice the time limit of all
     its instances, or ``longest`` seconds if it has no time limit.
+
+    Raises
+    ------
+    MissingPackageError
+        If the method needs a package that is not installed.
     """
     method, limit = methods[trial.method], trial.time_limit
     kind = trial.name, trial.objective, trial.instances[0].num_customers
@@ -122,7 +120,7 @@ def _warm_up(method: Method, trial: Trial) -> None:
         )
 
 
-def _run(method: Method, trial: Trial) -> list[Row] | Skipped:
+def _run(method: Method, trial: Trial) -> list[Row]:
     """Run a trial and measure its plans; the rows record whatever goes wrong."""
     machine = machine_name(method.on_gpu)
     begin = time.perf_counter()
@@ -140,7 +138,8 @@ def _run(method: Method, trial: Trial) -> list[Row] | Skipped:
             for instance, answer in zip(trial.instances, answers, strict=True)
         ]
     except ImportError as error:
-        return Skipped(f"{trial.name}: {error}")
+        # No row: when the package is installed, the same evaluation continues.
+        raise MissingPackageError(f"{trial.name}: {error}") from error
     except Exception as error:  # a method may fail in any way
         spent = time.perf_counter() - begin
         return failed(trial, _tell(error), spent, machine)

@@ -20,15 +20,12 @@ from fixedfleet.labels.teacher import (
     Teacher,
     get_teacher,
 )
-from fixedfleet.progress import Progress, ProgressPrinter
 
 __all__ = [
     "TEACHERS",
     "GpuTeacher",
     "LabelSummary",
     "LabellingError",
-    "Progress",
-    "ProgressPrinter",
     "SearchTeacher",
     "SolverTeacher",
     "Teacher",
