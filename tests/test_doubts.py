@@ -63,7 +63,7 @@ def kinds(instance):
     return [(doubt.kind, doubt.customers) for doubt in find_doubts(instance)]
 
 
-def test_point_2_one_row_with_latitude_and_longitude_swapped(town):
+def test_one_row_with_latitude_and_longitude_swapped(town):
     """A customer whose latitude and longitude are swapped is named with its row."""
     wrong = moved(town, {7: town.coordinates[7][::-1]})
     rows = range(5, 36)
@@ -74,7 +74,7 @@ def test_point_2_one_row_with_latitude_and_longitude_swapped(town):
     assert doubt.text == "customer 7 (Shop 7): latitude and longitude look swapped"
 
 
-def test_point_2_several_rows_swapped_and_the_depot(town):
+def test_several_rows_swapped_and_the_depot(town):
     """Several swapped rows are one warning; a depot cannot be left out."""
     swapped = {place: town.coordinates[place][::-1] for place in (0, 3, 5, 8, 9, 20)}
     (doubt,) = find_doubts(moved(town, swapped))
@@ -83,7 +83,7 @@ def test_point_2_several_rows_swapped_and_the_depot(town):
     assert "and 1 more: latitude and longitude look swapped" in doubt.text
 
 
-def test_point_2_a_row_at_zero(town):
+def test_a_row_at_zero(town):
     """A customer at 0, 0 is named; its place is probably missing."""
     (doubt,) = find_doubts(moved(town, {4: (0, 0)}))
     assert (doubt.kind, doubt.customers) == ("zero", [4])
@@ -121,7 +121,7 @@ def test_a_depot_outside_the_town_is_nothing_unusual(town):
 
 
 @pytest.mark.parametrize("name", TOWNS)
-def test_point_2_all_rows_swapped(town, name):
+def test_all_rows_swapped(town, name):
     """If all rows are swapped, they lie in a sea or a desert, and one is told."""
     right = shifted(town, TOWNS[name])
     assert kinds(right) == []
@@ -141,7 +141,7 @@ def test_towns_beside_seas_and_deserts_are_not_swapped(town, place):
     assert kinds(shifted(town, place)) == []
 
 
-def test_point_10_a_second_depot(town):
+def test_a_second_depot(town):
     """A customer without demand that is called a depot, or lies there, is named."""
     demands, names = town.demands.copy(), list(town.names)
     demands[[2, 6]], names[2] = 0, "Lager Süd"

@@ -75,7 +75,7 @@ def test_an_error_within_is_not_lost():
         ("fixedfleet.documents", "module"),  # while the command runs
     ],
 )
-def test_point_15_ctrl_c_in_an_import_ends_quietly(name, start, tmp_path):
+def test_ctrl_c_in_an_import_ends_quietly(name, start, tmp_path):
     """Ctrl-C in the middle of an import is one line and code 130, no traceback."""
     (tmp_path / "sitecustomize.py").write_text(PRESS.format(name=name))
     (tmp_path / "fixedfleet").write_text(SCRIPT)

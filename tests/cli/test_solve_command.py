@@ -111,7 +111,7 @@ def test_too_small_a_fleet_is_proven_so(run, csv):
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.xlsx", "p.json", "p.sol"])
-def test_point_5_without_a_plan_the_file_is_todays_nevertheless(run, csv, name):
+def test_without_a_plan_the_file_is_todays_nevertheless(run, csv, name):
     """If the fleet is too small, the best partial plan replaces yesterday's file."""
     Path(name).write_text("yesterday's plan")
     small = ("--vehicles", 1, "--capacity", 2, "--time-limit", 0.1)
@@ -127,7 +127,7 @@ def test_point_5_without_a_plan_the_file_is_todays_nevertheless(run, csv, name):
         assert Path(name).read_text("utf-8-sig").count("\nunserved,,") == 2
 
 
-def test_point_5_after_an_error_the_old_file_is_said_to_be_old(run, csv):
+def test_after_an_error_the_old_file_is_said_to_be_old(run, csv):
     """If nothing is written, the error says that the file was not changed."""
     Path("p.csv").write_text("yesterday's plan")
     answer = run("solve", csv, "--vehicles", 1, "--capacity", 0.5, "--output", "p.csv")
@@ -162,7 +162,7 @@ def other_names(path):
     return [path, f"./{path}", str(Path(path).absolute()), "link.csv", "hard.csv"]
 
 
-def test_point_1_an_output_that_is_an_input_is_refused(run, csv, tmp_path):
+def test_an_output_that_is_an_input_is_refused(run, csv, tmp_path):
     """Neither the customers nor a start is ever overwritten, whatever its name."""
     before = Path(csv).read_bytes()
     for name in other_names(csv):
@@ -183,7 +183,7 @@ def test_point_1_an_output_that_is_an_input_is_refused(run, csv, tmp_path):
     assert refused(run("predict", csv, *FLEET, "--output", csv), "overwritten")
 
 
-def test_point_2_doubtful_rows_are_shown_before_planning(run, tmp_path):
+def test_doubtful_rows_are_shown_before_planning(run, tmp_path):
     """A row with swapped coordinates is a warning that names it; it can be left out."""
     text = EXAMPLE.read_text().replace("51.3372,12.3744", "12.3744,51.3372")
     wrong = make(tmp_path, "wrong.csv", text)
@@ -228,7 +228,7 @@ def test_many_warnings_are_cut_short(run, tmp_path):
     assert lines[20] == "fixedfleet: warning: and 10 more warnings"
 
 
-def test_point_3_the_table_of_a_german_excel(run):
+def test_the_table_of_a_german_excel(run):
     """A German table is planned, and the plan is written like it, with its columns."""
     shops = EXAMPLE.parent / "getraenke_koeln.csv"
     fleet = ("--vehicles", 4, "--capacity", 950, "--time-limit", 0.2)
@@ -260,7 +260,7 @@ def test_headings_and_units_of_ones_own(run, tmp_path):
     assert refused(run("fleet", path, *fleet, "--columns", "Nord"), "demand=Paletten")
 
 
-def test_point_20_equal_names_can_be_told_apart(run, tmp_path):
+def test_equal_names_can_be_told_apart(run, tmp_path):
     """Customers that share a name are printed with their numbers."""
     table = "x,y,demand,name\n0,0,,hub\n1,0,1,Rewe\n2,0,1,Aldi\n3,0,1,Rewe\n"
     path = make(tmp_path, "chain.csv", table)

@@ -230,7 +230,7 @@ def test_many_empty_lines_take_linear_time(filler):
         (read_batch, "x.pkl", 2**33),
     ],
 )
-def test_point_14_a_file_is_measured_before_it_is_read(
+def test_a_file_is_measured_before_it_is_read(
     reader, name, size, tmp_path, monkeypatch
 ):
     """A huge file, even one with nothing in it, is refused before it is read."""

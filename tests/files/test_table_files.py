@@ -278,7 +278,7 @@ Café;51,3372;12,3744;35;0341 2;
 
 
 @pytest.mark.parametrize(("encoding", "separator", "decimal"), EXCELS)
-def test_point_3_a_table_as_excel_writes_it(load, encoding, separator, decimal):
+def test_a_table_as_excel_writes_it(load, encoding, separator, decimal):
     """Separator, decimal sign, encoding and German headings are recognised."""
     cells = [row.split(";", 5) for row in GERMAN.splitlines()]
     cells = [[cell.replace(",", decimal) for cell in row] for row in cells]
@@ -307,14 +307,14 @@ def test_point_3_a_table_as_excel_writes_it(load, encoding, separator, decimal):
     assert (said in notes) == (encoding == "cp1252")
 
 
-def test_point_3_a_line_that_tells_excel_the_separator(load):
+def test_a_line_that_tells_excel_the_separator(load):
     """Excel's own first line, "sep=;", is passed over and is not a row."""
     instance, notes = load(f"sep=;\r\n{TABLE.replace(',', ';')}")
     assert instance == load(TABLE)[0]
     assert notes[0] == "the depot is the first row (row 2)"
 
 
-def test_point_3_decimal_commas_in_quotes(load):
+def test_decimal_commas_in_quotes(load):
     """Google's sheets write decimal commas within quotes between commas."""
     text = 'x,y,demand\n"0,5",0,\n"1,25",2,"12,5"\n'
     assert load(text)[0].demands.tolist() == [12.5]
@@ -412,7 +412,7 @@ def test_degrees_are_never_thousands(load):
     assert instance.depot.tolist() == [51.345, 12.345]
 
 
-def test_point_10_a_second_depot_without_demand(wrong):
+def test_a_second_depot_without_demand(wrong):
     """A second row without demand is told that there is one depot, and where."""
     text = "x,y,demand,name\n0,0,,hub\n1,1,3,a\n2,2,,Lager Süd\n"
     assert wrong(text) == (
@@ -421,7 +421,7 @@ def test_point_10_a_second_depot_without_demand(wrong):
     )
 
 
-def test_point_4_a_plan_opens_in_the_excel_that_wrote_the_customers(tmp_path):
+def test_a_plan_opens_in_the_excel_that_wrote_the_customers(tmp_path):
     """A plan has a byte-order mark, and the separators and decimals of the input."""
     reading = read_file(EXAMPLE, ReadOptions(vehicles=4, capacity=950))
     assert reading.dialect == Dialect(";", ",")
@@ -436,7 +436,7 @@ def test_point_4_a_plan_opens_in_the_excel_that_wrote_the_customers(tmp_path):
 
 
 @pytest.mark.parametrize("extension", ["csv", "xlsx"])
-def test_point_6_phone_and_remarks_travel_to_the_plan(extension, tmp_path):
+def test_phone_and_remarks_travel_to_the_plan(extension, tmp_path):
     """Columns that mean nothing here are in the plan, beside each stop."""
     instance = read(EXAMPLE, 4, capacity=950)
     plan = Plan([[4, 1]])
@@ -461,7 +461,7 @@ def cells_of(path):
 
 
 @pytest.mark.parametrize("extension", ["csv", "xlsx", "json", "sol"])
-def test_point_5_unserved_customers_are_marked(load, extension, tmp_path):
+def test_unserved_customers_are_marked(load, extension, tmp_path):
     """Every format of a plan names the customers that it does not serve."""
     instance, _ = load(TABLE)
     path = tmp_path / f"p.{extension}"
@@ -488,7 +488,7 @@ def sheet_of(rows):
     return file.getvalue()
 
 
-def test_point_11_an_excel_file(tmp_path):
+def test_an_excel_file(tmp_path):
     """Numbers, texts, empty cells and empty columns of an Excel file are read."""
     rows = [
         ["# capacity: 9"],
@@ -548,9 +548,7 @@ def archive(**files):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("extension", ["csv", "xlsx"])
-def test_point_11_what_is_no_excel_file_is_told_what_it_is(
-    data, said, extension, tmp_path
-):
+def test_what_is_no_excel_file_is_told_what_it_is(data, said, extension, tmp_path):
     """Spreadsheets of other kinds, broken files and zip bombs are refused by name."""
     path = tmp_path / f"x.{extension}"
     path.write_bytes(data)
