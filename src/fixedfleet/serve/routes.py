@@ -406,37 +406,29 @@ async def download_plan(
 
 
 @cache
-def examples() -> dict[str, schema.ExampleDocument]:
-    """Return the examples that come with the service, by name."""
+def examples() -> list[schema.ExampleDocument]:
+    """Return the examples that come with the service."""
     folder = resources.files("fixedfleet.serve") / "examples"
-    found = {}
+    found = []
     for name, title in _EXAMPLES.items():
         text = (folder / f"{name}.csv").read_text(encoding="utf-8")
         instance = files.parse(text, format="csv").instance
-        found[name] = schema.ExampleDocument(
+        example = schema.ExampleDocument(
             name=name,
             title=title,
-            text=text,
             customers=instance.num_customers,
             vehicles=instance.vehicles,
             capacity=instance.capacity,
+            text=text,
         )
+        found.append(example)
     return found
 
 
 @routes.get("/examples")
-async def list_examples() -> list[schema.ExampleListing]:
-    """List the examples that come with the service."""
-    return list(examples().values())
-
-
-@routes.get("/examples/{name}")
-async def get_example(name: str) -> schema.ExampleDocument:
-    """Return an example with its text, which can be sent to ``/plans``."""
-    if name not in examples():
-        known = ", ".join(examples())
-        raise ApiError(404, f"there is no example {name[:40]!r}, only {known}")
-    return examples()[name]
+async def list_examples() -> list[schema.ExampleDocument]:
+    """Return examples with their texts, which can be sent to ``/plans``."""
+    return examples()
 
 
 @routes.get("/settings")

@@ -32,7 +32,6 @@ __all__ = [
     "EditedDocument",
     "ErrorDocument",
     "ExampleDocument",
-    "ExampleListing",
     "HealthDocument",
     "ImprovedDocument",
     "InstanceOptions",
@@ -236,20 +235,14 @@ class PlanListing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExampleListing:
-    """An example in the list of examples."""
+class ExampleDocument:
+    """An example with its text, for ``POST /plans``."""
 
     name: str
     title: str
     customers: int
     vehicles: int
     capacity: int | float
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExampleDocument(ExampleListing):
-    """An example with its text, for ``POST /plans``."""
-
     text: str
 
 

@@ -66,7 +66,7 @@ export class Source {
   async listExamples() {
     const examples = await ask("examples");
     const items = examples.map((example) => {
-      const { name, title, customers, vehicles } = example;
+      const { name, title, customers, vehicles, capacity, text } = example;
       const size = `${count(customers, "customer")}, ${count(vehicles, "vehicle")}`;
       const [what, ...more] = title.split(": ");
       const button = make(
@@ -75,21 +75,13 @@ export class Source {
         make("span", { class: "example-title", text: what }),
         make("span", { class: "example-size", text: capital(more.join(": ")) || size }),
       );
-      button.addEventListener("click", () => this.#example(name));
+      button.addEventListener("click", () => {
+        this.#onGiven({ text }, { title, vehicles, capacity });
+      });
       return make("li", {}, button);
     });
     byId("example-list").replaceChildren(...items);
     show(byId("examples"), items.length > 0);
-  }
-
-  async #example(name) {
-    try {
-      const example = await ask(`examples/${encodeURIComponent(name)}`);
-      const { text, title, vehicles, capacity } = example;
-      this.#onGiven({ text }, { title, vehicles, capacity });
-    } catch (error) {
-      this.fail(error.message);
-    }
   }
 
   #paste(text) {
