@@ -22,7 +22,6 @@ def decode(
     *,
     samples: int = 1,
     generator: torch.Generator | None = None,
-    exact_loads: bool = False,
 ) -> Tensor:
     """
     Make plans for instances of equal size.
@@ -37,8 +36,6 @@ def decode(
         Plans of each instance, S.
     generator
         Draws the nodes at random; None takes the most likely node.
-    exact_loads
-        Whether loads are counted in whole units only.
 
     Returns
     -------
@@ -46,7 +43,7 @@ def decode(
         Routes as in :class:`PlanBatch`, shape (B, S, 2 N).
     """
     customers = batch.units.shape[1] - 1
-    fleet = _Fleet(batch, samples, exact_loads)
+    fleet = _Fleet(batch, samples)
     steps = []
     # The longest plan returns to the depot after each customer.
     for step in range(2 * customers):
@@ -73,15 +70,14 @@ class _Fleet:
 
     The published code adds up shares of the capacity in single precision, where ten
     times 1/10 comes out above 1. Its figures depend on that, so both counts are kept:
-    the shares decide as they did there, unless loads are to be exact, and whole units
-    make sure that no vehicle is overloaded.
+    the shares decide as they did there, and whole units make sure that no vehicle is
+    overloaded.
     """
 
-    def __init__(self, batch: Batch, samples: int, exact_loads: bool) -> None:
+    def __init__(self, batch: Batch, samples: int) -> None:
         size, nodes = batch.units.shape
         self.demands, self.units = batch.features.demands, batch.units
         self.capacity = batch.capacity[:, None]  # (B, 1)
-        self.exact_loads = exact_loads
         self.at = self.units.new_zeros(size, samples)
         self.load = torch.zeros_like(self.at)
         self.share = self.demands.new_zeros(size, samples)
@@ -95,16 +91,13 @@ class _Fleet:
 
     def room(self) -> Tensor:
         """Share of the capacity that is left, shape (B, S)."""
-        if self.exact_loads:
-            return ((self.capacity - self.load) / self.capacity).to(self.share.dtype)
         return 1 - self.share
 
     def open(self) -> Tensor:
         """Nodes each vehicle may go to, shape (B, S, N')."""
         left = (self.capacity - self.load)[..., None]
         nodes = ~self.visited & (self.units[:, None] <= left)
-        if not self.exact_loads:
-            nodes &= self.demands[:, None] + self.share[..., None] <= 1
+        nodes &= self.demands[:, None] + self.share[..., None] <= 1
         # A vehicle leaves the depot while it can serve a customer, and else stays.
         nodes[..., 0] = (self.at != 0) | ~nodes[..., 1:].any(2)
         return nodes

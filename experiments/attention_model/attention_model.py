@@ -55,10 +55,6 @@ class AttentionModel:
         plans at random and keeps the shortest.
     samples
         Number of plans to draw per instance.
-    exact_loads
-        The published code adds up loads in single precision and so rejects some
-        customers that would just fill a vehicle. By default this one does the same;
-        with ``exact_loads`` it counts in whole units.
     device
         Where to compute.
 
@@ -80,13 +76,11 @@ class AttentionModel:
         *,
         decoding: Decoding = "greedy",
         samples: int = 1280,
-        exact_loads: bool = False,
         device: str = "cpu",
     ) -> None:
         check_choice("decoding", decoding, get_args(Decoding))
         self.decoding = decoding
         self.samples = check_whole("samples", samples, at_least(1))
-        self.exact_loads = exact_loads
         self.device = check_device(device)
         self.network = read_network(path).to(self.device)
         self.customers = self.network.settings.customers
@@ -164,9 +158,7 @@ class AttentionModel:
             prepared = self.network.prepare(
                 batch.features.coordinates, batch.features.demands
             )
-            make = partial(
-                decode, self.network, prepared, batch, exact_loads=self.exact_loads
-            )
+            make = partial(decode, self.network, prepared, batch)
             if self.decoding == "greedy":
                 return make()[:, 0]
             distances = _distances(instances, self.device)

@@ -103,14 +103,11 @@ def test_sampling_the_published_weights_shortens_plans(published: Path) -> None:
 
 
 @pytest.mark.parametrize("decoding", ["greedy", "sampling"])
-@pytest.mark.parametrize("exact_loads", [False, True])
 def test_everyone_is_served_within_capacity(
-    folder: Path, batch: ff.InstanceBatch, decoding: Any, exact_loads: bool
+    folder: Path, batch: ff.InstanceBatch, decoding: Any
 ) -> None:
     """Plans lack nothing but, perhaps, vehicles."""
-    model = AttentionModel(
-        folder, decoding=decoding, samples=7, exact_loads=exact_loads
-    )
+    model = AttentionModel(folder, decoding=decoding, samples=7)
     plans = model.solve_batch(batch)
     assert plans.feasible(batch.with_vehicles(batch.num_customers)).all()
 
@@ -144,11 +141,8 @@ def test_amounts_too_fine_for_single_precision(folder: Path) -> None:
     assert plan.check(instance) == []
 
 
-@pytest.mark.parametrize(("exact_loads", "vehicles"), [(False, 2), (True, 1)])
-def test_loads_as_published_or_exact(
-    folder: Path, exact_loads: bool, vehicles: int
-) -> None:
-    """Ten tenths, more than 1 in single precision, fill one vehicle when counted."""
+def test_loads_are_added_up_as_published(folder: Path) -> None:
+    """Ten tenths are more than 1 in single precision: they need a second vehicle."""
     instance = ff.Instance(
         depot=(0, 0),
         customers=[[1, 1]] * 10,
@@ -156,12 +150,9 @@ def test_loads_as_published_or_exact(
         capacity=10,
         vehicles=2,
     )
-    model = AttentionModel(
-        folder, decoding="sampling", samples=200, exact_loads=exact_loads
-    )
-    plan = model.solve(instance)
+    plan = AttentionModel(folder, decoding="sampling", samples=200).solve(instance)
     assert plan is not None
-    assert plan.vehicles == vehicles
+    assert plan.vehicles == 2
 
 
 def test_same_seed_same_samples(folder: Path, batch: ff.InstanceBatch) -> None:

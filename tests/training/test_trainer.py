@@ -8,7 +8,7 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet.model import devices, load_model
-from fixedfleet.training import NonFiniteLossError, make_dataset, train
+from fixedfleet.training import NonFiniteLossError, get_preset, make_dataset, train
 from fixedfleet.training.trainer import learning_rate
 
 from .conftest import changed, losses, read_log, state, tiny_labels
@@ -25,6 +25,24 @@ def test_training_lowers_the_loss(preset, dataset, tmp_path):
     assert result.epochs == 25
     assert result.validation.solved > 0.5
     assert load_model(tmp_path / "model.safetensors").config == preset.model
+
+
+def test_a_universal_network_learns_from_labels_of_all_sizes(tmp_path):
+    """Label files of two sizes, and groups of their tours, lower the loss."""
+    paths = [tmp_path / "six.npz", tmp_path / "eight.npz"]
+    for path, n in zip(paths, (6, 8), strict=True):
+        alone = np.ravel([[customer, 0] for customer in range(1, n + 1)])
+        facts = {"n": n, "capacity": 9, "fleet": n, "seed": 7, "count": 40}
+        routes, labelled = np.tile(alone, (40, 1)), np.ones(40, dtype=bool)
+        np.savez(path, routes=routes, labelled=labelled, iterations=1, **facts)
+    small = {"width": 16, "hidden": 16, "heads": 2, "layers": 1, "rounds": 1}
+    settings = {f"model.{name}": value for name, value in small.items()}
+    brief = get_preset("universal").with_settings(settings)
+    brief = changed(brief, batch_size=2, validation=8, epochs=2, warmup=1, parts=1)
+    result = train(brief, paths, out=tmp_path / "run", device="cpu", display=None)
+    assert losses(tmp_path / "run")[-1] < losses(tmp_path / "run")[0]
+    assert (result.finished, result.validation.solved) == (True, 1.0)
+    assert load_model(tmp_path / "run" / "model.safetensors").config == brief.model
 
 
 def test_softassign_learns_too(preset, dataset, tmp_path):
