@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import fixedfleet as ff
+from fixedfleet.registry import user_modules
 from tests.oracle import optimal_plan as plan_optimally
 from tests.small_instances import IMPOSSIBLE, SMALL
 
@@ -33,6 +34,17 @@ def shared() -> Path:
     if not (folder / "cvrplib").is_dir():
         pytest.skip("no folder with CVRPLIB instances and reference plans")
     return folder
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forget_files():
+    """Forget the files of users that tests have loaded, by the way "module.py:Name".
+
+    Every worker process of a later test would load them too, and torch with them.
+    """
+    yield
+    for module in user_modules():
+        del sys.modules[module.__name__]
 
 
 @pytest.fixture(scope="session")
