@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,19 +19,33 @@ ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "docs").glob("*.ipynb"))
 
 
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    """One kernel for all notebooks: loading torch and all that trains takes seconds."""
+    for package in ("nbclient", "ipykernel", "matplotlib", "torch", "safetensors"):
+        if find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    from jupyter_client.manager import KernelManager
+
+    manager, folder = KernelManager(), tmp_path_factory.mktemp("ipython")
+    manager.start_kernel(env=os.environ | {"IPYTHONDIR": str(folder)})
+    yield manager
+    manager.shutdown_kernel(now=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_run(path, tmp_path, monkeypatch):
-    """Every cell of a notebook runs, in a kernel of its own that starts in docs/."""
-    nbclient, nbformat = map(pytest.importorskip, ("nbclient", "nbformat"))
-    for package in ("ipykernel", "matplotlib", "torch", "safetensors"):
-        pytest.importorskip(package)
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+def test_notebooks_run(path, kernel, tmp_path):
+    """Every cell of a notebook runs in docs/, with no name of another notebook."""
+    import nbclient
+    import nbformat
+
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     (tmp_path / "docs").mkdir()
-    place = {"metadata": {"path": str(tmp_path / "docs")}}
     notebook = nbformat.read(path, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=600, resources=place).execute()
+    fresh = f"%reset_selective -f ^[^_]\n%cd -q {tmp_path / 'docs'}"
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(fresh))
+    nbclient.NotebookClient(notebook, km=kernel, timeout=600).execute()
 
 
 @pytest.fixture(scope="module")
