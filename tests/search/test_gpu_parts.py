@@ -10,7 +10,7 @@ import pytest
 import fixedfleet as ff
 from fixedfleet import generate, search
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.search import Stop, gpu_kernel, gpu_parts
+from fixedfleet.search import Stop, decomposition, gpu_kernel, gpu_parts
 from fixedfleet.search.parameters import GpuPartsParameters
 
 
@@ -54,9 +54,14 @@ def on_a_core(group, iterations) -> np.ndarray:
 def card(monkeypatch):
     """A GPU with room for 8 chains; its searches are done on a core.
 
-    ``launches`` has the number of parts and the chains of each launch.
+    ``launches`` has the number of parts and the chains of each launch, ``bred`` the
+    parts that HGS-CVRP would search meanwhile; here it finds nothing.
     """
-    card = SimpleNamespace(launches=[], search=on_a_core, room=8)
+    card = SimpleNamespace(launches=[], bred=[], search=on_a_core, room=8)
+
+    def breed(part, **_):
+        card.bred.append(part)
+        return part.plan
 
     def launch(group, limits, chains):
         card.launches.append((len(group.rows), chains))
@@ -70,6 +75,7 @@ def card(monkeypatch):
     monkeypatch.setattr(gpu_kernel, "chains_to_fill", chains_to_fill)
     monkeypatch.setattr(gpu_kernel, "load_cupy", lambda: None)
     monkeypatch.setattr(gpu_parts, "_ROUND_ITERATIONS", 100)
+    monkeypatch.setattr(gpu_parts, "breed", breed)
     return card
 
 
@@ -152,7 +158,7 @@ def test_an_infeasible_part_is_an_error(card, instance, packing):
         improve(instance, packing, Stop(iterations=100))
 
 
-def test_tours_too_long_for_the_gpu(card, monkeypatch):
+def test_tours_too_long_for_the_gpu(card):
     """If no two tours fit into the memory of the GPU, the cores search alone."""
     points = np.random.default_rng(1).uniform(size=(801, 2))
     long = ff.Instance(
@@ -162,12 +168,20 @@ def test_tours_too_long_for_the_gpu(card, monkeypatch):
         capacity=400,
         vehicles=2,
     )
-    tasks = []
-    monkeypatch.setattr(gpu_parts, "decomposition", tasks.append)
     start = ff.Plan([range(1, 401), range(401, 801)])
-    found = improve(long, start, Stop(iterations=100))
+    improve(long, start, Stop(iterations=100))
     assert not card.launches
-    assert tasks[0].start == found.plan
+    assert [part.instance.num_customers for part in card.bred] == [800]
+
+
+def test_the_cores_search_meanwhile(card, monkeypatch, instance, packing):
+    """What a core finds for a part is kept if the GPU finds nothing better."""
+    card.search = lambda group, _: group.starts
+    begin = improve(instance, packing, Stop(iterations=1))
+    monkeypatch.setattr(gpu_parts, "breed", decomposition.breed)
+    found = improve(instance, begin.plan, Stop(iterations=1))
+    assert found.plan.is_feasible(instance)
+    assert found.cost < begin.cost
 
 
 @pytest.mark.slow

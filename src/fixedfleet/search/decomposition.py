@@ -40,12 +40,20 @@ if TYPE_CHECKING:
     # Searches each part: ``map``, or that of a pool of threads.
     Run = Callable[[Callable[["Part"], Plan], list["Part"]], Iterable[Plan]]
 
-__all__ = ["Part", "Tours", "anneal_whole", "decomposition", "divide"]
+__all__ = [
+    "PART_ITERATIONS",
+    "Part",
+    "Tours",
+    "anneal_whole",
+    "breed",
+    "decomposition",
+    "divide",
+]
 
 _DEFAULTS = DecompositionParameters()
 # If the limit is a number of iterations, HGS-CVRP ends after so many of its own without
 # improvement, and a part counts as so many of ruin and recreate.
-_PART_ITERATIONS, _PART_COUNTS_AS = 100, 20_000
+PART_ITERATIONS, _PART_COUNTS_AS = 100, 20_000
 _DRAWS = 8  # draws per core; if none gives a new part, parts become larger
 _PATIENCE = 0.3  # share of all rounds by which chance may delay a tour
 _GROWTH = 1.25  # of the parts, if those of the present size were searched in vain
@@ -362,11 +370,11 @@ def _search_parts(
                     in_vain.clear()
                 size = least if size > most else size * _GROWTH
                 continue
-            limit = Stop(iterations=_PART_ITERATIONS)
+            limit = Stop(iterations=PART_ITERATIONS)
             if stop.iterations is None:
                 limit = Stop(min(left, seconds * size / 100))
             search = partial(
-                _breed,
+                breed,
                 stop=limit,
                 parameters=parameters.parts_for(seconds),
                 vehicle_cost=task.vehicle_cost,
@@ -412,7 +420,7 @@ def _draw(
     return groups
 
 
-def _breed(
+def breed(
     part: Part, *, stop: Stop, parameters: HgsParameters, vehicle_cost: float
 ) -> Plan:
     """Search a part by HGS-CVRP; return its present plan if no better one is found."""

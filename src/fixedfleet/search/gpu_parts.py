@@ -1,34 +1,42 @@
 """Search one plan of many customers on a GPU: all its parts at once, again and again.
 
 Each round divides the tours of the plan into parts of about a hundred customers. The
-parts are a batch for the GPU, where many chains search each of them. The tours of the
-best chains replace the ones before, and the next round divides the plan in another way.
+parts are a batch for the GPU, where many chains search each of them. Meanwhile each
+core searches one of the parts by HGS-CVRP. The best tours found for a part replace the
+ones before, and the next round divides the plan in another way.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.plan import Plan, PlanBatch
 from fixedfleet.search import gpu_kernel
 from fixedfleet.search.cpu_arrays import scale
 from fixedfleet.search.decomposition import (
+    PART_ITERATIONS,
     Tours,
     anneal_whole,
-    decomposition,
+    breed,
     divide,
 )
 from fixedfleet.search.gpu_arrays import FAST_NODES, pack
-from fixedfleet.search.method import LEAST_SECONDS
+from fixedfleet.search.method import LEAST_SECONDS, better
 from fixedfleet.search.parameters import (
     GPU_DEFAULTS,
     DecompositionParameters,
     GpuPartsParameters,
 )
+from fixedfleet.search.stop import Stop
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fixedfleet.search.decomposition import Part
     from fixedfleet.search.method import SearchTask
 
@@ -65,35 +73,28 @@ def search_parts(task: SearchTask, parameters: GpuPartsParameters = _DEFAULTS) -
     share = max(parameters.whole_share, share)
     anneal_whole(replace(task, stop=task.stop.part(share)), _WHOLE)
     tours = Tours(task)
-    rounds = _Rounds(task, parameters)
-    try:
-        while rounds.begin():
-            parts = _divide(tours, rounds.size)
-            if not parts:
-                rest = replace(task, start=Plan(tours.tours), stop=task.stop.part())
-                decomposition(rest)
-                break
-            rounds.end(any(tours.join(parts, rounds.search(parts))))
-            if task.best.watched:
-                tours.offer()
-    finally:  # also after Ctrl-C
-        tours.offer()
+    with ThreadPoolExecutor(task.cores) as threads:
+        rounds = _Rounds(task, parameters, threads)
+        try:
+            while rounds.begin():
+                parts = _divide(tours, rounds.size)
+                rounds.end(any(tours.join(parts, rounds.search(parts))))
+                if task.best.watched:
+                    tours.offer()
+        finally:  # also after Ctrl-C
+            tours.offer()
 
 
 def _divide(tours: Tours, size: float) -> list[Part]:
-    """
-    Divide all tours into parts of about so many customers and vehicles.
-
-    Parts that are too large for the GPU, because the tours are long, are left out.
-    """
+    """Divide all tours into parts of about so many customers and vehicles."""
     nodes = sum(len(tour) + 1 for tour in tours.tours)
     count = max(1, min(round(nodes / size), len(tours.tours) // 2))
-    groups = [
-        group
-        for group in divide(tours, tours.tours, count)
-        if sum(len(tour) + 1 for tour in group) <= FAST_NODES
-    ]
-    return tours.parts(groups) if groups else []
+    return tours.parts(divide(tours, tours.tours, count))
+
+
+def _nodes(part: Part) -> int:
+    """Return the number of customers and vehicles of a part."""
+    return part.instance.num_customers + part.instance.vehicles
 
 
 class _Rounds:
@@ -106,11 +107,19 @@ class _Rounds:
         The task, whose limit is a time or a number of iterations of each chain.
     parameters
         Settings of the search.
+    threads
+        A thread for each core.
     """
 
-    def __init__(self, task: SearchTask, parameters: GpuPartsParameters) -> None:
+    def __init__(
+        self,
+        task: SearchTask,
+        parameters: GpuPartsParameters,
+        threads: ThreadPoolExecutor,
+    ) -> None:
         self.task = task
         self.parameters = parameters
+        self.threads = threads
         self.stop = task.stop.part()
         customers = task.instance.num_customers
         # Legs become shorter with more customers, and the temperatures with the legs.
@@ -120,9 +129,11 @@ class _Rounds:
         self.done = 0  # iterations of a chain
         self.iterations = _FIRST  # of a chain in this round
         self.begun = 0.0  # when this round began
+        self.seconds = parameters.round_seconds  # that this round should take
         self.on_gpu = 0.0  # seconds of this round on the GPU
+        self.waiting = 0.0  # seconds of this round in which only cores searched
         self.speeds: dict[float, float] = {}  # iterations per second, by size
-        self.overhead = 0.0  # seconds of a round that are not on the GPU
+        self.overhead = 0.0  # seconds of a round without a search
 
     def begin(self) -> bool:
         """Choose the length of the next round; return False if there is none."""
@@ -131,18 +142,55 @@ class _Rounds:
             self.iterations = min(_ROUND_ITERATIONS, stop.iterations - self.done)
             return self.iterations > 0 and stop.left() > 0
         left = stop.left() - self.closing - self.overhead
+        growth = self.size / self.parameters.size
+        wanted = growth * max(self.parameters.round_seconds, self.overhead / _OVERHEAD)
+        self.seconds = max(min(wanted, _CAUTION * left), LEAST_SECONDS)
         if self.speeds:
-            growth = self.size / self.parameters.size
-            wanted = max(self.parameters.round_seconds, self.overhead / _OVERHEAD)
-            # A larger size than before is at least this fast.
-            speed = min(self.speeds.values()) / _GROWTH
-            speed = self.speeds.get(self.size, speed)
-            iterations = int(speed * min(growth * wanted, _CAUTION * left))
-            self.iterations = max(1, min(iterations, _FASTER * self.iterations))
+            # A larger size than before is at least this fast. The last round, which
+            # must end in time, may be as slow as the slowest.
+            slowest = min(self.speeds.values())
+            speed = self.speeds.get(self.size, slowest / _GROWTH)
+            if self.seconds < wanted:
+                speed = min(speed, slowest)
+            most = _FASTER * self.iterations
+            self.iterations = max(1, min(int(speed * self.seconds), most))
         return left > LEAST_SECONDS
 
     def search(self, parts: list[Part]) -> list[Plan]:
-        """Search parts on the GPU; return the better plan of each."""
+        """Search parts on the GPU and on the cores; return the best plan of each."""
+        fits = [_nodes(part) <= FAST_NODES for part in parts]
+        # The cores search what is too large for the GPU, then any others.
+        rows = sorted(range(len(parts)), key=fits.__getitem__)[: self.task.cores]
+        bred = {row: self.threads.submit(self._breed, parts[row]) for row in rows}
+        plans = [part.plan for part in parts]
+        small = [row for row, fit in enumerate(fits) if fit]
+        for row, plan in self._search_on_gpu([parts[row] for row in small]):
+            plans[small[row]] = plan
+        begin = self.stop.elapsed()
+        for row, future in bred.items():
+            plans[row] = better(
+                parts[row].instance,
+                future.result(),
+                plans[row],
+                self.task.vehicle_cost,
+            )
+        self.waiting = self.stop.elapsed() - begin
+        return plans
+
+    def _breed(self, part: Part) -> Plan:
+        """Search a part on a core, for as long as this round."""
+        by_time = self.stop.iterations is None
+        limit = Stop(self.seconds) if by_time else Stop(iterations=PART_ITERATIONS)
+        settings = _WHOLE.parts_for(100 * self.seconds / len(part.customers))
+        return breed(
+            part, stop=limit, parameters=settings, vehicle_cost=self.task.vehicle_cost
+        )
+
+    def _search_on_gpu(self, parts: list[Part]) -> Iterator[tuple[int, Plan]]:
+        """Search parts by many chains each; yield the plans that are better."""
+        self.on_gpu = 0.0
+        if not parts:
+            return
         batch = InstanceBatch.of(part.instance for part in parts)
         known = PlanBatch.from_plans(part.plan for part in parts)
         groups = pack(batch, known)
@@ -165,16 +213,17 @@ class _Rounds:
         self.stop.count(chains * len(parts) * self.iterations)
         if not found.feasible(batch).all():
             raise RuntimeError("the GPU returned an infeasible plan")
-        better = found.costs_v(batch, self.task.vehicle_cost) < before
-        return [
-            found[row] if better[row] else part.plan for row, part in enumerate(parts)
-        ]
+        shorter = found.costs_v(batch, self.task.vehicle_cost) < before
+        for row in np.flatnonzero(shorter).tolist():
+            yield row, found[row]
 
     def end(self, changed: bool) -> None:
         """Note how long the round took; choose larger parts if it changed none."""
         self.done += self.iterations
-        self.speeds[self.size] = self.iterations / max(self.on_gpu, 1e-9)
-        self.overhead = self.stop.elapsed() - self.begun - self.on_gpu
+        if self.on_gpu > 0:
+            self.speeds[self.size] = self.iterations / self.on_gpu
+        spent = self.stop.elapsed() - self.begun
+        self.overhead = spent - self.on_gpu - self.waiting
         if changed or self.size >= self.parameters.largest:
             self.size = float(self.parameters.size)
         else:
