@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from fixedfleet.errors import InputError
-from fixedfleet.instance import InstanceBatch
 from fixedfleet.plan import PlanBatch
 from fixedfleet.training.dataset import (
     Dataset,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from fixedfleet.instance import InstanceBatch
     from fixedfleet.training.presets import Preset, TrainConfig
     from fixedfleet.training.ranks import Ranks
 
@@ -259,7 +259,9 @@ def _sort(
         fits &= instances.vehicles <= vehicles
         rows = np.flatnonzero(fits)
         if len(rows):
-            bucket.append(_cut(instances[rows], plans[rows]))
+            some = instances[rows]
+            width = some.num_customers + int(some.vehicles.max())
+            bucket.append((some, PlanBatch(plans.routes[rows, :width])))
         waiting &= ~fits
     if waiting.any():
         row = int(np.argmax(waiting))
@@ -269,21 +271,6 @@ def _sort(
             f"{instances.vehicles[row]} vehicles; this training takes at most "
             f"{customers} and {vehicles}"
         )
-
-
-def _cut(instances: InstanceBatch, plans: PlanBatch) -> Labelled:
-    """Cut off padding that none of the instances needs."""
-    size = int(instances.sizes.max())
-    width = size + int(instances.vehicles.max())
-    cut = InstanceBatch(
-        depots=instances.depots,
-        customers=instances.customers[:, :size],
-        demands=instances.demands[:, :size],
-        capacity=instances.capacity,
-        vehicles=instances.vehicles,
-        sizes=instances.sizes,
-    )
-    return cut, PlanBatch(plans.routes[:, :width])
 
 
 def _epoch_seed(seed: int, epoch: int) -> int:
