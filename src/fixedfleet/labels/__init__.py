@@ -9,6 +9,7 @@ A run goes: ``label_run`` (what is missing) → ``folder`` (the files) → ``wor
 processes) → ``shard`` (one shard's instances) → ``teacher`` (the plans) → ``folder``.
 """
 
+from fixedfleet.labels.folder import fingerprint
 from fixedfleet.labels.label_run import LabelSummary, label
 from fixedfleet.labels.load import has_labels, load_labels
 from fixedfleet.labels.shard import LabellingError
@@ -29,6 +30,7 @@ __all__ = [
     "SearchTeacher",
     "SolverTeacher",
     "Teacher",
+    "fingerprint",
     "get_teacher",
     "has_labels",
     "label",

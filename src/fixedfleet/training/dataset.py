@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fixedfleet.errors import InputError
 from fixedfleet.instance import InstanceBatch
-from fixedfleet.labels import load_labels
+from fixedfleet.labels import fingerprint, load_labels
 from fixedfleet.model.features import Features, scale_to_unit_square, symmetry
 from fixedfleet.plan import PlanBatch, pad_routes
 
@@ -297,8 +297,6 @@ def _fit(routes: NDArray[np.int64], width: int) -> NDArray[np.int64]:
 
 
 def _fingerprint(instances: InstanceBatch, routes: NDArray[np.int64]) -> str:
-    digest = hashlib.sha256()
-    for array in (instances.coordinates, instances.demands, instances.capacity, routes):
-        digest.update(str(array.shape).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
+    digest = hashlib.sha256(fingerprint(instances).encode())
+    digest.update(routes.tobytes())
     return digest.hexdigest()[:16]
