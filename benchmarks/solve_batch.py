@@ -42,7 +42,6 @@ def call(batch, start, iterations, arguments):
         device=arguments.device,
         processes=arguments.processes,
         seed=arguments.seed,
-        fleet_limit=0,  # packing alone settles these sets
     )
 
 

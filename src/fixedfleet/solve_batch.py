@@ -55,7 +55,6 @@ def solve_batch(
     device: str | None = None,
     processes: int | None = None,
     engine: Engine = "processes",
-    fleet_limit: float = 0.1,
     display: bool = False,
 ) -> BatchResult:
     """
@@ -97,9 +96,6 @@ def solve_batch(
     engine
         ``processes`` for the cores of this machine, ``ray`` for a cluster; see
         :func:`fixedfleet.labels.label`.
-    fleet_limit
-        Seconds per instance for the exact search whether the fleet suffices, if quick
-        packings leave it open.
     display
         Whether to print progress and the result.
 
@@ -120,7 +116,7 @@ def solve_batch(
     batch = InstanceBatch.of(instances)
     stages = _Stages(charged, display)
 
-    verdict = assess_batch(batch, time_limit=fleet_limit, smallest=charged > 0)
+    verdict = assess_batch(batch, smallest=charged > 0)
     rows = np.flatnonzero(verdict.feasible)
     solvable, packings = batch[rows], verdict.packings[rows]
     stages.close("fleet", solvable, packings)
