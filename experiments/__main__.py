@@ -180,9 +180,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--attention-model", type=Path, help="folder of the Attention Model's weights")
     add("--reference", type=Path, help="folder of reference plans, for gaps")
     add("--labels", type=Path, help="folder of labels, for tables that train networks")
-    add("--minutes", type=float, help="length of each training")
-    add("--epochs", type=int, help="the same in epochs (default: the preset's)")
-    add("--scale", type=float, default=usual.scale, help="factor on all time limits")
+    add("--epochs", type=int, help="epochs of each training (default: the preset's)")
     add(
         "--render-only", action="store_true", help="run nothing, use the rows there are"
     )

@@ -100,7 +100,7 @@ def measured_cells(
     missing: list[Line] = []
     for line in table.lines_of(name):
         before = len(found)
-        for limit in table.limits_of(line, name, options):
+        for limit in table.limits_of(line, name):
             store, rows = _rows(line, name, limit, stores, options)
             if rows:
                 found.append((line, store, rows))
@@ -222,7 +222,7 @@ def _with_reference(
     if name not in table.reference:
         return instances
     reference = table.reference[name]
-    (limit,) = table.limits_of(reference, name, options)
+    (limit,) = table.limits_of(reference, name)
     _, rows = _rows(reference, name, limit, stores, options)
     known = {row.instance: row.length for row in rows if row.length}
     return replace(instances, reference=known) if known else instances

@@ -149,7 +149,7 @@ def group_runs(table: Table, options: Options) -> tuple[list[Group], dict[str, s
         for line in table.lines_of(name):
             spec = line.spec(options)
             if spec in able:
-                limits = tuple(table.limits_of(line, name, options))
+                limits = table.limits_of(line, name)
                 groups[name, line.count(name, options), limits][spec] = able[spec]
     return [
         Group(load_set(name, count, options), limits, tuple(methods.values()))

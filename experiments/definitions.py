@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from experiments.trainings import Training
-from fixedfleet.errors import InputError, above, at_least, check_settings
+from fixedfleet.errors import InputError, at_least, check_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,15 +45,11 @@ class Options:
     attention_model: Path | None = None
     reference: Path | None = None
     labels: Path | None = None
-    minutes: Annotated[float | None, above(0)] = None
     epochs: Annotated[int | None, at_least(1)] = None
-    scale: Annotated[float, above(0)] = 1.0
     display: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if self.minutes is not None and self.epochs is not None:
-            raise InputError("minutes and epochs are given: one of them is enough")
         for name in ("reference", "labels", "attention_model"):
             folder = getattr(self, name)
             if folder is not None and not folder.is_dir():
@@ -155,11 +151,10 @@ class Table:
         """Return the lines of a set."""
         return [line for line in self.lines if line.sets is None or name in line.sets]
 
-    def limits_of(self, line: Line, name: str, options: Options) -> list[float]:
+    def limits_of(self, line: Line, name: str) -> tuple[float, ...]:
         """Return the time limits of a line on a set, in seconds per instance."""
         paper = _definitions()["limits"][str(customers_of(name))]
-        limits = self.limits or (paper if line.limit is None else line.limit,)
-        return [round(limit * options.scale, 6) for limit in limits]
+        return self.limits or (paper if line.limit is None else line.limit,)
 
 
 def load_tables(options: Options) -> dict[str, Table]:

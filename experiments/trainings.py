@@ -89,9 +89,8 @@ class Training:
 
         folder = self.folder(options.work)
         settings = self._all_settings()
-        for name in ("minutes", "epochs"):
-            if getattr(options, name) is not None:
-                settings[f"training.{name}"] = getattr(options, name)
+        if options.epochs is not None:
+            settings["training.epochs"] = options.epochs
         result = train(
             get_preset(self.preset).with_settings(settings),
             find_labels(labels, self.customers),
@@ -124,11 +123,12 @@ class Training:
                 )
 
     def _asked(self, options: Options) -> dict[str, Any]:
-        """Return what identifies a training; without a budget, the preset's counts."""
-        asked = {name: getattr(options, name) for name in ("seed", "minutes", "epochs")}
-        if self.seed is not None:
-            asked["seed"] = self.seed
-        return asked | {"settings": self._all_settings()}
+        """Return what identifies a training."""
+        return {
+            "seed": options.seed if self.seed is None else self.seed,
+            "epochs": options.epochs,
+            "settings": self._all_settings(),
+        }
 
     def _all_settings(self) -> dict[str, Any]:
         # Figure 3 has one point per epoch.

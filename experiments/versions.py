@@ -33,7 +33,7 @@ def command(name: str, options: Options) -> str:
     """Return the command for a table, without the folders of this machine."""
     usual = Options()
     parts = [f"python -m experiments {name}"]
-    for key in ("instances", "seed", "device", "minutes", "epochs", "scale"):
+    for key in ("instances", "seed", "device", "epochs"):
         value = getattr(options, key)
         if value != getattr(usual, key):
             parts.append(f"--{key} {value}")

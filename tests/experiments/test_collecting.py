@@ -130,16 +130,13 @@ def test_tables_share_rows_of_instances_in_two_sets(calls, folders):
 
 @pytest.mark.slow
 def test_time_limits_are_the_papers(calls, folders):
-    """VRP20, 50 and 100 get 0.05, 0.16 and 0.84 s, unless scaled."""
+    """VRP20, 50 and 100 get 0.05, 0.16 and 0.84 s."""
     make_table("fixed-costs", instances=2, rendering=False, **folders)
     assert {(name, limit) for name, _, limit, _ in calls} == {
         ("vrp20", 0.05),
         ("vrp50", 0.16),
         ("vrp100", 0.84),
     }
-    calls.clear()
-    make_table("fixed-costs", instances=2, scale=0.1, rendering=False, **folders)
-    assert {limit for _, _, limit, _ in calls} == {0.005, 0.016, 0.084}
 
 
 @pytest.mark.slow
@@ -312,10 +309,7 @@ def test_pictures_are_left_out_without_matplotlib(calls, folders, monkeypatch):
     [
         ({"instances": 0}, "instances is 0"),
         ({"processes": 0}, "processes is 0"),
-        ({"scale": 0.0}, "scale is 0.0"),
-        ({"minutes": float("inf")}, "minutes is inf"),
         ({"epochs": 0}, "epochs is 0"),
-        ({"minutes": 1.0, "epochs": 1}, "one of them is enough"),
         ({"reference": Path("no/such/folder")}, "reference: there is no folder"),
         ({"labels": Path("no/such/folder")}, "labels: there is no folder"),
         ({"attention_model": Path("no/such")}, "attention_model: there is no"),
@@ -360,7 +354,7 @@ def test_methods_really_run(tmp_path):
             Line(label="the packing", method="packing", kind="control"),
         ),
     )
-    options = Options(instances=3, scale=0.2, processes=1, work=tmp_path)
+    options = Options(instances=3, processes=1, work=tmp_path)
     assert collect(table, options) == {}
     assert collect(table, options) == {}
     rows = row_files(options)[0].rows()

@@ -93,7 +93,7 @@ def test_a_training_of_another_kind_is_not_taken_over(trained, tmp_path, labels)
     done = PLAIN.folder(tmp_path) / "finished.json"
     kept = json.loads(done.read_text())
     assert (kept["seed"], kept["epochs"]) == (4, 2)
-    for name, value in (("seed", 5), ("minutes", 2.0), ("epochs", 3), ("settings", {})):
+    for name, value in (("seed", 5), ("epochs", 3), ("settings", {})):
         done.write_text(json.dumps(kept | {name: value}))
         with pytest.raises(InputError, match=f"a training with {name} "):
             missing(tmp_path, labels)
