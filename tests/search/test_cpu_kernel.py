@@ -45,6 +45,8 @@ parameters = st.builds(
     blink=st.sampled_from((2, 100)),
     neighbours=st.sampled_from((1, 40)),
     reach=st.sampled_from((1, 12)),
+    ends=st.sampled_from((0, 4)),
+    exchange=st.booleans(),
     hasty=st.booleans(),
 )
 
@@ -139,6 +141,53 @@ def test_a_long_search_does_not_lose_count(vehicle_cost):
     assert plan.unserved(instance) == []
     exact = plan.cost_v(instance, vehicle_cost)
     assert state.costs[0] == pytest.approx(exact, rel=2e-7, abs=1e-5)
+
+
+def anneal(instance: ff.Instance, plan: ff.Plan, **settings: int) -> float:
+    """Return the length of the best plan after some cold iterations."""
+    parameters = RuinRecreateParameters(removals=2, longest=2, reach=2, **settings)
+    problem = arrays.lay_out(instance, 0.0, parameters)
+    state = arrays.empty_state(instance, 1)
+    arrays.load(problem, state, plan.to_routes(len(state.best)))
+    cpu_kernel.advance(problem, state, 3000, 1e-6)
+    best = _best_plan(state)
+    assert best.is_feasible(instance)
+    return best.length(instance)
+
+
+def test_tours_exchange_their_ends():
+    """Two long tours that change sides half-way each stay on one side in the end."""
+    steps = np.arange(1, 31)
+    south, north = steps.tolist(), (30 + steps).tolist()
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[*((x, -5) for x in steps), *((x, 5) for x in steps)],
+        demands=[1] * 60,
+        capacity=30,
+        vehicles=2,
+    )
+    straight = ff.Plan([south, north])
+    crossed = ff.Plan([south[:15] + north[15:], north[:15] + south[15:]])
+    assert anneal(instance, crossed) > straight.length(instance) + 1
+    assert anneal(instance, crossed, exchange=True) == pytest.approx(
+        straight.length(instance)
+    )
+
+
+def test_a_customer_on_the_way_joins_a_tour_that_passes():
+    """A tour that begins far away serves a customer on its way there."""
+    near = [(50, 0), (50, 5), (50, 6), (50, 7)]
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[*near, (100, 0), (101, 0), (102, 0), (103, 0)],
+        demands=[1] * 8,
+        capacity=5,
+        vehicles=2,
+    )
+    plan = ff.Plan([[1, 2, 3, 4], [5, 6, 7, 8]])
+    best = ff.Plan([[2, 3, 4], [1, 5, 6, 7, 8]]).length(instance)
+    assert anneal(instance, plan) > best + 0.1
+    assert anneal(instance, plan, ends=2) == pytest.approx(best)
 
 
 def test_one_region_after_the_other_is_searched(monkeypatch):

@@ -9,6 +9,7 @@ import numpy as np
 from fixedfleet.compiling import compiled
 from fixedfleet.errors import InputError
 from fixedfleet.search.cpu_distances import (
+    Points,
     lay_out_legs,
     leg_from,
     leg_to,
@@ -19,7 +20,7 @@ from fixedfleet.search.cpu_distances import (
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
-    from fixedfleet.search.cpu_distances import Matrix, Points
+    from fixedfleet.search.cpu_distances import Matrix
     from fixedfleet.search.parameters import RuinRecreateParameters
 
 __all__ = [
@@ -73,6 +74,8 @@ class Problem(NamedTuple):
     split: Any  # float64: probability that the middle of a string stays
     blink: Any  # int64: one in this many places is skipped
     hasty: Any  # bool: whether an iteration ends as soon as it is too long
+    ends: Any  # int64: tours with a place tried beside the depot, on average
+    exchange: Any  # bool: whether ruined tours exchange their ends
     window: Any  # int64: customers that a ruin's seed is drawn from
 
 
@@ -133,6 +136,8 @@ def lay_out(
     near_there, near_back = _near_legs(legs, neighbours)
     demands = np.zeros(n + 1 + fleet, dtype=np.int64)
     demands[: n + 1] = instance.demand_units
+    # Tours are reversed before their ends are exchanged.
+    symmetric = isinstance(legs, Points) or legs.back is legs.there
     # A capacity above the sum of all demands may be beyond 64 bits.
     capacity = min(instance.capacity_units, int(demands.sum()))
     return Problem(
@@ -150,6 +155,8 @@ def lay_out(
         split=np.float64(parameters.split),
         blink=np.int64(parameters.blink),
         hasty=np.bool_(parameters.hasty),
+        ends=np.int64(parameters.ends),
+        exchange=np.bool_(parameters.exchange and symmetric),
         window=np.int64(min(n, _WINDOW)),
     )
 

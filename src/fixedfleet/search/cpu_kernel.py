@@ -4,9 +4,10 @@ Strings of neighbouring customers are removed from a few tours around a random
 customer and put back greedily, each at its cheapest place that has room; simulated
 annealing decides whether the result is kept (Christiaens and Vanden Berghe, "Slack
 Induction by String Removals for Vehicle Routing Problems", 2020). The number of tours
-is fixed, so a plan within the fleet stays within it. Customers that no tour has room
-for are absent. A plan is better if its absent customers were absent less often so far
-(the "sum of absences").
+is fixed, so a plan within the fleet stays within it. Before customers are put back, two
+of the tours may exchange their ends. Customers that no tour has room for are absent. A
+plan is better if its absent customers were absent less often so far (the "sum of
+absences").
 
 The time of an iteration does not depend on the number of customers: a tour is a linked
 list from a depot of its own (node N + 1 + r) back to it, a place is looked for beside a
@@ -47,6 +48,7 @@ __all__ = ["advance", "exponential"]
 
 _FAR = np.float32(3e38)
 _PROBES = 256  # tours that a hasty search tries if no neighbour's tour has room
+_TURN = 32  # iterations after which a tour is reversed, to exchange the other end
 _STAY = 4096  # iterations that draw their seeds from the same window
 
 # Passing a state to a function costs more than most functions do, so they are inlined.
@@ -214,6 +216,109 @@ def _ruin(problem: Problem, state: State) -> Any:
 
 
 @_inlined
+def _turn_round(state: State, customer: Any) -> None:
+    """Reverse the tour of a customer, unless the customer is absent."""
+    nodes, legs = state.nodes, state.legs
+    if nodes[customer, TOUR] < len(state.loads):
+        leg = legs[nodes[customer, PREV]]
+        node = np.uint32(customer)
+        while True:
+            after = nodes[node, NEXT]
+            nodes[node, NEXT], nodes[node, PREV] = nodes[node, PREV], after
+            legs[node], leg = leg, legs[node]
+            _mark(state, node)
+            node = after
+            if node == customer:
+                break
+
+
+@compiled(_nrt=False)
+def _load_until(nodes: Any, demands: Any, customers: Any, node: Any) -> Any:
+    """Return the load of a tour up to a node."""
+    load = np.int64(0)
+    while node < customers:
+        load += demands[node]
+        node = nodes[node, PREV]
+    return load
+
+
+@compiled(_nrt=False)
+def _append(nodes: Any, customers: Any, before: Any, first: Any) -> None:
+    """Let the end of another tour, from its node ``first`` on, follow a node."""
+    tour = nodes[before, TOUR]
+    while first < customers:
+        nodes[before, NEXT] = first
+        nodes[first, PREV] = before
+        nodes[first, TOUR] = tour
+        before, first = first, nodes[first, NEXT]
+    nodes[before, NEXT] = customers + tour
+    nodes[customers + tour, PREV] = before
+
+
+@compiled(_nrt=False)
+def _swap_ends(
+    nodes: Any, loads: Any, demands: Any, capacity: Any, one: Any, other: Any
+) -> Any:
+    """Exchange what follows two nodes of different tours; return whether it fits."""
+    customers = len(nodes) - len(loads)
+    first, second = nodes[one, TOUR], nodes[other, TOUR]
+    more = _load_until(nodes, demands, customers, one) - loads[first]
+    more -= _load_until(nodes, demands, customers, other) - loads[second]
+    fits = loads[first] + more <= capacity and loads[second] - more <= capacity
+    if fits:
+        end, other_end = nodes[one, NEXT], nodes[other, NEXT]
+        _append(nodes, customers, one, other_end)
+        _append(nodes, customers, other, end)
+        loads[first] += more
+        loads[second] -= more
+    return fits
+
+
+@_inlined
+def _exchange(problem: Problem, state: State, one: Any, other: Any) -> Any:
+    """Exchange what follows two nodes, if it fits; return whether it does."""
+    nodes, legs = state.nodes, state.legs
+    fits = _swap_ends(nodes, state.loads, problem.demands, problem.capacity, one, other)
+    if fits:
+        legs[one] = _leg(problem, one, nodes[one, NEXT])
+        legs[other] = _leg(problem, other, nodes[other, NEXT])
+    return fits
+
+
+@_inlined
+def _exchange_ends(problem: Problem, state: State, cuts: Any, most: Any) -> Any:
+    """
+    Exchange the ends of two ruined tours: (one, other, change).
+
+    The first two are the nodes before the ends, or 0 if nothing is exchanged. Strings
+    are too short to move a long end, and a full fleet has no room to exchange ends of
+    different loads. The removed strings leave that room.
+    """
+    nodes, legs = state.nodes, state.legs
+    depot = len(problem.near_depot)
+    one = other = np.uint32(0)
+    change = most
+    for k in range(1, cuts):
+        a = state.cuts[k, 0]
+        end_a = nodes[a, NEXT]
+        for j in range(k):
+            b = state.cuts[j, 0]
+            end_b = nodes[b, NEXT]
+            # No tour becomes empty, and no empty one is used.
+            both = max(a, b) < depot or max(end_a, end_b) < depot
+            if both and nodes[a, TOUR] != nodes[b, TOUR]:
+                longer = np.float64(_leg(problem, a, end_b)) - legs[a] - legs[b]
+                longer += _leg(problem, b, end_a)
+                if longer < change:
+                    change = longer
+                    one, other = a, b
+    if one == 0 or not _exchange(problem, state, one, other):
+        one = np.uint32(0)
+        change = 0.0
+    return one, other, change
+
+
+@_inlined
 def _order(problem: Problem, state: State, count: Any) -> Any:
     """Sort the pool: at random, or the largest, farthest or closest first."""
     mode = _below(state.random, 11)
@@ -284,14 +389,21 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
         legs = leg_from(problem.legs, customer, before)
         legs += problem.near_there[customer, k]
         cost, place = _try(problem, state, before, legs, cost, place)
-    if problem.near_depot[customer]:
+    by_depot = problem.near_depot[customer]
+    if problem.ends > 0 and not by_depot:
+        by_depot = _below(state.random, tours) < problem.ends
+    if by_depot:
+        from_depot = leg_from(problem.legs, customer, depot)
+        to_depot = leg_to(problem.legs, customer, depot)
         for r in range(tours):
             node = np.uint32(depot + r)
-            if loads[r] > room or nodes[node, NEXT] == node:
+            after, before = nodes[node, NEXT], nodes[node, PREV]
+            if loads[r] > room or after == node:
                 continue
-            cost, place = _try_behind(problem, state, customer, node, cost, place)
-            node = nodes[node, PREV]
-            cost, place = _try_behind(problem, state, customer, node, cost, place)
+            legs = from_depot + leg_to(problem.legs, customer, after)
+            cost, place = _try(problem, state, node, legs, cost, place)
+            legs = leg_from(problem.legs, customer, before) + to_depot
+            cost, place = _try(problem, state, before, legs, cost, place)
     if place == 0:
         first, most = 0, tours
         if problem.hasty and tours > _PROBES and state.counts[ABSENT] == 0:
@@ -350,7 +462,15 @@ def _insert(
 
 
 @_inlined
-def _undo(problem: Problem, state: State, removed: Any, cuts: Any, placed: Any) -> None:
+def _undo(
+    problem: Problem,
+    state: State,
+    removed: Any,
+    cuts: Any,
+    placed: Any,
+    one: Any,
+    other: Any,
+) -> None:
     """Restore the plan from before this iteration."""
     nodes, legs = state.nodes, state.legs
     absent = len(state.loads)
@@ -364,6 +484,8 @@ def _undo(problem: Problem, state: State, removed: Any, cuts: Any, placed: Any) 
         nodes[customer, TOUR] = absent
         if before == after:
             state.counts[USED] -= 1
+    if one != 0:
+        _exchange(problem, state, one, other)
     for k in range(cuts - 1, -1, -1):
         before, after = state.cuts[k, 0], state.cuts[k, 1]
         if before == after:
@@ -461,13 +583,19 @@ def _mark(state: State, node: Any) -> None:
 
 
 @_inlined
-def _mark_changes(state: State, cuts: Any, placed: Any) -> None:
+def _mark_changes(
+    problem: Problem, state: State, cuts: Any, placed: Any, one: Any, other: Any
+) -> None:
     """Mark the nodes that are followed by other ones since this iteration."""
     for k in range(cuts):
         _mark(state, state.cuts[k, 0])
     for k in range(placed):
         _mark(state, state.placed[k])
         _mark(state, state.nodes[state.placed[k], PREV])
+    if one != 0:  # the last customers are followed by the depot of another tour
+        for node in (one, other):
+            depot = len(problem.near_depot) + state.nodes[node, TOUR]
+            _mark(state, state.nodes[depot, PREV])
 
 
 @_inlined
@@ -484,8 +612,11 @@ def _keep_best(state: State) -> None:
 def advance(problem: Problem, state: State, iterations: Any, temperature: Any) -> None:
     """Run some iterations at one temperature."""
     counts = state.counts
+    early = problem.hasty or problem.exchange
     for _ in range(iterations):
         counts[ITERATION] += 1
+        if problem.exchange and counts[ITERATION] % _TURN == 0:
+            _turn_round(state, _draw_seed(problem, state))
         removed, cuts, change = _ruin(problem, state)
         count = removed + counts[ABSENT]
         for k in range(removed):
@@ -494,22 +625,26 @@ def advance(problem: Problem, state: State, iterations: Any, temperature: Any) -
             state.pool[k] = state.absent[k - removed]
         _order(problem, state, count)
         most = np.inf
-        if problem.hasty:
+        if early:
             most = temperature * exponential(_uniform(state.random))
+        one = other = np.uint32(0)
+        if problem.exchange and counts[ABSENT] == 0:
+            one, other, more = _exchange_ends(problem, state, cuts, most)
+            change += more
         bound = most - change if counts[ABSENT] == 0 else np.inf
         left, placed, more = _recreate(problem, state, count, bound)
         change += more
-        if not problem.hasty:
+        if not early:
             most = temperature * exponential(_uniform(state.random))
         if _accept(state, left, change, most):
             state.costs[0] += change
             counts[ABSENT] = left
             for k in range(left):
                 state.absent[k] = state.pool[k]
-            _mark_changes(state, cuts, placed)
+            _mark_changes(problem, state, cuts, placed, one, other)
             if _is_best(problem, state):
                 state.costs[1] = state.costs[0]
                 counts[BEST_ABSENT] = left
                 _keep_best(state)
         else:
-            _undo(problem, state, removed, cuts, placed)
+            _undo(problem, state, removed, cuts, placed, one, other)

@@ -18,8 +18,10 @@ __all__ = [
 ]
 
 # With more customers, the search part by part begins with a savings plan, keeps the
-# strings of ruin and recreate short, and takes at least three tours for a part.
+# strings of ruin and recreate short but lets tours exchange their ends, and takes at
+# least three tours for a part.
 LARGE = 2000
+_ENDS = 4  # of so many tours, with more customers than that
 # If parts are searched for fewer seconds per hundred customers, a population of 3 is
 # enough.
 _BRIEF = 0.1
@@ -48,6 +50,13 @@ class RuinRecreateParameters:
         Number of nearest customers whose tours may be ruined together. A GPU takes all.
     reach
         Number of nearest customers beside which a place is looked for. A GPU tries all.
+    ends
+        Number of tours, on average, at whose begin and end a place is looked for, too.
+        It matters if tours are long and pass many customers on their way to the first.
+        A GPU tries all.
+    exchange
+        Whether two ruined tours may exchange their ends before customers are put back,
+        if all legs are as long in both directions. On a GPU they do not.
     hasty
         Whether an iteration ends as soon as the plan is longer than annealing can
         accept, and looks for a place beside all ``neighbours`` before it tries all
@@ -64,6 +73,8 @@ class RuinRecreateParameters:
     blink: Annotated[int, at_least(2)] = 100
     neighbours: Annotated[int, at_least(1)] = 40
     reach: Annotated[int, at_least(1)] = 12
+    ends: Annotated[int, at_least(0)] = 0
+    exchange: bool = False
     hasty: bool = False
     start_temperature: Annotated[float, above(0)] = 0.1
     end_temperature: Annotated[float | None, above(0)] = None
@@ -196,10 +207,14 @@ class DecompositionParameters:
         Return the settings of ruin and recreate.
 
         Strings grow with long tours, unless many customers leave little time for each.
+        Then tours exchange their ends instead.
         """
-        mean = customers / vehicles if customers <= LARGE else 0  # customers per tour
+        many = customers > LARGE
+        mean = 0 if many else customers / vehicles  # customers per tour
         return replace(
             self.whole,
+            ends=max(self.whole.ends, _ENDS if many else 0),
+            exchange=self.whole.exchange or many,
             removals=max(self.whole.removals, mean / 4),
             longest=max(self.whole.longest, int(mean * 3 / 8)),
             end_temperature=min(
