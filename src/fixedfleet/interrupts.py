@@ -31,11 +31,14 @@ __all__ = [
 
 
 @contextlib.contextmanager
-def interrupt_noted() -> Iterator[Callable[[], bool]]:
+def interrupt_noted(
+    then: Callable[[], None] = lambda: None,
+) -> Iterator[Callable[[], bool]]:
     """
     Note the first Ctrl-C instead of raising KeyboardInterrupt; the second one raises.
 
-    Yields a function that says whether Ctrl-C was pressed.
+    Yields a function that says whether Ctrl-C was pressed. ``then`` is called when it
+    is pressed.
     """
     pressed = False
 
@@ -44,6 +47,7 @@ def interrupt_noted() -> Iterator[Callable[[], bool]]:
         if pressed and callable(before):
             before(number, frame)
         pressed = True
+        then()
 
     with _handler(press) as before:
         yield lambda: pressed

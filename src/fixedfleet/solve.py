@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 from fixedfleet.errors import InputError, at_least, check_choice, check_whole
 from fixedfleet.fleet import assess_fleet
+from fixedfleet.interrupts import interrupt_noted
 from fixedfleet.plan import Objective, Plan, charge
 from fixedfleet.progress import SearchRows
 from fixedfleet.result import Result, Stage, with_gains
@@ -54,7 +55,8 @@ def solve(
     Plan tours for an instance's fleet.
 
     If quick packings find no plan for the fleet, a fifth of the time is spent on
-    :attr:`Result.partial`, or all of it if nothing else is left to search.
+    :attr:`Result.partial`, or all of it if nothing else is left to search. Ctrl-C ends
+    the call with the best plan so far.
 
     Parameters
     ----------
@@ -111,12 +113,13 @@ def solve(
         rows=rows,
     )
     tell = on_improvement if rows is None else rows.improved
-    if len(locked):
-        locks = LockedTours(locked, instance, charged)
-        rest = _plan(locks.rest, locks.rest_of(start), call, locks.told(tell))
-        result = locks.whole(rest)
-    else:
-        result = _plan(instance, start, call, tell)
+    with interrupt_noted(call.limit.interrupt):
+        if len(locked):
+            locks = LockedTours(locked, instance, charged)
+            rest = _plan(locks.rest, locks.rest_of(start), call, locks.told(tell))
+            result = locks.whole(rest)
+        else:
+            result = _plan(instance, start, call, tell)
     if rows is not None:
         rows.end(str(result))
     return result

@@ -363,15 +363,14 @@ def test_ctrl_c_keeps_the_best_plan(tmp_path, search):
 
 
 def test_ctrl_c_before_the_search(run, csv, monkeypatch):
-    """Ctrl-C while the search cannot hear it still leaves the packing or the start."""
-    planning = importlib.import_module("fixedfleet.cli.solve_command")
+    """Ctrl-C during the verdict still leaves the packing or the start."""
+    planning = importlib.import_module("fixedfleet.solve")
 
     def interrupt(*args, **options):
-        if options["search"] != "none":
-            raise KeyboardInterrupt
-        return ff.solve(*args, **options)
+        signal.raise_signal(signal.SIGINT)
+        return ff.assess_fleet(*args, **options)
 
-    monkeypatch.setattr(planning, "solve", interrupt)
+    monkeypatch.setattr(planning, "assess_fleet", interrupt)
     code, out, _ = run("solve", csv, *FAST, "--output", "p.sol")
     assert code == 130
     assert "2 of 2 vehicles" in out

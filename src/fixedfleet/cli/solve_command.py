@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 from fixedfleet.cli.console import IMPOSSIBLE, INTERRUPTED, NOT_FOUND
 from fixedfleet.cli.fleet_command import check_demands
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from fixedfleet.result import Result
 
 __all__ = ["add_command"]
-
-_MOMENT = 0.01  # seconds, for a result without a search
 
 
 def add_command(commands: Commands) -> None:
@@ -141,28 +138,24 @@ def _check(arguments: Arguments, instance: Instance) -> None:
 
 
 class _LiveLine:
-    """Shows time, best cost and vehicles of a search, and keeps its best plan."""
+    """Shows time, best cost and vehicles of a search."""
 
     def __init__(self, printer: ProgressPrinter | None, vehicles: int) -> None:
         self.printer, self.vehicles = printer, vehicles
         self.begin = time.perf_counter()
-        self.plan: Plan | None = None
-        self.cost = float("inf")
+        self.said = "no plan yet"
 
     def improved(self, _seconds: float, cost: float, plan: Plan) -> None:
         """Note a better plan."""
-        self.cost, self.plan = cost, plan
+        used = f"vehicles {plan.vehicles} of {self.vehicles}"
+        self.said = f"best cost {cost:.6g}, {used}"
         self.tick()
 
     def tick(self) -> bool:
         """Show the time; return False, because the search asks whether to stop."""
         if self.printer is not None:
-            said = "no plan yet"
-            if self.plan is not None:
-                used = f"vehicles {self.plan.vehicles} of {self.vehicles}"
-                said = f"best cost {self.cost:.6g}, {used}"
             seconds = time.perf_counter() - self.begin
-            self.printer.show(f"{seconds:6.1f} s  {said}")
+            self.printer.show(f"{seconds:6.1f} s  {self.said}")
         return False
 
 
@@ -173,12 +166,6 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
     start: Plan | StartName = arguments.start
     if arguments.start not in get_args(StartName):
         start = read_plan(arguments.start)
-    wishes: dict[str, Any] = {
-        "objective": arguments.objective,
-        "vehicle_cost": arguments.vehicle_cost or 0.0,
-        "guarantee": arguments.guarantee,
-        "locked": read_plan(arguments.locked) if arguments.locked else (),
-    }
     try:
         return solve(
             instance,
@@ -186,18 +173,14 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
             seed=arguments.seed,
             start=start,
             search=arguments.search,
+            objective=arguments.objective,
+            vehicle_cost=arguments.vehicle_cost or 0.0,
+            guarantee=arguments.guarantee,
+            locked=read_plan(arguments.locked) if arguments.locked else (),
             cores=arguments.cores,
             on_improvement=line.improved,
             stop=line.tick,
-            **wishes,
         )
-    except KeyboardInterrupt:
-        # It came outside the search, which would have returned its best plan.
-        known = line.plan or start
-        if isinstance(known, str) or not known.is_feasible(instance):
-            known = "packing"
-        result = solve(instance, _MOMENT, start=known, search="none", **wishes)
-        return replace(result, interrupted=True)
     finally:
         if printer is not None:
             printer.clear()
