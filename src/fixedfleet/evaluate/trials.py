@@ -107,17 +107,22 @@ def work(
 def _warm_up(method: Method, trial: Trial) -> None:
     """Run the method briefly, so that nothing is loaded or compiled when timed."""
     limit, iterations = trial.time_limit, trial.iterations
-    brief = _WARM_SECONDS / len(trial.instances)
+    if limit is not None:
+        limit = min(limit, _WARM_SECONDS / len(trial.instances))
+    if iterations is not None:
+        iterations = min(iterations, _WARM_ITERATIONS)
     with contextlib.suppress(Exception):  # the call that counts reports it
-        method.solve(
-            trial.instances,
-            vehicle_cost=trial.vehicle_cost,
-            time_limit=None if limit is None else min(limit, brief),
-            iterations=None
-            if iterations is None
-            else min(iterations, _WARM_ITERATIONS),
-            seed=trial.seed,
-        )
+        _call(method, replace(trial, time_limit=limit, iterations=iterations))
+
+
+def _call(method: Method, trial: Trial) -> list[Answer]:
+    return method.solve(
+        trial.instances,
+        vehicle_cost=trial.vehicle_cost,
+        time_limit=trial.time_limit,
+        iterations=trial.iterations,
+        seed=trial.seed,
+    )
 
 
 def _run(method: Method, trial: Trial) -> list[Row]:
@@ -125,13 +130,7 @@ def _run(method: Method, trial: Trial) -> list[Row]:
     machine = machine_name(method.on_gpu)
     begin = time.perf_counter()
     try:
-        answers = method.solve(
-            trial.instances,
-            vehicle_cost=trial.vehicle_cost,
-            time_limit=trial.time_limit,
-            iterations=trial.iterations,
-            seed=trial.seed,
-        )
+        answers = _call(method, trial)
         seconds = (time.perf_counter() - begin) / len(trial.instances)
         return [
             _measure(trial, instance, answer, seconds, machine)
