@@ -12,11 +12,11 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet import generate
+from fixedfleet.errors import require
 from fixedfleet.model import ModelConfig, Network
 from fixedfleet.model.devices import calm_threads, check_memory
 
 CPU = torch.device("cpu")
-POLICY = "OMP_WAIT_POLICY"
 
 
 def test_too_large_for_memory_is_said_before():
@@ -36,28 +36,20 @@ def undecided(monkeypatch):
     torch.set_num_threads(before)
 
 
-def policy_of(code: str) -> str:
-    """Return the wait policy of a fresh process, in which nothing was decided."""
-    free = {k: v for k, v in os.environ.items() if not k.startswith("OMP_")}
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            f"{code}\nimport os\nprint(os.getenv('OMP_WAIT_POLICY'))",
-        ],
-        env=free,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
-
-
 @pytest.mark.slow
 def test_threads_sleep_if_torch_is_loaded_by_this_package():
-    """OpenMP is told before torch is loaded; afterwards it would not listen."""
-    assert policy_of("import fixedfleet as ff; ff.model") == "PASSIVE"
-    assert policy_of("import torch, fixedfleet as ff; ff.model") == "None"
+    """OpenMP is told before torch is loaded, in a process where nothing was decided."""
+    code = "import os, fixedfleet as ff; ff.model; print(os.getenv('OMP_WAIT_POLICY'))"
+    free = {k: v for k, v in os.environ.items() if not k.startswith("OMP_")}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=free, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "PASSIVE"
+
+
+def test_threads_stay_as_they_are_if_torch_was_loaded_before(undecided):
+    """Once torch is loaded, OpenMP would not listen, so it is told nothing."""
+    require("torch", "network", "a network")
+    assert "OMP_WAIT_POLICY" not in os.environ
 
 
 def test_one_thread_if_torch_was_loaded_before(undecided):

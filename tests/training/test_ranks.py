@@ -26,6 +26,7 @@ from tests.training.conftest import tiny_labels
 
 preset = Preset.from_dict("tiny", json.loads(sys.argv[1]))
 labels = make_dataset(*tiny_labels(96))
+print("ready", flush=True)
 train(preset, labels, out=sys.argv[2], device="cpu", display=None)
 """
 
@@ -44,30 +45,31 @@ def short(preset):
 
 
 @pytest.fixture(scope="module")
-def two(short, tmp_path_factory):
-    """The folder of a training by two processes, started as torchrun would."""
+def two(short, dataset, tmp_path_factory):
+    """The folder of a training by this process and another, as torchrun starts them."""
     folder = tmp_path_factory.mktemp("two")
-    script = folder / "ranks.py"
-    script.write_text(SCRIPT)
     root = Path(__file__).parents[2]
     places = {
         "WORLD_SIZE": "2",
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": _free_port(),
-        "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}",
     }
-    arguments = [script, json.dumps(short.to_dict()), folder]
-    running = [
-        subprocess.Popen(
-            [sys.executable, *map(str, arguments)],
-            env=os.environ | places | {"RANK": str(rank)},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    errors = [process.communicate(timeout=240)[1] for process in running]
-    assert [process.returncode for process in running] == [0, 0], errors
+    path = {"PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}", "RANK": "1"}
+    other = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, json.dumps(short.to_dict()), folder],
+        env=os.environ | places | path,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with other, pytest.MonkeyPatch.context() as patch:
+        try:
+            assert other.stdout.readline() == "ready\n"  # or this process would wait
+            for name, value in {**places, "RANK": "0"}.items():
+                patch.setenv(name, value)
+            train(short, dataset, out=folder, device="cpu", display=None)
+            assert other.wait(60) == 0
+        finally:
+            other.kill()
     return folder
 
 
