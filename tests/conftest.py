@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -18,7 +19,7 @@ from tests.oracle import optimal_plan as plan_optimally
 from tests.small_instances import IMPOSSIBLE, SMALL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
 ROOT = Path(__file__).parent.parent
 
@@ -139,6 +140,17 @@ def _group(nodeid: str) -> str:
     """Return the group of a test, or else the name of its file."""
     room, name = nodeid.partition("::")[0].split("/")[-2:]
     return next((g for g, parts in GROUPS.items() if {room, name} & {*parts}), name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without looking for garbage, also later: what is loaded stays loaded."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)  # tests run without xdist too
