@@ -54,16 +54,11 @@ def partial_plan(
     if stop is None or not best.tours:
         return best
     search = stop.part()
-    try:
-        for number in range(_ROUNDS):
-            step = search.part((number + 1) / _ROUNDS)
-            if step.left() > LEAST_SECONDS:
-                plan = _search(instance, best, step, seed + number, vehicle_cost)
-                best = better(
-                    instance, swap_unassigned(instance, plan), best, vehicle_cost
-                )
-    except KeyboardInterrupt:  # while customers are swapped
-        stop.interrupt()
+    for number in range(_ROUNDS):
+        step = search.part((number + 1) / _ROUNDS)
+        if step.left() > LEAST_SECONDS:
+            plan = _search(instance, best, step, seed + number, vehicle_cost)
+            best = better(instance, swap_unassigned(instance, plan), best, vehicle_cost)
     return best
 
 
