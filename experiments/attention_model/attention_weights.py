@@ -12,6 +12,7 @@ from torch import Tensor
 
 from experiments.attention_model.attention_network import AttentionNetwork, Settings
 from fixedfleet.errors import InputError
+from fixedfleet.model.weights import check_weights
 
 if TYPE_CHECKING:
     import os
@@ -61,16 +62,9 @@ def read_network(path: str | os.PathLike[str]) -> AttentionNetwork:
     with torch.device("meta"):
         network = AttentionNetwork(settings)
     wanted = {k: v for k, v in network.state_dict().items() if _COUNTER not in k}
-    for key in sorted(wanted.keys() | weights.keys()):
-        if key not in weights or key not in wanted:
-            what = "lacks" if key in wanted else "has an unknown"
-            raise InputError(f"{file} {what} weight {key}: no CVRP Attention Model")
-        if weights[key].shape != wanted[key].shape:
-            raise InputError(
-                f"{file}: weight {key} has shape {tuple(weights[key].shape)}, but its "
-                f"args.json wants {tuple(wanted[key].shape)}"
-            )
-        if not torch.isfinite(weights[key]).all():
+    check_weights(file, weights, wanted)
+    for key, tensor in weights.items():
+        if not torch.isfinite(tensor).all():
             raise InputError(f"{file}: weight {key} is not finite")
     network.to_empty(device="cpu").load_state_dict(weights)
     return network.eval()

@@ -420,7 +420,7 @@ def test_weights_of_another_network(tmp_path: Path, change: Any, message: str) -
         ({"normalization": "instance"}, "normalization is 'instance', not 'batch'"),
         (
             {"embedding_dim": 32},
-            r"shape \(.*16.*\), but its args.json wants \(.*32",
+            r"shape \(.*16.*\), but its settings want \(.*32",
         ),
         ({"embedding_dim": 20}, "the width is 20, not a multiple of 8"),
         ({"n_encode_layers": 3}, r"lacks weight embedder\.layers\.2"),

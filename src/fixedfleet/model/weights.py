@@ -28,6 +28,7 @@ __all__ = [
     "FORMAT",
     "SHIPPED",
     "StoredModel",
+    "check_weights",
     "find_model",
     "list_models",
     "load_model",
@@ -149,7 +150,7 @@ def load_model(
             f"with fixedfleet.model.NORMALISATIONS.get({config.normalisation!r})"
         )
     network = make_network(config)
-    _check_weights(path, tensors, network.state_dict())
+    check_weights(path, tensors, network.state_dict())
     network.load_state_dict({key: value.float() for key, value in tensors.items()})
     return network.to(device).eval()
 
@@ -178,7 +179,7 @@ def _load_kept(path: Path, device: str, _changed: int, _size: int) -> AnyNetwork
     return load_model(path, device)
 
 
-def _check_weights(
+def check_weights(
     path: Path, found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]
 ) -> None:
     """Raise InputError unless a file has the weights that a network needs."""
@@ -186,7 +187,7 @@ def _check_weights(
         if key not in found or key not in wanted:
             what = "lacks" if key in wanted else "has an unknown"
             raise InputError(
-                f"{path} {what} weight {key}: not a network of this version"
+                f"{path} {what} weight {key}: not the network of its settings"
             )
         if found[key].shape != wanted[key].shape:
             raise InputError(
