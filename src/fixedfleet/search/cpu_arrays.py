@@ -133,11 +133,12 @@ def lay_out(
         legs = lay_out_legs(instance, fleet)
     neighbours = nearest(legs, n, min(parameters.neighbours, max(n - 1, 1)))
     reach = min(parameters.reach, neighbours.shape[1]) if n > 1 else 0
-    near_there, near_back = _near_legs(legs, neighbours)
     demands = np.zeros(n + 1 + fleet, dtype=np.int64)
     demands[: n + 1] = instance.demand_units
-    # Tours are reversed before their ends are exchanged.
     symmetric = isinstance(legs, Points) or legs.back is legs.there
+    near_there, near_back = _near_legs(legs, neighbours)
+    if symmetric:  # one array instead of two equal ones, for the processor's cache
+        near_back = near_there
     # A capacity above the sum of all demands may be beyond 64 bits.
     capacity = min(instance.capacity_units, int(demands.sum()))
     return Problem(
@@ -156,6 +157,7 @@ def lay_out(
         blink=np.int64(parameters.blink),
         hasty=np.bool_(parameters.hasty),
         ends=np.int64(parameters.ends),
+        # Tours are also reversed to exchange their ends.
         exchange=np.bool_(parameters.exchange and symmetric),
         window=np.int64(min(n, _WINDOW)),
     )
