@@ -79,13 +79,18 @@ def test_a_wrong_extension(reader, name, said, tmp_path):
     assert str(caught.value).startswith(f"{tmp_path / name}: {said}")
 
 
-def test_the_format_can_be_given(square, tmp_path):
-    """A format that is given wins over the extension, which may be missing."""
-    write_instance(square, tmp_path / "x.json")
-    (tmp_path / "x.json").rename(tmp_path / "x")
-    assert read(tmp_path / "x", format="json") == square
-    with pytest.raises(InputError, match="unknown format 'xml': choose from vrplib"):
-        read(tmp_path / "x", format="xml")
+@pytest.mark.parametrize("extension", [".csv", ".json", ".vrp", ".xlsx"])
+def test_the_format_of_a_content_is_recognised(square, extension, tmp_path):
+    """A content needs no name."""
+    write_instance(square, path := tmp_path / f"x{extension}")
+    assert parse(path.read_bytes()).instance == read(path)
+
+
+def test_headings_with_a_colon_are_not_vrplib():
+    """A table whose first heading is NAME: is read as a table."""
+    text = "NAME:;X;Y;MENGE:\nDepot;0;0;\nAda;1;1;7\n"
+    reading = parse(text, ReadOptions(vehicles=1, capacity=9))
+    assert reading.instance.names == ("Ada",)
 
 
 def test_an_extension_in_capitals(square, tmp_path):
@@ -215,7 +220,7 @@ def test_what_nobody_has_given_is_reported():
 @pytest.mark.parametrize("filler", ["\n", " \n", "\t", " ", "\r\n", "NAME\n", "#\n"])
 def test_many_empty_lines_take_linear_time(filler):
     """The format of a text is recognised after 200,000 empty lines."""
-    assert _recognise(filler * 200_000 + "x,y") == "csv"
+    assert _recognise(filler * 200_000 + "x,y") == ".csv"
 
 
 @pytest.mark.parametrize(

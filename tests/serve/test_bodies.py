@@ -60,7 +60,6 @@ def ask(client, body, **parameters):
     [
         {"instance": INSTANCE},
         {"text": VRPLIB},
-        {"text": VRPLIB, "format": "vrplib"},
         {"text": json.dumps(INSTANCE)},
         {"text": "# vehicles: 2\n# capacity: 10\nx;y;demand\n0;0;\n3;4;4\n6;8;5\n"},
         {
@@ -69,7 +68,7 @@ def ask(client, body, **parameters):
             "capacity": 10,
         },
     ],
-    ids=["instance", "vrplib", "named vrplib", "json", "semicolons", "pasted"],
+    ids=["instance", "vrplib", "json", "semicolons", "pasted"],
 )
 def test_every_form_means_the_same(client, body):
     """Every form gives the same instance."""
@@ -163,7 +162,6 @@ def test_depot_and_rounding_can_be_given(client):
         (b'{"text": "a\\u0000b"}', 422, "control character"),
         (b'{"text": "x,y,demand\\n0,0,\\n1,1,nan"}', 422, "row 3"),
         (b'{"txt": "x"}', 422, "txt"),
-        (b'{"text": "x", "format": "pickle"}', 422, "format"),
         (b'{"text": "x", "vehicles": "3"}', 422, "vehicles"),
         (b'{"text": "x", "vehicles": true}', 422, "vehicles"),
         (b'{"text": "x", "vehicles": 0}', 422, "vehicles"),
@@ -184,9 +182,9 @@ def test_a_wrong_body_is_explained_in_one_sentence(client, body, status, said):
     assert "\n" not in answer.json()["error"]
 
 
-def read(text, format, most=40):
+def read(text, most=40):
     """Read a text, of at most so many customers."""
-    request = InstanceRequest(text=text, format=format)
+    request = InstanceRequest(text=text)
     return read_instance(request, None, lambda _id: None, most)
 
 
@@ -255,10 +253,9 @@ def test_a_file_as_excel_writes_it_is_read(client, order):
 )
 def test_a_path_is_only_a_text(client, text):
     """A text that looks like a path is read as a text; no file is opened."""
-    for format in ("auto", "csv", "vrplib", "json"):
-        answer = client.post("/instances", json={"text": text, "format": format})
-        assert answer.status_code == 422
-        assert "root:" not in answer.text
+    answer = client.post("/instances", json={"text": text})
+    assert answer.status_code == 422
+    assert "root:" not in answer.text
 
 
 @pytest.mark.slow
@@ -393,16 +390,13 @@ def points(customers):
     return json.dumps({"depot": [0, 0], "customers": places, "demands": demands})
 
 
-@pytest.mark.parametrize(
-    ("make", "format"),
-    [(table, "csv"), (vrplib, "vrplib"), (matrix, "json"), (points, "json")],
-)
-def test_an_instance_that_is_too_large_is_refused(make, format):
+@pytest.mark.parametrize("make", [table, vrplib, matrix, points])
+def test_an_instance_that_is_too_large_is_refused(make):
     """An instance at the limit is read, and one beyond it is refused."""
-    assert read(make(40), format).instance.num_customers == 40
+    assert read(make(40)).instance.num_customers == 40
     for customers in (41, 400):
         with pytest.raises(
             ApiError, match="too many customers: at most 40 are allowed"
         ) as refused:
-            read(make(customers), format)
+            read(make(customers))
         assert refused.value.status_code == 422

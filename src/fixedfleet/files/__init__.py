@@ -13,9 +13,9 @@ import stat
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from fixedfleet.errors import InputError, check_choice
+from fixedfleet.errors import InputError
 from fixedfleet.files import (
     atomic,
     json_files,
@@ -45,7 +45,6 @@ __all__ = [
     "INSTANCE_EXTENSIONS",
     "PLAN_EXTENSIONS",
     "Dialect",
-    "Format",
     "LabelFile",
     "ReadOptions",
     "Reading",
@@ -64,24 +63,18 @@ __all__ = [
     "write_plan",
 ]
 
-Format = Literal["vrplib", "csv", "json", "excel"]
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]
 
 _log = logging.getLogger("fixedfleet")
 
-_FORMATS: dict[str, Format] = {
-    ".vrp": "vrplib",
-    ".csv": "csv",
-    ".json": "json",
-    ".xlsx": "excel",
-}
+_Reader = Callable[[str | bytes, ReadOptions], Draft]
 _Writer = Callable[[Instance], str | bytes]
-_INSTANCES: dict[str, tuple[Callable[[str | bytes, ReadOptions], Draft], _Writer]] = {
-    "vrplib": (vrplib_files.parse_instance, vrplib_files.format_instance),
-    "csv": (table_files.parse_instance, lambda one: format_csv(instance_rows(one))),
-    "json": (json_files.parse_instance, json_files.format_instance),
-    "excel": (table_files.parse_instance, lambda one: format_excel(instance_rows(one))),
+_INSTANCES: dict[str, tuple[_Reader, _Writer]] = {
+    ".vrp": (vrplib_files.parse_instance, vrplib_files.format_instance),
+    ".csv": (table_files.parse_instance, lambda one: format_csv(instance_rows(one))),
+    ".json": (json_files.parse_instance, json_files.format_instance),
+    ".xlsx": (table_files.parse_instance, lambda one: format_excel(instance_rows(one))),
 }
 _BATCHES = {
     ".npz": (npz_files.read_batch, npz_files.write_batch),
@@ -94,13 +87,14 @@ _PLANS = {
     ".xlsx": table_files.parse_plan,
 }
 BATCH_EXTENSIONS = tuple(_BATCHES)
-INSTANCE_EXTENSIONS = tuple(_FORMATS)
+INSTANCE_EXTENSIONS = tuple(_INSTANCES)
 PLAN_EXTENSIONS = tuple(_PLANS)
 
-# A header or a section of VRPLIB at the beginning of a line. The blanks before it
-# exclude line ends, otherwise many empty lines would take quadratic time.
+# A header or a section of VRPLIB at the beginning of a line; a table may have headings
+# such as "NAME:". The blanks before it exclude line ends, otherwise many empty lines
+# would take quadratic time.
 _VRPLIB = re.compile(
-    r"^[ \t]*(NAME|COMMENT|TYPE|DIMENSION|CAPACITY|VEHICLES|EDGE_WEIGHT_TYPE)[ \t]*:"
+    r"^[ \t]*(DIMENSION|EDGE_WEIGHT_TYPE)[ \t]*:"
     r"|^[ \t]*(NODE_COORD|DEMAND|EDGE_WEIGHT)_SECTION\b",
     re.MULTILINE,
 )
@@ -114,7 +108,6 @@ def read(
     rounding: Rounding | None = None,
     depot: str | int | None = None,
     columns: Mapping[str, str] | None = None,
-    format: Format | None = None,
 ) -> Instance:
     """
     Read an instance from a VRPLIB, CSV, Excel or JSON file.
@@ -141,9 +134,6 @@ def read(
         a node in VRPLIB (default: its DEPOT_SECTION).
     columns
         Headings in a table that are not recognised: ``{"demand": "Paletten"}``.
-    format
-        ``vrplib``, ``csv``, ``excel`` or ``json``. Default: by extension (.vrp, .csv,
-        .xlsx, .json).
 
     Raises
     ------
@@ -159,7 +149,7 @@ def read(
         depot=depot,
         columns=columns or {},
     )
-    reading = read_file(path, options, format)
+    reading = read_file(path, options)
     for note in reading.notes:
         _log.info("%s: %s", os.fspath(path), note)
     for doubt in reading.doubts:
@@ -167,22 +157,17 @@ def read(
     return reading.instance
 
 
-def read_file(
-    path: PathLike, options: ReadOptions | None = None, format: Format | None = None
-) -> Reading:
+def read_file(path: PathLike, options: ReadOptions | None = None) -> Reading:
     """Read an instance with the notes and doubts about it, as :func:`read` does."""
+    options = options or ReadOptions()
     with _reading(path):
-        chosen = _choose(path, _FORMATS, "an instance") if format is None else format
-        return parse(read_bytes(path), options, chosen)
+        reader, _ = _choose(path, _INSTANCES, "an instance")
+        return complete(reader(read_bytes(path), options), options)
 
 
-def parse(
-    content: str | bytes,
-    options: ReadOptions | None = None,
-    format: Format | Literal["auto"] = "auto",
-) -> Reading:
+def parse(content: str | bytes, options: ReadOptions | None = None) -> Reading:
     """
-    Read an instance from the content of a file.
+    Read an instance from the content of a file, whose format is recognised.
 
     Parameters
     ----------
@@ -190,21 +175,18 @@ def parse(
         A VRPLIB, CSV, Excel or JSON file: its bytes, or its text.
     options
         What the caller says about the instance, and limits.
-    format
-        The format of the content. Default: ``auto``, which recognises it.
     """
     options = options or ReadOptions()
-    chosen = _recognise(content) if format == "auto" else format
-    check_choice("format", chosen, _INSTANCES)
-    return complete(_INSTANCES[chosen][0](content, options), options)
+    reader, _ = _INSTANCES[_recognise(content)]
+    return complete(reader(content, options), options)
 
 
-def _recognise(content: str | bytes) -> Format:
-    """Recognise JSON and VRPLIB by their beginnings; everything else is a table."""
+def _recognise(content: str | bytes) -> str:
+    """Return the extension for a content; what is not JSON or VRPLIB is a table."""
     text = content if isinstance(content, str) else content.decode("latin-1")
     if text.lstrip("\ufeff\xef\xbb\xbf \t\r\n").startswith("{"):
-        return "json"
-    return "vrplib" if _VRPLIB.search(text) else "csv"
+        return ".json"
+    return ".vrp" if _VRPLIB.search(text) else ".csv"
 
 
 def write_instance(instance: Instance, path: PathLike) -> None:
@@ -217,8 +199,8 @@ def write_instance(instance: Instance, path: PathLike) -> None:
         If the format cannot hold the whole instance.
     """
     with _naming(path):
-        chosen = _choose(path, _FORMATS, "an instance")
-        _write(path, _INSTANCES[chosen][1](instance))
+        _, writer = _choose(path, _INSTANCES, "an instance")
+        _write(path, writer(instance))
 
 
 def read_batch(

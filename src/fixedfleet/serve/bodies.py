@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from fixedfleet.serve.schema import InstanceOptions, PlanRequest, TextFormat
+    from fixedfleet.serve.schema import InstanceOptions, PlanRequest
 
 __all__ = [
     "CONTENT_TYPES",
@@ -46,13 +46,7 @@ MAX_BODY = 8_000_000  # bytes
 BODY_SECONDS = 30.0  # a client must send its body within this time
 
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-# The content types that are accepted, and the format of the text in each.
-CONTENT_TYPES: dict[str, TextFormat] = {
-    "application/json": "json",
-    "text/csv": "csv",
-    "text/plain": "auto",
-    EXCEL: "excel",
-}
+CONTENT_TYPES = ("application/json", "text/csv", "text/plain", EXCEL)
 _TIME_LIMIT = 2.0  # seconds to plan for by default
 
 
@@ -117,7 +111,7 @@ def parse_body(
         raise ApiError(400, "the body is empty: send an instance")
     given = query.model_dump(exclude_none=True)
     if kind != "application/json":
-        return model(format=CONTENT_TYPES[kind], **given), body
+        return model(**given), body
     request = parse_json(model, body)
     left_out = {k: v for k, v in given.items() if getattr(request, k) is None}
     return request.model_copy(update=left_out), None
@@ -168,7 +162,7 @@ def read_instance(
     ApiError
         With 422, if the instance is wrong or too large.
     """
-    content, format = _content_of(request, file, stored)
+    content = _content_of(request, stored) if file is None else file
     options = files.ReadOptions(
         vehicles=request.vehicles,
         capacity=request.capacity,
@@ -180,7 +174,7 @@ def read_instance(
         allow_missing=True,
     )
     try:
-        read = files.parse(content, options, format)
+        read = files.parse(content, options)
         if request.leave_out:  # no note: the client knows
             read = replace(read.without(request.leave_out), notes=read.notes)
         if request.name and not read.instance.name:
@@ -198,14 +192,8 @@ def read_instance(
     return read
 
 
-def _content_of(
-    request: InstanceRequest,
-    file: bytes | None,
-    stored: Callable[[str], str | None],
-) -> tuple[str | bytes, TextFormat]:
-    """Return what to read, and its format."""
-    if file is not None:
-        return file, request.format
+def _content_of(request: InstanceRequest, stored: Callable[[str], str | None]) -> str:
+    """Return the text of the instance that a request gives or names."""
     given = (request.instance, request.text, request.plan)
     if sum(value is not None for value in given) != 1:
         sentence = "give exactly one of 'instance', 'text' and 'plan'"
@@ -215,10 +203,10 @@ def _content_of(
         if text is None:
             sentence = f"there is no plan {request.plan[:40]!r}"
             raise ApiError(422, sentence, where="plan")
-        return text, "json"
+        return text
     if request.instance is not None:
         try:
-            return json.dumps(request.instance), "json"
+            return json.dumps(request.instance)
         except ValueError:  # whole numbers of thousands of digits
             sentence = "a number has thousands of digits"
             raise ApiError(422, sentence, where="instance") from None
@@ -230,7 +218,7 @@ def _content_of(
     except InputError:
         sentence = "the text contains a control character, which no text file does"
         raise ApiError(422, sentence, where="text") from None
-    return text, request.format
+    return text
 
 
 def _in_request_terms(sentence: str) -> str:

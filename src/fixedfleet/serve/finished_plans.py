@@ -102,4 +102,4 @@ def _planned_for(document: dict[str, Any], instance_text: str) -> Instance:
     if result is None:
         raise ApiError(409, f"plan {document['id']} has no tours")
     options = files.ReadOptions(vehicles=result["vehicles_planned_for"])
-    return files.parse(instance_text, options, "json").instance
+    return files.parse(instance_text, options).instance

@@ -379,6 +379,6 @@ def _job_again(left: Unfinished) -> PlanJob:
     """Return the job of a plan that an earlier server left unfinished."""
     document = json.loads(left.document)
     request = TypeAdapter(RequestDocument).validate_python(document["request"])
-    instance = files.parse(left.instance, format="json").instance
+    instance = files.parse(left.instance).instance
     order = Order(instance, request, document["notes"])
     return PlanJob(id=left.id, client=left.client, created=left.created, order=order)

@@ -412,7 +412,7 @@ def examples() -> list[schema.ExampleDocument]:
     found = []
     for name, title in _EXAMPLES.items():
         text = (folder / f"{name}.csv").read_text(encoding="utf-8")
-        instance = files.parse(text, format="csv").instance
+        instance = files.parse(text).instance
         example = schema.ExampleDocument(
             name=name,
             title=title,

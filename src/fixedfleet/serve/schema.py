@@ -24,7 +24,6 @@ from fixedfleet.documents import (
     about,
 )
 from fixedfleet.doubts import Doubt
-from fixedfleet.files import Format
 from fixedfleet.plan import Objective
 
 __all__ = [
@@ -44,11 +43,9 @@ __all__ = [
     "ReadDocument",
     "RequestDocument",
     "SettingsDocument",
-    "TextFormat",
 ]
 
 PlanStatus = Literal["queued", "running", "done", "cancelled", "failed"]
-TextFormat = Literal["auto", Format]
 
 # The reader of JSON files checks an instance, so that there is one set of messages;
 # this describes it on the OpenAPI page.
@@ -123,7 +120,6 @@ class InstanceRequest(InstanceOptions):
         None, description="an instance in the JSON format of fixedfleet"
     )
     text: str | None = Field(None, description="the text of a CSV, VRPLIB or JSON file")
-    format: TextFormat = Field("auto", description="the format of the text")
     plan: str | None = Field(None, description="id of a plan whose customers to take")
 
 
