@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.evaluate import METHODS, get_method, get_methods
+from fixedfleet.evaluate import METHODS, Start, get_method, get_methods
 
 
 @pytest.mark.parametrize(
@@ -95,16 +95,10 @@ def test_specs_that_mean_nothing_are_refused(spec, said):
 
 
 @dataclass(frozen=True)
-class OneTour:
+class OneTour(Start):
     """A start that serves all customers in one tour, forwards or backwards."""
 
     backwards: bool = False
-
-    batch = 1
-    on_gpu = False
-
-    def check(self):
-        pass
 
     def plans(self, instances, _seed):
         step = -1 if self.backwards else 1

@@ -1,7 +1,7 @@
 """Compare methods: run them on sets of instances, and make tables of the results."""
 
 from fixedfleet.evaluate.method_specs import get_method, get_methods
-from fixedfleet.evaluate.methods import METHODS, Answer, Method
+from fixedfleet.evaluate.methods import METHODS, Answer, Method, Start
 from fixedfleet.evaluate.metrics import Summary, summaries, summarise
 from fixedfleet.evaluate.rows import Results, Row
 from fixedfleet.evaluate.runner import EvaluationSummary, evaluate
@@ -15,6 +15,7 @@ __all__ = [
     "Method",
     "Results",
     "Row",
+    "Start",
     "Summary",
     "evaluate",
     "get_method",

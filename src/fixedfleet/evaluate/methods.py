@@ -46,7 +46,7 @@ class Answer(NamedTuple):
 
 class Method(Protocol):
     """
-    Anything that plans tours.
+    Anything that plans tours. A subclass needs only a name and :meth:`solve`.
 
     A method given as an object is sent to worker processes, so it must be picklable.
     It should load weights at the first :meth:`solve`, in the worker. A method or start
@@ -61,18 +61,22 @@ class Method(Protocol):
     @property
     def batch(self) -> int:
         """Number of equal-sized instances per call; 1 to use one core per instance."""
+        return 1
 
     @property
     def on_gpu(self) -> bool:
         """Whether the method runs on a GPU, and therefore in one process."""
+        return False
 
     @property
     def limits(self) -> tuple[Limit, ...]:
         """The kinds of limit that the method takes; empty if it takes none."""
+        return ("time",)
 
     @property
     def objective(self) -> Objective:
         """What the method minimises; the costs in its traces are in this unit."""
+        return "length"
 
     def check(self) -> None:
         """Raise MissingPackageError or InputError if the method cannot run here."""
@@ -93,18 +97,21 @@ class Start(Protocol):
     """
     Makes first plans, which may leave customers out or exceed the fleet.
 
-    A start is a dataclass. Its fields are its options in a method's spec; a field with
-    the metadata ``{"short": function}`` stands in the method's name as the function
-    returns it, or not at all if the function is None.
+    A subclass needs only :meth:`plans`. If it is a dataclass, its fields are its
+    options in a method's spec. A field with the metadata ``{"short": function}``
+    stands in the method's name as the function returns it, or not at all if the
+    function is None.
     """
 
     @property
     def batch(self) -> int:
         """Number of instances per call, if no search follows; 0 for the default."""
+        return 0
 
     @property
     def on_gpu(self) -> bool:
         """Whether it computes on a GPU."""
+        return False
 
     def check(self) -> None:
         """Raise MissingPackageError or InputError if the start cannot run here."""

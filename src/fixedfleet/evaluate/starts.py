@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fixedfleet.errors import at_least, between, check_settings, require
-from fixedfleet.evaluate.methods import Answer
+from fixedfleet.evaluate.methods import Answer, Start
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.plan import Plan
@@ -17,7 +17,6 @@ from fixedfleet.search.construct import savings, sweep
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fixedfleet.evaluate.methods import Start
     from fixedfleet.instance import Instance
 
 __all__ = [
@@ -30,7 +29,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Construction:
+class _Construction(Start):
     """
     What the starts of :mod:`fixedfleet.search.construct` have in common.
 
@@ -43,15 +42,12 @@ class _Construction:
 
     decoded: bool = False
 
-    batch: ClassVar[int] = 1
-    on_gpu: ClassVar[bool] = False
-
     def check(self) -> None:
         """Raise MissingPackageError if PyTorch is needed and missing."""
         if self.decoded:
             require("torch", "network", "decoded=yes")
 
-    def plans(self, instances: Sequence[Instance], _seed: int) -> list[Plan | None]:
+    def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
         """Return a plan per instance; None where there is none."""
         found = [self.construct(instance) for instance in instances]
         if not self.decoded:
