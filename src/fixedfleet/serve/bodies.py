@@ -242,13 +242,13 @@ def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order
             422,
             f"{' and '.join(read.missing)} must be given, in the instance or the "
             "request",
-            missing=read.missing,
+            where=read.missing[0],
         )
     if asked.objective == "cost-v" and asked.vehicle_cost is None:
         raise ApiError(
             422,
             "the objective cost-v needs vehicle_cost, a number of at least 0",
-            missing=["vehicle_cost"],
+            where="vehicle_cost",
         )
     time_limit = _TIME_LIMIT if asked.time_limit is None else asked.time_limit
     if time_limit > longest:

@@ -48,8 +48,8 @@ class ApiError(HTTPException):
     """
     A request that is refused: an HTTP status, and what is wrong in one sentence.
 
-    ``where`` is the field that is wrong, ``missing`` names fields that must be given,
-    and after ``retry_after`` seconds the client may try again.
+    ``where`` is the field that is wrong or missing. After ``retry_after`` seconds the
+    client may try again.
     """
 
     def __init__(
@@ -58,18 +58,17 @@ class ApiError(HTTPException):
         sentence: str,
         *,
         where: str | None = None,
-        missing: Sequence[str] = (),
         retry_after: int | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         pause = {} if retry_after is None else {"Retry-After": str(retry_after)}
         super().__init__(status, sentence, {**(headers or {}), **pause})
-        self.where, self.missing = where, list(missing)
+        self.where = where
 
     def response(self) -> JSONResponse:
         """Return the answer to send."""
         sentence = " ".join(self.detail.split())
-        document = ErrorDocument(error=sentence, where=self.where, missing=self.missing)
+        document = ErrorDocument(error=sentence, where=self.where)
         said = {name: value for name, value in vars(document).items() if value}
         return JSONResponse(said, self.status_code, headers=self.headers)
 

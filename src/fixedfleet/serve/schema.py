@@ -269,5 +269,4 @@ class ErrorDocument:
     """Why a request was refused."""
 
     error: str = about("one sentence: what is wrong and what to do")
-    where: str | None = about("the field that is wrong", default=None)
-    missing: list[str] = about("fields that must be given", default_factory=list)
+    where: str | None = about("the field that is wrong or missing", default=None)

@@ -2,10 +2,10 @@
 
 /* The server refused a request: the sentence, and the field it is about, if any. */
 export class ServerError extends Error {
-  constructor(status, { error, where = null, missing = [] }, retryAfter) {
+  constructor(status, { error, where = null }, retryAfter) {
     super(error);
     this.status = status;
-    this.field = where ?? missing[0] ?? null;
+    this.field = where;
     this.retryAfter = retryAfter;
   }
 }
