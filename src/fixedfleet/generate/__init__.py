@@ -14,7 +14,7 @@ from fixedfleet.generate.set_x import (
     uchoa,
     uchoa_batch,
 )
-from fixedfleet.generate.unit_square import FLEETS, default_fleet, test_set, uniform
+from fixedfleet.generate.unit_square import FLEETS, test_set, uniform
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.registry import Registry
 
@@ -31,7 +31,6 @@ __all__ = [
     "DepotPosition",
     "Distribution",
     "clustered",
-    "default_fleet",
     "draw",
     "test_set",
     "uchoa",

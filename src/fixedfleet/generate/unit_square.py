@@ -12,13 +12,13 @@ from fixedfleet.instance import InstanceBatch
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FLEETS", "default_fleet", "test_set", "uniform"]
+__all__ = ["FLEETS", "test_set", "uniform"]
 
 # The capacity and the number of vehicles for a number of customers.
 FLEETS = {20: (30, 4), 50: (40, 7), 100: (50, 11)}
 
 
-def default_fleet(
+def _default_fleet(
     n: int, capacity: int | None, vehicles: int | None
 ) -> tuple[int, int]:
     """Return capacity and vehicles; None stands for the default of n customers."""
@@ -77,7 +77,7 @@ def uniform(
     """
     n = check_whole("n", n, at_least(1))
     count = check_whole("count", count, at_least(0))
-    capacity, vehicles = default_fleet(n, capacity, vehicles)
+    capacity, vehicles = _default_fleet(n, capacity, vehicles)
     if not reject:
         return _draw_uniform(n, count, seed, capacity, vehicles)
     size = int(count * 1.1) + 64
@@ -105,7 +105,7 @@ def test_set(n: int, *, reject: bool = True) -> InstanceBatch:
         instances remain.
     """
     n = check_whole("n", n, at_least(1))
-    drawn = _draw_uniform(n, 10_000, 1234, *default_fleet(n, None, None))
+    drawn = _draw_uniform(n, 10_000, 1234, *_default_fleet(n, None, None))
     return drawn[_within_fleet(drawn)] if reject else drawn
 
 
