@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.evaluate import METHODS, Start, get_method, get_methods
+from fixedfleet.evaluate import (
+    METHODS,
+    Answer,
+    Method,
+    Start,
+    get_method,
+    get_methods,
+)
 
 
 @pytest.mark.parametrize(
@@ -163,3 +170,17 @@ def test_a_method_object_is_a_method(fakes):
     """Where a spec is asked for, an object will do."""
     method = fakes.FirstFit()
     assert get_method(method) is method
+
+
+def test_a_subclass_of_method_needs_only_solve(two):
+    """It has the name of its class, and a limit of time per instance on one core."""
+
+    class Nothing(Method):
+        def solve(self, instances, **_options):
+            return [Answer(None) for _ in instances]
+
+    method = get_method(Nothing())
+    method.check()
+    assert (method.name, method.batch, method.on_gpu) == ("Nothing", 1, False)
+    assert (method.limits, method.objective) == (("time",), "length")
+    assert method.solve(two)[0].plan is None

@@ -46,7 +46,7 @@ class Answer(NamedTuple):
 
 class Method(Protocol):
     """
-    Anything that plans tours. A subclass needs only a name and :meth:`solve`.
+    Anything that plans tours. A subclass needs only :meth:`solve`.
 
     A method given as an object is sent to worker processes, so it must be picklable.
     It should load weights at the first :meth:`solve`, in the worker. A method or start
@@ -57,6 +57,7 @@ class Method(Protocol):
     @property
     def name(self) -> str:
         """Name in the rows. It states everything that the plans depend on."""
+        return type(self).__name__
 
     @property
     def batch(self) -> int:
