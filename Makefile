@@ -60,11 +60,12 @@ $(SOLVE_READY): pyproject.toml constraints.txt
 
 $(TEST_READY): $(SOLVE_READY)
 	$(PIP) --editable '.[$(EXTRAS)]'
-	@# Compiles all that Numba compiles, because tests would wait for it.
+	@# Compiles all that Numba compiles, and the test files as pytest rewrites them: tests
+	@# would wait for the first, and every process of pytest would do the second.
 	for start in savings network; do $(BIN)/fixedfleet solve examples/leipzig_parcels.csv \
 		--start $$start --time-limit 0.1 > /dev/null || exit 1; done
 	$(BIN)/python -c "from fixedfleet.search.ruin_recreate import load_kernel; load_kernel(True)"
-	$(BIN)/python -m pytest --quiet tests/training/test_training_data.py
+	$(BIN)/python -m pytest --quiet -k test_training_data
 	touch $@
 
 # The site; any warning is an error.
