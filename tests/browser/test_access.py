@@ -45,7 +45,7 @@ def test_all_can_be_done_by_keyboard(reader):
     for _ in range(3):  # back over names and the cost of a vehicle to the seconds
         reader.page.keyboard.press("Shift+Tab")
     reader.see("#time_limit").to_be_focused()
-    reader.page.keyboard.type("1")
+    reader.page.keyboard.type("0.2")
     reader.page.keyboard.press("Enter")
     reader.see("#status").to_contain_text("Finished")
     tab_to(reader, "#closer")
