@@ -18,10 +18,8 @@ __all__ = [
 ]
 
 # With more customers, the search part by part begins with a savings plan, keeps the
-# strings of ruin and recreate short but lets tours exchange their ends, and takes at
-# least three tours for a part.
+# strings of ruin and recreate short, and takes at least three tours for a part.
 LARGE = 2000
-_ENDS = 4  # of so many tours, with more customers than that
 # If parts are searched for fewer seconds per hundred customers, a population of 3 is
 # enough.
 _BRIEF = 0.1
@@ -174,7 +172,9 @@ class DecompositionParameters:
     """
 
     whole_share: Annotated[float, between(0, 1)] = 0.4
-    whole: RuinRecreateParameters = RuinRecreateParameters(hasty=True)
+    whole: RuinRecreateParameters = RuinRecreateParameters(
+        ends=4, exchange=True, hasty=True
+    )
     whole_end: Annotated[float, above(0)] = 2.0
     size: Annotated[int, at_least(1)] = 100
     part_seconds: Annotated[float, above(0)] = 0.15
@@ -207,14 +207,10 @@ class DecompositionParameters:
         Return the settings of ruin and recreate.
 
         Strings grow with long tours, unless many customers leave little time for each.
-        Then tours exchange their ends instead.
         """
-        many = customers > LARGE
-        mean = 0 if many else customers / vehicles  # customers per tour
+        mean = customers / vehicles if customers <= LARGE else 0  # customers per tour
         return replace(
             self.whole,
-            ends=max(self.whole.ends, _ENDS if many else 0),
-            exchange=self.whole.exchange or many,
             removals=max(self.whole.removals, mean / 4),
             longest=max(self.whole.longest, int(mean * 3 / 8)),
             end_temperature=min(
@@ -243,7 +239,7 @@ class GpuPartsParameters:
         the unit square.
     """
 
-    whole_share: Annotated[float, between(0, 1)] = 0.05
+    whole_share: Annotated[float, between(0, 1)] = 0.2
     size: Annotated[int, at_least(1)] = 106
     largest: Annotated[int, at_least(1)] = 230
     round_seconds: Annotated[float, above(0)] = 0.25
