@@ -54,7 +54,7 @@ def test_validation_reports_the_loss_of_the_held_out_labels(preset, dataset, tmp
     batch = held_out.batch(torch.arange(len(held_out)))
     with torch.no_grad():
         parts = plan_loss(done.network(batch.features), batch, preset.loss)
-    for name, value in parts._asdict().items():
+    for name, value in parts.items():
         key = "loss" if name == "total" else f"loss_{name}"
         assert found[-1][f"validation/{key}"] == pytest.approx(float(value), abs=1e-5)
     assert done.validation.losses["total"] == found[-1]["validation/loss"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fixedfleet.model.features import Features
     from fixedfleet.training.dataset import TrainingBatch
 
-__all__ = ["LossConfig", "LossParts", "Target", "plan_loss"]
+__all__ = ["LossConfig", "Target", "plan_loss"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +39,8 @@ class LossConfig:
     InputError
         If a weight is negative.
     """
+
+    terms: ClassVar = ("total", "edges", "load", "overload")
 
     load_weight: Annotated[float, at_least(0)] = 0.3
     overload_weight: Annotated[float, at_least(0)] = 0.2
@@ -81,20 +83,11 @@ class Target(NamedTuple):
         return ((self.owner[..., None] == number) & self.real[..., None]).float()
 
 
-class LossParts(NamedTuple):
-    """The loss and its terms, each a mean over the batch."""
-
-    total: Tensor
-    edges: Tensor
-    load: Tensor
-    overload: Tensor
-    cluster: Tensor
-    membership: Tensor
-
-
-def plan_loss(log_probs: Tensor, batch: TrainingBatch, config: LossConfig) -> LossParts:
+def plan_loss(
+    log_probs: Tensor, batch: TrainingBatch, config: LossConfig
+) -> dict[str, Tensor]:
     """
-    Return the paper's equation 4.8, averaged over the batch.
+    Return the paper's equation 4.8 and its terms, averaged over the batch.
 
     Loads are shares of the capacity, and their terms are means over the vehicles. The
     edge term is a mean over the N + M edges of the plan.
@@ -124,15 +117,8 @@ def plan_loss(log_probs: Tensor, batch: TrainingBatch, config: LossConfig) -> Lo
     edges = mean(edge_costs.gather(2, tours)[..., 0])
     load = mean(load_costs.gather(2, tours)[..., 0])
     overload = mean(overloads)
-    nothing = torch.zeros_like(edges)
-    return LossParts(
-        total=edges + load + overload,
-        edges=edges,
-        load=load,
-        overload=overload,
-        cluster=nothing,
-        membership=nothing,
-    )
+    total = edges + load + overload
+    return {"total": total, "edges": edges, "load": load, "overload": overload}
 
 
 def _edge_costs(log_probs: Tensor, features: Features, target: Target) -> Tensor:

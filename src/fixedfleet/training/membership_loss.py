@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import torch
 from torch import Tensor
 
 from fixedfleet.errors import at_least, check_settings
 from fixedfleet.training.assignment import match_tours
-from fixedfleet.training.loss import LossParts, Target
+from fixedfleet.training.loss import Target
 
 if TYPE_CHECKING:
     from fixedfleet.model.universal import Rounds
@@ -39,6 +39,8 @@ class MembershipLossConfig:
         If a weight is negative.
     """
 
+    terms: ClassVar = ("total", "edges", "cluster", "membership")
+
     cluster_weight: Annotated[float, at_least(0)] = 0.2
     neighbour_weight: Annotated[float, at_least(0)] = 0.3
 
@@ -48,7 +50,7 @@ class MembershipLossConfig:
 
 def membership_loss(
     rounds: Rounds, batch: TrainingBatch, config: MembershipLossConfig
-) -> LossParts:
+) -> dict[str, Tensor]:
     """
     Return the cross-entropy of the label's tours, matched with vehicles at least cost.
 
@@ -89,15 +91,12 @@ def membership_loss(
     ]
     logs = sum(rounds.neighbours.gather(2, end[..., None])[..., 0] for end in ends)
     edges = -config.neighbour_weight * ((logs / 2 * real).sum(1) / size).mean()
-    nothing = torch.zeros_like(edges)
-    return LossParts(
-        total=membership + cluster + edges,
-        edges=edges,
-        load=nothing,
-        overload=nothing,
-        cluster=cluster,
-        membership=membership,
-    )
+    return {
+        "total": membership + cluster + edges,
+        "edges": edges,
+        "cluster": cluster,
+        "membership": membership,
+    }
 
 
 def _of_customers(places: Tensor, values: Tensor, real: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from torch import Tensor, distributed
 from fixedfleet.model.devices import matmul_precision
 from fixedfleet.model.features import rotation, symmetry
 from fixedfleet.model.network import Network
-from fixedfleet.training.loss import LossConfig, LossParts, plan_loss
+from fixedfleet.training.loss import LossConfig, plan_loss
 from fixedfleet.training.membership_loss import MembershipLossConfig, membership_loss
 from fixedfleet.training.muon import Muon
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fixedfleet.training.presets import TrainConfig
     from fixedfleet.training.training_data import Bucket
 
-__all__ = ["Stepper", "loss_of"]
+__all__ = ["Stepper", "losses_of"]
 
 _WARM_UPS = 3  # steps before a graph is captured, as torch asks for
 
@@ -71,7 +71,7 @@ class Stepper:
         # step whose loss is not finite (-1: none), and sums of the losses.
         self.step_number = torch.zeros((), dtype=torch.long, device=self.device)
         self.first_bad = torch.full_like(self.step_number, -1)
-        self.sums = torch.zeros(len(LossParts._fields), device=self.device)
+        self.sums = torch.zeros(len(loss.terms), device=self.device)
         self.forward: Any = network
         if isinstance(network, Network):
             network.fuse(on_gpu and config.compile)
@@ -186,9 +186,9 @@ class Stepper:
         )
         with matmul_precision(self.device, self.config.precision):
             output = self.forward(batch.features)
-        parts = loss_of(output, batch, self.loss)
-        parts.total.backward()  # type: ignore[no-untyped-call]
-        losses = torch.stack([part.detach() for part in parts])
+        losses = losses_of(output, batch, self.loss)
+        losses[0].backward()  # type: ignore[no-untyped-call]
+        losses = losses.detach()
         if self.world > 1:
             losses = self._reduce(losses)
         if self.config.clip:
@@ -231,13 +231,15 @@ class Stepper:
             torch._foreach_copy_(weights, own)
 
 
-def loss_of(
+def losses_of(
     output: Any, batch: TrainingBatch, config: LossConfig | MembershipLossConfig
-) -> LossParts:
-    """Return the loss of what a network predicts for labelled instances."""
+) -> Tensor:
+    """Return the loss of a prediction and its terms, in the order of ``terms``."""
     if isinstance(config, LossConfig):
-        return plan_loss(output, batch, config)
-    return membership_loss(output, batch, config)
+        found = plan_loss(output, batch, config)
+    else:
+        found = membership_loss(output, batch, config)
+    return torch.stack([found[name] for name in config.terms])
 
 
 def _make_optimizers(

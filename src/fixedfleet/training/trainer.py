@@ -21,7 +21,6 @@ from fixedfleet.training.checkpoint import (
     write_checkpoint,
 )
 from fixedfleet.training.dataset import Dataset
-from fixedfleet.training.loss import LossParts
 from fixedfleet.training.presets import get_preset
 from fixedfleet.training.ranks import Ranks
 from fixedfleet.training.step import Stepper
@@ -356,7 +355,7 @@ class _Trainer:
         """Report the mean losses since the last report."""
         means = (self.stepper.sums / max(1, steps)).tolist()
         self.stepper.sums.zero_()
-        losses = dict(zip(LossParts._fields, means, strict=True))
+        losses = dict(zip(self.preset.loss.terms, means, strict=True))
         size = len(self.data) / self.steps_per_epoch  # instances of a step, on average
         rate = steps * size / max(seconds, 1e-9)
         left = max(0.0, self.seconds * (1 / max(self.progress, 1e-9) - 1))

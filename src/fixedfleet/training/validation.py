@@ -14,8 +14,7 @@ from fixedfleet.model.devices import calm_threads, matmul_precision
 from fixedfleet.plan import PlanBatch
 from fixedfleet.planning import Prediction, decode, predict
 from fixedfleet.planning.greedy import capacity_violation
-from fixedfleet.training.loss import LossParts
-from fixedfleet.training.step import loss_of
+from fixedfleet.training.step import losses_of
 
 if TYPE_CHECKING:
     from fixedfleet.instance import InstanceBatch
@@ -104,7 +103,7 @@ def validate(
     """
     if dataset.instances is None:
         raise InputError("the dataset keeps no instances: validate on one that does")
-    sums, parts = torch.zeros(len(LossParts._fields), device=dataset.device), []
+    sums, parts = torch.zeros(len(loss.terms), device=dataset.device), []
     for start in range(0, len(dataset), _BATCH_SIZE):
         rows = dataset.rows(start, start + _BATCH_SIZE)
         instances = dataset.instances[start : start + _BATCH_SIZE]
@@ -121,7 +120,7 @@ def validate(
         vehicles=_mean(found.vehicles[solved]),
         solved=float(solved.mean()),
         violation=_mean(found.violation),
-        losses=dict(zip(LossParts._fields, means, strict=True)),
+        losses=dict(zip(loss.terms, means, strict=True)),
     )
 
 
@@ -136,7 +135,7 @@ def _losses(
     batch = rows.batch(torch.arange(len(rows), device=rows.device))
     with matmul_precision(rows.device, precision), calm_threads(rows.device):
         output = network(batch.features)
-    return torch.stack(list(loss_of(output, batch, loss)))
+    return losses_of(output, batch, loss)
 
 
 def _figures(
