@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fixedfleet.training.presets import TrainConfig
     from fixedfleet.training.training_data import Bucket
 
-__all__ = ["Stepper", "losses_of"]
+__all__ = ["Stepper", "loss_of"]
 
 _WARM_UPS = 3  # steps before a graph is captured, as torch asks for
 
@@ -186,9 +186,9 @@ class Stepper:
         )
         with matmul_precision(self.device, self.config.precision):
             output = self.forward(batch.features)
-        losses = losses_of(output, batch, self.loss)
-        losses[0].backward()  # type: ignore[no-untyped-call]
-        losses = losses.detach()
+        found = loss_of(output, batch, self.loss)
+        found["total"].backward()  # type: ignore[no-untyped-call]
+        losses = torch.stack([found[name].detach() for name in self.loss.terms])
         if self.world > 1:
             losses = self._reduce(losses)
         if self.config.clip:
@@ -231,15 +231,13 @@ class Stepper:
             torch._foreach_copy_(weights, own)
 
 
-def losses_of(
+def loss_of(
     output: Any, batch: TrainingBatch, config: LossConfig | MembershipLossConfig
-) -> Tensor:
-    """Return the loss of a prediction and its terms, in the order of ``terms``."""
+) -> dict[str, Tensor]:
+    """Return the loss of a network's output, ``total``, and its terms by name."""
     if isinstance(config, LossConfig):
-        found = plan_loss(output, batch, config)
-    else:
-        found = membership_loss(output, batch, config)
-    return torch.stack([found[name] for name in config.terms])
+        return plan_loss(output, batch, config)
+    return membership_loss(output, batch, config)
 
 
 def _make_optimizers(

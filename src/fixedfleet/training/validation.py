@@ -14,7 +14,7 @@ from fixedfleet.model.devices import calm_threads, matmul_precision
 from fixedfleet.plan import PlanBatch
 from fixedfleet.planning import Prediction, decode, predict
 from fixedfleet.planning.greedy import capacity_violation
-from fixedfleet.training.step import losses_of
+from fixedfleet.training.step import loss_of
 
 if TYPE_CHECKING:
     from fixedfleet.instance import InstanceBatch
@@ -135,7 +135,8 @@ def _losses(
     batch = rows.batch(torch.arange(len(rows), device=rows.device))
     with matmul_precision(rows.device, precision), calm_threads(rows.device):
         output = network(batch.features)
-    return losses_of(output, batch, loss)
+    found = loss_of(output, batch, loss)
+    return torch.stack([found[name] for name in loss.terms])
 
 
 def _figures(
