@@ -15,6 +15,7 @@ from fixedfleet import generate
 from fixedfleet.errors import require
 from fixedfleet.model import ModelConfig, Network
 from fixedfleet.model.devices import calm_threads, check_memory
+from fixedfleet.planning import predict
 
 CPU = torch.device("cpu")
 
@@ -23,6 +24,17 @@ def test_too_large_for_memory_is_said_before():
     """A prediction that cannot fit is refused with its size, not begun."""
     with pytest.raises(ff.InputError, match="100000 customers and 1000 vehicles need"):
         check_memory(ModelConfig(), 1, 100_001, 1000, torch.device("cpu"))
+
+
+@pytest.mark.parametrize(("native", "precision"), [(True, "bf16"), (False, "fp32")])
+def test_a_cpu_with_instructions_for_bf16_uses_them(monkeypatch, native, precision):
+    """A prediction is in bfloat16 if the processor computes that, else in float32."""
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: native)
+    instance = generate.uniform(10, 1, seed=1, capacity=20, vehicles=3)[0]
+    found = {kind: predict(instance, precision=kind) for kind in ("bf16", "fp32", None)}
+    by_default = found[None].probabilities
+    assert (by_default == found[precision].probabilities).all()
+    assert (found["bf16"].probabilities != found["fp32"].probabilities).any()
 
 
 @pytest.fixture

@@ -128,7 +128,7 @@ class NetworkStart:
     device
         Where to predict.
     precision
-        Precision of the network: ``default`` is ``bf16`` on a GPU, ``fp32`` on a CPU.
+        Precision of the network; for ``default`` see :func:`fixedfleet.predict`.
     batch
         Number of instances per call; 0 for the default.
     """

@@ -168,6 +168,12 @@ class UniversalNetwork(nn.Module):
             membership.append(found.membership)
         return Rounds(tuple(membership), self._neighbours(found, features.nodes))
 
+    def reduce_weights(self) -> None:
+        """Keep the weights of products in bfloat16, to predict under autocast only."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                module.to(torch.bfloat16)
+
     def compile_parts(self) -> None:
         """Compile layers and biases once for each shape of a batch, for all rounds."""
         torch._dynamo.config.recompile_limit = 64

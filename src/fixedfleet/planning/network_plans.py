@@ -116,7 +116,7 @@ def plan_by_network(
                 "needs coordinates"
             )
     make_tours, options = get_decoder(decoding), repair or RepairOptions()
-    network = load_once(model, device)
+    network = load_once(model, device, precision)
     many = kind == "cuda" and len(instances) >= _FUSED
     if many and isinstance(network, Network) and find_spec("triton"):
         network.fuse()

@@ -65,7 +65,8 @@ def predict(
         an object predicts where its weights are.
     precision
         Precision of matrix products: ``bf16``, or that of torch's settings. Default:
-        ``bf16`` on a GPU, ``fp32`` on a CPU.
+        ``bf16`` on a GPU, and for a universal network that is given by its name on a
+        CPU with instructions for it (AVX512-BF16); else ``fp32``.
 
     Raises
     ------
@@ -79,7 +80,7 @@ def predict(
         one, batch = None, InstanceBatch.of(instances)
     if isinstance(model, str | os.PathLike):
         check_device(device)
-        network = load_once(model, device)
+        network = load_once(model, device, precision)
     else:
         network = model
     prediction = next(predict_views(network, batch, 1, precision=precision))
@@ -114,7 +115,8 @@ def predict_views(
     count = min(size, max(1, _BYTES[device.type] // need))
     check_memory(network.config, count, nodes, fleet, device)
     if precision is None:
-        precision = "bf16" if device.type == "cuda" else "fp32"
+        reduced = any(p.dtype == torch.bfloat16 for p in network.parameters())
+        precision = "bf16" if reduced or device.type == "cuda" else "fp32"
     check_choice("precision", precision, get_args(Precision))
     for code in range(symmetries):
         codes = torch.full((size,), code, device=device)
