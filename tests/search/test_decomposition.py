@@ -34,7 +34,7 @@ def test_the_same_seed_and_cores_give_the_same_plan(instance, packing, cores):
             instance,
             packing,
             search="decomposition",
-            stop=Stop(iterations=30_000),
+            stop=Stop(iterations=60_000),
             seed=seed,
             cores=cores,
         )
