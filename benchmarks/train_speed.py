@@ -153,7 +153,10 @@ def main() -> None:
         if options.fleet:
             more = options.fleet - data.vehicles
             data = replace(
-                data, routes=pad(data.routes, (0, more)), vehicles=options.fleet
+                data,
+                routes=pad(data.routes, (0, more)),
+                fleets=torch.full_like(data.fleets, options.fleet),
+                vehicles=options.fleet,
             )
         row = measure(preset, data, options.seconds, options.profile)
         print(json.dumps(row), flush=True)
