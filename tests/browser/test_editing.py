@@ -91,31 +91,31 @@ def test_the_keyboard_moves_a_stop_and_the_files_have_it(four):
     assert second in lines[1] and first in lines[2]
 
 
-def test_a_stop_is_dragged_on_the_map(planned):
+def test_a_stop_is_dragged_on_the_map(reader):
     """The stop of a chosen tour goes to the place in the tour where it is dropped."""
-    planned.page.click(".tour:nth-child(1) .tour-head")
-    name = planned.page.locator(".tour:nth-child(1) .stop-name").nth(1).inner_text()
-    customers = planned.page.locator(".tour:nth-child(1) .stop").evaluate_all(
+    reader.paste(FOUR)
+    reader.set_fleet(1, 12)
+    reader.plan(0.2)
+    reader.page.click(".tour:nth-child(1) .tour-head")
+    name = stops(reader, 1)[1]
+    customers = reader.page.locator(".tour:nth-child(1) .stop").evaluate_all(
         "stops => stops.map((stop) => Number(stop.dataset.customer))"
     )
-    spots = planned.spots_of([0, *customers])
-    box = planned.page.locator("#canvas").bounding_box()
+    spots = reader.spots_of([0, *customers])
+    box = reader.page.locator("#canvas").bounding_box()
     start, end = spots[2], spots[-1]  # the second stop goes between the last and home
     home = {axis: (spots[0][axis] + end[axis]) / 2 for axis in ("x", "y")}
-    planned.page.mouse.move(box["x"] + start["x"], box["y"] + start["y"])
-    planned.page.mouse.down()
+    reader.page.mouse.move(box["x"] + start["x"], box["y"] + start["y"])
+    reader.page.mouse.down()
     for share in (0.5, 1):
         x = start["x"] + share * (home["x"] - start["x"])
         y = start["y"] + share * (home["y"] - start["y"])
-        planned.page.mouse.move(box["x"] + x, box["y"] + y)
-    planned.page.mouse.up()
-    planned.expect(planned.page.locator(".tour.selected .stop-name").last).to_have_text(
-        name
-    )
-    planned.page.click("#undo")
-    planned.expect(
-        planned.page.locator(".tour.selected .stop-name").nth(1)
-    ).to_have_text(name)
+        reader.page.mouse.move(box["x"] + x, box["y"] + y)
+    reader.page.mouse.up()
+    names = reader.page.locator(".tour.selected .stop-name")
+    reader.expect(names.last).to_have_text(name)
+    reader.page.click("#undo")
+    reader.expect(names.nth(1)).to_have_text(name)
 
 
 def test_locked_tours_stay_when_the_rest_is_planned_again(four):
