@@ -51,7 +51,7 @@ _PROBES = 256  # tours that a hasty search tries if no neighbour's tour has room
 _TURN = 32  # iterations after which a tour is reversed, to exchange the other end
 _STAY = 4096  # iterations that draw their seeds from the same window
 
-# Passing a state to a function costs more than most functions do, so they are inlined.
+# Passing a state to a function costs more than most functions do, so these are inlined.
 # Nothing here allocates memory, so arrays need no reference counts (_nrt).
 _inlined = compiled(inline="always", _nrt=False)
 
@@ -215,7 +215,7 @@ def _ruin(problem: Problem, state: State) -> Any:
     return removed, cuts, change
 
 
-@_inlined
+@compiled(_nrt=False)
 def _turn_round(state: State, customer: Any) -> None:
     """Reverse the tour of a customer, unless the customer is absent."""
     nodes, legs = state.nodes, state.legs
@@ -274,7 +274,7 @@ def _swap_ends(
     return fits
 
 
-@_inlined
+@compiled(_nrt=False)
 def _exchange(problem: Problem, state: State, one: Any, other: Any) -> Any:
     """Exchange what follows two nodes, if it fits; return whether it does."""
     nodes, legs = state.nodes, state.legs
@@ -285,7 +285,7 @@ def _exchange(problem: Problem, state: State, one: Any, other: Any) -> Any:
     return fits
 
 
-@_inlined
+@compiled(_nrt=False)
 def _exchange_ends(problem: Problem, state: State, cuts: Any, most: Any) -> Any:
     """
     Exchange the ends of two ruined tours: (one, other, change).
