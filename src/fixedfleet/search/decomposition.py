@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Run = Callable[[Callable[["Part"], Plan], list["Part"]], Iterable[Plan]]
 
 __all__ = [
-    "PART_ITERATIONS",
+    "CLOSING_SECONDS",
     "Part",
     "Tours",
     "anneal_whole",
@@ -53,13 +53,13 @@ __all__ = [
 _DEFAULTS = DecompositionParameters()
 # If the limit is a number of iterations, HGS-CVRP ends after so many of its own without
 # improvement, and a part counts as so many of ruin and recreate.
-PART_ITERATIONS, _PART_COUNTS_AS = 100, 20_000
+_PART_ITERATIONS, _PART_COUNTS_AS = 100, 20_000
 _DRAWS = 8  # draws per core; if none gives a new part, parts become larger
 _PATIENCE = 0.3  # share of all rounds by which chance may delay a tour
 _GROWTH = 1.25  # of the parts, if those of the present size were searched in vain
 _FEW = 100  # customers per core, at least: smaller parts leave little to improve
 _ROUNDS = 25  # rounds of ruin and recreate on several cores
-_CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
+CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
 # With fewer seconds for each customer, or more customers, the search begins with a
 # savings plan, but not if the savings themselves would take too long. The temperatures
 # of ruin and recreate are then these multiples of the mean leg between two customers.
@@ -363,19 +363,17 @@ def _search_parts(
     seconds = min(parameters.part_seconds, max(seconds, _LEAST_PART))
     in_vain: set[frozenset[Tour]] = set()
     try:
-        while not stop.over() and (left := stop.left() - _CLOSING_SECONDS * n) > 0:
+        while not stop.over() and (left := stop.left() - CLOSING_SECONDS * n) > 0:
             chosen = _draw(tours, cores, min(size, most), in_vain)
             if not chosen:
                 if size > most:
                     in_vain.clear()
                 size = least if size > most else size * _GROWTH
                 continue
-            limit = Stop(iterations=PART_ITERATIONS)
-            if stop.iterations is None:
-                limit = Stop(min(left, seconds * size / 100))
+            by_time = stop.iterations is None
             search = partial(
                 breed,
-                stop=limit,
+                seconds=min(left, seconds * size / 100) if by_time else None,
                 parameters=parameters.parts_for(seconds),
                 vehicle_cost=task.vehicle_cost,
             )
@@ -421,12 +419,26 @@ def _draw(
 
 
 def breed(
-    part: Part, *, stop: Stop, parameters: HgsParameters, vehicle_cost: float
+    part: Part, *, seconds: float | None, parameters: HgsParameters, vehicle_cost: float
 ) -> Plan:
-    """Search a part by HGS-CVRP; return its present plan if no better one is found."""
+    """
+    Search a part by HGS-CVRP; return its present plan if no better one is found.
+
+    Parameters
+    ----------
+    part
+        The part.
+    seconds
+        For how long; None for a number of iterations that is always the same.
+    parameters
+        Settings of HGS-CVRP.
+    vehicle_cost
+        Fixed cost of each vehicle used.
+    """
+    stop = Stop(iterations=_PART_ITERATIONS) if seconds is None else Stop(seconds)
     found = hgs_plans(
         part.instance,
-        stop=stop.again(),
+        stop=stop,
         seed=part.seed,
         starts=[part.plan],
         parameters=parameters,

@@ -19,7 +19,7 @@ from fixedfleet.plan import Plan, PlanBatch
 from fixedfleet.search import gpu_kernel
 from fixedfleet.search.cpu_arrays import scale
 from fixedfleet.search.decomposition import (
-    PART_ITERATIONS,
+    CLOSING_SECONDS,
     Tours,
     anneal_whole,
     breed,
@@ -32,7 +32,6 @@ from fixedfleet.search.parameters import (
     DecompositionParameters,
     GpuPartsParameters,
 )
-from fixedfleet.search.stop import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +50,6 @@ _GROWTH = 1.5  # of the parts after a round that changed none of them
 _ROUND_ITERATIONS = 20_000  # of a chain, if the limit is a number of iterations
 _CAUTION = 0.95  # share of the time left for the last round, whose speed may differ
 _OVERHEAD = 1 / 8  # if the host takes more of a round, the rounds become longer
-_CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
 
 
 def search_parts(task: SearchTask, parameters: GpuPartsParameters = _DEFAULTS) -> None:
@@ -124,7 +122,7 @@ class _Rounds:
         customers = task.instance.num_customers
         # Legs become shorter with more customers, and the temperatures with the legs.
         self.unit = scale(task.instance) * (100 / customers) ** 0.5
-        self.closing = _CLOSING_SECONDS * customers
+        self.closing = CLOSING_SECONDS * customers
         self.size = float(parameters.size)  # customers and vehicles of a part
         self.done = 0  # iterations of a chain
         self.iterations = _FIRST  # of a chain in this round
@@ -180,10 +178,12 @@ class _Rounds:
     def _breed(self, part: Part) -> Plan:
         """Search a part on a core, for as long as this round."""
         by_time = self.stop.iterations is None
-        limit = Stop(self.seconds) if by_time else Stop(iterations=PART_ITERATIONS)
         settings = _WHOLE.parts_for(100 * self.seconds / len(part.customers))
         return breed(
-            part, stop=limit, parameters=settings, vehicle_cost=self.task.vehicle_cost
+            part,
+            seconds=self.seconds if by_time else None,
+            parameters=settings,
+            vehicle_cost=self.task.vehicle_cost,
         )
 
     def _search_on_gpu(self, parts: list[Part]) -> Iterator[tuple[int, Plan]]:
