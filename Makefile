@@ -3,9 +3,11 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-# What a plan and its picture need; what the tests need on top of it.
+# What a plan and its picture need; what the tests need on top of it; what Numba compiles.
 SOLVE_READY := $(VENV)/.ready-solve
 TEST_READY := $(VENV)/.ready-test
+COMPILED := $(VENV)/.compiled
+KERNELS := $(shell grep --recursive --files-with-matches --include=*.py @compiled src)
 EXTRAS := dev,network,plot,excel,peers,cluster,serve,browser,docs
 # Tests on all cores, one thread each. Tests of one group (see tests/conftest.py) share a core.
 # Huge pages, which NumPy asks for, take virtual machines seconds to provide.
@@ -40,10 +42,10 @@ lint: $(TEST_READY)
 types: $(TEST_READY)
 	$(BIN)/mypy
 
-all-tests: $(TEST_READY)
+all-tests: $(COMPILED)
 	$(PYTEST) $(CORES_AND_TWO)
 
-quick-tests: $(TEST_READY)
+quick-tests: $(COMPILED)
 	$(PYTEST) auto -m "not slow"
 
 format: $(TEST_READY)
@@ -51,7 +53,7 @@ format: $(TEST_READY)
 	$(BIN)/ruff format .
 
 # A virtual environment with everything that users and developers need.
-setup: $(TEST_READY)
+setup: $(COMPILED)
 
 $(SOLVE_READY): pyproject.toml constraints.txt
 	[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
@@ -60,8 +62,13 @@ $(SOLVE_READY): pyproject.toml constraints.txt
 
 $(TEST_READY): $(SOLVE_READY)
 	$(PIP) --editable '.[$(EXTRAS)]'
-	@# Compiles all that Numba compiles, and the test files as pytest rewrites them: tests
-	@# would wait for the first, and every process of pytest would do the second.
+	touch $@
+
+# All that Numba compiles, and the test files as pytest rewrites them: tests would wait for
+# the first, and every process of pytest would do the second. Numba sees when the file of a
+# function has changed, but not when a function that it calls from another file has.
+$(COMPILED): $(TEST_READY) $(KERNELS)
+	find src -name '*.nbi' -delete
 	for start in savings network; do $(BIN)/fixedfleet solve examples/leipzig_parcels.csv \
 		--start $$start --time-limit 0.1 > /dev/null || exit 1; done
 	$(BIN)/python -c "from fixedfleet.search.ruin_recreate import load_kernel; load_kernel(True)"
@@ -94,7 +101,7 @@ dist: $(TEST_READY)
 	@[ "$$(du -s --block-size=MB build/wheels | cut --delimiter M --fields 1)" -lt 300 ]
 
 # The tests of the page alone; installs Chromium if there is none.
-test-browser: $(TEST_READY) chromium
+test-browser: $(COMPILED) chromium
 	$(BIN)/python -m pytest tests/browser
 
 chromium:
