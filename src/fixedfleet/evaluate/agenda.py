@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError, at_least, check_whole
-from fixedfleet.evaluate.origin import made_with, without_outdated
+from fixedfleet.evaluate.origin import made_with
+from fixedfleet.evaluate.rows import Row
 from fixedfleet.evaluate.trials import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fixedfleet.evaluate.methods import Method
-    from fixedfleet.evaluate.rows import Key, Row
+    from fixedfleet.evaluate.rows import Key
     from fixedfleet.evaluate.sets import InstanceSet
     from fixedfleet.instance import Instance
 
     Limits = tuple[float | None, int | None]  # seconds, iterations
 
-__all__ = ["Agenda", "limits_of", "make_agenda"]
+__all__ = ["limits_of", "missing_trials"]
 
 
 def limits_of(
@@ -50,38 +51,15 @@ def limits_of(
     return [(float(seconds), None) for seconds in time_limits]
 
 
-class Agenda(NamedTuple):
-    """
-    The runs that the file lacks.
-
-    Attributes
-    ----------
-    single
-        Trials of methods that take batches or a GPU, for a single process.
-    parallel
-        Trials of all other methods.
-    known
-        Keys of the rows in the file.
-    total, found
-        Number of rows asked for, and how many of them are in the file.
-    """
-
-    single: list[Trial]
-    parallel: list[Trial]
-    known: set[Key]
-    total: int
-    found: int
-
-
-def make_agenda(
+def missing_trials(
     sets: Sequence[InstanceSet],
     methods: Sequence[Method],
     limits: Sequence[Sequence[Limits]],
     seeds: Sequence[int],
-    rows: Iterable[Row],
-) -> Agenda:
+    known: Mapping[Key, Row],
+) -> tuple[list[Trial], set[Key]]:
     """
-    Return the runs that the file lacks.
+    Return the trials that make unknown rows, and the keys of all rows asked for.
 
     Instances come one after the other, each with all methods and limits, so that an
     interrupted run has compared all methods on the same instances.
@@ -92,8 +70,8 @@ def make_agenda(
         What to run.
     limits
         The limits of each method.
-    rows
-        The rows in the file. Rows of a network that has changed since do not count.
+    known
+        The rows in the file.
 
     Raises
     ------
@@ -101,32 +79,24 @@ def make_agenda(
         If the file has a row of another instance with the same name or of another
         vehicle cost, or if two sets have different instances with the same name.
     """
-    by_key = {row.key: row for row in without_outdated(rows, methods)}
-    planned: dict[Key, tuple[Instance, float]] = {}
-    agenda = Agenda([], [], set(by_key), 0, 0)
+    asked: dict[Key, tuple[Row, Instance]] = {}
+    missing = []
     for chosen in sets:
         for seed in dict.fromkeys(seeds):
             for trial in _trials(chosen, methods, limits, seed):
-                if _plan_keys(trial, planned) - by_key.keys():
-                    method = methods[trial.method]
-                    together = method.batch > 1 or method.on_gpu
-                    (agenda.single if together else agenda.parallel).append(trial)
-    found = [key for key in planned if key in by_key]
-    for key in found:
-        _check_same(by_key[key], *planned[key])
-    return agenda._replace(total=len(planned), found=len(found))
-
-
-def _plan_keys(trial: Trial, planned: dict[Key, tuple[Instance, float]]) -> set[Key]:
-    """Add a trial's rows to those planned; return the keys that are new."""
-    new = set()
-    for key, instance in zip(trial.keys(), trial.instances, strict=True):
-        if key in planned:  # sets share rows
-            _check_alike(trial, instance, *planned[key])
-        else:
-            planned[key] = instance, trial.vehicle_cost
-            new.add(key)
-    return new
+                new = False
+                for row, instance in zip(trial.rows, trial.instances, strict=True):
+                    if row.key in asked:  # sets share rows
+                        _check_alike(row, instance, *asked[row.key])
+                        continue
+                    asked[row.key] = row, instance
+                    if row.key in known:
+                        _check_same(known[row.key], row)
+                    else:
+                        new = True
+                if new:
+                    missing.append(trial)
+    return missing, set(asked)
 
 
 def _trials(
@@ -141,18 +111,24 @@ def _trials(
     def trials(place: int, instances: Sequence[Instance]) -> Iterator[Trial]:
         """Yield a trial of a method per limit."""
         for seconds, iterations in limits[place]:
-            yield Trial(
-                method=place,
-                name=methods[place].name,
-                set=chosen.name,
-                instances=tuple(instances),
-                vehicle_cost=chosen.vehicle_cost,
-                time_limit=seconds,
-                iterations=iterations,
-                seed=seed,
-                objective=methods[place].objective,
-                made=made[place],
-            )
+            rows = [
+                Row(
+                    set=chosen.name,
+                    instance=instance.name,
+                    method=methods[place].name,
+                    objective=methods[place].objective,
+                    time_limit=seconds,
+                    iterations=iterations,
+                    seed=seed,
+                    customers=instance.num_customers,
+                    fleet=instance.vehicles,
+                    vehicle_cost=chosen.vehicle_cost,
+                    floor=instance.minimum_vehicles,
+                    made=made[place],
+                )
+                for instance in instances
+            ]
+            yield Trial(place, tuple(instances), tuple(rows))
 
     for place, method in enumerate(methods):
         if method.batch > 1:
@@ -174,33 +150,32 @@ def _batches(instances: Sequence[Instance], size: int) -> Iterator[list[Instance
             yield group[begin : begin + size]
 
 
-def _check_alike(
-    trial: Trial, instance: Instance, other: Instance, other_cost: float
-) -> None:
+def _check_alike(row: Row, instance: Instance, other: Row, twin: Instance) -> None:
     """Raise InputError unless an instance is the same in every set that has it."""
-    if other_cost != trial.vehicle_cost:
+    if other.vehicle_cost != row.vehicle_cost:
         raise InputError(
-            f"{instance.name!r} of the set {trial.set} is in another set too, where a "
-            f"vehicle costs {other_cost:g} instead of {trial.vehicle_cost:g}: evaluate "
-            "the sets into different files"
+            f"{row.instance!r} of the set {row.set} is in another set too, where a "
+            f"vehicle costs {other.vehicle_cost:g} instead of {row.vehicle_cost:g}: "
+            "evaluate the sets into different files"
         )
-    if other is not instance and other != instance:
+    if twin is not instance and twin != instance:
         raise InputError(
-            f"two sets have different instances named {instance.name!r}, one of them "
-            f"{trial.set}: evaluate the sets into different files"
+            f"two sets have different instances named {row.instance!r}, one of them "
+            f"{row.set}: evaluate the sets into different files"
         )
 
 
-def _check_same(row: Row, instance: Instance, vehicle_cost: float) -> None:
-    """Raise InputError unless a row is of this instance, as far as the row tells."""
-    for what, there, here in (
-        ("customers", row.customers, instance.num_customers),
-        ("vehicles", row.fleet, instance.vehicles),
-        ("as the cost of a vehicle", row.vehicle_cost, vehicle_cost),
-        ("vehicles that its demands need", row.floor, instance.minimum_vehicles),
+def _check_same(there: Row, here: Row) -> None:
+    """Raise InputError unless both rows are of one instance, as far as they tell."""
+    for field, what in (
+        ("customers", "customers"),
+        ("fleet", "vehicles"),
+        ("vehicle_cost", "as the cost of a vehicle"),
+        ("floor", "vehicles that its demands need"),
     ):
-        if there != here:
+        found, wanted = getattr(there, field), getattr(here, field)
+        if found != wanted:
             raise InputError(
-                f"the file of results has a row of {instance.name!r} with {there:g} "
-                f"{what}, here it is {here:g}: choose another file"
+                f"the file of results has a row of {here.instance!r} with {found:g} "
+                f"{what}, here it is {wanted:g}: choose another file"
             )

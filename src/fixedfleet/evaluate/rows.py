@@ -102,7 +102,7 @@ class Row:
     floor: int
     served: bool = False
     within: bool = False
-    seconds: float
+    seconds: float = 0.0
     fault: str | None = None
     trace: Trace = ()
     machine: str = ""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError, check_seed
-from fixedfleet.evaluate.agenda import limits_of, make_agenda
+from fixedfleet.evaluate.agenda import limits_of, missing_trials
 from fixedfleet.evaluate.method_specs import get_methods
-from fixedfleet.evaluate.origin import machine_name
+from fixedfleet.evaluate.origin import machine_name, without_outdated
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.trials import failed, work
 from fixedfleet.progress import Progress
@@ -19,11 +19,10 @@ from fixedfleet.workers import Done, Lost, Message, check_engine, run_jobs
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
-    from fixedfleet.evaluate.agenda import Agenda
     from fixedfleet.evaluate.methods import Method
-    from fixedfleet.evaluate.rows import Key, Row
+    from fixedfleet.evaluate.rows import Row
     from fixedfleet.evaluate.sets import InstanceSet
     from fixedfleet.evaluate.trials import Trial
     from fixedfleet.workers import Engine, Event
@@ -129,29 +128,55 @@ def evaluate(
     for method in chosen:
         method.check()
     store = results if isinstance(results, Results) else Results(results)
+    new = faults = 0
 
     with store:  # locks the file: a second run into it is refused here
-        agenda = make_agenda(sets, chosen, limits, seeds, store.rows())
-        done = EvaluationSummary(0, agenda.found, 0, 0.0)
-        _report(done, agenda, begin, display)
-        for trials, most in ((agenda.single, 1), (agenda.parallel, processes)):
-            if not trials:
-                continue
-            events = run_jobs(
-                work,
-                trials,
-                shared=(tuple(chosen), _GRACE, _LONGEST),
-                engine=engine,
-                processes=most,
-                pinned=trials is agenda.parallel,
-                seconds_for=_warm_up_seconds,
-                gpus_for=lambda trial: int(chosen[trial.method].on_gpu),
-            )
-            with contextlib.closing(events):  # on Ctrl-C workers are ended at once
-                for rows in _answers(events):
-                    done = _keep(rows, store, agenda.known, done)
-                    _report(done, agenda, begin, display)
-    return replace(done, seconds=time.monotonic() - begin)
+        known = {row.key: row for row in without_outdated(store.rows(), chosen)}
+        trials, asked = missing_trials(sets, chosen, limits, seeds, known)
+        found = len(asked & known.keys())
+        _report(display, found, len(asked), found, begin)
+        # On Ctrl-C workers are ended at once.
+        with contextlib.closing(_run(trials, chosen, processes, engine)) as answers:
+            for rows in answers:
+                for row in rows:
+                    if row.key not in known:  # a batch may hold known rows
+                        known[row.key] = row
+                        store.append(row)
+                        new += 1
+                        faults += not row.served
+                _report(display, found + new, len(asked), found, begin)
+    return EvaluationSummary(new, found, faults, time.monotonic() - begin)
+
+
+def _run(
+    trials: Sequence[Trial],
+    methods: Sequence[Method],
+    processes: int | None,
+    engine: Engine,
+) -> Generator[list[Row]]:
+    """Yield the rows of each trial: first of batches and GPUs, in a single process."""
+
+    def alone(trial: Trial) -> bool:
+        method = methods[trial.method]
+        return method.batch > 1 or method.on_gpu
+
+    single = [trial for trial in trials if alone(trial)]
+    parallel = [trial for trial in trials if not alone(trial)]
+    for jobs, most in ((single, 1), (parallel, processes)):
+        if not jobs:
+            continue
+        events = run_jobs(
+            work,
+            jobs,
+            shared=(tuple(methods), _GRACE, _LONGEST),
+            engine=engine,
+            processes=most,
+            pinned=jobs is parallel,
+            seconds_for=_warm_up_seconds,
+            gpus_for=lambda trial: int(methods[trial.method].on_gpu),
+        )
+        with contextlib.closing(events):
+            yield from _answers(events)
 
 
 def _warm_up_seconds(trial: Trial) -> float:
@@ -173,27 +198,15 @@ def _answers(events: Iterable[Event]) -> Iterator[list[Row]]:
                 yield failed(trial, why, seconds, machine_name())
 
 
-def _keep(
-    rows: list[Row], store: Results, known: set[Key], done: EvaluationSummary
-) -> EvaluationSummary:
-    """Write the rows that are not known yet; return what is done with them."""
-    new = [row for row in rows if row.key not in known]  # a batch may hold some
-    for row in new:
-        known.add(row.key)
-        store.append(row)
-    faults = sum(not row.served for row in new)
-    return replace(done, new=done.new + len(new), faults=done.faults + faults)
-
-
 def _report(
-    done: EvaluationSummary,
-    agenda: Agenda,
-    begin: float,
     display: Callable[[Progress], None] | None,
+    done: int,
+    total: int,
+    found: int,
+    begin: float,
 ) -> None:
     if display is not None:
-        rows, seconds = done.found + done.new, time.monotonic() - begin
-        display(Progress(rows, agenda.total, done.found, seconds, "rows"))
+        display(Progress(done, total, found, time.monotonic() - begin, "rows"))
 
 
 def _check(

@@ -6,20 +6,18 @@ import contextlib
 import math
 import sys
 import time
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from fixedfleet.errors import MissingPackageError, place_of
 from fixedfleet.evaluate.origin import machine_name
-from fixedfleet.evaluate.rows import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from fixedfleet.evaluate.methods import Answer, Method
-    from fixedfleet.evaluate.rows import Key, Trace
+    from fixedfleet.evaluate.rows import Row, Trace
     from fixedfleet.instance import Instance
-    from fixedfleet.plan import Objective
     from fixedfleet.workers import Call
 
 __all__ = ["Trial", "failed", "work"]
@@ -36,46 +34,26 @@ _warm: set[tuple[str, str, int]] = set()
 @dataclass(frozen=True, eq=False)
 class Trial:
     """
-    Instances for one call of a method.
+    One call of a method.
 
     Attributes
     ----------
     method
         Position of the method in the run's list.
-    name, objective
-        Name of the method, and what it minimises.
-    set
-        Name of the set.
     instances
         Instances of equal size, at most as many as the method takes at once.
-    vehicle_cost
-        Fixed cost per vehicle.
-    time_limit, iterations
-        The limit: one of them, or neither.
-    seed
-        The seed.
-    made
-        What the rows are made with.
+    rows
+        The row of each instance, without what the call finds out.
     """
 
     method: int
-    name: str
-    set: str
     instances: tuple[Instance, ...]
-    vehicle_cost: float
-    time_limit: float | None
-    iterations: int | None
-    seed: int
-    objective: Objective = "length"
-    made: Mapping[str, str] = field(default_factory=dict)
+    rows: tuple[Row, ...]
 
-    def keys(self) -> list[Key]:
-        """Return the keys of the rows that it produces."""
-        limits = self.time_limit, self.iterations
-        return [
-            (i.name, self.name, self.objective, *limits, self.seed)
-            for i in self.instances
-        ]
+    @property
+    def time_limit(self) -> float | None:
+        """Time limit in seconds per instance, if there is one."""
+        return self.rows[0].time_limit
 
 
 def work(
@@ -92,36 +70,39 @@ def work(
     MissingPackageError
         If the method needs a package that is not installed.
     """
-    method, limit = methods[trial.method], trial.time_limit
-    kind = trial.name, trial.objective, trial.instances[0].num_customers
+    method, limit, first = methods[trial.method], trial.time_limit, trial.rows[0]
+    kind = first.method, first.objective, first.customers
     if kind not in _warm:
         _warm_up(method, trial)
         _warm.add(kind)
         if torch := sys.modules.get("torch"):
             torch.set_num_threads(1)
-    allowed = longest if limit is None else 2 * limit * len(trial.instances) + grace
+    allowed = longest if limit is None else 2 * limit * len(trial.rows) + grace
     call.send("warm", seconds=allowed)
     return _run(method, trial)
 
 
 def _warm_up(method: Method, trial: Trial) -> None:
     """Run the method briefly, so that nothing is loaded or compiled when timed."""
-    limit, iterations = trial.time_limit, trial.iterations
+    limit, iterations = trial.time_limit, trial.rows[0].iterations
     if limit is not None:
-        limit = min(limit, _WARM_SECONDS / len(trial.instances))
+        limit = min(limit, _WARM_SECONDS / len(trial.rows))
     if iterations is not None:
         iterations = min(iterations, _WARM_ITERATIONS)
     with contextlib.suppress(Exception):  # the call that counts reports it
-        _call(method, replace(trial, time_limit=limit, iterations=iterations))
+        _call(method, trial, limit, iterations)
 
 
-def _call(method: Method, trial: Trial) -> list[Answer]:
+def _call(
+    method: Method, trial: Trial, time_limit: float | None, iterations: int | None
+) -> list[Answer]:
+    first = trial.rows[0]
     return method.solve(
         trial.instances,
-        vehicle_cost=trial.vehicle_cost,
-        time_limit=trial.time_limit,
-        iterations=trial.iterations,
-        seed=trial.seed,
+        vehicle_cost=first.vehicle_cost,
+        time_limit=time_limit,
+        iterations=iterations,
+        seed=first.seed,
     )
 
 
@@ -130,96 +111,66 @@ def _run(method: Method, trial: Trial) -> list[Row]:
     machine = machine_name(method.on_gpu)
     begin = time.perf_counter()
     try:
-        answers = _call(method, trial)
-        seconds = (time.perf_counter() - begin) / len(trial.instances)
+        answers = _call(method, trial, trial.time_limit, trial.rows[0].iterations)
+        seconds = (time.perf_counter() - begin) / len(trial.rows)
         return [
-            _measure(trial, instance, answer, seconds, machine)
-            for instance, answer in zip(trial.instances, answers, strict=True)
+            _measure(replace(row, seconds=seconds, machine=machine), instance, answer)
+            for row, instance, answer in zip(
+                trial.rows, trial.instances, answers, strict=True
+            )
         ]
     except ImportError as error:
         # No row: when the package is installed, the same evaluation continues.
-        raise MissingPackageError(f"{trial.name}: {error}") from error
+        raise MissingPackageError(f"{trial.rows[0].method}: {error}") from error
     except Exception as error:  # a method may fail in any way
         spent = time.perf_counter() - begin
-        return failed(trial, _tell(error), spent, machine)
-
-
-def _tell(error: Exception) -> str:
-    """Say what went wrong in a method, and where."""
-    place = f" ({place_of(error)})"
-    what = " ".join(f"{type(error).__name__}: {error}".split())
-    return what[: _LONGEST_FAULT - len(place)] + place
+        place = f" ({place_of(error)})"
+        what = _short(f"{type(error).__name__}: {error}", len(place)) + place
+        return failed(trial, what, spent, machine)
 
 
 def failed(trial: Trial, why: str, seconds: float, machine: str) -> list[Row]:
     """Return the rows of a call that returned no plans."""
-    share = seconds / len(trial.instances)
-    return [_row(trial, i, share, machine, fault=why) for i in trial.instances]
+    share = seconds / len(trial.rows)
+    return [
+        replace(row, seconds=share, machine=machine, fault=_short(why))
+        for row in trial.rows
+    ]
 
 
-def _measure(
-    trial: Trial, instance: Instance, answer: Answer, seconds: float, machine: str
-) -> Row:
+def _measure(row: Row, instance: Instance, answer: Answer) -> Row:
     """Check a plan and measure it; the method's own claims are not used."""
     plan, start = answer.plan, answer.start
-    details = dict(answer.details)
+    details = answer.details
     if start is not None:
-        seconds += start.seconds
         details = {**start.details, **details}
-        machine = " + ".join(dict.fromkeys((start.machine, machine)))
+        machines = dict.fromkeys((start.machine, row.machine))
+        both = row.seconds + start.seconds
+        row = replace(row, seconds=both, machine=" + ".join(machines))
     if plan is None:
         none = f"no plan: {answer.reason}" if answer.reason else "no plan"
-        return _row(trial, instance, seconds, machine, fault=none)
+        return replace(row, fault=_short(none))
+    row = replace(row, details=dict(details), tours=plan.tours)
     within = plan.vehicles <= instance.vehicles
     allowed = instance if within else instance.with_vehicles(plan.vehicles)
-    why = None if within else f"{plan.vehicles} tours for {instance.vehicles} vehicles"
     if faults := plan.check(allowed):
         more = f" and {len(faults) - 1} more faults" if len(faults) > 1 else ""
-        why = f"infeasible: {faults[0]}{more}"
-    row = _row(
-        trial, instance, seconds, machine, fault=why, details=details, tours=plan.tours
-    )
-    if faults:
-        return row
+        return replace(row, fault=_short(f"infeasible: {faults[0]}{more}"))
     row = replace(
         row,
         length=plan.length(instance),
-        cost_v=plan.cost_v(instance, trial.vehicle_cost),
+        cost_v=plan.cost_v(instance, row.vehicle_cost),
         vehicles=plan.vehicles,
         served=True,
         within=within,
+        fault=None if within else f"{plan.vehicles} tours for {row.fleet} vehicles",
     )
-    return replace(row, trace=_shorten(answer.trace, row.cost or 0.0, seconds))
+    return replace(row, trace=_shorten(answer.trace, row.cost or 0.0, row.seconds))
 
 
-def _row(
-    trial: Trial,
-    instance: Instance,
-    seconds: float,
-    machine: str,
-    *,
-    fault: str | None,
-    **found: Any,
-) -> Row:
-    """Return a row of an instance, by default without a plan."""
-    return Row(
-        set=trial.set,
-        instance=instance.name,
-        method=trial.name,
-        objective=trial.objective,
-        time_limit=trial.time_limit,
-        iterations=trial.iterations,
-        seed=trial.seed,
-        customers=instance.num_customers,
-        fleet=instance.vehicles,
-        vehicle_cost=trial.vehicle_cost,
-        floor=instance.minimum_vehicles,
-        seconds=seconds,
-        fault=fault and " ".join(fault.split())[:_LONGEST_FAULT],
-        machine=machine,
-        made=trial.made,
-        **found,
-    )
+def _short(fault: str, room: int = 0) -> str:
+    """Return what went wrong in one line of bounded length, with room for more."""
+    return " ".join(fault.split())[: _LONGEST_FAULT - room]
 
 
 def _shorten(trace: Trace, final: float, seconds: float) -> Trace:
