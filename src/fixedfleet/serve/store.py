@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fixedfleet.errors import InputError
@@ -12,7 +12,6 @@ from fixedfleet.files import atomic
 from fixedfleet.serve.schema import PlanListing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 __all__ = ["PlanStore", "StoredPlan", "Unfinished"]
@@ -108,7 +107,10 @@ class PlanStore:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self._path, timeout=10, isolation_level=None, check_same_thread=False
+            self._path,
+            timeout=10,
+            isolation_level=None,  # each statement is a transaction
+            check_same_thread=False,
         )
         connection.execute("PRAGMA journal_mode = WAL")
         # Each commit is on the disk before it returns, so a power cut loses nothing.
@@ -124,23 +126,9 @@ class PlanStore:
                 f"{self._path}: the store has version {version}, but this program "
                 f"needs version {_VERSION}: choose another folder"
             )
-        with self._transaction() as writer:
-            for statement in filter(str.strip, _SCHEMA.split(";")):
-                writer.execute(statement)
-            writer.execute(f"PRAGMA user_version = {_VERSION}")
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Hold the writer for one transaction: it is done completely or not at all."""
-        self._writer.execute("BEGIN IMMEDIATE")
-        try:
-            yield self._writer
-            self._writer.execute("COMMIT")
-        except BaseException:
-            # SQLite has already rolled back if the disk was full.
-            if self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
-            raise
+        self._writer.executescript(
+            f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT;"
+        )
 
     def close(self) -> None:
         """Close the store, so that another server may use the folder."""
@@ -158,24 +146,22 @@ class PlanStore:
         """Add a plan that waits for a worker."""
         values = {**vars(listing), "client": client, "listed": listed}
         values |= {"instance": instance, "document": document}
-        with self._transaction() as writer:
-            writer.execute(
-                f"INSERT INTO plans ({', '.join(values)}) "
-                f"VALUES ({', '.join(f':{name}' for name in values)})",
-                values,
-            )
+        self._writer.execute(
+            f"INSERT INTO plans ({', '.join(values)}) "
+            f"VALUES ({', '.join(f':{name}' for name in values)})",
+            values,
+        )
 
     def begin(self, id: str) -> None:
         """Note that a worker makes a plan."""
-        with self._transaction() as writer:
-            writer.execute(
-                "UPDATE plans SET status = 'running', begun = begun + 1 WHERE id = ?",
-                (id,),
-            )
+        self._writer.execute(
+            "UPDATE plans SET status = 'running', begun = begun + 1 WHERE id = ?", (id,)
+        )
 
     def finish(self, id: str, status: str, cost: float | None, document: str) -> None:
         """Keep a finished plan, and delete the oldest beyond those to keep."""
-        with self._transaction() as writer:
+        with self._writer as writer:  # both changes, or none
+            writer.execute("BEGIN IMMEDIATE")
             writer.execute(
                 "UPDATE plans SET status = ?, cost = ?, document = ? WHERE id = ?",
                 (status, cost, document, id),
@@ -184,28 +170,25 @@ class PlanStore:
 
     def keep_edit(self, id: str, cost: float | None, edited: str) -> bool:
         """Keep tours that the dispatcher changed; return whether the plan exists."""
-        with self._transaction() as writer:
-            found = writer.execute(
-                "UPDATE plans SET cost = ?, "
-                "document = json_set(document, '$.edited', json(?)) WHERE id = ?",
-                (cost, edited, id),
-            )
-            return found.rowcount == 1
+        found = self._writer.execute(
+            "UPDATE plans SET cost = ?, "
+            "document = json_set(document, '$.edited', json(?)) WHERE id = ?",
+            (cost, edited, id),
+        )
+        return found.rowcount == 1
 
     def requeue_running(self) -> None:
         """Let all running plans wait again, as if no worker had begun them."""
-        with self._transaction() as writer:
-            writer.execute(
-                "UPDATE plans SET status = 'queued', begun = max(begun - 1, 0) "
-                "WHERE status = 'running'"
-            )
+        self._writer.execute(
+            "UPDATE plans SET status = 'queued', begun = max(begun - 1, 0) "
+            "WHERE status = 'running'"
+        )
 
     def take_over(self) -> list[Unfinished]:
         """Let all plans wait that an earlier server left; return them, oldest first."""
-        with self._transaction() as writer:
-            writer.execute(
-                "UPDATE plans SET status = 'queued' WHERE status = 'running'"
-            )
+        self._writer.execute(
+            "UPDATE plans SET status = 'queued' WHERE status = 'running'"
+        )
         rows = self._read(
             "SELECT id, client, created, begun, instance, document FROM plans "
             "WHERE status IN ('queued', 'running') ORDER BY number"
