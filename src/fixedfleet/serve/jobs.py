@@ -8,8 +8,8 @@ import logging
 import secrets
 import sqlite3
 import time
-from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -142,10 +142,9 @@ class PlanQueue:
     def __init__(self, store: PlanStore) -> None:
         self._store = store
         self.stopping = False
-        self._live: dict[str, PlanJob] = {}
-        self._waiting: deque[PlanJob] = deque()
-        self._running: set[PlanJob] = set()
-        self._of_client: Counter[str] = Counter()  # jobs that have not ended
+        # Jobs that have not ended, and jobs whose outcome could not be stored.
+        self._jobs: dict[str, PlanJob] = {}
+        self._waiting: list[PlanJob] = []
         self._arrived = asyncio.Event()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
 
@@ -155,35 +154,32 @@ class PlanQueue:
         return len(self._waiting)
 
     @property
-    def running(self) -> int:
-        """The number of jobs that a worker is making."""
-        return len(self._running)
+    def running(self) -> list[PlanJob]:
+        """The jobs that a worker is making."""
+        return [job for job in self._unfinished() if job.status == "running"]
+
+    def _unfinished(self) -> list[PlanJob]:
+        return [job for job in self._jobs.values() if job.final is None]
 
     def get(self, id: str) -> PlanJob | None:
         """Return the job with this id; None if it has ended or never existed."""
-        return self._live.get(id)
+        return self._jobs.get(id)
 
     def require_room(self, client: str) -> None:
-        """
-        Refuse a client's job if there is no room for it.
-
-        Raises
-        ------
-        ApiError
-            With 503 if the queue is full or the server stops, with 429 if the client
-            has too many jobs.
-        """
+        """Refuse a job with 429 or 503 if there is no room for it."""
         if self.stopping:
             raise ApiError(503, "the server is stopping", retry_after=5)
-        if self._of_client[client] >= JOBS_PER_CLIENT:
+        # Jobs that are still being written to the store count as well.
+        jobs = self._unfinished()
+        own = sum(job.client == client for job in jobs)
+        if own >= JOBS_PER_CLIENT:
             raise ApiError(
                 429,
-                f"{self._of_client[client]} of your plans are not finished, and a "
-                "client may not have more: wait for one, or cancel one",
+                f"{own} of your plans are not finished, and a client may not have "
+                "more: wait for one, or cancel one",
                 retry_after=self._next_free(),
             )
-        # Jobs that are still being written to the store count as well.
-        if self._of_client.total() - len(self._running) >= MAX_QUEUED:
+        if len(jobs) - len(self.running) >= MAX_QUEUED:
             raise ApiError(
                 503,
                 f"the queue is full: {MAX_QUEUED} plans are waiting",
@@ -192,7 +188,7 @@ class PlanQueue:
 
     def _next_free(self) -> int:
         """Return the seconds until a worker should be free, from 1 to 60."""
-        left = [job.order.request.time_limit - job.seconds for job in self._running]
+        left = [job.order.request.time_limit - job.seconds for job in self.running]
         return min(60, max(1, round(min(left, default=1.0))))
 
     async def submit(self, client: str, order: Order) -> PlanJob:
@@ -215,14 +211,14 @@ class PlanQueue:
             unit=length_unit(order.instance),
         )
         text = json_files.format_instance(order.instance)
-        self._of_client[client] += 1
+        document = job.document()
+        self._jobs[job.id] = job
         try:
-            document = job.document()
             await self._write(
                 self._store.add, listing, client, text, document, order.listed
             )
         except BaseException as error:
-            self._release_client(job)
+            del self._jobs[job.id]
             if not isinstance(error, sqlite3.Error):
                 raise
             _log.exception("a plan could not be stored")
@@ -232,7 +228,6 @@ class PlanQueue:
         return job
 
     def _enqueue(self, job: PlanJob) -> None:
-        self._live[job.id] = job
         self._waiting.append(job)
         self._renumber()
         self._arrived.set()
@@ -244,34 +239,27 @@ class PlanQueue:
                 job.position = position
                 job.changed()
 
-    async def take(self, seconds: float) -> PlanJob | None:
-        """Return the next job for a worker; None if there is none within the time."""
+    async def wait_for_job(self, seconds: float) -> None:
+        """Wait until a job waits for a worker, but not longer than so many seconds."""
+        if self._waiting:
+            return
+        self._arrived.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._arrived.wait()
+
+    def take(self) -> PlanJob | None:
+        """Begin the next job that waits for a worker; None if there is none."""
         if not self._waiting:
-            self._arrived.clear()
-            try:
-                async with asyncio.timeout(seconds):
-                    await self._arrived.wait()
-            except TimeoutError:
-                return None
-        if not self._waiting:  # another worker was faster
             return None
-        job = self._waiting.popleft()
-        job.position = None
-        self._running.add(job)
+        job = self._waiting.pop(0)
+        job.status, job.begun, job.position = "running", time.monotonic(), None
+        job.changed()
         self._renumber()
         return job
 
-    def put_back(self, job: PlanJob) -> None:
-        """Make a job that was taken, but not begun, the next one again."""
-        self._running.discard(job)
-        self._waiting.appendleft(job)
-        self._renumber()
-        self._arrived.set()
-
-    async def begin(self, job: PlanJob) -> None:
-        """Note that a worker begins to make a plan."""
-        job.status, job.begun = "running", time.monotonic()
-        job.changed()
+    async def store_start(self, job: PlanJob) -> None:
+        """Note in the store that a worker begins to make a plan."""
         try:
             await self._write(self._store.begin, job.id)
         except sqlite3.Error:  # the plan can still be made
@@ -303,21 +291,13 @@ class PlanQueue:
             document = job.document(outcome)
         else:
             # A plan that could not be stored stays in memory while the server runs.
-            self._live.pop(job.id, None)
-        self._running.discard(job)
-        self._release_client(job)
+            del self._jobs[job.id]
         job.final = StoredPlan(outcome.status, document)
         job.changed()
 
     async def keep_edit(self, id: str, cost: float | None, edited: str) -> bool:
         """Keep tours that the dispatcher changed; return whether the plan exists."""
         return await self._write(self._store.keep_edit, id, cost, edited)
-
-    def _release_client(self, job: PlanJob) -> None:
-        """Let the job no longer count for its client."""
-        self._of_client[job.client] -= 1
-        if self._of_client[job.client] <= 0:
-            del self._of_client[job.client]
 
     async def recover(self) -> None:
         """Queue again what an earlier server left unfinished, each plan once."""
@@ -327,7 +307,7 @@ class PlanQueue:
             except (ValueError, TypeError, KeyError):
                 await self._give_up(left)
                 continue
-            self._of_client[job.client] += 1
+            self._jobs[job.id] = job
             if left.deaths < _MAX_DEATHS:
                 self._enqueue(job)
                 continue
@@ -359,7 +339,7 @@ class PlanQueue:
     def begin_stop(self) -> None:
         """Accept no more jobs, and release everybody who waits for one."""
         self.stopping = True
-        for job in self._live.values():
+        for job in self._jobs.values():
             job.changed()
 
     async def close(self) -> None:

@@ -53,7 +53,6 @@ class PlannerPool:
         self, queue: PlanQueue, workers: int, work: Callable[..., Any]
     ) -> None:
         self.ready = 0  # workers that can take a job
-        self._running = 0  # jobs
         self._queue, self._work = queue, work
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker")
         self._tasks = [asyncio.create_task(self._keep()) for _ in range(workers)]
@@ -96,12 +95,10 @@ class PlannerPool:
         alive = True
         try:
             while alive:
-                job = await self._queue.take(_LOOK_SECONDS)
+                await self._queue.wait_for_job(_LOOK_SECONDS)
                 alive = worker.receive(0) is None  # if idle, it only reports its death
-                if job is not None and alive:
+                if alive and (job := self._queue.take()) is not None:
                     alive = await self._see_through(worker, job)
-                elif job is not None:
-                    self._queue.put_back(job)
         finally:
             self.ready -= 1
         _log.warning("worker process %d ended, another one starts", worker.pid)
@@ -110,7 +107,7 @@ class PlannerPool:
         """Have a job done and store its outcome; return whether the worker is free."""
         alive = True
         try:
-            await self._queue.begin(job)
+            await self._queue.store_start(job)
             last = await self._follow(worker, job)
             alive = isinstance(last, Done)
             outcome = await self._in_thread(_outcome, job, last)
@@ -127,9 +124,9 @@ class PlannerPool:
     async def _follow(self, worker: Worker, job: PlanJob) -> Done | Lost:
         """Give a job to a worker, note its reports, and return how it ended."""
         longest = _SLACK * job.order.request.time_limit + _GRACE_SECONDS
-        self._running += 1
         # Jobs that begin later have fewer cores, and share some with this one.
-        order = replace(job.order, cores=max(1, available_cores() // self._running))
+        cores = max(1, available_cores() // len(self._queue.running))
+        order = replace(job.order, cores=cores)
         try:
             await self._in_thread(worker.give, order, longest)
             job.hurry = partial(worker.hurry, CANCEL_SECONDS)
@@ -140,7 +137,6 @@ class PlannerPool:
             return event
         finally:
             job.hurry = None
-            self._running -= 1
 
     async def _receive(self, worker: Worker) -> Event:
         """Wait for the next event; if the wait is cancelled, kill the worker first."""

@@ -454,5 +454,5 @@ async def health(service: ServiceDep) -> schema.HealthDocument:
         version=own_version(),
         workers=ready,
         queue=service.queue.waiting,
-        running=service.queue.running,
+        running=len(service.queue.running),
     )
