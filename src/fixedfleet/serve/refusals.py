@@ -14,11 +14,11 @@ from fixedfleet.errors import InputError
 from fixedfleet.serve.schema import ErrorDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from fastapi import FastAPI, Request
 
-__all__ = ["REFUSALS", "ApiError", "add_handlers", "first_problem"]
+__all__ = ["REFUSALS", "ApiError", "add_handlers"]
 
 _log = logging.getLogger(__name__)
 
@@ -73,15 +73,6 @@ class ApiError(HTTPException):
         return JSONResponse(said, self.status_code, headers=self.headers)
 
 
-def first_problem(problems: Sequence[Any]) -> tuple[str, str]:
-    """Return pydantic's first problem as a sentence, and the field it is about."""
-    first = problems[0]
-    place = [str(part) for part in first["loc"] if part not in ("query", "path")]
-    where = ".".join(place) or "body"
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{where}: {message[:1].lower()}{message[1:]}", where
-
-
 def add_handlers(app: FastAPI, headers: Mapping[str, str]) -> None:
     """
     Turn every exception of an application into a document of one sentence.
@@ -108,7 +99,11 @@ def add_handlers(app: FastAPI, headers: Mapping[str, str]) -> None:
 
     @app.exception_handler(RequestValidationError)
     def _invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
-        sentence, where = first_problem(error.errors())
+        first = error.errors()[0]
+        place = [str(part) for part in first["loc"] if part not in ("query", "path")]
+        where = ".".join(place) or "body"
+        message = first["msg"].removeprefix("Value error, ")
+        sentence = f"{where}: {message[:1].lower()}{message[1:]}"
         return ApiError(422, sentence, where=where).response()
 
     @app.exception_handler(sqlite3.Error)

@@ -268,7 +268,7 @@ async def cancel_plan(service: ServiceDep, id: str) -> Response:
 )
 async def change_tours(request: Request, service: ServiceDep, id: str) -> Response:
     """Keep the tours of a finished plan as the dispatcher changed them."""
-    edit = bodies.parse_json(schema.EditRequest, await bodies.read_body(request))
+    edit = bodies.parse_json(schema.EditRequest, await bodies.read_body(request), {})
     plan, instance = await _finished(service, id)
     edited = await run_in_threadpool(change_plan, plan, instance, edit)
     text = to_json(edited, one_line=True)

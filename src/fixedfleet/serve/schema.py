@@ -79,24 +79,22 @@ class InstanceOptions(BaseModel):
     length_unit: LengthUnit | None = Field(
         None, description="unit of lengths between latitudes and longitudes"
     )
-    leave_out: list[int] | None = Field(
-        None, description="numbers of customers, from 1, to leave out"
+    leave_out: list[int] = Field(
+        [], description="numbers of customers, from 1, to leave out"
     )
 
 
 class PlanOptions(InstanceOptions):
     """What to plan for."""
 
-    objective: Objective | None = Field(None, description="default: length")
+    objective: Objective = Field("length", description="what to minimise")
     vehicle_cost: float | None = Field(
         None, ge=0, description="fixed cost of each vehicle used"
     )
-    time_limit: float | None = Field(None, gt=0, description="seconds; default: 2")
-    seed: int | None = Field(
-        None, ge=0, lt=2**53, description="seed of the search; default: 0"
-    )
-    guarantee: bool | None = Field(
-        None,
+    time_limit: float = Field(2.0, gt=0, description="seconds")
+    seed: int = Field(0, ge=0, lt=2**53, description="seed of the search")
+    guarantee: bool = Field(
+        False,
         description="if the fleet is too small, plan for the smallest that suffices",
     )
     wait: float | None = Field(
@@ -105,12 +103,10 @@ class PlanOptions(InstanceOptions):
         description="seconds to wait for the plan before the answer is 202; default: "
         "one second more than the time limit; 0 does not wait",
     )
-    vehicle_names: VehicleNames | None = Field(
-        None, description="names of the vehicles; tour 1 has the first"
+    vehicle_names: VehicleNames = Field(
+        [], description="names of the vehicles; tour 1 has the first"
     )
-    listed: bool | None = Field(
-        None, description="whether the list of plans has it; default: yes"
-    )
+    listed: bool = Field(True, description="whether the list of plans has it")
 
 
 class InstanceRequest(InstanceOptions):
@@ -126,8 +122,8 @@ class InstanceRequest(InstanceOptions):
 class PlanRequest(InstanceRequest, PlanOptions):
     """An instance, and what to plan for."""
 
-    locked: Tours | None = Field(
-        None, description="tours that the plan must keep: numbers of customers, from 1"
+    locked: Tours = Field(
+        [], description="tours that the plan must keep: numbers of customers, from 1"
     )
 
 
