@@ -54,9 +54,9 @@ def test_the_caller_wins(load):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"capacity": 0}, "capacity is 0, not above 0"),
-        ({"capacity": "5"}, "capacity is '5', not a number"),
-        ({"vehicles": 0}, "fleet of 0 vehicles taken from the key 'vehicles', not at"),
+        ({"capacity": 0}, "capacity (the key 'capacity') is 0, not a number above 0"),
+        ({"capacity": "5"}, "capacity (the key 'capacity') is '5', not a number"),
+        ({"vehicles": 0}, "vehicles (the key 'vehicles') is 0, not a number above 0"),
         ({"vehicles": 1.5}, "vehicles is 1.5, not a whole number"),
         ({"vehicles": None}, "the file does not say how many vehicles there are"),
         ({"demands": None}, "no key 'demands'"),
@@ -93,7 +93,10 @@ def test_what_is_wrong_is_said_with_its_place(load, changes, said):
         ("[1]", "the file is [1], not an object {…}"),
         ('{"vehicles" 2}', "not JSON: line 1, column 13"),
         ('{"capacity": NaN}', "NaN in the file, not a finite number"),
-        ('{"capacity": 1e999}', "capacity is inf, not a number"),
+        (
+            '{"capacity": 1e999, "vehicles": 1, "demands": [1]}',
+            "capacity (the key 'capacity') is inf, not a number",
+        ),
         ('{"capacity": 1, "capacity": 2}', "key 'capacity' twice in one object"),
         ("[" * 100_000, "nested too deep"),
     ],

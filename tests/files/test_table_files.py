@@ -170,12 +170,15 @@ def test_what_is_wrong_is_said_with_its_place(wrong, old, new, said):
 @pytest.mark.parametrize(
     ("comment", "said"),
     [
-        ("capacity: 0", "comment '# capacity:' is 0, not above 0"),
+        (
+            "capacity: 0",
+            "capacity (comment '# capacity:') is 0.0, not a number above 0",
+        ),
         ("capacity: much", "comment '# capacity:' is 'much', not a finite number"),
-        ("vehicles: 0", "fleet of 0 vehicles taken from comment '# vehicles:', not"),
+        ("vehicles: 0", "vehicles (comment '# vehicles:') is 0, not a number above 0"),
         ("vehicles: 2.5", "comment '# vehicles:' is '2.5', not a whole number"),
-        ("rounding: up", "comment '# rounding:' is 'up', not one of none, round"),
-        ("metric: geo", "comment '# metric:' is 'geo', not euclidean for columns x"),
+        ("rounding: up", "unknown rounding 'up': choose from none, round"),
+        ("metric: geo", "unknown metric 'geo': choose from euclidean"),
     ],
 )
 def test_a_comment_that_is_wrong(wrong, comment, said):

@@ -218,13 +218,13 @@ def test_other_numbers_of_nodes_are_kept_as_names(load):
         ("2 3 4", "2 3", "line 8: 2 values in NODE_COORD_SECTION, not 3"),
         ("2 3 4", "1 3 4", "line 8: a second node 1, the first is on line 7"),
         ("\n4 3\n", "\n4 -3\n", "line 15: demand of node 4 is -3, not at least 0"),
-        ("\n4 3\n", "\n", "DEMAND_SECTION (line 11): node 4 has no demand"),
+        ("\n4 3\n", "\n", "line 11: DEMAND_SECTION has no node 4"),
         ("\n4 3\n", "\n5 3\n", "line 15: a demand for node 5, not listed"),
         ("\n1 0\n", "\n1 7\n", "line 12: demand of node 1 is 7, but this is the depot"),
-        ("CAPACITY : 10", "CAPACITY : 0", "line 4: CAPACITY is 0, not above 0"),
+        ("CAPACITY : 10", "CAPACITY : 0", "capacity (line 4) is 0.0, not a number"),
         ("CAPACITY : 10", "CAPACITY : ten", "line 4: CAPACITY is 'ten', not a finite"),
         ("CAPACITY : 10\n", "", "the file does not say what a vehicle carries"),
-        ("toy-k2", "toy-k0", "fleet of 0 vehicles taken from the name toy-k0"),
+        ("toy-k2", "toy-k0", "vehicles (the name toy-k0) is 0, not a number above 0"),
         ("DIMENSION : 4", "DIMENSION : 10000000", "line 3: DIMENSION is 10000000, but"),
         (
             DEMANDS,
@@ -242,8 +242,8 @@ def test_other_numbers_of_nodes_are_kept_as_names(load):
         ("EUC_2D", "EXPLICIT", "EDGE_WEIGHT_TYPE is EXPLICIT, and there is no"),
         (DEMANDS, "", "no DEMAND_SECTION"),
         (COORDINATES, "", "no NODE_COORD_SECTION, which EUC_2D distances need"),
-        ("\n1\n-1", "\n1\n2\n-1", "DEPOT_SECTION (line 16) lists 2 depots, not one"),
-        ("\n1\n-1", "\n9\n-1", "DEPOT_SECTION (line 16) is 9, which is not a node"),
+        ("\n1\n-1", "\n1\n2\n-1", "line 16: DEPOT_SECTION lists 2 depots, not one"),
+        ("\n1\n-1", "\n9\n-1", "line 16: DEPOT_SECTION is 9, which is not a node"),
         ("DEPOT_SECTION\n1\n-1\n", "", "no DEPOT_SECTION: add one, or give depot="),
         ("EOF", "TIME_WINDOW_SECTION\n1 0 9\nEOF", "line 19: TIME_WINDOW_SECTION is"),
         ("NAME", "hello\nNAME", "line 1: 'hello' is neither 'KEYWORD : value' nor"),
@@ -262,8 +262,7 @@ def test_a_ragged_matrix(wrong):
         "EDGE_WEIGHT_SECTION\n0 1 2 3\n1 0 2\n" + DEMANDS + DEPOT
     )
     assert wrong(text) == (
-        "EDGE_WEIGHT_SECTION (line 7) holds 7 distances, not 16 (FULL_MATRIX of 4 "
-        "nodes)"
+        "line 7: EDGE_WEIGHT_SECTION holds 7 distances, not 16 (FULL_MATRIX of 4 nodes)"
     )
 
 

@@ -70,6 +70,5 @@ def _read(path: Path, tours: int | None) -> Instance:
 
 def _in_comment(path: Path) -> float | None:
     text = decode(read_bytes(path), "latin-1")
-    comment = split_sections(text).header("COMMENT")
-    found = _VALUE.search(comment or "")
+    found = _VALUE.search(split_sections(text).headers["COMMENT"])
     return float(found[1]) if found else None

@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from fixedfleet.distances import Rounding
-from fixedfleet.errors import InputError, check_choice, check_number, check_whole
-from fixedfleet.files.reading import Draft, Stated
+from fixedfleet.errors import InputError
+from fixedfleet.files.reading import Draft
 from fixedfleet.files.text import decode, shorten
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
@@ -17,12 +16,7 @@ from fixedfleet.plan import Plan
 if TYPE_CHECKING:
     from fixedfleet.files.reading import ReadOptions
 
-__all__ = [
-    "format_instance",
-    "format_plan",
-    "parse_instance",
-    "parse_plan",
-]
+__all__ = ["format_instance", "format_plan", "parse_instance", "parse_plan"]
 
 _KEYS = [field.name for field in dataclasses.fields(Instance)]
 _LARGEST = sys.float_info.max
@@ -45,16 +39,8 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
         size = len(values[key]) if isinstance(values.get(key), list) else 0
         options.check_size(size - (key == "matrix"))
     _check_values(values)
-    vehicles, capacity = values.pop("vehicles", None), values.pop("capacity", None)
-    has_fleet, has_capacity = vehicles is not None, capacity is not None
-    return Draft(
-        vehicles=Stated(vehicles, f"{'' if has_fleet else 'add '}the key 'vehicles'"),
-        capacity=Stated(
-            capacity, "capacity" if has_capacity else "add the key 'capacity'"
-        ),
-        rounding=Stated(values.pop("rounding", "none"), ""),
-        fields=values,
-    )
+    sources = {key: f"the key {key!r}" for key in ("capacity", "vehicles")}
+    return Draft(fields=values, sources=sources)
 
 
 def _check_values(values: dict[str, Any]) -> None:
@@ -67,11 +53,6 @@ def _check_values(values: dict[str, Any]) -> None:
         _check_texts(texts, f"columns[{shorten(heading)}]")
     for key in _ARRAYS:
         _check_numbers(values.get(key, []), key)
-    if "capacity" in values:
-        check_number("capacity", values["capacity"])
-    if "vehicles" in values:
-        check_whole("vehicles", values["vehicles"])
-    check_choice("rounding", values.get("rounding", "none"), get_args(Rounding))
     metric = values.get("metric", "explicit")
     if "matrix" in values and metric != "explicit":
         raise InputError(

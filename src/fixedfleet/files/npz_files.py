@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, check_seed
 from fixedfleet.files import atomic
 from fixedfleet.instance import InstanceBatch
 
@@ -69,15 +69,8 @@ class Archive:
         """
         Return an array of the file; raise InputError for another kind or shape.
 
-        Parameters
-        ----------
-        name
-            Name of the array.
-        kinds
-            The kinds of numbers allowed, as letters of ``dtype.kind``: "b", "u",
-            "iu" or "f".
-        shape
-            The shape that it must have; None for any length.
+        ``kinds`` are the letters of ``dtype.kind`` allowed: "b", "u", "iu" or "f". In
+        the shape, None stands for any length.
         """
         array = self.find(name)
         if array.dtype.kind not in kinds:
@@ -97,60 +90,27 @@ class Archive:
 
 
 @dataclass(frozen=True, eq=False)
-class _PlanFile:
-    """
-    Plans without their instances, which all have one size and one fleet.
+class LabelFile:
+    """Plans for instances that are drawn again from a seed."""
 
-    Attributes
-    ----------
-    n
-        Number of customers of each instance.
-    capacity
-        What one vehicle carries.
-    fleet
-        The number of vehicles, M.
-    routes
-        Shape (B, L): customers with a 0 after each tour and zeros to the end.
-    """
+    n: int  # customers of each instance
+    capacity: int
+    fleet: int  # vehicles of each instance
+    routes: NDArray[np.integer]  # (B, L): a 0 after each tour and zeros to the end
+    seed: int
+    labelled: NDArray[np.bool_]  # (B,): whether the row has a plan
 
-    n: int
+
+@dataclass(frozen=True, eq=False)
+class ReferenceFile:
+    """Near-optimal plans for some rows of a test set, for gaps."""
+
+    n: int  # the first four as in LabelFile
     capacity: int
     fleet: int
     routes: NDArray[np.integer]
-
-
-@dataclass(frozen=True, eq=False)
-class LabelFile(_PlanFile):
-    """
-    Plans for instances that are drawn again from a seed.
-
-    Attributes
-    ----------
-    seed
-        Seed of the instances.
-    labelled
-        Shape (B,): whether the row has a plan.
-    """
-
-    seed: int
-    labelled: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class ReferenceFile(_PlanFile):
-    """
-    Near-optimal plans for some rows of a test set, for gaps.
-
-    Attributes
-    ----------
-    index
-        Shape (B,): rows of the test set.
-    feasible
-        Shape (B,): whether the row has a feasible plan.
-    """
-
-    index: NDArray[np.int64]
-    feasible: NDArray[np.bool_]
+    index: NDArray[np.int64]  # (B,): rows of the test set
+    feasible: NDArray[np.bool_]  # (B,): whether the row has a feasible plan
 
 
 def read_batch(
@@ -190,28 +150,29 @@ def read_labels(path: str | os.PathLike[str]) -> LabelFile:
     archive = Archive(path)
     plans = _read_plans(archive)
     seed, count = archive.whole("seed", 0), archive.whole("count", 0)
-    if seed >= 2**32:
-        raise InputError(f"seed is {seed}, not below 2^32")
-    size = len(plans.routes)
-    if size != count:
-        raise InputError(f"{size} rows of routes for a count of {count}")
-    labelled = archive.array("labelled", "b", size)
-    return LabelFile(**vars(plans), seed=seed, labelled=labelled)
+    check_seed(seed)
+    if len(plans["routes"]) != count:
+        raise InputError(
+            f"{len(plans['routes'])} rows of routes for a count of {count}"
+        )
+    labelled = archive.array("labelled", "b", count)
+    return LabelFile(**plans, seed=seed, labelled=labelled)
 
 
 def read_reference(path: str | os.PathLike[str]) -> ReferenceFile:
     """Read a file of reference plans."""
     archive = Archive(path)
     plans = _read_plans(archive)
-    size = len(plans.routes)
+    size = len(plans["routes"])
     index = archive.array("index", "iu", size).astype(np.int64)
     if (index < 0).any() or len(np.unique(index)) != len(index):
         raise InputError("index holds a negative row, or a row twice")
     feasible = archive.array("feasible", "b", size)
-    return ReferenceFile(**vars(plans), index=index, feasible=feasible)
+    return ReferenceFile(**plans, index=index, feasible=feasible)
 
 
-def _read_plans(archive: Archive) -> _PlanFile:
+def _read_plans(archive: Archive) -> dict[str, Any]:
+    """Return the fields that label files and reference files share."""
     n = archive.whole("n", 1)
     routes = archive.array("routes", "iu", None, None)
     bad = (routes > n).any(axis=1) | (routes < 0).any(axis=1)
@@ -219,5 +180,5 @@ def _read_plans(archive: Archive) -> _PlanFile:
         raise InputError(
             f"routes[{int(np.argmax(bad))}] names a customer that is not within 1 … {n}"
         )
-    capacity, fleet = archive.whole("capacity", 1), archive.whole("fleet", 1)
-    return _PlanFile(n, capacity, fleet, routes)
+    numbers = {name: archive.whole(name, 1) for name in ("capacity", "fleet")}
+    return {"n": n, "routes": routes, **numbers}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from fixedfleet.distances import LengthUnit, Rounding
 from fixedfleet.doubts import Doubt, find_doubts
-from fixedfleet.errors import InputError, check_choice
+from fixedfleet.errors import InputError, above, check_choice, check_number
 from fixedfleet.files.table import Dialect
 from fixedfleet.instance import Instance
 from fixedfleet.wording import count
@@ -15,8 +15,10 @@ from fixedfleet.wording import count
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Draft", "ReadOptions", "Reading", "Stated", "complete"]
+__all__ = ["Draft", "ReadOptions", "Reading", "complete"]
 
+# What the caller may say instead of the file.
+_ASKED = ("rounding", "capacity", "vehicles", "unit", "length_unit")
 _QUESTIONS = {
     "capacity": "what a vehicle carries",
     "vehicles": "how many vehicles there are",
@@ -59,10 +61,6 @@ class ReadOptions:
     max_customers: int | None = None
     allow_missing: bool = False
 
-    def __post_init__(self) -> None:
-        if self.rounding is not None:
-            check_choice("rounding", self.rounding, get_args(Rounding))
-
     def check_size(self, customers: int) -> None:
         """Raise InputError if there are more customers than allowed."""
         if self.max_customers is not None and customers > self.max_customers:
@@ -72,25 +70,23 @@ class ReadOptions:
             )
 
 
-class Stated(NamedTuple):
-    """A value and the place that states it; for None, how to state it in the file."""
-
-    value: Any
-    where: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class Draft:
     """
     What a file says, before the caller's options are applied.
 
-    The attributes that :class:`Reading` has as well mean the same.
+    Attributes
+    ----------
+    fields
+        Arguments of :class:`Instance`; None for a fleet or capacity not stated.
+    sources
+        Where the file states the fleet, the capacity and the rounding.
+    notes, rows, dialect
+        As in :class:`Reading`.
     """
 
-    fields: dict[str, Any]  # arguments of Instance, except the next three
-    vehicles: Stated
-    capacity: Stated
-    rounding: Stated
+    fields: dict[str, Any]
+    sources: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     rows: list[int] | None = None
     dialect: Dialect = field(default_factory=Dialect)
@@ -147,26 +143,34 @@ class Reading:
 
 def complete(draft: Draft, options: ReadOptions) -> Reading:
     """Apply the caller's options to what a file says, and build the instance."""
-    notes = list(draft.notes)
-    rounding, why = draft.rounding
-    if options.rounding is not None:
-        rounding, why = options.rounding, "as asked for"
-    notes.append(_ROUNDING[rounding] + (f" ({why})" if why else ""))
-    values = {
-        "capacity": _capacity(draft.capacity, options, notes),
-        "vehicles": _vehicles(draft.vehicles, options, notes),
-    }
-    missing = [name for name, value in values.items() if value is None]
+    stated = {"rounding": "none"} | draft.fields
+    given = {name: getattr(options, name) for name in _ASKED}
+    asked = {name: value for name, value in given.items() if value not in (None, "")}
+    fields = stated | asked
+    sources = draft.sources | dict.fromkeys(asked, "as asked for")
+    check_choice("rounding", fields["rounding"], get_args(Rounding))
+    why = f" ({sources['rounding']})" if "rounding" in sources else ""
+    notes = [*draft.notes, _ROUNDING[fields["rounding"]] + why]
+    missing = [name for name in _QUESTIONS if fields.get(name) is None]
     if missing and not options.allow_missing:
         raise InputError(
             f"the file does not say {_QUESTIONS[missing[0]]}: give {missing[0]}=, or "
-            f"{getattr(draft, missing[0]).where}"
+            "state it in the file"
         )
-    told = {"unit": options.unit, "length_unit": options.length_unit}
-    fields = draft.fields | {key: value for key, value in told.items() if value}
-    instance = Instance(
-        **fields | values | dict.fromkeys(missing, 1), rounding=rounding
-    )
+    for name in _QUESTIONS:
+        if name not in (*missing, *asked):
+            check_number(f"{name} ({sources[name]})", fields[name], above(0))
+    capacity = stated.get("capacity")
+    if "capacity" in asked and capacity not in (None, asked["capacity"]):
+        notes.append(
+            f"capacity {asked['capacity']:g}, as asked for; the file says "
+            f"{check_number('capacity', capacity):g}"
+        )
+    if "vehicles" not in missing:
+        way = "," if "vehicles" in asked else " taken from"
+        fleet = count(fields["vehicles"], "vehicle")
+        notes.append(f"fleet of {fleet}{way} {sources['vehicles']}")
+    instance = Instance(**fields | dict.fromkeys(missing, 1))
     return Reading(
         instance=instance,
         notes=notes,
@@ -175,31 +179,3 @@ def complete(draft: Draft, options: ReadOptions) -> Reading:
         rows=draft.rows,
         dialect=draft.dialect,
     )
-
-
-def _vehicles(stated: Stated, options: ReadOptions, notes: list[str]) -> int | None:
-    """Return the caller's fleet, else the file's, and note which one it is."""
-    if options.vehicles is not None:
-        notes.append(f"fleet of {count(options.vehicles, 'vehicle')}, as asked for")
-        return options.vehicles
-    if stated.value is None:
-        return None
-    said = f"fleet of {count(stated.value, 'vehicle')} taken from {stated.where}"
-    if stated.value < 1:
-        raise InputError(f"{said}, not at least 1")
-    notes.append(said)
-    return int(stated.value)
-
-
-def _capacity(stated: Stated, options: ReadOptions, notes: list[str]) -> float | None:
-    """Return the caller's capacity, else the file's; note it if they differ."""
-    found, asked = stated.value, options.capacity
-    if asked is not None:
-        if found not in (None, asked):
-            notes.append(f"capacity {asked:g}, as asked for; the file says {found:g}")
-        return asked
-    if found is None:
-        return None
-    if found <= 0:
-        raise InputError(f"{stated.where} is {found:g}, not above 0")
-    return float(found)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast
 
-from fixedfleet.distances import Rounding
 from fixedfleet.errors import InputError, check_choice
-from fixedfleet.files.reading import Draft, Stated
+from fixedfleet.files.reading import Draft
 from fixedfleet.files.table import Table, list_headings, read_table
 from fixedfleet.files.text import format_number, shorten, to_whole
 from fixedfleet.plan import Plan
@@ -79,6 +78,8 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
     if unknown := sorted(table.comments.keys() - set(_COMMENTS)):
         notes.append(f"comments ignored: {', '.join(unknown)}")
     names = [place.name or str(i) for i, place in enumerate(customers, 1)]
+    vehicles, fleet_place = _constant(table, "vehicles")
+    capacity, capacity_place = _constant(table, "capacity")
     return Draft(
         fields={
             "depot": depot.point,
@@ -88,13 +89,14 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
             "depot_name": depot.name or "depot",
             "name": table.comments.get("name", ""),
             "metric": metric,
+            "rounding": table.comments.get("rounding", "none").strip(),
+            "vehicles": vehicles and to_whole(vehicles, fleet_place),
+            "capacity": capacity and table.number(capacity, capacity_place),
             "unit": table.comments.get("unit", table.unit("demand")).strip(),
             "length_unit": table.comments.get("length_unit", "").strip(),
             "columns": columns,
         },
-        vehicles=_vehicles(table),
-        capacity=_capacity(table),
-        rounding=_rounding(table),
+        sources={"vehicles": fleet_place, "capacity": capacity_place},
         notes=notes,
         rows=[place.row for place in (depot, *customers)],
         dialect=table.dialect,
@@ -115,16 +117,10 @@ def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
             f"no column 'demand': {said}; name one demand, or say which it is, with "
             "columns="
         )
-    metric: Metric = "great_circle" if "lat" in pairs[0] else "euclidean"
-    stated = table.comments.get("metric", metric).strip()
-    if stated == "geo" and metric == "great_circle":
-        metric = "geo"
-    elif stated != metric:
-        raise InputError(
-            f"comment '# metric:' is {shorten(stated)}, not euclidean for columns x "
-            "and y, or great_circle or geo for lat and lon"
-        )
-    return pairs[0], metric
+    metrics = ("great_circle", "geo") if "lat" in pairs[0] else ("euclidean",)
+    metric = table.comments.get("metric", metrics[0]).strip()
+    check_choice("metric", metric, metrics)
+    return pairs[0], cast("Metric", metric)
 
 
 def _location(
@@ -218,45 +214,20 @@ def _free_heading(heading: str, used: Sequence[str] | dict[str, Any]) -> str:
     return free
 
 
-def _rounding(table: Table) -> Stated:
-    stated = table.comments.get("rounding", "none").strip()
-    if stated not in get_args(Rounding):
-        raise InputError(
-            f"comment '# rounding:' is {shorten(stated)}, not one of "
-            f"{', '.join(get_args(Rounding))}"
-        )
-    return Stated(stated, "")
-
-
 def _constant(table: Table, key: str) -> tuple[str | None, str]:
     """Return what a comment or a column says for all vehicles, and where."""
     if key in table.comments:
         return table.comments[key], f"comment '# {key}:'"
     said: str | None = None
     for row, cells in table.rows:
-        if not (cell := table.cell(cells, key).strip()):
-            continue
-        if said is not None and cell != said:
+        cell = table.cell(cells, key).strip()
+        if cell and cell != (said or cell):
             raise InputError(
                 f"row {row}: {key} is {shorten(cell)}, above it is {shorten(said)}; "
                 "all vehicles are alike"
             )
-        said = cell
-    return said, f"column {table.heading(key)}" if said is not None else ""
-
-
-def _capacity(table: Table) -> Stated:
-    said, where = _constant(table, "capacity")
-    if said is None:
-        return Stated(None, "begin the file with '# capacity: …'")
-    return Stated(table.number(said, where), where)
-
-
-def _vehicles(table: Table) -> Stated:
-    said, where = _constant(table, "vehicles")
-    if said is None:
-        return Stated(None, "begin it with '# vehicles: …'")
-    return Stated(to_whole(said, where), where)
+        said = cell or said
+    return said, f"column {table.heading(key)}" if said else ""
 
 
 def instance_rows(instance: Instance) -> list[Row]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from fixedfleet.distances import Rounding
 from fixedfleet.errors import InputError
-from fixedfleet.files.reading import Draft, ReadOptions, Stated
+from fixedfleet.files.reading import Draft
 from fixedfleet.files.text import (
     check_storable,
     decode,
@@ -27,20 +27,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fixedfleet.distances import Metric
+    from fixedfleet.files.reading import ReadOptions
     from fixedfleet.instance import Instance
 
 __all__ = ["VrplibFile", "format_instance", "parse_instance", "split_sections"]
 
 _SECTION = re.compile(r"([A-Z][A-Z0-9_]*)_SECTION\s*:?", re.IGNORECASE)
 _HEADER = re.compile(r"([A-Z][A-Z0-9_]*)\s*:(.*)", re.IGNORECASE)
-# The values on each row of a section; None if rows may be wrapped anywhere.
-_COLUMNS: dict[str, tuple[str, ...] | None] = {
+# The values on each row of a section; none if rows may be wrapped anywhere.
+_COLUMNS: dict[str, tuple[str, ...]] = {
     "NODE_COORD": ("node", "x", "y"),
     "DISPLAY_DATA": ("node", "x", "y"),
     "DEMAND": ("node", "demand"),
-    "DEPOT": None,
-    "EDGE_WEIGHT": None,
+    "DEPOT": (),
+    "EDGE_WEIGHT": (),
 }
+_NODE_LISTS = [name for name, columns in _COLUMNS.items() if columns]
 _HEADERS = {
     "NAME", "COMMENT", "TYPE", "DIMENSION", "CAPACITY", "VEHICLES",
     "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT", "NODE_COORD_TYPE", "DISPLAY_DATA_TYPE",
@@ -68,47 +70,38 @@ _FLEET_IN_COMMENT = re.compile(
 _ROUNDING_IN_COMMENT = re.compile(rf"\brounding: ({'|'.join(get_args(Rounding))})\b")
 
 
-@dataclass
-class _Section:
-    """A section: its name and line, and the line and the values of each row."""
-
-    name: str
-    line: int
-    rows: list[tuple[int, list[str]]] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        """Return the name and the line, for a message."""
-        return f"{self.name}_SECTION (line {self.line})"
-
-
-@dataclass
+@dataclass(frozen=True)
 class VrplibFile:
     """The headers and sections of a file by upper-case name, with their lines."""
 
     headers: dict[str, str] = field(default_factory=dict)
+    sections: dict[str, list[tuple[int, list[str]]]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
-    sections: dict[str, _Section] = field(default_factory=dict)
 
-    def header(self, name: str) -> str | None:
-        """Return the value of a header; None if it is missing or empty."""
-        return self.headers.get(name) or None
+    def add(self, name: str, line: int) -> None:
+        """Note the line of a header or section, which may occur once only."""
+        if name in self.lines:
+            raise InputError(
+                f"line {line}: a second {name}, the first is on line {self.lines[name]}"
+            )
+        self.lines[name] = line
 
     def place(self, name: str) -> str:
-        """Return the line and name of a header, for a message."""
+        """Return the line and name of a header or section, for a message."""
         return f"line {self.lines[name]}: {name}"
 
     def number(self, name: str) -> float | None:
-        """Return the value of a header as a number, if the header exists."""
-        value = self.header(name)
-        return None if value is None else to_number(value, self.place(name))
+        """Return the value of a header as a number; None if it is missing or empty."""
+        value = self.headers.get(name)
+        return to_number(value, self.place(name)) if value else None
 
     def whole(self, name: str) -> int | None:
-        """Return the value of a header as a whole number, if the header exists."""
-        value = self.header(name)
-        return None if value is None else to_whole(value, self.place(name))
+        """Return the value of a header as a whole number, like :meth:`number`."""
+        value = self.headers.get(name)
+        return to_whole(value, self.place(name)) if value else None
 
 
-def split_sections(text: str, options: ReadOptions | None = None) -> VrplibFile:
+def split_sections(text: str) -> VrplibFile:
     """
     Split a VRPLIB file into headers and sections.
 
@@ -117,12 +110,11 @@ def split_sections(text: str, options: ReadOptions | None = None) -> VrplibFile:
     InputError
         With the line, if it is neither header nor section; for a second header or
         section of the same name; for a section of another problem, such as time
-        windows; for a row with too many or too few values; for too many customers.
+        windows; for a row with too many or too few values.
     """
-    options = options or ReadOptions()
     file = VrplibFile()
     comments: list[str] = []
-    current: str | None = None
+    section: str | None = None
     for number, raw in enumerate(split_lines(text), 1):
         line = raw.strip()
         if not line or line.startswith("#"):
@@ -130,57 +122,38 @@ def split_sections(text: str, options: ReadOptions | None = None) -> VrplibFile:
         if line.upper() == "EOF":
             break
         if match := _SECTION.fullmatch(line):
-            current = _open_section(file, match[1].upper(), number)
+            section = match[1].upper()
+            file.add(f"{section}_SECTION", number)
+            if section not in _COLUMNS:
+                raise InputError(
+                    f"line {number}: {section}_SECTION is not supported: plans would "
+                    f"not respect it; supported are {', '.join(_COLUMNS)}"
+                )
+            file.sections[section] = []
         elif (match := _HEADER.fullmatch(line)) and match[1].upper() == "COMMENT":
             comments.append(match[2].strip())  # may continue on several lines
         elif match:
-            _add_header(file, match[1].upper(), match[2].strip(), number)
-        elif current is not None:
-            _add_row(file, current, line, number)
-            if _COLUMNS[current] is not None:
-                options.check_size(len(file.sections[current].rows) - 1)
+            file.add(match[1].upper(), number)
+            file.headers[match[1].upper()] = match[2].strip()
+        elif section is not None:
+            _add_row(file, section, line, number)
         else:
             raise InputError(
                 f"line {number}: {shorten(line)} is neither 'KEYWORD : value' nor the "
                 "name of a section, so this is not a VRPLIB file"
             )
-    if comments:
-        file.headers["COMMENT"] = " ".join(comments)
+    file.headers["COMMENT"] = " ".join(comments)
     return file
 
 
-def _open_section(file: VrplibFile, name: str, line: int) -> str:
-    if name in file.sections:
-        raise InputError(
-            f"line {line}: a second {name}_SECTION, the first is on line "
-            f"{file.sections[name].line}"
-        )
-    if name not in _COLUMNS:
-        raise InputError(
-            f"line {line}: {name}_SECTION is not supported: plans would not respect "
-            f"it; supported are {', '.join(_COLUMNS)}"
-        )
-    file.sections[name] = _Section(name, line)
-    return name
-
-
-def _add_header(file: VrplibFile, name: str, value: str, line: int) -> None:
-    if name in file.headers:
-        first = file.lines[name]
-        raise InputError(f"line {line}: a second {name}, the first is on line {first}")
-    file.headers[name] = value
-    file.lines[name] = line
-
-
 def _add_row(file: VrplibFile, section: str, text: str, line: int) -> None:
-    values = text.split()
-    columns = _COLUMNS[section]
-    if columns is not None and len(values) != len(columns):
+    values, columns = text.split(), _COLUMNS[section]
+    if columns and len(values) != len(columns):
         raise InputError(
             f"line {line}: {len(values)} values in {section}_SECTION, not "
             f"{len(columns)} ({', '.join(columns)})"
         )
-    file.sections[section].rows.append((line, values))
+    file.sections[section].append((line, values))
 
 
 def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
@@ -191,41 +164,48 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
     order of the file. If the depot is node 1 of 1 … n, customer i is node i + 1, as
     everywhere in VRPLIB; otherwise customers are named after their nodes' numbers.
     """
-    file = split_sections(decode(content, "latin-1"), options)
+    file = split_sections(decode(content, "latin-1"))
+    for section in _NODE_LISTS:
+        options.check_size(len(file.sections.get(section, ())) - 1)
     notes = _check_problem(file)
-    kind, metric, rounding = _distances(file, notes)
-    listing = _node_section(file, kind)
+    kind = _edge_weight_type(file, notes)
+    metric, rounding = _TYPES[kind]
+    listing = next(name for name in _NODE_LISTS if name in file.sections)
     places = _by_node(file, listing)
-    nodes = _sorted_nodes(file, file.sections[listing], list(places))
+    nodes = _sorted_nodes(file, listing, list(places))
     depot = _depot(file, options, nodes)
     order = [depot, *(node for node in nodes if node != depot)]
     standard = depot == 1 and nodes == list(range(1, len(nodes) + 1))
-    points = None
+    fields: dict[str, Any] = {
+        "demands": _demands(file, order),
+        "name": file.headers.get("NAME", ""),
+        "metric": metric,
+        "rounding": rounding,
+        "capacity": file.number("CAPACITY"),
+    }
+    sources = {
+        "rounding": "CVRPLIB's convention"
+        if kind == "EUC_2D"
+        else f"{kind} in the file",
+        "capacity": f"line {file.lines.get('CAPACITY')}",
+    }
+    if comment := _ROUNDING_IN_COMMENT.search(file.headers["COMMENT"]):
+        fields["rounding"], sources["rounding"] = comment[1], "the file's comment"
+    fields["vehicles"], sources["vehicles"] = _vehicles(file)
     if listing != "DEMAND":
-        points = np.array([places[node].values for node in order])
-    return Draft(
-        fields={
-            "depot": None if points is None else points[0],
-            "customers": None if points is None else points[1:],
-            "demands": _demands(file, order),
-            "matrix": _matrix(file, nodes, order) if kind == "EXPLICIT" else None,
-            "names": None if standard else [str(node) for node in order[1:]],
-            "depot_name": "depot" if standard else str(depot),
-            "name": file.headers.get("NAME", ""),
-            "metric": metric,
-        },
-        capacity=_capacity(file),
-        vehicles=_vehicles(file),
-        rounding=rounding,
-        notes=notes,
-    )
+        fields["depot"], *fields["customers"] = [places[node][1] for node in order]
+    if kind == "EXPLICIT":
+        fields["matrix"] = _matrix(file, nodes, order)
+    if not standard:
+        fields["depot_name"], *fields["names"] = map(str, order)
+    return Draft(fields=fields, sources=sources, notes=notes)
 
 
 def _check_problem(file: VrplibFile) -> list[str]:
     """Refuse problems that plans would not respect; return notes on what is ignored."""
     notes = []
-    problem = file.header("TYPE")
-    if problem is not None and problem.upper() not in ("CVRP", "ACVRP", "VRP"):
+    problem = file.headers.get("TYPE") or "CVRP"
+    if problem.upper() not in ("CVRP", "ACVRP", "VRP"):
         raise InputError(f"{file.place('TYPE')} is {shorten(problem)}, not CVRP")
     limit = file.number("DISTANCE")
     if limit is not None and 0 < limit < _NO_LIMIT:
@@ -240,27 +220,17 @@ def _check_problem(file: VrplibFile) -> list[str]:
     return notes
 
 
-def _distances(file: VrplibFile, notes: list[str]) -> tuple[str, Metric, Stated]:
-    """Return the edge-weight type, its metric and the rounding."""
-    kind = file.header("EDGE_WEIGHT_TYPE")
-    if kind is None:
+def _edge_weight_type(file: VrplibFile, notes: list[str]) -> str:
+    """Return the EDGE_WEIGHT_TYPE, if the file has the sections that it needs."""
+    kind = file.headers.get("EDGE_WEIGHT_TYPE", "").upper()
+    if not kind:
         kind = "EXPLICIT" if "EDGE_WEIGHT" in file.sections else "EUC_2D"
         notes.append(f"no EDGE_WEIGHT_TYPE in the file: {kind} is assumed")
-    kind = kind.upper()
     if kind not in _TYPES:
         raise InputError(
             f"{file.place('EDGE_WEIGHT_TYPE')} is {shorten(kind)}, not one of "
             f"{', '.join(_TYPES)}"
         )
-    metric, rounding = _TYPES[kind]
-    why = "CVRPLIB's convention" if kind == "EUC_2D" else f"{kind} in the file"
-    if comment := _ROUNDING_IN_COMMENT.search(file.headers.get("COMMENT", "")):
-        return kind, metric, Stated(comment[1], "the file's comment")
-    return kind, metric, Stated(rounding, why)
-
-
-def _node_section(file: VrplibFile, kind: str) -> str:
-    """Return the section that lists the nodes, with their coordinates if it can."""
     if "DEMAND" not in file.sections:
         raise InputError("no DEMAND_SECTION: every node needs its demand")
     if kind != "EXPLICIT" and "NODE_COORD" not in file.sections:
@@ -271,48 +241,40 @@ def _node_section(file: VrplibFile, kind: str) -> str:
             f"{'no' if kind == 'EXPLICIT' else 'an'} EDGE_WEIGHT_SECTION: the type "
             "EXPLICIT and the section go together"
         )
-    names = ("NODE_COORD", "DISPLAY_DATA", "DEMAND")
-    return next(name for name in names if name in file.sections)
+    return kind
 
 
-@dataclass(frozen=True)
-class _Node:
-    """A row of a section that lists nodes: its line, and the values of the node."""
-
-    line: int
-    values: list[float]
-
-
-def _by_node(file: VrplibFile, section: str) -> dict[int, _Node]:
-    """Return the rows of a section by the number of their node."""
-    columns = (_COLUMNS[section] or ())[1:]
-    nodes: dict[int, _Node] = {}
-    for line, (number, *texts) in file.sections[section].rows:
+def _by_node(file: VrplibFile, section: str) -> dict[int, tuple[int, list[float]]]:
+    """Return line and values of each row of a section by the number of its node."""
+    nodes: dict[int, tuple[int, list[float]]] = {}
+    for line, (number, *texts) in file.sections[section]:
         node = to_whole(number, f"line {line}: the node's number")
         if node in nodes:
             raise InputError(
                 f"line {line}: a second node {node}, the first is on line "
-                f"{nodes[node].line}"
+                f"{nodes[node][0]}"
             )
+        columns = zip(texts, _COLUMNS[section][1:], strict=True)
         values = [
             to_number(text, f"line {line}: {column} of node {node}")
-            for text, column in zip(texts, columns, strict=True)
+            for text, column in columns
         ]
-        nodes[node] = _Node(line, values)
+        nodes[node] = line, values
     return nodes
 
 
-def _sorted_nodes(file: VrplibFile, section: _Section, nodes: list[int]) -> list[int]:
+def _sorted_nodes(file: VrplibFile, section: str, nodes: list[int]) -> list[int]:
     """Return the numbers of the nodes: sorted if they are 1 … n, else as listed."""
     dimension = file.whole("DIMENSION")
     if dimension is not None and dimension != len(nodes):
         raise InputError(
-            f"{file.place('DIMENSION')} is {dimension}, but {section} lists "
+            f"{file.place('DIMENSION')} is {dimension}, but {section}_SECTION lists "
             f"{len(nodes)} nodes"
         )
     if len(nodes) < 2:
         raise InputError(
-            f"{section} lists {len(nodes)} nodes, not a depot and at least one customer"
+            f"{section}_SECTION lists {len(nodes)} nodes, not a depot and at least one "
+            "customer"
         )
     return sorted(nodes) if set(nodes) == set(range(1, len(nodes) + 1)) else nodes
 
@@ -323,9 +285,8 @@ def _depot(file: VrplibFile, options: ReadOptions, nodes: list[int]) -> int:
     elif "DEPOT" not in file.sections:
         raise InputError("no DEPOT_SECTION: add one, or give depot= a node's number")
     else:
-        section = file.sections["DEPOT"]
-        place = str(section)
-        depots = [value for _, values in section.rows for value in values]
+        place = file.place("DEPOT_SECTION")
+        depots = [value for _, values in file.sections["DEPOT"] for value in values]
         if "-1" in depots:
             depots = depots[: depots.index("-1")]
     if len(depots) != 1:
@@ -338,84 +299,68 @@ def _depot(file: VrplibFile, options: ReadOptions, nodes: list[int]) -> int:
 
 def _demands(file: VrplibFile, order: list[int]) -> list[float]:
     """Return the demands of the customers; ``order`` begins with the depot."""
-    depot, known = order[0], set(order)
-    rows = _by_node(file, "DEMAND")
-    for node, row in rows.items():
-        (demand,) = row.values
-        what = f"line {row.line}: demand of node {node}"
+    demands = {order[0]: 0.0}
+    known = set(order)
+    for node, (line, (demand,)) in _by_node(file, "DEMAND").items():
+        what = f"line {line}: demand of node {node}"
         if node not in known:
-            raise InputError(f"line {row.line}: a demand for node {node}, not listed")
+            raise InputError(f"line {line}: a demand for node {node}, not listed")
         if demand < 0:
             raise InputError(f"{what} is {demand:g}, not at least 0")
-        if node == depot and demand:
+        if node == order[0] and demand:
             raise InputError(f"{what} is {demand:g}, but this is the depot: write 0")
-    for node in order[1:]:
-        if node not in rows:
-            raise InputError(f"{file.sections['DEMAND']}: node {node} has no demand")
-    return [rows[node].values[0] for node in order[1:]]
+        demands[node] = demand
+    for node in order:
+        if node not in demands:
+            raise InputError(f"{file.place('DEMAND_SECTION')} has no node {node}")
+    return [demands[node] for node in order[1:]]
 
 
 def _matrix(
     file: VrplibFile, nodes: list[int], order: list[int]
 ) -> NDArray[np.float64]:
     """Return the distances in this order of the nodes, from any of TSPLIB's layouts."""
-    section, size = file.sections["EDGE_WEIGHT"], len(nodes)
-    layout = (file.header("EDGE_WEIGHT_FORMAT") or "FULL_MATRIX").upper()
+    size = len(nodes)
+    layout = file.headers.get("EDGE_WEIGHT_FORMAT", "").upper() or "FULL_MATRIX"
     if layout not in _LAYOUTS:
         raise InputError(
             f"EDGE_WEIGHT_FORMAT is {shorten(layout)}, not one of {', '.join(_LAYOUTS)}"
         )
+    numbers = [
+        to_number(value, f"line {line}: a distance")
+        for line, values in file.sections["EDGE_WEIGHT"]
+        for value in values
+    ]
     offset = 0 if "_DIAG_" in layout else 1
-    wanted = size * (size + 1 - 2 * offset) // 2
+    where: Any = np.tril_indices(size, -offset)
     if layout == "FULL_MATRIX":
-        wanted = size * size
-    count = sum(len(values) for _, values in section.rows)
-    if count != wanted:
+        where = np.indices((size, size)).reshape(2, -1)
+    # The columns of an upper triangle are the rows of a lower one, mirrored.
+    elif layout.startswith("LOWER") != layout.endswith("ROW"):
+        where = np.triu_indices(size, offset)
+    if len(numbers) != len(where[0]):
         raise InputError(
-            f"{section} holds {count} distances, not {wanted} ({layout} of {size} "
-            "nodes)"
+            f"{file.place('EDGE_WEIGHT_SECTION')} holds {len(numbers)} distances, not "
+            f"{len(where[0])} ({layout} of {size} nodes)"
         )
-    numbers = np.array(list(_lengths(section)))
-    if layout == "FULL_MATRIX":
-        matrix = numbers.reshape(size, size)
-    else:
-        matrix = np.zeros((size, size))
-        # The columns of an upper triangle are the rows of a lower one, mirrored.
-        if layout.startswith("LOWER") == layout.endswith("ROW"):
-            matrix[np.tril_indices(size, -offset)] = numbers
-        else:
-            matrix[np.triu_indices(size, offset)] = numbers
-        matrix = np.maximum(matrix, matrix.T)
-    place = {node: index for index, node in enumerate(nodes)}
-    rows = [place[node] for node in order]
-    return matrix[np.ix_(rows, rows)]
+    matrix = np.zeros((size, size))
+    matrix[tuple(where)] = numbers
+    if layout != "FULL_MATRIX":
+        matrix += matrix.T - np.diag(matrix.diagonal())
+    places = [nodes.index(node) for node in order]
+    return matrix[np.ix_(places, places)]
 
 
-def _lengths(section: _Section) -> Iterator[float]:
-    for line, values in section.rows:
-        what = f"line {line}: a distance"
-        for value in values:
-            length = to_number(value, what)
-            if length < 0:
-                raise InputError(f"{what} is {value}, not at least 0")
-            yield length
-
-
-def _capacity(file: VrplibFile) -> Stated:
-    if (capacity := file.number("CAPACITY")) is None:
-        return Stated(None, "add the header CAPACITY")
-    return Stated(capacity, file.place("CAPACITY"))
-
-
-def _vehicles(file: VrplibFile) -> Stated:
-    name, comment = file.headers.get("NAME", ""), file.headers.get("COMMENT", "")
+def _vehicles(file: VrplibFile) -> tuple[int | None, str]:
+    """Return the fleet, if the file states one, and where."""
+    name, comment = file.headers.get("NAME", ""), file.headers["COMMENT"]
     if (vehicles := file.whole("VEHICLES")) is not None:
-        return Stated(vehicles, f"VEHICLES (line {file.lines['VEHICLES']})")
+        return vehicles, f"VEHICLES (line {file.lines['VEHICLES']})"
     if match := _FLEET_IN_NAME.search(name):
-        return Stated(int(match[1]), f"the name {name}")
+        return int(match[1]), f"the name {name}"
     if match := _FLEET_IN_COMMENT.search(comment):
-        return Stated(int(match[1]), f"the comment {match[0]!r}")
-    return Stated(None, "add the header VEHICLES")
+        return int(match[1]), f"the comment {match[0]!r}"
+    return None, ""
 
 
 def format_instance(instance: Instance, *, plain: bool = False) -> str:
