@@ -14,7 +14,7 @@ from fixedfleet.model import ModelConfig, Network
 from fixedfleet.model.decoder import edge_scores
 from fixedfleet.model.features import Features
 from fixedfleet.model.kernels import load_kernels
-from fixedfleet.model.pooling import Priming, _others_max, leave_one_out_max
+from fixedfleet.model.pooling import Priming, leave_one_out_max
 
 GPU = torch.cuda.is_available()
 INTERPRETER = os.environ.get("TRITON_INTERPRET") == "1"
@@ -142,19 +142,6 @@ def test_primed_maxima(kernels, shape, precision):
     _gradients_agree(found, wanted, [h, *priming.parameters()])
 
 
-@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
-def test_maxima_of_a_group(kernels, shape, precision):
-    """Unweighted maxima over the others, exactly, and gradients, with padding."""
-    size, _, m, width = shape
-    h = torch.randn(size, m, width, device=DEVICE).to(precision).requires_grad_()
-    real = _padding(size, m)
-    found, _ = kernels.pool_alike(h, real)
-    wanted = _others_max(h.float(), real).to(precision)  # sums in float32, too
-    assert torch.equal(found, wanted)
-    if m > 1:
-        _gradients_agree(found, wanted, [h])
-
-
 def test_of_equals_the_first_wins(kernels):
     """Ties have the winners, hence the gradients, of torch's argmax."""
     priming = Priming(3).to(DEVICE)
@@ -169,8 +156,6 @@ def test_of_equals_the_first_wins(kernels):
         h[:, 1:], same[:, :, 1:], same[:, :, 1:], others, priming
     )
     _gradients_agree(found, wanted, [h])
-    found, _ = kernels.pool_alike(h, real)
-    _gradients_agree(found, _others_max(h, real), [h])
 
 
 @pytest.mark.parametrize("threshold", [0.0, 1.0], ids=["at", "above"])

@@ -117,16 +117,19 @@ def leave_one_out_max(
 
 
 def _others_max(messages: Tensor, real: Tensor) -> Tensor:
-    """Maximum over the other elements of a group, unweighted, shape (B, K, d)."""
-    if messages.shape[1] < 2:
-        return torch.zeros_like(messages)
-    masked = messages.masked_fill(~real[..., None], -math.inf)
-    with torch.no_grad():
-        own = torch.arange(messages.shape[1], device=messages.device).view(1, -1, 1)
-        best = masked.argmax(1, keepdim=True)  # (B, 1, d)
-        second = masked.masked_fill(own == best, -math.inf).argmax(1, keepdim=True)
-        winners = torch.where(own == best, second, best)  # (B, K, d)
-    pooled = masked.gather(1, winners)
+    """
+    Return the maximum over the other elements of a group, unweighted, (B, K, d).
+
+    It is the largest element of the group, or the second largest for the largest
+    itself. Each is a sum of one element and zeros, so that only it has a gradient.
+    """
+    place = torch.arange(messages.shape[1], device=messages.device).view(1, -1, 1)
+    rest = messages.masked_fill(~real[..., None], -math.inf)
+    first = place == rest.argmax(1, keepdim=True)  # (B, K, d)
+    largest = rest.where(first, 0.0).sum(1, keepdim=True)
+    rest = rest.masked_fill(first, -math.inf)
+    second = place == rest.argmax(1, keepdim=True)
+    pooled = torch.where(first, rest.where(second, 0.0).sum(1, keepdim=True), largest)
     return torch.where(torch.isfinite(pooled), pooled, torch.zeros_like(pooled))
 
 
@@ -216,7 +219,7 @@ class MaxPoolingLayer(nn.Module):
         c_veh = torch.cat(
             (
                 fleet.amax(1, keepdim=True).expand(-1, n, -1),
-                self._pool_vehicles(vehicles, pairs.vehicles),
+                _others_max(vehicles, pairs.vehicles),
             ),
             dim=1,
         )
@@ -237,10 +240,3 @@ class MaxPoolingLayer(nn.Module):
             real[:, None, 1:] & ~own,  # (B, N', N)
             self.priming,
         )
-
-    def _pool_vehicles(self, vehicles: Tensor, real: Tensor) -> Tensor:
-        """Return the maximum over the other vehicles, shape (B, M, d)."""
-        if self.fused and vehicles.is_cuda:
-            pool = torch.ops.fixedfleet.pool_alike
-            return cast("Tensor", pool(vehicles, real)[0])
-        return _others_max(vehicles, real)

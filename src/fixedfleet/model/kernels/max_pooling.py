@@ -5,7 +5,7 @@ import torch
 import triton
 import triton.language as tl
 
-__all__ = ["pool_alike", "pool_primed"]
+__all__ = ["pool_primed"]
 
 # As in the decoder's kernels, the axes of a tile are shorter than a program's threads.
 _WARPS = 4
@@ -34,13 +34,11 @@ def find_maxima(
     winner_ptr,
     n: tl.constexpr,
     width: tl.constexpr,
-    FIRST: tl.constexpr,
-    PRIMED: tl.constexpr,
     ROWS: tl.constexpr,
     CHANNELS: tl.constexpr,
 ):
     """
-    The maximum of h_j ⊙ w_ij over all j ≥ FIRST except i and padding, and its j.
+    The maximum of h_j ⊙ w_ij over all customers j except i and padding, and its j.
 
     Of equal values the first wins, as with argmax. If there is no j, the maximum is 0
     and the winner −1.
@@ -56,28 +54,24 @@ def find_maxima(
     h_ptr += instance * n * width
     real_ptr += instance * n
     place = instance * n * width + row[:, None] * width + channel[None, :]
-    if PRIMED:
-        d_ptr += instance * n * n
-        q_ptr += instance * n * n
-        gain = tl.load(gain_ptr + channel, mask=known, other=0.0)
-        # e^x is computed as 2^(x · log2 e); the factor is the same for all pairs.
-        fall = tl.load(rate_ptr + channel, mask=known, other=0.0) * -1.4426950408889634
-        demand = tl.load(demand_ptr + channel, mask=known, other=0.0)
-        offset = tl.load(offset_ptr + channel, mask=known, other=0.0)
+    d_ptr += instance * n * n
+    q_ptr += instance * n * n
+    gain = tl.load(gain_ptr + channel, mask=known, other=0.0)
+    # e^x is computed as 2^(x · log2 e); the factor is the same for all pairs.
+    fall = tl.load(rate_ptr + channel, mask=known, other=0.0) * -1.4426950408889634
+    demand = tl.load(demand_ptr + channel, mask=known, other=0.0)
+    offset = tl.load(offset_ptr + channel, mask=known, other=0.0)
     best = tl.full((ROWS, CHANNELS), float("-inf"), tl.float32)
     winner = tl.full((ROWS, CHANNELS), -1, tl.int32)
-    for j in range(FIRST, n):
+    for j in range(1, n):
         h = tl.load(h_ptr + j * width + channel, mask=known, other=0.0).to(tl.float32)
         # Nothing takes messages from padding, as nothing takes them from itself.
         own = tl.where(tl.load(real_ptr + j) > 0, row, j)
-        if PRIMED:
-            pair = tl.minimum(row, n - 1) * n + j
-            d = tl.load(d_ptr + pair).to(tl.float32)
-            q = tl.load(q_ptr + pair).to(tl.float32)
-            _, w = _primed(d[:, None], q[:, None], gain, fall, demand, offset)
-            message = h[None, :] * w
-        else:
-            message = h[None, :] + tl.zeros((ROWS, CHANNELS), tl.float32)
+        pair = tl.minimum(row, n - 1) * n + j
+        d = tl.load(d_ptr + pair).to(tl.float32)
+        q = tl.load(q_ptr + pair).to(tl.float32)
+        _, w = _primed(d[:, None], q[:, None], gain, fall, demand, offset)
+        message = h[None, :] * w
         better = (own != j)[:, None] & (message > best)
         best = tl.where(better, message, best)
         winner = tl.where(better, j, winner)
@@ -182,30 +176,6 @@ def _tiles(n, width):
     return channels, triton.cdiv(width, channels), triton.cdiv(n, _ROWS)
 
 
-def _find(h, real, out, first, pairs, values):
-    size, n, width = h.shape
-    channels, blocks, tiles = _tiles(n, width)
-    winner = h.new_empty(h.shape, dtype=torch.int32)
-    if h.numel():
-        find_maxima[(size * tiles * blocks,)](
-            h.contiguous(),
-            *((x.contiguous() for x in pairs) if pairs else (h, h)),
-            real.contiguous().view(torch.uint8),
-            *(values or (h, h, h, h)),
-            out,
-            winner,
-            n=n,
-            width=width,
-            FIRST=first,
-            PRIMED=bool(pairs),
-            ROWS=_ROWS,
-            CHANNELS=channels,
-            num_warps=_WARPS,
-            num_stages=1,
-        )
-    return out, winner
-
-
 @torch.library.custom_op(
     "fixedfleet::pool_primed",
     mutates_args=(),
@@ -214,8 +184,28 @@ def _find(h, real, out, first, pairs, values):
 )
 def pool_primed(h, d, q, real, gain, rate, demand, offset):
     """Return max_j h_j ⊙ w_ij over all customers j except i, and the winners."""
+    size, n, width = h.shape
+    channels, blocks, tiles = _tiles(n, width)
     out = h.new_empty(h.shape, dtype=torch.float32)
-    return _find(h, real, out, 1, (d, q), (gain, rate, demand, offset))
+    winner = h.new_empty(h.shape, dtype=torch.int32)
+    if h.numel():
+        find_maxima[(size * tiles * blocks,)](
+            *(x.contiguous() for x in (h, d, q)),
+            real.contiguous().view(torch.uint8),
+            gain,
+            rate,
+            demand,
+            offset,
+            out,
+            winner,
+            n=n,
+            width=width,
+            ROWS=_ROWS,
+            CHANNELS=channels,
+            num_warps=_WARPS,
+            num_stages=1,
+        )
+    return out, winner
 
 
 @pool_primed.register_fake
@@ -224,21 +214,6 @@ def _(h, d, q, real, gain, rate, demand, offset):
         h.new_empty(h.shape, dtype=torch.float32),
         h.new_empty(h.shape, dtype=torch.int32),
     )
-
-
-@torch.library.custom_op(
-    "fixedfleet::pool_alike",
-    mutates_args=(),
-    schema="(Tensor h, Tensor real) -> (Tensor, Tensor)",
-)
-def pool_alike(h, real):
-    """Return max_j h_j over all j except i and padding, and the winners."""
-    return _find(h, real, h.new_empty(h.shape), 0, (), ())
-
-
-@pool_alike.register_fake
-def _(h, real):
-    return h.new_empty(h.shape), h.new_empty(h.shape, dtype=torch.int32)
 
 
 @torch.library.custom_op(
@@ -322,14 +297,4 @@ def _differentiate_primed(ctx, g, _):
     return h_grad, None, None, None, *sums.sum(0).unbind(0)
 
 
-def _keep_alike(ctx, inputs, output):
-    ctx.save_for_backward(output[1])
-
-
-def _differentiate_alike(ctx, g, _):
-    (winner,) = ctx.saved_tensors
-    return torch.ops.fixedfleet.pool_collect(g, winner).to(g.dtype), None
-
-
 pool_primed.register_autograd(_differentiate_primed, setup_context=_keep_primed)
-pool_alike.register_autograd(_differentiate_alike, setup_context=_keep_alike)
