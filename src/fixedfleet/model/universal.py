@@ -20,8 +20,6 @@ from fixedfleet.model.features import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fixedfleet.model.features import Features
 
 __all__ = ["Rounds", "UniversalConfig", "UniversalNetwork"]
@@ -189,7 +187,7 @@ class UniversalNetwork(nn.Module):
         places = found.normed[:, :n]
         scores: Tensor = self.tail(places[:, 1:]) @ self.head(places).mT
         scores = scores.float() / math.sqrt(self.config.width)
-        scores = scores + found.pair_scores[:, 1:n, :n, 1].float()
+        scores = scores + found.pair_scores[:, 1, 1:n, :n].float()
         own = torch.eye(n, dtype=torch.bool, device=nodes.device)[1:]
         return scores.masked_fill(~nodes[:, None] | own, MASKED).log_softmax(2)
 
@@ -200,7 +198,7 @@ class _Found(NamedTuple):
     tokens: Tensor  # (B, T, d)
     normed: Tensor  # the same after the last norm
     membership: Tensor  # log-probabilities, (B, N, M)
-    pair_scores: Tensor  # scores of pairs for membership and neighbours, (B, T, T, 2)
+    pair_scores: Tensor  # scores of pairs for membership and neighbours, (B, 2, T, T)
 
 
 class _Round(nn.Module):
@@ -240,7 +238,7 @@ class _Round(nn.Module):
         n = scene.points.shape[1]
         logits = self.customer(normed[:, 1:n]) @ self.vehicle(normed[:, n:]).mT
         logits = logits.float() / math.sqrt(tokens.shape[2])
-        logits = logits + scores[:, 1:n, n:, 0].float()
+        logits = logits + scores[:, 0, 1:n, n:].float()
         with torch.autocast(tokens.device.type, enabled=False):
             membership = _transport(logits, scene, self.transport)
         return _Found(tokens, normed, membership, scores)
@@ -258,33 +256,20 @@ class _PairBias(nn.Module):
     def forward(
         self, scene: _Scene, anchors: Tensor, served: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Return biases (layers, B, heads, T, T), and scores (B, T, T, 2)."""
+        """
+        Return biases (layers, B, heads, T, T), and scores (B, 2, T, T).
+
+        The features of pairs stay in planes, channel by channel, as attention needs
+        the biases. To copy them from one order into another would take longer than all
+        products.
+        """
         with torch.autocast(anchors.device.type, enabled=False):
-            pairs = _pair_features(scene, anchors, served)
-        if not anchors.is_cuda:
-            return self._by_channel(pairs, scene)
-        kinds = scene.kinds.permute(0, 2, 3, 1)
-        features = torch.cat((torch.stack(pairs, dim=3), kinds), dim=3)
-        found = self.bias(F.gelu(self.pair(features)))  # (B, T, T, layers · heads + 2)
-        biases = found[..., :-2].permute(3, 0, 1, 2).unflatten(0, self.shape)
-        biases = biases.transpose(1, 2) + scene.mask.to(found.dtype)
-        return biases.contiguous(), found[..., -2:]
-
-    def _by_channel(
-        self, pairs: Sequence[Tensor], scene: _Scene
-    ) -> tuple[Tensor, Tensor]:
-        """
-        Compute the same channel by channel.
-
-        On a CPU, to copy the features of pairs into the order of the biases takes
-        longer than all products.
-        """
-        planes = torch.cat((*(pair[:, None] for pair in pairs), scene.kinds), dim=1)
+            planes = _pair_features(scene, anchors, served)
         size, _, *area = planes.shape
         hidden = F.gelu(_from_left(self.pair, planes.flatten(2)))
         found = _from_left(self.bias, hidden).view(size, -1, *area)
         biases = found[:, :-2].add_(scene.mask).view(size, *self.shape, *area)
-        return biases.transpose(0, 1), found[:, -2:].permute(0, 2, 3, 1)
+        return biases.transpose(0, 1), found[:, -2:]
 
 
 def _from_left(linear: nn.Linear, columns: Tensor) -> Tensor:
@@ -434,10 +419,8 @@ def _look_again(scene: _Scene, membership: Tensor) -> _Seen:
     )
 
 
-def _pair_features(
-    scene: _Scene, anchors: Tensor, served: Tensor | None
-) -> tuple[Tensor, ...]:
-    """Features of all pairs of depot, customers and vehicles, each (B, T, T)."""
+def _pair_features(scene: _Scene, anchors: Tensor, served: Tensor | None) -> Tensor:
+    """Features of all pairs of depot, customers and vehicles, (B, 14, T, T)."""
     points = torch.cat((scene.points, anchors), dim=1)
     distances = _distances(points)
     away = (points.square().sum(2, keepdim=True) + 1e-12).sqrt()
@@ -449,7 +432,7 @@ def _pair_features(
         customers = F.pad(torch.cat((served @ served.mT, served), dim=2), (1, 0))
         vehicles = F.pad(served.mT, (1, fleet))
         together = F.pad(torch.cat((customers, vehicles), dim=1), (0, 0, 1, 0))
-    return (
+    found = (
         distances,
         torch.exp(-4 * distances),
         torch.exp(-scene.density[:, None, None] * distances),
@@ -459,6 +442,7 @@ def _pair_features(
         together,
         together.clamp_min(1e-4).log() / 4,
     )
+    return torch.cat((*(pair[:, None] for pair in found), scene.kinds), dim=1)
 
 
 def _transport(logits: Tensor, scene: _Scene, steps: int) -> Tensor:
