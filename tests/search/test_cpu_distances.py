@@ -47,7 +47,7 @@ def draw(metric: str = "euclidean", rounding: str = "none", n: int = 60) -> ff.I
 
 @pytest.fixture
 def _measured(monkeypatch):
-    monkeypatch.setattr(cpu_distances, "_MOST_WITH_MATRIX", 0)
+    monkeypatch.setattr(cpu_distances, "MOST_WITH_MATRIX", 0)
 
 
 @pytest.mark.usefixtures("_measured")
@@ -82,7 +82,7 @@ def test_neighbours_from_coordinates_are_those_of_the_matrix(monkeypatch):
     """A large instance has the same nearest customers as one with a matrix."""
     instance = draw(n=200)
     expected = cpu_distances.nearest(lay_out_legs(instance, 1), 200, 15)
-    monkeypatch.setattr(cpu_distances, "_MOST_WITH_MATRIX", 0)
+    monkeypatch.setattr(cpu_distances, "MOST_WITH_MATRIX", 0)
     found = cpu_distances.nearest(lay_out_legs(instance, 1), 200, 15)
     assert np.array_equal(found, expected)
 
@@ -105,7 +105,7 @@ def test_mean_and_longest_of_a_sample_are_close(monkeypatch):
     instance = draw(n=400)
     mean = cpu_distances.mean_leg(instance)
     longest = cpu_distances.longest_leg(instance)
-    monkeypatch.setattr(cpu_distances, "_MOST_WITH_MATRIX", 0)
+    monkeypatch.setattr(cpu_distances, "MOST_WITH_MATRIX", 0)
     assert cpu_distances.mean_leg(instance) == pytest.approx(mean, rel=0.05)
     assert longest <= cpu_distances.longest_leg(instance) <= 1.5 * longest
 

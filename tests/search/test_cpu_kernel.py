@@ -105,9 +105,7 @@ def check_best(
 def _distances(request):
     """Distances come from a matrix, or from coordinates if there are any."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "fixedfleet.search.cpu_distances._MOST_WITH_MATRIX", request.param
-        )
+        patch.setattr("fixedfleet.search.cpu_distances.MOST_WITH_MATRIX", request.param)
         yield
 
 

@@ -10,7 +10,8 @@ from fixedfleet import generate
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import Stop, improve
 from fixedfleet.search.cpu_distances import is_measured
-from fixedfleet.search.parameters import DecompositionParameters
+from fixedfleet.search.decomposition import part_population, part_size, whole_settings
+from fixedfleet.search.parameters import RuinRecreateParameters
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +120,7 @@ def test_a_large_instance_needs_no_matrix():
 
 def test_many_customers_that_fill_a_vehicle_each(monkeypatch):
     """There is no leg between customers that the temperature could be taken from."""
-    monkeypatch.setattr("fixedfleet.search.decomposition.LARGE", 30)
+    monkeypatch.setattr("fixedfleet.search.decomposition._LARGE", 30)
     n = 40
     points = np.random.default_rng(1).random((n, 2))
     instance = ff.Instance(
@@ -140,22 +141,21 @@ def test_customers_without_a_place_are_placed_before_parts_are_searched(instance
 
 def test_longer_strings_are_removed_from_long_tours():
     """Strings grow with the tours, but not if there are many customers."""
-    parameters = DecompositionParameters()
-    usual = parameters.whole_for(1000, 50)
-    assert usual.removals == parameters.whole.removals
-    assert usual.longest == parameters.whole.longest
-    long = parameters.whole_for(1600, 20)
+    default = RuinRecreateParameters()
+    usual = whole_settings(1000, 50)
+    assert usual.removals == default.removals
+    assert usual.longest == default.longest
+    long = whole_settings(1600, 20)
     assert long.removals == 20
     assert long.longest == 30
-    many = parameters.whole_for(4000, 50)
+    many = whole_settings(4000, 50)
     assert (many.removals, many.longest) == (usual.removals, usual.longest)
 
 
 def test_parts_are_fitted_to_long_tours_and_little_time():
     """With many customers, a part has three tours; a brief search breeds few plans."""
-    parameters = DecompositionParameters()
-    assert parameters.size_for(1600, 20) == parameters.size
-    assert parameters.size_for(4000, 400) == parameters.size
-    assert parameters.size_for(4000, 40) == 300
-    assert parameters.parts_for(0.15) == parameters.parts
-    assert parameters.parts_for(0.05).population == 3
+    assert part_size(1600, 20) == 100
+    assert part_size(4000, 400) == 100
+    assert part_size(4000, 40) == 300
+    assert part_population(0.15) == 4
+    assert part_population(0.05) == 3

@@ -9,8 +9,7 @@ from fixedfleet import generate
 from fixedfleet.errors import InputError
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import Stop, genetic, improve
-from fixedfleet.search.genetic import hgs_plans
-from fixedfleet.search.parameters import HgsParameters
+from fixedfleet.search.genetic import AlgorithmParameters, hgs_plans
 
 GOOD, POOR = ff.Plan([[1, 2], [3, 4]]), ff.Plan([[1, 3], [2, 4]])
 
@@ -117,7 +116,7 @@ def test_same_seed_same_plan(make_instance) -> None:
 def test_seeds_differ(make_instance) -> None:
     """Seeds 0 and 1 are two seeds."""
     instance = make_instance(n=60, vehicles=6, capacity=40)
-    parameters = HgsParameters(population=1)
+    parameters = AlgorithmParameters(mu=1)
     plans = {hgs(instance, 1, seed=seed, parameters=parameters) for seed in (0, 1)}
     assert len(plans) == 2
 
@@ -130,7 +129,7 @@ def test_never_worse_than_the_best_start(make_instance) -> None:
     poor = hgs(instance, 1)
     assert good is not None
     assert poor is not None
-    parameters = HgsParameters(population=1, generation=1)
+    parameters = AlgorithmParameters(mu=1, lambda_=1)
     answer = hgs(instance, 1, starts=[poor, good], parameters=parameters)
     assert answer is not None
     assert answer.length(instance) <= good.length(instance) + 1e-6
@@ -170,19 +169,3 @@ def test_unusable_start(square: ff.Instance, start: ff.Plan, message: str) -> No
     """A start with too many tours or without a customer is refused with the reason."""
     with pytest.raises(InputError, match=message):
         hgs(square, 10, starts=[start])
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"population": 0},
-        {"granularity": -1},
-        {"elite": 2.5},
-        {"target_feasible": 1.5},
-        {"penalty_increase": 0.5},
-    ],
-)
-def test_parameters_are_checked(wrong: dict[str, float]) -> None:
-    """A parameter out of range is refused by name."""
-    with pytest.raises(InputError, match=next(iter(wrong))):
-        HgsParameters(**wrong)

@@ -11,7 +11,6 @@ import fixedfleet as ff
 from fixedfleet import generate, search
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import Stop, decomposition, gpu_kernel, gpu_parts
-from fixedfleet.search.parameters import GpuPartsParameters
 
 
 @pytest.fixture(scope="module")
@@ -79,15 +78,9 @@ def card(monkeypatch):
     return card
 
 
-def improve(instance, start, stop, **options):
-    """Search with some settings."""
-    parameters = GpuPartsParameters(**options)
-    return search.improve(
-        instance,
-        start,
-        stop=stop,
-        search=lambda task: gpu_parts.search_parts(task, parameters),
-    )
+def improve(instance, start, stop):
+    """Search part by part."""
+    return search.improve(instance, start, stop=stop, search=gpu_parts.search_parts)
 
 
 def test_the_plan_becomes_shorter(card, instance, packing):
@@ -104,10 +97,12 @@ def test_the_plan_becomes_shorter(card, instance, packing):
     assert again.plan == found.plan
 
 
-def test_parts_grow_if_nothing_changes(card, instance, packing):
+def test_parts_grow_if_nothing_changes(card, monkeypatch, instance, packing):
     """If no part becomes better, the next round has larger parts, up to a limit."""
     card.search = lambda group, _: group.starts
-    improve(instance, packing, Stop(iterations=400), size=60, largest=120)
+    monkeypatch.setattr(gpu_parts, "_SIZE", 60)
+    monkeypatch.setattr(gpu_parts, "_LARGEST", 120)
+    improve(instance, packing, Stop(iterations=400))
     assert sum(parts for parts, _ in card.launches) == 4 + 3 + 2 + 4
 
 
@@ -120,10 +115,11 @@ def test_no_part_becomes_worse(card, instance, packing):
     assert len(card.launches) == 2
 
 
-def test_a_stop_ends_the_rounds(card, instance, packing):
+def test_a_stop_ends_the_rounds(card, monkeypatch, instance, packing):
     """After the search is stopped, no further round begins."""
+    monkeypatch.setattr(gpu_parts, "_WHOLE_SHARE", 0.0)
     stop = Stop(60, asked=lambda: len(card.launches) == 2)
-    found = improve(instance, packing, stop, whole_share=0.0)
+    found = improve(instance, packing, stop)
     assert len(card.launches) == 2
     assert found.plan.is_feasible(instance)
 

@@ -20,7 +20,6 @@ from fixedfleet.search.cpu_distances import (
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
-    from fixedfleet.search.cpu_distances import Matrix
     from fixedfleet.search.parameters import RuinRecreateParameters
 
 __all__ = [
@@ -117,20 +116,16 @@ def measurable(instance: Instance) -> bool:
 
 
 def lay_out(
-    instance: Instance,
-    vehicle_cost: float,
-    parameters: RuinRecreateParameters,
-    legs: Matrix | Points | None = None,
+    instance: Instance, vehicle_cost: float, parameters: RuinRecreateParameters
 ) -> Problem:
-    """Return the arrays of an instance; its distances may be given."""
+    """Return the arrays of an instance."""
     n, fleet = instance.num_customers, _fleet(instance)
     if not measurable(instance):
         raise InputError(
             f"the longest distance is {longest_leg(instance):g}, not within "
             f"{_SHORTEST:g} to {_LONGEST:g}: measure in another unit"
         )
-    if legs is None:
-        legs = lay_out_legs(instance, fleet)
+    legs = lay_out_legs(instance, fleet)
     neighbours = nearest(legs, n, min(parameters.neighbours, max(n - 1, 1)))
     reach = min(parameters.reach, neighbours.shape[1]) if n > 1 else 0
     demands = np.zeros(n + 1 + fleet, dtype=np.int64)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fixedfleet.instance import Instance
 
 __all__ = [
+    "MOST_WITH_MATRIX",
     "Matrix",
     "Points",
     "along_curve",
@@ -38,7 +39,7 @@ __all__ = [
     "nearest_first",
 ]
 
-_MOST_WITH_MATRIX = 500  # customers
+MOST_WITH_MATRIX = 500  # customers
 _FIRST_NEAREST = 256  # customers whose order is computed first
 _CURVE_BITS = 16  # of each coordinate, where customers are put along a curve
 _SHIFTS = 64  # pairs per location that the mean distance of a large instance is from
@@ -89,7 +90,7 @@ def lay_out_legs(instance: Instance, fleet: int) -> Matrix | Points:
 
 def is_measured(instance: Instance) -> bool:
     """Whether distances are measured from coordinates instead of read from a matrix."""
-    return instance.matrix is None and instance.num_customers > _MOST_WITH_MATRIX
+    return instance.matrix is None and instance.num_customers > MOST_WITH_MATRIX
 
 
 def leg_to(legs: Any, customer: Any, node: Any) -> Any:

@@ -7,15 +7,15 @@ of time. The best plans of a slice join the first population of the next.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import hybgensea
 import numpy as np
+from hybgensea import AlgorithmParameters, solve_cvrp_dist_mtx
 
 from fixedfleet.errors import InputError
 from fixedfleet.plan import Plan
 from fixedfleet.search.method import LEAST_SECONDS
-from fixedfleet.search.parameters import HgsParameters
 from fixedfleet.search.stop import Stop
 from fixedfleet.search.whole_numbers import binary_exponent, enough, whole_amounts
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fixedfleet.instance import Instance
     from fixedfleet.search.method import SearchTask
 
-__all__ = ["genetic_search", "hgs_plans"]
+__all__ = ["AlgorithmParameters", "genetic_search", "hgs_plans", "small_population"]
 
 _SLICES = 10  # slices per search, unless they would be too short or too long
 _SHORTEST, _LONGEST = 0.5, 2.0  # seconds of a slice
@@ -43,34 +43,43 @@ _MAGNITUDE = 10
 # Seed 0 is the same as seed 1 to the generator it uses, which has this many others.
 _SEEDS = 2**31 - 2
 
-_DEFAULTS = HgsParameters()
+_AUTHORS_VALUES = AlgorithmParameters()
 
 
-def genetic_search(task: SearchTask, parameters: HgsParameters = _DEFAULTS) -> None:
+def small_population(size: int, **others: float) -> AlgorithmParameters:
     """
-    Improve a plan by HGS-CVRP, in slices of time.
+    Return parameters of HGS-CVRP for a population smaller than its authors'.
 
-    Parameters
-    ----------
-    task
-        What to search. The start joins the first population if it leaves no customer
-        unassigned. The vehicle cost has no influence.
-    parameters
-        Parameters of the genetic search.
+    HGS-CVRP builds four times ``size`` plans before it begins, so a short search needs
+    a small population. ``others`` are further parameters, by HGS-CVRP's own names.
+    """
+    few = max(2, size // 3)
+    return AlgorithmParameters(
+        mu=size, lambda_=2 * size, nbElite=few, nbClose=few, **others
+    )
+
+
+def genetic_search(
+    task: SearchTask, parameters: AlgorithmParameters = _AUTHORS_VALUES
+) -> None:
+    """
+    Improve a plan by HGS-CVRP, in slices of time, whatever a vehicle costs.
+
+    The start joins the first population if it leaves no customer unassigned.
     """
     instance, stop, seed = task.instance, task.stop, task.seed
     whole = stop.require_seconds("hgs")
     plans = [] if task.start.unserved(instance) else [task.start]
     slice_seconds = max(
         min(max(_SHORTEST, whole / _SLICES), _LONGEST),
-        _SECONDS_PER_PLAN * parameters.population * instance.num_customers**2,
+        _SECONDS_PER_PLAN * parameters.mu * instance.num_customers**2,
     )
     while (left := stop.left()) > LEAST_SECONDS:
         last = left < 2 * slice_seconds
         found = hgs_plans(
             instance,
             stop=Stop(left if last else slice_seconds),
-            most=1 if last else parameters.population,
+            most=1 if last else parameters.mu,
             seed=seed,
             starts=plans,
             parameters=parameters,
@@ -88,15 +97,15 @@ def hgs_plans(
     most: int = 1,
     seed: int = 0,
     starts: Sequence[Plan] = (),
-    parameters: HgsParameters = _DEFAULTS,
+    parameters: AlgorithmParameters = _AUTHORS_VALUES,
 ) -> list[Plan]:
     """
     Search for short plans in one run of HGS-CVRP, from plans or from nothing.
 
     Parameters
     ----------
-    instance
-        The instance.
+    instance, seed, parameters
+        The instance, the seed and the parameters of the search.
     stop
         Either a number of iterations without improvement after which to end, or seconds
         of processor time. With a time limit HGS-CVRP starts anew when it no longer
@@ -104,14 +113,10 @@ def hgs_plans(
     most
         Return at most so many plans: the best found, then the best of the last
         population.
-    seed
-        Seed of the search.
     starts
         Plans that join the first population. Each must serve every customer once within
         the fleet, but may overload its tours. The first answer is never longer than the
         shortest feasible start.
-    parameters
-        Parameters of the search.
 
     Returns
     -------
@@ -124,12 +129,20 @@ def hgs_plans(
         return []
     if instance.num_customers == 1:  # its crossover needs two customers
         return [Plan([[1]])]
+    distances = _scaled_distances(instance)
     loads, limit = _scaled_amounts(demands, capacity)
     x, y = instance.coordinates.T if instance.has_coordinates else (None, None)
     by_time = stop.iterations is None
+    parameters = replace(
+        parameters,
+        seed=1 + seed % _SEEDS,
+        # 0 would mean no limit.
+        timeLimit=max(stop.left(), LEAST_SECONDS) if by_time else 0.0,
+        nbIter=stop.iterations or parameters.nbIter,
+    )
     try:
-        result = hybgensea.solve_cvrp_dist_mtx(
-            _scaled_distances(instance),
+        result = solve_cvrp_dist_mtx(
+            distances,
             loads,
             limit,
             x_coords=x,
@@ -139,11 +152,7 @@ def hgs_plans(
             initial_solutions_allow_infeasible=True,
             extract_all_feasible=most > 1,
             verbose=False,
-            seed=1 + seed % _SEEDS,
-            # 0 would mean no limit.
-            timeLimit=max(stop.left(), LEAST_SECONDS) if by_time else 0.0,
-            nbIter=stop.iterations or parameters.restart_after,
-            **_hgs_names(parameters),
+            **vars(parameters),
         )
     except ValueError as error:
         if not starts:
@@ -177,19 +186,3 @@ def _scaled_amounts(
         return np.append(0.0, np.ones(len(demands) - 1)), float(len(demands))
     shift = min(_FINEST, max(0, binary_exponent(largest) - _MAGNITUDE))
     return np.ldexp(demands.astype(np.float64), -shift), float(capacity) / 2**shift
-
-
-def _hgs_names(parameters: HgsParameters) -> dict[str, float]:
-    """Return the parameters by the names that HGS-CVRP has for them."""
-    return {
-        "nbGranular": parameters.granularity,
-        "mu": parameters.population,
-        "lambda_": parameters.generation,
-        "nbElite": parameters.elite,
-        "nbClose": parameters.closest,
-        "nbIterPenaltyManagement": parameters.penalty_period,
-        "targetFeasible": parameters.target_feasible,
-        "penaltyDecrease": parameters.penalty_decrease,
-        "penaltyIncrease": parameters.penalty_increase,
-        "useSwapStar": parameters.swap_star,
-    }

@@ -20,59 +20,53 @@ from fixedfleet.search import gpu_kernel
 from fixedfleet.search.cpu_arrays import scale
 from fixedfleet.search.decomposition import (
     CLOSING_SECONDS,
-    Tours,
     anneal_whole,
     breed,
-    divide,
+    part_population,
 )
 from fixedfleet.search.gpu_arrays import FAST_NODES, pack
 from fixedfleet.search.method import LEAST_SECONDS, better
-from fixedfleet.search.parameters import (
-    GPU_DEFAULTS,
-    DecompositionParameters,
-    GpuPartsParameters,
-)
+from fixedfleet.search.parameters import GPU_DEFAULTS
+from fixedfleet.search.parts import Tours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fixedfleet.search.decomposition import Part
     from fixedfleet.search.method import SearchTask
+    from fixedfleet.search.parts import Part
 
 __all__ = ["search_parts"]
 
-_DEFAULTS = GpuPartsParameters()
-_WHOLE = DecompositionParameters(whole_share=1.0)
-_WHOLE_SECONDS = 2e-4  # for each customer, to begin with a plan of the whole
+# The cores begin with the whole plan. They have this share of the time, and these
+# seconds for each customer, but at most half of the time.
+_WHOLE_SHARE, _WHOLE_SECONDS = 0.2, 2e-4
+# Customers and vehicles per part. After a round that changed no part, the next has
+# parts that are larger by this factor, until they have at least the second number.
+_SIZE, _LARGEST, _GROWTH = 106, 230, 1.5
+# Temperatures of each round, for about a hundred customers in the unit square.
+_HOT, _COLD = 0.1, 0.01
+_ROUND_SECONDS = 0.25
+_ROUND_ITERATIONS = 20_000  # of a chain, if the limit is a number of iterations
 _FIRST = 2_000  # iterations of the first round, which shows how fast the GPU is
 _FASTER = 8  # a round has at most this many times the iterations of the last one
-_GROWTH = 1.5  # of the parts after a round that changed none of them
-_ROUND_ITERATIONS = 20_000  # of a chain, if the limit is a number of iterations
 _CAUTION = 0.95  # share of the time left for the last round, whose speed may differ
 _OVERHEAD = 1 / 8  # if the host takes more of a round, the rounds become longer
 
 
-def search_parts(task: SearchTask, parameters: GpuPartsParameters = _DEFAULTS) -> None:
+def search_parts(task: SearchTask) -> None:
     """
-    Improve a plan of many customers.
+    Improve a feasible plan of many customers.
 
     With a limit on iterations, which are those of a chain, the same seed and number of
     cores give the same plan on the same GPU.
-
-    Parameters
-    ----------
-    task
-        What to search. The start must be feasible.
-    parameters
-        Settings of the search.
     """
     seconds = max(task.stop.seconds, LEAST_SECONDS)
     share = min(0.5, _WHOLE_SECONDS * task.instance.num_customers / seconds)
-    share = max(parameters.whole_share, share)
-    anneal_whole(replace(task, stop=task.stop.part(share)), _WHOLE)
+    share = max(_WHOLE_SHARE, share)
+    anneal_whole(replace(task, stop=task.stop.part(share)), 1.0)
     tours = Tours(task)
     with ThreadPoolExecutor(task.cores) as threads:
-        rounds = _Rounds(task, parameters, threads)
+        rounds = _Rounds(task, threads)
         try:
             while rounds.begin():
                 parts = _divide(tours, rounds.size)
@@ -87,7 +81,7 @@ def _divide(tours: Tours, size: float) -> list[Part]:
     """Divide all tours into parts of about so many customers and vehicles."""
     nodes = sum(len(tour) + 1 for tour in tours.tours)
     count = max(1, min(round(nodes / size), len(tours.tours) // 2))
-    return tours.parts(divide(tours, tours.tours, count))
+    return tours.divide(count)
 
 
 def _nodes(part: Part) -> int:
@@ -96,38 +90,21 @@ def _nodes(part: Part) -> int:
 
 
 class _Rounds:
-    """
-    The rounds of a search: how long they are, and how they search the parts.
+    """The rounds of a search: how long they are, and how they search the parts."""
 
-    Parameters
-    ----------
-    task
-        The task, whose limit is a time or a number of iterations of each chain.
-    parameters
-        Settings of the search.
-    threads
-        A thread for each core.
-    """
-
-    def __init__(
-        self,
-        task: SearchTask,
-        parameters: GpuPartsParameters,
-        threads: ThreadPoolExecutor,
-    ) -> None:
+    def __init__(self, task: SearchTask, threads: ThreadPoolExecutor) -> None:
         self.task = task
-        self.parameters = parameters
         self.threads = threads
         self.stop = task.stop.part()
         customers = task.instance.num_customers
         # Legs become shorter with more customers, and the temperatures with the legs.
         self.unit = scale(task.instance) * (100 / customers) ** 0.5
         self.closing = CLOSING_SECONDS * customers
-        self.size = float(parameters.size)  # customers and vehicles of a part
+        self.size = float(_SIZE)  # customers and vehicles of a part
         self.done = 0  # iterations of a chain
         self.iterations = _FIRST  # of a chain in this round
         self.begun = 0.0  # when this round began
-        self.seconds = parameters.round_seconds  # that this round should take
+        self.seconds = _ROUND_SECONDS  # that this round should take
         self.on_gpu = 0.0  # seconds of this round on the GPU
         self.waiting = 0.0  # seconds of this round in which only cores searched
         self.speeds: dict[float, float] = {}  # iterations per second, by size
@@ -140,8 +117,8 @@ class _Rounds:
             self.iterations = min(_ROUND_ITERATIONS, stop.iterations - self.done)
             return self.iterations > 0 and stop.left() > 0
         left = stop.left() - self.closing - self.overhead
-        growth = self.size / self.parameters.size
-        wanted = growth * max(self.parameters.round_seconds, self.overhead / _OVERHEAD)
+        growth = self.size / _SIZE
+        wanted = growth * max(_ROUND_SECONDS, self.overhead / _OVERHEAD)
         self.seconds = max(min(wanted, _CAUTION * left), LEAST_SECONDS)
         if self.speeds:
             # A larger size than before is at least this fast. The last round, which
@@ -178,11 +155,10 @@ class _Rounds:
     def _breed(self, part: Part) -> Plan:
         """Search a part on a core, for as long as this round."""
         by_time = self.stop.iterations is None
-        settings = _WHOLE.parts_for(100 * self.seconds / len(part.customers))
         return breed(
             part,
             seconds=self.seconds if by_time else None,
-            parameters=settings,
+            population=part_population(100 * self.seconds / len(part.customers)),
             vehicle_cost=self.task.vehicle_cost,
         )
 
@@ -196,11 +172,10 @@ class _Rounds:
         groups = pack(batch, known)
         with self.task.stop.paused():  # a kernel may have to be compiled
             chains = gpu_kernel.chains_to_fill(groups)
-        parameters = self.parameters
         limits = gpu_kernel.make_limits(
             GPU_DEFAULTS,
             iterations=self.iterations,
-            temperatures=(parameters.start_temperature, parameters.end_temperature),
+            temperatures=(_HOT, _COLD),
             unit=self.unit,
             vehicle_cost=self.task.vehicle_cost,
             seed=parts[0].seed,
@@ -224,7 +199,7 @@ class _Rounds:
             self.speeds[self.size] = self.iterations / self.on_gpu
         spent = self.stop.elapsed() - self.begun
         self.overhead = spent - self.on_gpu - self.waiting
-        if changed or self.size >= self.parameters.largest:
-            self.size = float(self.parameters.size)
+        if changed or self.size >= _LARGEST:
+            self.size = float(_SIZE)
         else:
             self.size *= _GROWTH

@@ -12,14 +12,17 @@ from fixedfleet.instance import Instance
 from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.plan import Plan
 from fixedfleet.search import cpu_arrays, cpu_kernel
-from fixedfleet.search.cpu_arrays import BEST_ABSENT, NEXT, Problem, State
-from fixedfleet.search.cpu_distances import Matrix, Points, along_curve, is_measured
+from fixedfleet.search.cpu_arrays import BEST_ABSENT, NEXT, Problem, State, scale
+from fixedfleet.search.cpu_distances import MOST_WITH_MATRIX, along_curve, is_measured
 from fixedfleet.search.parameters import RuinRecreateParameters
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from fixedfleet.search.method import SearchTask
+    from fixedfleet.search.parts import Part
     from fixedfleet.search.stop import Stop
 
 __all__ = ["anneal", "load_kernel", "ruin_recreate"]
@@ -35,79 +38,62 @@ def ruin_recreate(
     task: SearchTask, parameters: RuinRecreateParameters = _DEFAULTS
 ) -> None:
     """
-    Improve a plan by ruin and recreate.
+    Improve a plan by ruin and recreate; the start may leave customers unassigned.
 
     With a limit on iterations, the same seed gives the same plan on any machine. The
-    temperature falls with the iterations if they are limited, else with the time.
-
-    Parameters
-    ----------
-    task
-        What to search. The start may leave customers unassigned.
-    parameters
-        Settings of the search.
+    temperature falls with the iterations if they are limited, else with the time. It
+    does not fall before every customer is served: while some are unassigned, a low
+    temperature would only hinder finding places for them.
     """
-    instance = task.instance
-    with task.stop.paused(), interrupts_deferred():
+    instance, stop = task.instance, task.stop
+    with stop.paused(), interrupts_deferred():
         load_kernel(is_measured(instance))
     n = instance.num_customers
-    if is_measured(instance) and task.stop.left() < _ARRAYS_SECONDS * n:
+    if is_measured(instance) and stop.left() < _ARRAYS_SECONDS * n:
         return  # the time is not enough to begin
     problem, state = _begin(
         instance, task.start, task.seed, parameters, task.vehicle_cost
     )
     hot, cold = parameters.temperatures(n)
-    scale = cpu_arrays.scale(instance)
-    temperatures = hot * scale, cold * scale
+    unit = scale(instance)
+    most = min(_CHUNK_ITERATIONS, max(1, (stop.iterations or 0) // 100))
+    begin = 0.0  # share of the limit that was used when every customer was served
+    cost = _best_cost(state)
     try:
-        if task.stop.iterations is not None:
-            _run_iterations(problem, state, task, temperatures)
-        else:
-            _run_seconds(problem, state, task, temperatures)
+        for count in _chunks(stop, _CHUNK_SECONDS, most):
+            used = stop.used()
+            if state.counts[BEST_ABSENT] > 0:
+                begin = used
+            fallen = (used - begin) / max(1 - begin, 1e-9)
+            temperature = _temperature(hot * unit, cold * unit, fallen)
+            cpu_kernel.advance(problem, state, count, temperature)
+            stop.count(count)
+            cost = _report(task, state, cost)
     finally:  # also after Ctrl-C
         task.offer(_best_plan(state))
 
 
 def anneal(
-    instance: Instance,
-    plan: Plan,
-    stop: Stop,
-    seed: int,
+    part: Part,
+    limit: Stop,
     parameters: RuinRecreateParameters,
     temperatures: tuple[float, float],
-    *,
-    vehicle_cost: float = 0.0,
+    vehicle_cost: float,
 ) -> Plan:
     """
-    Search between two temperatures; return the last plan, which may be worse.
+    Search a part between two temperatures, which are in the unit of the distances.
 
-    Parameters
-    ----------
-    instance, plan
-        The instance and a feasible plan to start from.
-    stop
-        When to end: seconds or iterations.
-    seed
-        Seed of the random numbers.
-    parameters
-        Settings of the search; its temperatures do not count.
-    temperatures
-        The first and the last temperature, in the unit of the distances.
-    vehicle_cost
-        Fixed cost of each vehicle used.
+    Returns the last plan, which may be worse than the first.
     """
-    problem, state = _begin(instance, plan, seed, parameters, vehicle_cost)
-    count = _FIRST_CHUNK
-    while not stop.over():
-        left = stop.left()
-        done = 1 - left / stop.seconds
-        if stop.iterations is not None:
-            done = stop.done / stop.iterations
-            count = min(_CHUNK_ITERATIONS, stop.iterations - stop.done)
-        cpu_kernel.advance(problem, state, count, _temperature(temperatures, done))
+    stop = limit.again()
+    problem, state = _begin(
+        part.instance, part.plan, part.seed, parameters, vehicle_cost
+    )
+    # Longer chunks than on one core, because threads wait for Python's lock.
+    for count in _chunks(stop, 10 * _CHUNK_SECONDS, _CHUNK_ITERATIONS):
+        temperature = _temperature(*temperatures, stop.used())
+        cpu_kernel.advance(problem, state, count, temperature)
         stop.count(count)
-        # Longer chunks than on one core, because threads wait for Python's lock.
-        count = max(1, int(stop.done / stop.elapsed() * 10 * _CHUNK_SECONDS))
     return _read_plan(state, state.nodes[:, NEXT])
 
 
@@ -130,53 +116,22 @@ def _begin(
     return problem, state
 
 
-def _run_iterations(
-    problem: Problem, state: State, task: SearchTask, temperatures: tuple[float, float]
-) -> None:
-    """Search until the number of iterations is done."""
-    stop, cost = task.stop, _best_cost(state)
-    total = stop.iterations or 0
-    chunk = min(_CHUNK_ITERATIONS, max(1, total // 100))
-    while not stop.over():
-        count = min(chunk, total - stop.done)
-        temperature = _cool(state, temperatures, stop.done / total)
-        cpu_kernel.advance(problem, state, count, temperature)
-        stop.count(count)
-        cost = _report(task, state, cost)
-
-
-def _run_seconds(
-    problem: Problem, state: State, task: SearchTask, temperatures: tuple[float, float]
-) -> None:
-    """Search until the time is over."""
-    stop, cost = task.stop, _best_cost(state)
-    count = _FIRST_CHUNK
-    left = stop.left()
+def _chunks(stop: Stop, seconds: float, most: int) -> Iterator[int]:
+    """Yield how many iterations to run before the clock is read again."""
+    if stop.iterations is not None:
+        while not stop.over():
+            yield min(most, stop.iterations - stop.done)
+        return
+    count, left = _FIRST_CHUNK, stop.left()
     while left > 0:
-        temperature = _cool(state, temperatures, 1 - left / stop.seconds)
-        cpu_kernel.advance(problem, state, count, temperature)
-        stop.count(count)
-        cost = _report(task, state, cost)
+        yield count
         before, left = left, stop.left()
         pace = count / max(before - left, 1e-7)
-        count = max(1, int(pace * min(_CHUNK_SECONDS, left)))
+        count = max(1, int(pace * min(seconds, left)))
 
 
-def _cool(state: State, temperatures: tuple[float, float], share: float) -> float:
-    """Return the temperature when a share of the limit is used.
-
-    It does not fall before every customer is served: while some are unassigned, a low
-    temperature would only hinder finding places for them.
-    """
-    if state.counts[BEST_ABSENT] > 0:
-        state.origin[0] = share
-    fallen = (share - state.origin[0]) / max(1 - state.origin[0], 1e-9)
-    return _temperature(temperatures, fallen)
-
-
-def _temperature(temperatures: tuple[float, float], share: float) -> float:
+def _temperature(hot: float, cold: float, share: float) -> float:
     """Return the temperature after a share of its geometric fall."""
-    hot, cold = temperatures
     # 32 bits are the same on every machine, whatever its power function.
     return float(np.float32(hot * (cold / hot) ** share))
 
@@ -217,34 +172,30 @@ def _read_plan(state: State, links: NDArray[np.uint32]) -> Plan:
     return Plan(tours)
 
 
-def _load_kernel(legs: Matrix | Points) -> None:
-    """Load the compiled search, or compile it the first time on a machine."""
-    tiny = Instance(
+def _run_once(measured: bool) -> None:
+    """Run an iteration, which loads the compiled search or compiles it."""
+    n = MOST_WITH_MATRIX + 1 if measured else 2
+    instance = Instance(
         depot=(0.0, 0.0),
-        customers=[[0.0, 1.0], [1.0, 0.0]],
-        demands=[1, 1],
-        capacity=2,
+        customers=[(x, 0.0) for x in range(n)],
+        demands=[1] * n,
+        capacity=n,
         vehicles=1,
     )
-    problem = cpu_arrays.lay_out(tiny, 0.0, _DEFAULTS, legs)
-    state = cpu_arrays.empty_state(tiny, seed=0)
-    cpu_arrays.load(problem, state, Plan([]).to_routes(len(state.best)))
+    problem, state = _begin(instance, Plan([range(1, n + 1)]), 0, _DEFAULTS, 0.0)
     cpu_kernel.advance(problem, state, 1, 1.0)
 
 
 @cache
 def load_kernel(measured: bool) -> None:
     """Load the compiled search for a matrix of distances, or for coordinates."""
-    legs: Matrix | Points = Matrix(*np.zeros((2, 3, 4), dtype=np.float32))
-    if measured:
-        legs = Points(np.zeros((4, 3)), np.float64(0), np.int64(0))
     try:
-        _load_kernel(legs)
+        _run_once(measured)
     except (ImportError, AttributeError):
         # Another version of this package compiled into the same folder. Numba cannot
         # read its cache if that names something which this version does not have.
         clear_cache(cpu_kernel.advance)
-        _load_kernel(legs)
+        _run_once(measured)
 
 
 # With the module, so that it happens once and no search counts it as its time.

@@ -90,6 +90,12 @@ class Stop:
             return 0.0
         return max(0.0, self._begin + self.seconds - self._now())
 
+    def used(self) -> float:
+        """Share of the iterations that is used; without them, of the seconds."""
+        if self.iterations is not None:
+            return self.done / self.iterations
+        return 1 - self.left() / self.seconds
+
     def over(self) -> bool:
         """Whether the search is to end."""
         if self.iterations is not None and self.done >= self.iterations:
