@@ -6,13 +6,12 @@ shards; :func:`load_labels` is the one reader of labels, from such a folder or f
 single npz file. Training reads its labels with it too.
 
 A run goes: ``label_run`` (what is missing) → ``folder`` (the files) → ``workers`` (the
-processes) → ``shard`` (one shard's instances) → ``teacher`` (the plans) → ``folder``.
+processes) → ``teacher`` (the plans) → ``folder``.
 """
 
 from fixedfleet.labels.folder import fingerprint
-from fixedfleet.labels.label_run import LabelSummary, label
+from fixedfleet.labels.label_run import LabellingError, LabelSummary, label
 from fixedfleet.labels.load import has_labels, load_labels
-from fixedfleet.labels.shard import LabellingError
 from fixedfleet.labels.teacher import (
     TEACHERS,
     GpuTeacher,

@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from fixedfleet import files
 from fixedfleet.errors import InputError, at_least, check_whole
 from fixedfleet.files.atomic import lock, replacing, write_text
 from fixedfleet.files.npz_files import Archive
-from fixedfleet.labels.shard import INFEASIBLE, Shard, ShardLabels
 from fixedfleet.version import own_version
 
 if TYPE_CHECKING:
@@ -32,19 +31,33 @@ if TYPE_CHECKING:
     from fixedfleet.instance import InstanceBatch
     from fixedfleet.labels.teacher import Teacher
 
-__all__ = ["LabelFolder", "Manifest", "fingerprint", "locked"]
+__all__ = [
+    "INFEASIBLE",
+    "LABELLED",
+    "NO_PLAN",
+    "LabelFolder",
+    "fingerprint",
+    "locked",
+]
+
+# The status of a row: the teacher found a plan, none, or an infeasible one.
+LABELLED, NO_PLAN, INFEASIBLE = 0, 1, 2
 
 _FORMAT = 1
 _ARRAYS = ("depots", "customers", "demands", "capacity", "vehicles")
 
 
 @dataclass(frozen=True)
-class Manifest:
+class LabelFolder:
     """
-    What a folder's labels are made from. A run continues a folder only if they agree.
+    A folder of labels, finished or not, and what its manifest says.
+
+    A run continues a folder only if the manifests agree.
 
     Attributes
     ----------
+    path
+        The folder.
     count, customers
         Number of instances, and of customers in each.
     instances
@@ -55,10 +68,9 @@ class Manifest:
         The seed that the seeds of all instances derive from.
     shard_size
         Instances per shard; the last one may hold fewer.
-    format
-        Version of the folder's layout.
     """
 
+    path: Path
     count: int
     customers: int
     instances: str
@@ -66,14 +78,19 @@ class Manifest:
     settings: dict[str, Any]
     seed: int
     shard_size: int
-    format: int = _FORMAT
 
     @classmethod
     def of(
-        cls, batch: InstanceBatch, teacher: Teacher, seed: int, shard_size: int
-    ) -> Manifest:
-        """Return the manifest of a run."""
+        cls,
+        path: Path,
+        batch: InstanceBatch,
+        teacher: Teacher,
+        seed: int,
+        shard_size: int,
+    ) -> LabelFolder:
+        """Return the folder of a run, which need not exist yet."""
         return cls(
+            path,
             count=len(batch),
             customers=batch.num_customers,
             instances=fingerprint(batch),
@@ -83,6 +100,83 @@ class Manifest:
             seed=seed,
             shard_size=shard_size,
         )
+
+    @classmethod
+    def read(cls, path: Path) -> LabelFolder:
+        """Open a folder that holds labels."""
+        file = path / "manifest.json"
+        try:
+            found = json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InputError(f"{path} holds no labels: no {file.name}") from None
+        except ValueError as error:
+            raise InputError(f"{file} is not JSON: {error}") from error
+        if not isinstance(found, Mapping) or found.get("format") != _FORMAT:
+            raise InputError(f"{file} does not describe labels of format {_FORMAT}")
+        names = [field.name for field in fields(cls) if field.name != "path"]
+        if missing := [name for name in names if name not in found]:
+            raise InputError(f"{file} has no {missing[0]!r}")
+        for name in ("count", "shard_size"):
+            check_whole(f"{file}: {name}", found[name], at_least(1))
+        return cls(path, **{name: found[name] for name in names})
+
+    def set_up(self, batch: InstanceBatch) -> None:
+        """
+        Prepare the folder for a run that has :func:`locked` it.
+
+        Raises
+        ------
+        InputError
+            If the folder holds anything that must not mix with the labels of this run.
+        """
+        if (self.path / "manifest.json").exists():
+            self._check_same(LabelFolder.read(self.path))
+        else:
+            self._refuse_strays()
+            if not (self.path / "instances.npz").exists():
+                files.write_batch(self.path / "instances.npz", batch)
+            # Written last, so that a folder with a manifest lacks nothing but shards.
+            made = {"made_with": f"fixedfleet {own_version()}"}
+            content = made | self._content() | {"format": _FORMAT}
+            text = json.dumps(content, indent=2)
+            write_text(self.path / "manifest.json", f"{text}\n")
+        for stem in ("shard-", "instances", "manifest"):  # leftovers of a killed run
+            for path in self.path.glob(f".{stem}*.tmp"):
+                path.unlink()
+
+    def _content(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "path"}
+
+    def _check_same(self, there: LabelFolder) -> None:
+        """Raise InputError if the folder's manifest differs from this one."""
+        for name, wanted in self._content().items():
+            found = getattr(there, name)
+            if found == wanted:
+                continue
+            say = {"settings": f"settings of {there.teacher!r}", "count": "instances"}
+            difference = (
+                f"{say.get(name, name.replace('_', ' '))}: {_show(found)} in the "
+                f"folder, {_show(wanted)} asked for"
+            )
+            if name == "instances":
+                difference = (
+                    "its labels are of other instances (their fingerprints differ)"
+                )
+            raise InputError(
+                f"{self.path} holds other labels: {difference}; choose another folder"
+            )
+
+    def _refuse_strays(self) -> None:
+        """Raise InputError if a folder without a manifest holds labels or instances."""
+        if stray := next(self.path.glob("shard-*.npz"), None):
+            raise InputError(
+                f"{self.path} holds {stray.name} but no manifest.json that says what "
+                "it labels: choose another folder"
+            )
+        # A run that was killed at its very start leaves its own instances behind.
+        file = self.path / "instances.npz"
+        if file.exists() and fingerprint(files.read_batch(file)) != self.instances:
+            raise InputError(f"{file} is of other instances: choose another folder")
 
     @property
     def num_shards(self) -> int:
@@ -94,110 +188,35 @@ class Manifest:
         first = shard * self.shard_size
         return range(first, min(first + self.shard_size, self.count))
 
-    def difference(self, other: Manifest) -> str | None:
-        """Return how another run differs from this folder; None if it does not."""
-        for field, here in asdict(self).items():
-            there = getattr(other, field)
-            if here == there:
-                continue
-            if field == "instances":
-                return "its labels are of other instances (their fingerprints differ)"
-            name = {"settings": f"settings of {self.teacher!r}", "count": "instances"}
-            what = name.get(field, field.replace("_", " "))
-            return f"{what}: {_show(here)} in the folder, {_show(there)} asked for"
-        return None
-
-
-@dataclass(frozen=True)
-class LabelFolder:
-    """A folder of labels, finished or not. Open it with ``create`` or ``read``."""
-
-    path: Path
-    manifest: Manifest
-
-    @classmethod
-    def read(cls, path: Path) -> LabelFolder:
-        """Open a folder that holds labels."""
-        return cls(path, _read_manifest(path / "manifest.json"))
-
-    @classmethod
-    def create(cls, path: Path, batch: InstanceBatch, wanted: Manifest) -> LabelFolder:
-        """
-        Open the folder of a run; set it up if it is new.
-
-        Raises
-        ------
-        InputError
-            If the folder holds anything that must not mix with the labels of this run.
-        """
-        if (path / "manifest.json").exists():
-            folder = cls.read(path)
-            if difference := folder.manifest.difference(wanted):
-                raise InputError(
-                    f"{path} holds other labels: {difference}; choose another folder"
-                )
-            return folder
-        _refuse_strays(path, batch)
-        if not (path / "instances.npz").exists():
-            files.write_batch(path / "instances.npz", batch)
-        # Written last, so that a folder with a manifest lacks nothing but shards.
-        content = {"made_with": f"fixedfleet {own_version()}", **asdict(wanted)}
-        write_text(path / "manifest.json", json.dumps(content, indent=2) + "\n")
-        return cls(path, wanted)
-
     def shard_path(self, shard: int) -> Path:
         """Return the file of a shard."""
         return self.path / f"shard-{shard:05d}.npz"
 
     def finished(self) -> list[int]:
         """Return the numbers of the shards that have a file."""
-        shards = range(self.manifest.num_shards)
+        shards = range(self.num_shards)
         return [shard for shard in shards if self.shard_path(shard).exists()]
 
-    def missing(self, batch: InstanceBatch) -> Iterator[Shard]:
-        """Yield the shards that have no file yet, with their instances and seeds."""
-        for shard in range(self.manifest.num_shards):
-            if not self.shard_path(shard).exists():
-                rows = self.manifest.rows(shard)
-                part = batch[rows.start : rows.stop]
-                yield Shard(shard, rows.start, part, self._seeds(rows))
-
-    def _seeds(self, rows: range) -> NDArray[np.int64]:
-        """Return seeds below 2³¹ that depend only on the seed and each row's number."""
-        sequences = (np.random.SeedSequence((self.manifest.seed, row)) for row in rows)
-        states = (int(sequence.generate_state(1)[0]) for sequence in sequences)
-        return np.array([state >> 1 for state in states], dtype=np.int64)
-
-    def write_shard(self, shard: int, labels: ShardLabels) -> None:
-        """Write a shard, but never over another."""
+    def write_shard(self, shard: int, arrays: dict[str, Any]) -> None:
+        """Write the arrays of a shard, but never over another."""
         path = self.shard_path(shard)
         if path.exists():
             raise InputError(f"{path} exists: another run has labelled it meanwhile")
-        arrays: dict[str, Any] = {
-            "routes": labels.routes,
-            "labelled": labels.labelled,
-            "status": labels.status,
-            "seconds": labels.seconds,
-            "first": np.int64(self.manifest.rows(shard).start),
-        }
         with replacing(path) as file:
-            np.savez_compressed(file, **arrays)
+            first = np.int64(self.rows(shard).start)
+            np.savez_compressed(file, **arrays, first=first)
 
-    def read_shard(self, shard: int) -> ShardLabels:
-        """Read a shard."""
-        path, rows = self.shard_path(shard), self.manifest.rows(shard)
+    def read_shard(self, shard: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Read the routes (B, L) and the status (B,) of a shard's rows."""
+        path, rows = self.shard_path(shard), self.rows(shard)
         try:
             archive = Archive(path)
             if archive.whole("first", 0) != rows.start:
                 raise InputError(f"not rows {rows.start} to {rows.stop - 1}")
-            labels = ShardLabels(
-                archive.array("routes", "iu", len(rows), None),
-                archive.array("status", "u", len(rows)),
-                archive.array("seconds", "f", len(rows)),
-            )
-            if labels.status.max(initial=0) > INFEASIBLE:
-                raise InputError(f"status holds {labels.status.max()}, not 0, 1 or 2")
-            return labels
+            status = archive.array("status", "u", len(rows))
+            if status.max(initial=0) > INFEASIBLE:
+                raise InputError(f"status holds {status.max()}, not 0, 1 or 2")
+            return archive.array("routes", "iu", len(rows), None), status
         except InputError as error:
             raise InputError(
                 f"{path}: {error}; delete it to have its rows labelled again"
@@ -207,16 +226,9 @@ class LabelFolder:
         """Read the instances, and check that they are those of the manifest."""
         path = self.path / "instances.npz"
         batch = files.read_batch(path)
-        expected = (self.manifest.count, self.manifest.instances)
-        if (len(batch), fingerprint(batch)) != expected:
+        if (len(batch), fingerprint(batch)) != (self.count, self.instances):
             raise InputError(f"{path} holds other instances than manifest.json says")
         return batch
-
-    def remove_leftovers(self) -> None:
-        """Remove the unfinished files of a killed run. Call it under :func:`locked`."""
-        for stem in ("shard-", "instances", "manifest"):
-            for path in self.path.glob(f".{stem}*.tmp"):
-                path.unlink()
 
 
 def fingerprint(batch: InstanceBatch) -> str:
@@ -241,38 +253,6 @@ def locked(path: Path) -> Iterator[None]:
         busy = f"another run is labelling into {path}: wait for it, or choose another"
         lock(file, f"{busy} folder")
         yield
-
-
-def _refuse_strays(path: Path, batch: InstanceBatch) -> None:
-    """Raise InputError if a folder without a manifest holds labels or instances."""
-    if stray := next(path.glob("shard-*.npz"), None):
-        raise InputError(
-            f"{path} holds {stray.name} but no manifest.json that says what it labels: "
-            "choose another folder"
-        )
-    instances = path / "instances.npz"
-    # A run that was killed at its very start leaves its own instances behind.
-    if instances.exists() and fingerprint(files.read_batch(instances)) != fingerprint(
-        batch
-    ):
-        raise InputError(f"{instances} is of other instances: choose another folder")
-
-
-def _read_manifest(path: Path) -> Manifest:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path.parent} holds no labels: no {path.name}") from None
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON: {error}") from error
-    if not isinstance(found, Mapping) or found.get("format") != _FORMAT:
-        raise InputError(f"{path} does not describe labels of format {_FORMAT}")
-    fields = Manifest.__dataclass_fields__
-    if missing := [name for name in fields if name not in found]:
-        raise InputError(f"{path} has no {missing[0]!r}")
-    for name in ("count", "shard_size"):
-        check_whole(f"{path}: {name}", found[name], at_least(1))
-    return Manifest(**{name: found[name] for name in fields})
 
 
 def _show(value: object) -> str:

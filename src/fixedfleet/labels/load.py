@@ -11,7 +11,7 @@ import numpy as np
 from fixedfleet import files
 from fixedfleet.errors import InputError
 from fixedfleet.generate import uniform
-from fixedfleet.labels.folder import LabelFolder
+from fixedfleet.labels.folder import LABELLED, LabelFolder
 from fixedfleet.plan import PlanBatch
 
 if TYPE_CHECKING:
@@ -74,9 +74,10 @@ def _read_folder(path: Path) -> Labels:
     labelled = np.zeros(len(batch), dtype=bool)
     parts = []
     for index in folder.finished():
-        shard, rows = folder.read_shard(index), folder.manifest.rows(index)
-        parts.append((slice(rows.start, rows.stop), shard.routes))
-        labelled[rows.start : rows.stop] = shard.labelled
+        (routes, status), of_shard = folder.read_shard(index), folder.rows(index)
+        rows = slice(of_shard.start, of_shard.stop)
+        parts.append((rows, routes))
+        labelled[rows] = status == LABELLED
     return batch, PlanBatch.gather(len(batch), parts), labelled
 
 

@@ -77,12 +77,38 @@ class Teacher(Protocol):
         """
 
 
+_LIMITS = ("iterations", "time_limit")
+
 # A teacher is made by calling its entry with settings.
 TEACHERS: Registry[Callable[..., Teacher]] = Registry("teacher", {})
 
 
+class _OnCores:
+    """What the teachers that plan one instance after the other have in common."""
+
+    on_gpu = False
+
+    def settings(self) -> dict[str, Any]:
+        """Return the limit that is set."""
+        limits = {name: getattr(self, name, None) for name in _LIMITS}
+        return {name: limit for name, limit in limits.items() if limit is not None}
+
+    def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Labelled:
+        """Plan one instance after the other."""
+        plans = [
+            self.plan(instance, int(seed))
+            for instance, seed in zip(batch, seeds, strict=True)
+        ]
+        labelled = np.array([plan is not None for plan in plans], dtype=bool)
+        return PlanBatch.from_plans(plan or Plan([]) for plan in plans).routes, labelled
+
+    def plan(self, instance: Instance, seed: int) -> Plan | None:
+        """Return the plan of one instance; None if there is none."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class SolverTeacher:
+class SolverTeacher(_OnCores):
     """
     An outside solver, on one core per instance.
 
@@ -91,43 +117,27 @@ class SolverTeacher:
 
     Parameters
     ----------
-    solver
+    name
         Its name in :mod:`fixedfleet.solvers`.
     time_limit
         Seconds per instance.
     """
 
-    solver: str
+    name: str
     time_limit: Annotated[float, above(0)] = 1.0
-    on_gpu = False
 
     def __post_init__(self) -> None:
-        solvers.get(self.solver)  # raises if it is unknown or its package is missing
+        solvers.get(self.name)  # raises if it is unknown or its package is missing
         check_settings(self)
 
-    @property
-    def name(self) -> str:
-        """The solver's name."""
-        return self.solver
-
-    def settings(self) -> dict[str, Any]:
-        """Return the time limit."""
-        return {"time_limit": self.time_limit}
-
-    def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Labelled:
-        """Solve one instance after the other."""
-        return _one_by_one(self._solve, batch, seeds)
-
-    def _solve(self, instance: Instance, seed: int) -> Plan | None:
+    def plan(self, instance: Instance, seed: int) -> Plan | None:
+        """Return what the solver finds."""
         verdict = assess_fleet(instance)
         if verdict.status == "impossible":
             return None
-        solver = solvers.get(self.solver)
+        solver, stop = solvers.get(self.name), Stop(self.time_limit)
         start = verdict.packing if solver.takes_start else None
-        outcome = solvers.run(
-            solver, instance, stop=Stop(self.time_limit), seed=seed, start=start
-        )
-        return outcome.plan
+        return solvers.run(solver, instance, stop=stop, seed=seed, start=start).plan
 
 
 for _solver in ("ortools", "pyvrp", "vroom", "hgs"):
@@ -136,7 +146,7 @@ for _solver in ("ortools", "pyvrp", "vroom", "hgs"):
 
 @TEACHERS.register("ruin_recreate")
 @dataclass(frozen=True)
-class SearchTeacher:
+class SearchTeacher(_OnCores):
     """
     Ruin and recreate from a packing, on one core per instance.
 
@@ -151,7 +161,6 @@ class SearchTeacher:
     iterations: Annotated[int | None, at_least(1)] = None
     time_limit: Annotated[float | None, above(0)] = None
     name = "ruin_recreate"
-    on_gpu = False
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -161,15 +170,8 @@ class SearchTeacher:
                 "both"
             )
 
-    def settings(self) -> dict[str, Any]:
-        """Return the limit that is set."""
-        return {name: v for name, v in asdict(self).items() if v is not None}
-
-    def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Labelled:
-        """Search for one instance after the other."""
-        return _one_by_one(self._search, batch, seeds)
-
-    def _search(self, instance: Instance, seed: int) -> Plan | None:
+    def plan(self, instance: Instance, seed: int) -> Plan | None:
+        """Return the improved packing."""
         start = assess_fleet(instance).packing
         if start is None:
             return None
@@ -250,15 +252,3 @@ def get_teacher(name: str, **settings: Any) -> Teacher:
             + (" or ".join(known) or "none")
         )
     return make(**given)
-
-
-def _one_by_one(
-    plan: Callable[[Instance, int], Plan | None],
-    batch: InstanceBatch,
-    seeds: NDArray[np.int64],
-) -> Labelled:
-    plans = [
-        plan(instance, int(seed)) for instance, seed in zip(batch, seeds, strict=True)
-    ]
-    labelled = np.array([found is not None for found in plans], dtype=bool)
-    return PlanBatch.from_plans(found or Plan([]) for found in plans).routes, labelled
