@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from experiments.definitions import customers_of
 from experiments.versions import note_run
 from fixedfleet.errors import InputError, MissingPackageError
-from fixedfleet.evaluate import Results, evaluate, get_method, get_set
+from fixedfleet.evaluate import Results, evaluate, get_set
 from fixedfleet.evaluate.origin import without_outdated
 from fixedfleet.progress import ProgressPrinter
 from fixedfleet.workers import available_cores
@@ -103,7 +103,7 @@ def collect(table: Table, options: Options) -> dict[str, str]:
     Rows are written as they arrive, so the next call resumes an interrupted one.
     """
     # Lines that begin with kept plans run after the lines that make these plans.
-    kept = [line for line in table.lines if "kept=" in line.spec(options)]
+    kept = [line for line in table.lines if line.begins_with_kept(options)]
     first = [line for line in table.lines if line not in kept]
     reasons: dict[str, str] = {}
     for lines in (first, kept):
@@ -197,7 +197,7 @@ def _able(
         if spec in able or untrained:
             continue
         try:
-            method = get_method(spec)
+            method = line.build(options)
             method.check()
             able[spec] = method
         except (InputError, MissingPackageError) as error:

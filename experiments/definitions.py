@@ -8,13 +8,18 @@ from collections.abc import Callable  # noqa: TC003  # check_settings reads anno
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
+from experiments.kept_plans import with_kept_plans
 from experiments.trainings import Training
 from fixedfleet.errors import InputError, at_least, check_settings
+from fixedfleet.evaluate import get_method
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from fixedfleet.evaluate import Method
+    from fixedfleet.evaluate.pipeline import Pipeline
 
 __all__ = ["Line", "Options", "Table", "customers_of", "load_tables", "title_of"]
 
@@ -77,6 +82,7 @@ class Line:
     label: str
     method: str
     gpu_method: str = ""
+    kept: str = ""
     kind: Literal["ours", "control", "peer"] = "ours"
     limit: float | None = None
     share: str = ""
@@ -93,6 +99,19 @@ class Line:
     def spec(self, options: Options) -> str:
         """Return the spec to run here."""
         return self.gpu_method if self.gpu_method and options.on_gpu else self.method
+
+    def begins_with_kept(self, options: Options) -> bool:
+        """Return whether it runs after the line whose plans it begins with."""
+        return bool(self.kept) and options.on_gpu
+
+    def build(self, options: Options) -> Method:
+        """Return the method to run here."""
+        method = get_method(self.spec(options))
+        if self.begins_with_kept(options):
+            kept = get_method(self.kept).name
+            file = options.work / "rows.jsonl"
+            return with_kept_plans(cast("Pipeline", method), kept, file)
+        return method
 
     def count(self, name: str, options: Options) -> int:
         """Return how many of a set's instances it takes, at least one."""
@@ -215,6 +234,7 @@ def _network_lines(
                     label=f"{training.preset}, {label}: {line.label}",
                     method=_with_model(line.method, training, work),
                     gpu_method=_with_model(line.gpu_method, training, work),
+                    kept=_with_model(line.kept, training, work),
                     sets=tuple(own) if line.sets is None else line.sets,
                     training=training,
                 )
@@ -223,10 +243,9 @@ def _network_lines(
 
 
 def _with_model(method: str, training: Training, work: Path) -> str:
-    """Return a method with the network of a training, and with the file of rows."""
+    """Return a method with the network of a training."""
     if not method:
         return ""
-    method = method.replace("ROWS", str(work / "rows.jsonl"))
     return f"{method}{',' if ':' in method else ':'}model={training.model(work)}"
 
 

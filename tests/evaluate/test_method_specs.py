@@ -37,7 +37,7 @@ from fixedfleet.evaluate import (
         ("network:guarantee=yes", "network:guarantee=yes"),
         ("hgs", "hgs"),
         (
-            "network+ortools_descent:repair=paper,artificial=yes,kept=/a/rows.jsonl",
+            "network+ortools_descent:repair=paper,artificial=yes",
             "network+ortools_descent:artificial=yes,guarantee=yes,repair=paper",
         ),
         ("packing+gpu:batch=1000", "packing+gpu:batch=1000"),

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.evaluate import (
-    Results,
-    evaluate,
-    get_method,
-    get_set,
-)
+from fixedfleet.evaluate import get_method, get_set
 from fixedfleet.evaluate.starts import NetworkStart
 from fixedfleet.solve_batch import solve_batch
 
@@ -230,28 +223,3 @@ def test_the_papers_pipeline_starts_from_the_repaired_plan_with_all_its_tours(tw
         parts = {"network", "decoding", "repair", "search"}
         assert set(other.details) == parts | {"left_early", "left_full"}
     assert after[1].plan.vehicles > instances[1].vehicles
-
-
-@pytest.mark.slow
-def test_a_search_goes_on_from_kept_plans(two, tmp_path):
-    """Plans kept by one evaluation are searched by another, with the time of both."""
-    pytest.importorskip("torch")
-    file, chosen = (
-        tmp_path / "rows.jsonl",
-        replace(get_set("uniform20:99", 2), name="s"),
-    )
-    start = "network:decoding=greedy,guarantee=yes,repair=paper"
-    evaluate([chosen], [start], [], file, processes=1)
-    method = get_method(f"{PAPER},kept={file}")
-    method.check()
-    direct = get_method(PAPER).solve(two)
-    for row, one, other in zip(
-        Results(file).rows(), method.solve(two), direct, strict=True
-    ):
-        assert one.start == row
-        assert one.plan == other.plan
-    with pytest.raises(ff.InputError, match="has no rows of the method 'network:g"):
-        get_method(f"network+auto:artificial=yes,kept={file}").check()
-    other = get_set("uniform20:98", 1).instances
-    with pytest.raises(ff.InputError, match=r"has no row of .* for uniform20:98/0"):
-        method.solve(other)

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments import collecting
+from experiments import collecting, definitions
 from experiments.__main__ import NAMES, make
 from experiments.attention_model import WEIGHTS_VARIABLE, AttentionGreedy
 from experiments.cells import measured_cells, read_stores
 from experiments.collecting import collect, group_runs, row_files
 from experiments.definitions import Line, Options, Table, load_tables
 from fixedfleet.errors import InputError, MissingPackageError
-from fixedfleet.evaluate import get_method
 from fixedfleet.evaluate.pipeline import Pipeline
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.starts import NetworkStart
@@ -154,7 +153,7 @@ def test_collecting_renders_nothing_and_rendering_collects_nothing(calls, folder
 
 def test_a_method_that_is_missing_is_a_note(calls, folders, monkeypatch):
     """Without weights or a package, a line is left out and the page says why."""
-    real = collecting.get_method
+    real = definitions.get_method
 
     class Broken:
         def __init__(self, spec):
@@ -168,7 +167,7 @@ def test_a_method_that_is_missing_is_a_note(calls, folders, monkeypatch):
                 raise MissingPackageError("no such package as vroom")
             self.method.check()
 
-    monkeypatch.setattr(collecting, "get_method", Broken)
+    monkeypatch.setattr(definitions, "get_method", Broken)
     said = []
     paths = make_table("fixed-costs", instances=2, display=said.append, **folders)
     page = paths[0].read_text(encoding="utf-8")
@@ -209,7 +208,7 @@ def test_every_line_is_a_method(name, tmp_path):
     for device in (None, "cuda"):
         options = Options(work=tmp_path, device=device)
         for line in load_tables(options)[name].lines:
-            assert get_method(line.spec(options)).name
+            assert line.build(options).name
 
 
 @pytest.mark.parametrize("name", TABLES)

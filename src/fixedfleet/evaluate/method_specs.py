@@ -19,7 +19,7 @@ from fixedfleet.solvers.command import command_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fixedfleet.evaluate.methods import Method, Start
+    from fixedfleet.evaluate.methods import Method
 
 __all__ = ["get_method", "get_methods"]
 
@@ -57,13 +57,12 @@ def get_method(spec: str | Method) -> Method:
     part = METHODS.get(name)
     if search == "gpu" and name not in get_args(BatchStart):
         raise InputError(f"{spec!r}: the search gpu begins with packing or network")
-    _check_known(spec, options, _known_options(part, search))
-    names = _search_options(search)
-    of_search = {key: value for key, value in options.items() if key in names}
-    of_part = {key: value for key, value in options.items() if key not in names}
-    if of_search.get("artificial") == "yes" and "guarantee" in _known_options(part, ""):
-        of_part["guarantee"] = "yes"
-    made = _make(spec, part, of_part)
+    of_start, of_search = _known_options(part, search)
+    _check_known(spec, options, of_start | of_search)
+    given = {key: value for key, value in options.items() if key not in of_search}
+    if options.get("artificial") == "yes" and "guarantee" in _fields(part):
+        given["guarantee"] = "yes"
+    made = _make(spec, part, given)
     if not hasattr(made, "plans"):
         if search:
             raise InputError(f"{spec!r}: no search can follow {name}, a whole method")
@@ -72,24 +71,11 @@ def get_method(spec: str | Method) -> Method:
     if not search:
         batch = made.batch or (GPU_BATCH if made.on_gpu else 1)
         return Pipeline(_name(name, made, {}), made, "", batch=batch)
-    return _combine(spec, name, made, search, of_search)
-
-
-def _combine(
-    spec: str, start_name: str, start: Start, search: str, options: dict[str, str]
-) -> Pipeline:
-    """Return the method of a start and a search with options."""
-    # Rows have the objective in a field of its own, and "no" is the default.
-    named = {
-        key: value
-        for key, value in options.items()
-        if key not in ("objective", "kept") and value != "no"
-    }
-    name = _name(f"{start_name}+{search.rpartition(':')[2]}", start, named)
+    given = {key: value for key, value in options.items() if key in of_search}
     settings: dict[str, Any] = {"batch": GPU_BATCH} if search == "gpu" else {}
-    settings |= _convert(spec, Pipeline, options)
-    alone = _name(start_name, start, {})
-    return Pipeline(name, start, search, start_name=alone, **settings)
+    settings |= _convert(spec, Pipeline, given)
+    name = _name(f"{name}+{search.rpartition(':')[2]}", made, given)
+    return Pipeline(name, made, search, **settings)
 
 
 def get_methods(specs: Sequence[str | Method]) -> list[Method]:
@@ -158,24 +144,21 @@ def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
     return name, search, options
 
 
-def _search_options(search: str) -> set[str]:
-    """Options of a pipeline with this search, beside those of its start."""
+def _known_options(part: Any, search: str) -> tuple[set[str], set[str]]:
+    """Return the options of a start or method, and those of a search behind it."""
+    if not search:
+        return _fields(part), set()
     if search == "gpu":
-        return {"objective", "batch"}
-    given = {"artificial", "kept"}
-    if search_traits(search).prices:
-        return {"objective", "guarantee", *given}
-    return {"guarantee", *given} if search else set()
-
-
-def _known_options(part: Any, search: str) -> set[str]:
-    """All options that a start or method takes together with a search."""
-    own = _search_options(search)
-    if search == "gpu" or not dataclasses.is_dataclass(part):
-        return own
-    fields = {field.name for field in dataclasses.fields(part)}
+        return set(), {"objective", "batch"}
     alone = {"batch", "decoded", "guarantee"}  # options of a start without a search
-    return own | fields - alone if search else fields
+    objective = {"objective"} if search_traits(search).prices else set()
+    return _fields(part) - alone, {"guarantee", "artificial"} | objective
+
+
+def _fields(part: Any) -> set[str]:
+    if not dataclasses.is_dataclass(part):
+        return set()
+    return {field.name for field in dataclasses.fields(part)}
 
 
 def _check_known(spec: str, options: dict[str, str], known: set[str]) -> None:
@@ -220,7 +203,8 @@ def _convert(spec: str, kind: Any, options: dict[str, str]) -> dict[str, Any]:
 
 def _name(label: str, start: Any, options: dict[str, str]) -> str:
     """Return the name for the rows: sorted options, without defaults and paths."""
-    named = dict(options)
+    # Rows have the objective in a field of its own, and "no" is the default.
+    named = {k: v for k, v in options.items() if k != "objective" and v != "no"}
     for field in dataclasses.fields(start) if dataclasses.is_dataclass(start) else ():
         value, short = getattr(start, field.name), field.metadata.get("short", str)
         if value != field.default and short is not None:

@@ -34,7 +34,7 @@ class Answer(NamedTuple):
     details
         Figures about the call, such as the seconds of its parts.
     start
-        The row of the kept plan that a search began with, if any: its time counts.
+        The row of another run that made the first plan, if any: its time counts.
     """
 
     plan: Plan | None
@@ -98,10 +98,11 @@ class Start(Protocol):
     """
     Makes first plans, which may leave customers out or exceed the fleet.
 
-    A subclass needs only :meth:`plans`. If it is a dataclass, its fields are its
-    options in a method's spec. A field with the metadata ``{"short": function}``
-    stands in the method's name as the function returns it, or not at all if the
-    function is None.
+    A subclass needs only :meth:`plans`. It may also have ``answers``, which takes the
+    same and returns each plan as an :class:`Answer`. If it is a dataclass, its fields
+    are its options in a method's spec. A field with the metadata ``{"short":
+    function}`` stands in the method's name as the function returns it, or not at all
+    if the function is None.
     """
 
     @property

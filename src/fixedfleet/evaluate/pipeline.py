@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 from fixedfleet import solvers
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.evaluate.methods import Answer
-from fixedfleet.evaluate.rows import Results
-from fixedfleet.evaluate.starts import (
-    PackingStart,
-    SavingsStart,
-    SweepStart,
-    first_answers,
-)
+from fixedfleet.evaluate.starts import PackingStart, first_answers
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Objective, Plan, charge
 from fixedfleet.search import SEARCHES, Stop, fit, improve
-from fixedfleet.search.construct import complete_plan, make_start
+from fixedfleet.search.construct import complete_plan
 from fixedfleet.search.method import LEAST_SECONDS
 from fixedfleet.search.traits import search_traits
 from fixedfleet.solve import solve
@@ -31,26 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fixedfleet.evaluate.methods import Limit, Start
-    from fixedfleet.evaluate.rows import Row, Trace
-    from fixedfleet.fleet import FleetVerdict
+    from fixedfleet.evaluate.rows import Trace
     from fixedfleet.instance import Instance
     from fixedfleet.result import Result
-    from fixedfleet.search.construct import StartName
-    from fixedfleet.solve_batch import BatchStart
 
 __all__ = ["GPU_BATCH", "Pipeline", "SolverAlone"]
 
 GPU_BATCH = 500  # instances per call on a GPU, unless the user says otherwise
 
 _LONGEST_SECONDS = 600.0  # for a search that ends by itself
-
-# The starts that fixedfleet.solve makes by itself, which then shares its packing with
-# them, and their names there. Its start "network" has no options, so it is not listed.
-_IN_SOLVE: dict[type, StartName] = {
-    PackingStart: "packing",
-    SavingsStart: "savings",
-    SweepStart: "sweep",
-}
 
 
 @dataclass(frozen=True)
@@ -82,11 +64,6 @@ class Pipeline:
         The paper's way: the search may use as many vehicles as the start, and it may
         empty the tours beyond the fleet. Customers that a network leaves out get such a
         tour first.
-    kept
-        With ``artificial``: a file of rows that has the start's plans, which are then
-        not made again. The row of the search has the time of both.
-    start_name
-        Name of the start alone, under which the file has its rows.
     """
 
     name: str
@@ -96,27 +73,26 @@ class Pipeline:
     guarantee: bool = False
     batch: int = 1
     artificial: bool = False
-    kept: str = ""
-    start_name: str = ""
 
     def __post_init__(self) -> None:
         check_choice("objective", self.objective, get_args(Objective))
-        if self.kept and not self.artificial:
-            raise InputError("kept= is for artificial=yes, a search from the plan kept")
 
     @property
     def on_gpu(self) -> bool:
         """Whether it runs on a GPU, and therefore in one process."""
-        return self.search == "gpu" or (self.start.on_gpu and not self.kept)
+        return self.search == "gpu" or self.start.on_gpu
 
     @property
     def limits(self) -> tuple[Limit, ...]:
         """The kinds of limit that the search takes."""
-        traits = search_traits(self.search)
-        if traits.ends or not self.search:
+        if not self.search or search_traits(self.search).ends:
             return ()
-        counts = traits.counts and not self.artificial
-        return ("time", "iterations") if counts else ("time",)
+        return ("time",) if self.artificial else _limits(self.search)
+
+    @property
+    def _packs(self) -> bool:
+        """Whether it begins with the packing that the verdict on the fleet has."""
+        return type(self.start) is PackingStart
 
     def check(self) -> None:
         """Raise MissingPackageError or InputError if the method cannot run here."""
@@ -128,10 +104,7 @@ class Pipeline:
             solvers.get(self.search)  # looks for the package
         elif ":" in self.search:
             SEARCHES.get(self.search)
-        if self.kept:
-            _kept_rows(self.kept, self.start_name)
-        else:
-            self.start.check()
+        self.start.check()
 
     def solve(
         self,
@@ -167,13 +140,12 @@ class Pipeline:
         iterations: int | None,
         seed: int,
     ) -> list[Answer]:
-        start = "packing" if isinstance(self.start, PackingStart) else "network"
         found = solve_batch(
             instances,
             time_limit=time_limit,
             iterations=iterations,
             seed=seed,
-            start=cast("BatchStart", start),
+            start="packing" if self._packs else "network",
             search="gpu",
             objective=self.objective,
             vehicle_cost=vehicle_cost,
@@ -189,18 +161,20 @@ class Pipeline:
     ) -> Answer:
         """Plan one instance within a time limit that includes the start."""
         begin = time.perf_counter()
-        start: Plan | str = _IN_SOLVE.get(type(self.start), "")
-        if not start:
+        start = None
+        if not self._packs:  # `solve` makes its own packing
             if self.guarantee:
                 # The start is to plan for the fleet that the search will have.
                 verdict = assess_fleet(instance, time_limit=time_limit / 4)
-                instance = _widen(instance, verdict)
-            start = self._first(instance, seed) or "packing"
+                larger = verdict.smallest_packing
+                if verdict.status == "impossible" and larger is not None:
+                    instance = instance.with_vehicles(larger.vehicles)
+            start = self._first(instance, seed)
         result = solve(
             instance,
             max(time_limit - (time.perf_counter() - begin), LEAST_SECONDS),
             seed=seed,
-            start=cast("StartName", start),
+            start=start or "packing",
             search=self.search,
             objective=self.objective,
             vehicle_cost=vehicle_cost,
@@ -217,20 +191,15 @@ class Pipeline:
         self, instance: Instance, iterations: int, seed: int, vehicle_cost: float
     ) -> Answer:
         """Plan one instance in a number of iterations: the same plan anywhere."""
-        if "iterations" not in self.limits:
-            raise InputError(f"{self.name} cannot count iterations: give a time limit")
         verdict = assess_fleet(instance)
-        packing = verdict.packing
+        start = verdict.packing
         if verdict.status == "impossible":
-            if not self.guarantee or verdict.smallest_packing is None:
+            start = verdict.smallest_packing if self.guarantee else None
+            if start is None:
                 return Answer(None, reason=verdict.reason)
-            packing = verdict.smallest_packing
-            instance = _widen(instance, verdict)
-        name = _IN_SOLVE.get(type(self.start))
-        if name is None:
-            start = self._first(instance, seed) or packing
-        else:
-            start = make_start(name, instance, packing, seed=seed)
+            instance = instance.with_vehicles(start.vehicles)
+        if not self._packs:
+            start = self._first(instance, seed) or start
         stop = Stop(iterations=iterations)
         if self.search in SOLVERS.names():
             solver = solvers.get(self.search)
@@ -250,12 +219,9 @@ class Pipeline:
     ) -> Answer:
         """Improve the start's plan as it is, for a fleet of as many vehicles."""
         begin = time.perf_counter()
-        if self.kept:
-            row = _kept_row(self.kept, self.start_name, instance.name)
-            first = Answer(None if row.tours is None else Plan(row.tours), start=row)
-            begin -= row.seconds
-        else:
-            (first,) = first_answers(self.start, [instance], seed)
+        (first,) = first_answers(self.start, [instance], seed)
+        if first.start is not None:
+            begin -= first.start.seconds
         if first.plan is None or first.plan.unserved(instance):
             return first._replace(plan=None, reason="the start leaves customers out")
         fleet = max(instance.vehicles, first.plan.vehicles)
@@ -299,8 +265,7 @@ class SolverAlone:
     @property
     def limits(self) -> tuple[Limit, ...]:
         """The kinds of limit that the solver takes."""
-        counts = search_traits(self.solver).counts
-        return ("time", "iterations") if counts else ("time",)
+        return _limits(self.solver)
 
     def check(self) -> None:
         """Raise MissingPackageError if its package or program is not here."""
@@ -325,33 +290,5 @@ class SolverAlone:
         return answers
 
 
-def _widen(instance: Instance, verdict: FleetVerdict) -> Instance:
-    """Give the instance the smallest sufficient fleet if its own is proven too small.
-
-    If the verdict is undecided, the instance is returned as it is.
-    """
-    packing = verdict.smallest_packing
-    if verdict.status != "impossible" or packing is None:
-        return instance
-    return instance.with_vehicles(packing.vehicles)
-
-
-def _kept_row(path: str, method: str, instance: str) -> Row:
-    """Return the row that has a start's plan."""
-    row = _kept_rows(path, method).get(instance)
-    if row is None:
-        raise InputError(
-            f"{path} has no row of {method!r} for {instance}: make it first"
-        )
-    return row
-
-
-@functools.cache
-def _kept_rows(path: str, method: str) -> dict[str, Row]:
-    """Return the rows of a method by instance; raise InputError if there are none."""
-    rows = {row.instance: row for row in Results(path).rows() if row.method == method}
-    if not rows:
-        raise InputError(
-            f"{path} has no rows of the method {method!r}: make them first"
-        )
-    return rows
+def _limits(search: str) -> tuple[Limit, ...]:
+    return ("time", "iterations") if search_traits(search).counts else ("time",)

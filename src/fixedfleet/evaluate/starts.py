@@ -203,6 +203,7 @@ def first_answers(
     start: Start, instances: Sequence[Instance], seed: int
 ) -> list[Answer]:
     """Return a start's plans, with details if it has them."""
-    if isinstance(start, NetworkStart):
-        return start.answers(instances, seed)
+    if hasattr(start, "answers"):
+        found: list[Answer] = start.answers(instances, seed)
+        return found
     return [Answer(plan) for plan in start.plans(instances, seed)]

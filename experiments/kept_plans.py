@@ -1,0 +1,76 @@
+"""A search that begins with the plans in the rows of another method.
+
+So a network plans whole batches on a GPU, and OR-Tools then runs on one core per
+instance, perhaps on another machine. The rows of the search have the time of both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, cast
+
+from fixedfleet.errors import InputError
+from fixedfleet.evaluate import Answer, Results, Start
+from fixedfleet.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from fixedfleet.evaluate import Row
+    from fixedfleet.evaluate.pipeline import Pipeline
+    from fixedfleet.evaluate.starts import NetworkStart
+    from fixedfleet.instance import Instance
+
+__all__ = ["with_kept_plans"]
+
+
+def with_kept_plans(pipeline: Pipeline, method: str, file: Path) -> Pipeline:
+    """Return the pipeline with the plans that a file of rows has of a method."""
+    return replace(pipeline, start=_KeptStart(pipeline.start, method, file))
+
+
+@dataclass(frozen=True)
+class _KeptStart(Start):
+    made_by: Start
+    method: str
+    file: Path
+
+    def check(self) -> None:
+        """Raise InputError if the file has no rows of the method."""
+        _rows(self.file, self.method)
+
+    def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
+        """Return the plans."""
+        return [answer.plan for answer in self.answers(instances, seed)]
+
+    def answers(self, instances: Sequence[Instance], _seed: int) -> list[Answer]:
+        """Return the plans with their rows."""
+        rows = [self._row(instance) for instance in instances]
+        plans = [None if row.tours is None else Plan(row.tours) for row in rows]
+        return [Answer(p, start=row) for p, row in zip(plans, rows, strict=True)]
+
+    def network(self) -> Path:
+        """Return the file of the network that made the plans."""
+        return cast("NetworkStart", self.made_by).network()
+
+    def _row(self, instance: Instance) -> Row:
+        row = _rows(self.file, self.method).get(instance.name)
+        if row is None:
+            raise InputError(
+                f"{self.file} has no row of {self.method!r} for {instance.name}: make "
+                "it first"
+            )
+        return row
+
+
+@cache
+def _rows(file: Path, method: str) -> dict[str, Row]:
+    """Return the rows of a method by instance."""
+    rows = {row.instance: row for row in Results(file).rows() if row.method == method}
+    if not rows:
+        raise InputError(
+            f"{file} has no rows of the method {method!r}: make them first"
+        )
+    return rows
