@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from experiments.collecting import load_set, row_files
 from experiments.published import whole_names
 from fixedfleet.evaluate import get_method
-from fixedfleet.evaluate.metrics import Mean, paired, summarise
+from fixedfleet.evaluate.metrics import Mean, summarise
 from fixedfleet.evaluate.origin import without_outdated
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def measured_cells(
             spread=spread,
             gap_of=gap_of,
         )
-        cells.append(replace(cell, against=_against(cell, stores)))
+        cells.append(replace(cell, against=_against(cell, instances, stores)))
     return cells, missing
 
 
@@ -228,15 +228,19 @@ def _with_reference(
     return replace(instances, reference=known) if known else instances
 
 
-def _against(cell: Cell, stores: Sequence[Store]) -> Mean | None:
+def _against(
+    cell: Cell, instances: InstanceSet, stores: Sequence[Store]
+) -> Mean | None:
     """Compare a cell with the control: same objective, time and machine."""
     own = cell.rows[0]
     if own.method == _CONTROL or cell.elsewhere or own.time_limit is None:
         return None
-    control = [
-        row
+    costs = {
+        row.instance: row.cost
         for store in stores
         for row in store.by_method.get((_CONTROL, own.objective), ())
         if row.time_limit == own.time_limit and row.machine == cell.machine
-    ]
-    return paired(cell.rows, control)
+        if row.within and row.cost
+    }
+    controls = replace(instances, reference=costs, reference_cost_v=costs)
+    return summarise(cell.rows, controls).gap

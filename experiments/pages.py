@@ -11,12 +11,7 @@ from experiments.definitions import title_of
 from experiments.published import published
 from experiments.trainings import read_curve, read_json_lines
 from experiments.versions import command, recorded
-from fixedfleet.evaluate.tables import (
-    NOTHING,
-    csv_table,
-    markdown_table,
-    show_time,
-)
+from fixedfleet.evaluate.tables import NOTHING, csv_table, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +22,7 @@ if TYPE_CHECKING:
     from experiments.trainings import Training
     from fixedfleet.evaluate.metrics import Mean
 
-__all__ = ["count_vehicles", "render_page", "trainings_part"]
+__all__ = ["count_vehicles", "render_page", "show_time", "trainings_part"]
 
 _LATE = 0.05  # if a larger share of runs exceeds its limit, the page says so
 _CSV = (
@@ -136,6 +131,16 @@ def trainings_part(table: Table, options: Options) -> str:
 
 def _seed(training: Training) -> str:
     return "" if training.seed is None else f", seed {training.seed}"
+
+
+def show_time(seconds: float | None) -> str:
+    """Write a time in the unit that suits it."""
+    if seconds is None:
+        return NOTHING
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"
 
 
 def count_vehicles(cell: Cell) -> Counter[int]:

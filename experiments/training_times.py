@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from experiments.pages import show_time
 from experiments.published import published
 from experiments.trainings import read_json_lines
 from experiments.versions import command
 from fixedfleet.errors import InputError
-from fixedfleet.evaluate.tables import csv_table, markdown_table, show_time
+from fixedfleet.evaluate.tables import csv_table, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

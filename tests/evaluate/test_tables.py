@@ -8,7 +8,7 @@ import io
 import pytest
 
 from fixedfleet.evaluate import summaries
-from fixedfleet.evaluate.tables import show_time, to_csv, to_markdown
+from fixedfleet.evaluate.tables import to_csv, to_markdown
 
 
 def cells(text):
@@ -87,18 +87,3 @@ def test_the_objective_is_a_column_where_it_matters(fakes, make_row):
     first, second = cells(to_markdown(summaries(rows, fakes.make_set())))
     assert {first["method"], second["method"]} == {"fake"}
     assert {first["minimises"], second["minimises"]} == {"–", "Cost_v"}
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
-        (0.05, "0.05 s"),
-        (324, "5.4 min"),
-        (16200, "4.5 h"),
-        (518400, "6 d"),
-        (None, "–"),
-    ],
-)
-def test_times_are_in_a_unit_that_suits(seconds, said):
-    """The paper's times read as it prints them."""
-    assert show_time(seconds) == said

@@ -14,7 +14,7 @@ import pytest
 from experiments import definitions
 from experiments.cells import measured_cells, read_stores
 from experiments.definitions import Line, Options, Table, load_tables
-from experiments.pages import render_page
+from experiments.pages import render_page, show_time
 from experiments.published import published, vehicle_floor, whole_names
 from experiments.versions import command, recorded
 from fixedfleet.errors import InputError
@@ -430,3 +430,18 @@ def test_every_set_of_every_table_has_a_heading():
     for table in load_tables(Options()).values():
         for name in table.sets:
             assert str(definitions.customers_of(name)) in definitions.title_of(name)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.05, "0.05 s"),
+        (324, "5.4 min"),
+        (16200, "4.5 h"),
+        (518400, "6 d"),
+        (None, "–"),
+    ],
+)
+def test_times_are_in_a_unit_that_suits(seconds, said):
+    """The paper's times read as it prints them."""
+    assert show_time(seconds) == said

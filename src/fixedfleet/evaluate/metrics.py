@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fixedfleet.errors import InputError
-from fixedfleet.evaluate.integrals import curve, has_curve, primal_integral, wrap
+from fixedfleet.evaluate.integrals import curve, primal_integral, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fixedfleet.evaluate.sets import InstanceSet
     from fixedfleet.plan import Objective
 
-__all__ = ["Mean", "Summary", "paired", "summaries", "summarise"]
+__all__ = ["Mean", "Summary", "summaries", "summarise"]
 
 # Method, objective, instance and seed of runs with several limits.
 Run = tuple[str, str, str, int]
@@ -241,12 +241,6 @@ def _references(row: Row, instance_set: InstanceSet) -> Mapping[str, float]:
     return instance_set.reference
 
 
-def paired(rows: Iterable[Row], base: Iterable[Row]) -> Mean | None:
-    """Return the mean percentage above another method, where both keep the fleet."""
-    costs = {row.instance: row.cost for row in base if row.within and row.cost}
-    return _mean((row for row in rows if row.within), lambda row: _gap(row, costs))
-
-
 def _gap(row: Row, references: Mapping[str, float]) -> float | None:
     cost = row.cost
     if cost is None or row.instance not in references:
@@ -267,11 +261,16 @@ def _integrals(
 
     reports = any(row.trace for row in group)
 
+    def trace_of(row: Row, method: str) -> Trace | None:
+        key = method, row.objective, row.instance, row.seed
+        return curve(runs.get(key, ()), limit)
+
     def mine(row: Row) -> Trace | None:
-        found = runs[row.method, row.objective, row.instance, row.seed]
+        if row.instance not in references:
+            return None
+        trace = trace_of(row, row.method)
         # If a method reports improvements, no report means that it found nothing.
-        known = has_curve(found, limit) or (reports and not row.within)
-        return curve(found, limit) if known and row.instance in references else None
+        return () if trace is None and reports and not row.within else trace
 
     def integral(row: Row) -> float | None:
         trace = mine(row)
@@ -280,12 +279,8 @@ def _integrals(
         return primal_integral(trace, references[row.instance], limit)
 
     def relative(row: Row) -> float | None:
-        same = base or "", row.objective, row.instance, row.seed
-        trace, others = mine(row), runs.get(same, [])
-        if trace is None or not has_curve(others, limit):
-            return None
-        other = curve(others, limit)
-        if not other:
+        trace, other = mine(row), trace_of(row, base or "")
+        if trace is None or not other:
             return None
         return wrap(trace, other, references[row.instance], limit)
 

@@ -17,7 +17,6 @@ __all__ = [
     "csv_table",
     "markdown_table",
     "show_mean",
-    "show_time",
     "to_csv",
     "to_markdown",
 ]
@@ -31,13 +30,8 @@ def markdown_table(
     """
     Return a Markdown table.
 
-    Parameters
-    ----------
-    headings, rows
-        The cells.
-    texts
-        Headings of the columns that hold words and are aligned to the left; by
-        default the first column.
+    The columns whose headings are in ``texts``, by default the first one, hold words
+    and are aligned to the left.
     """
     texts = texts or headings[:1]
     lines = [
@@ -64,16 +58,6 @@ def show_mean(mean: Mean | None, decimals: int) -> str:
         return NOTHING
     said = f"{round(mean.value, decimals) + 0.0:.{decimals}f}"  # no minus zero
     return said if mean.half is None else f"{said} ± {mean.half:.{decimals}f}"
-
-
-def show_time(seconds: float | None) -> str:
-    """Write a time in the unit that suits it."""
-    if seconds is None:
-        return NOTHING
-    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
-        if seconds >= 1.5 * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.3g} s"
 
 
 def to_markdown(found: Sequence[Summary]) -> str:
