@@ -27,7 +27,7 @@ from fixedfleet.files import (
 )
 from fixedfleet.files.excel import OTHER_TABLES, format_excel
 from fixedfleet.files.npz_files import LabelFile, ReferenceFile
-from fixedfleet.files.reading import Draft, Reading, ReadOptions, complete
+from fixedfleet.files.reading import Reading, ReadOptions
 from fixedfleet.files.table import Dialect, format_csv
 from fixedfleet.files.table_files import instance_rows
 from fixedfleet.files.text import decode, read_bytes
@@ -68,7 +68,7 @@ PathLike = str | os.PathLike[str]
 
 _log = logging.getLogger("fixedfleet")
 
-_Reader = Callable[[str | bytes, ReadOptions], Draft]
+_Reader = Callable[[str | bytes, ReadOptions], Reading]
 _Writer = Callable[[Instance], str | bytes]
 _INSTANCES: dict[str, tuple[_Reader, _Writer]] = {
     ".vrp": (vrplib_files.parse_instance, vrplib_files.format_instance),
@@ -162,7 +162,7 @@ def read_file(path: PathLike, options: ReadOptions | None = None) -> Reading:
     options = options or ReadOptions()
     with _reading(path):
         reader, _ = _choose(path, _INSTANCES, "an instance")
-        return complete(reader(read_bytes(path), options), options)
+        return reader(read_bytes(path), options)
 
 
 def parse(content: str | bytes, options: ReadOptions | None = None) -> Reading:
@@ -178,7 +178,7 @@ def parse(content: str | bytes, options: ReadOptions | None = None) -> Reading:
     """
     options = options or ReadOptions()
     reader, _ = _INSTANCES[_recognise(content)]
-    return complete(reader(content, options), options)
+    return reader(content, options)
 
 
 def _recognise(content: str | bytes) -> str:

@@ -8,13 +8,13 @@ import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fixedfleet.errors import InputError
-from fixedfleet.files.reading import Draft
+from fixedfleet.files.reading import build_reading
 from fixedfleet.files.text import decode, shorten
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
-    from fixedfleet.files.reading import ReadOptions
+    from fixedfleet.files.reading import Reading, ReadOptions
 
 __all__ = ["format_instance", "format_plan", "parse_instance", "parse_plan"]
 
@@ -24,7 +24,7 @@ _ARRAYS = ("depot", "customers", "demands", "matrix")
 _TEXTS = ("name", "metric", "rounding", "depot_name", "unit", "length_unit")
 
 
-def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
+def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     """Read an instance. A key with the value null counts as left out."""
     if options.depot is not None:
         raise InputError("a JSON instance states its depot: leave depot= out")
@@ -40,7 +40,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
         options.check_size(size - (key == "matrix"))
     _check_values(values)
     sources = {key: f"the key {key!r}" for key in ("capacity", "vehicles")}
-    return Draft(fields=values, sources=sources)
+    return build_reading(values, sources, options)
 
 
 def _check_values(values: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from fixedfleet.wording import count
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Draft", "ReadOptions", "Reading", "complete"]
+__all__ = ["ReadOptions", "Reading", "build_reading"]
 
 # What the caller may say instead of the file.
 _ASKED = ("rounding", "capacity", "vehicles", "unit", "length_unit")
@@ -71,28 +71,6 @@ class ReadOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draft:
-    """
-    What a file says, before the caller's options are applied.
-
-    Attributes
-    ----------
-    fields
-        Arguments of :class:`Instance`; None for a fleet or capacity not stated.
-    sources
-        Where the file states the fleet, the capacity and the rounding.
-    notes, rows, dialect
-        As in :class:`Reading`.
-    """
-
-    fields: dict[str, Any]
-    sources: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    rows: list[int] | None = None
-    dialect: Dialect = field(default_factory=Dialect)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Reading:
     """
     An instance as it was read.
@@ -141,17 +119,39 @@ class Reading:
         )
 
 
-def complete(draft: Draft, options: ReadOptions) -> Reading:
-    """Apply the caller's options to what a file says, and build the instance."""
-    stated = {"rounding": "none"} | draft.fields
+def build_reading(
+    fields: Mapping[str, Any],
+    sources: Mapping[str, str],
+    options: ReadOptions,
+    notes: Iterable[str] = (),
+    *,
+    rows: list[int] | None = None,
+    dialect: Dialect | None = None,
+) -> Reading:
+    """
+    Build an instance from what a file says and what the caller says.
+
+    Parameters
+    ----------
+    fields
+        Arguments of :class:`Instance` as the file states them; None for a fleet or a
+        capacity that it does not state.
+    sources
+        Where the file states the fleet, the capacity and the rounding.
+    options
+        What the caller says.
+    notes, rows, dialect
+        As in :class:`Reading`.
+    """
+    stated = {"rounding": "none", **fields}
     given = {name: getattr(options, name) for name in _ASKED}
     asked = {name: value for name, value in given.items() if value not in (None, "")}
-    fields = stated | asked
-    sources = draft.sources | dict.fromkeys(asked, "as asked for")
-    check_choice("rounding", fields["rounding"], get_args(Rounding))
+    chosen = stated | asked
+    sources = {**sources, **dict.fromkeys(asked, "as asked for")}
+    check_choice("rounding", chosen["rounding"], get_args(Rounding))
     why = f" ({sources['rounding']})" if "rounding" in sources else ""
-    notes = [*draft.notes, _ROUNDING[fields["rounding"]] + why]
-    missing = [name for name in _QUESTIONS if fields.get(name) is None]
+    notes = [*notes, _ROUNDING[chosen["rounding"]] + why]
+    missing = [name for name in _QUESTIONS if chosen.get(name) is None]
     if missing and not options.allow_missing:
         raise InputError(
             f"the file does not say {_QUESTIONS[missing[0]]}: give {missing[0]}=, or "
@@ -159,7 +159,7 @@ def complete(draft: Draft, options: ReadOptions) -> Reading:
         )
     for name in _QUESTIONS:
         if name not in (*missing, *asked):
-            check_number(f"{name} ({sources[name]})", fields[name], above(0))
+            check_number(f"{name} ({sources[name]})", chosen[name], above(0))
     capacity = stated.get("capacity")
     if "capacity" in asked and capacity not in (None, asked["capacity"]):
         notes.append(
@@ -168,14 +168,15 @@ def complete(draft: Draft, options: ReadOptions) -> Reading:
         )
     if "vehicles" not in missing:
         way = "," if "vehicles" in asked else " taken from"
-        fleet = count(fields["vehicles"], "vehicle")
+        fleet = count(chosen["vehicles"], "vehicle")
         notes.append(f"fleet of {fleet}{way} {sources['vehicles']}")
-    instance = Instance(**fields | dict.fromkeys(missing, 1))
+    instance = Instance(**chosen | dict.fromkeys(missing, 1))
+    doubts = find_doubts(instance, rows)
     return Reading(
         instance=instance,
         notes=notes,
         missing=missing,
-        doubts=find_doubts(instance, draft.rows),
-        rows=draft.rows,
-        dialect=draft.dialect,
+        doubts=doubts,
+        rows=rows,
+        dialect=dialect or Dialect(),
     )

@@ -11,7 +11,7 @@ import io
 import re
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fixedfleet.errors import InputError
 from fixedfleet.files.excel import excel_rows, is_excel
@@ -35,6 +35,7 @@ __all__ = [
     "format_csv",
     "list_headings",
     "read_table",
+    "split_heading",
 ]
 
 _DELIMITERS = ",;\t"
@@ -65,6 +66,13 @@ class Dialect:
 _PLAIN = Dialect()
 
 
+class Column(NamedTuple):
+    """The heading of a column, without blanks around it, and its cells."""
+
+    heading: str
+    cells: list[str]
+
+
 @dataclass(frozen=True)
 class Table:
     """
@@ -74,13 +82,12 @@ class Table:
     ----------
     comments
         The values of ``# key: value`` above the headings, by lower-case key.
-    headings
-        The headings, without blanks around them.
-    columns
-        Position of each known column, by its name.
     rows
-        The number of each row, as a spreadsheet shows it, and its cells; all rows are
-        as long as the headings.
+        The number of each row, as a spreadsheet shows it.
+    columns
+        All columns, each as long as ``rows``.
+    places
+        The place of each known column, by its name.
     dialect
         How the file is written.
     decimals
@@ -90,24 +97,28 @@ class Table:
     """
 
     comments: dict[str, str]
-    headings: list[str]
-    columns: dict[str, int]
-    rows: list[tuple[int, list[str]]]
+    rows: list[int]
+    columns: list[Column]
+    places: dict[str, int]
     dialect: Dialect
-    decimals: frozenset[str]
+    decimals: set[str]
     notes: list[str]
 
-    def heading(self, column: str) -> str:
-        """Return the heading of a known column."""
-        return self.headings[self.columns[column]]
+    def column(self, name: str) -> Column:
+        """Return a column by name, with empty cells if the table lacks it."""
+        if name in self.places:
+            return self.columns[self.places[name]]
+        return Column(name, [""] * len(self.rows))
 
-    def unit(self, column: str) -> str:
-        """Return the unit in the heading of a known column, such as "kg", or ""."""
-        return _split_heading(self.heading(column))[1]
-
-    def cell(self, cells: Sequence[str], column: str) -> str:
-        """Return the cell of a known column; "" if the table has no such column."""
-        return cells[self.columns[column]] if column in self.columns else ""
+    def numbers(self, name: str, *, degrees: bool = False) -> list[float | None]:
+        """Return the numbers of a column; None for empty cells."""
+        heading, cells = self.column(name)
+        return [
+            self.number(cell, f"row {row}: {heading}", degrees=degrees)
+            if cell.strip()
+            else None
+            for row, cell in zip(self.rows, cells, strict=True)
+        ]
 
     def number(self, text: str, what: str, *, degrees: bool = False) -> float:
         """
@@ -155,29 +166,35 @@ def read_table(
         too long without reading all of it.
     """
     notes: list[str] = []
+    chosen = chosen or {}
     if isinstance(content, bytes) and is_excel(content):
         rows, delimiter = excel_rows(content, notes), None
     else:
         text = decode(content, "cp1252", notes)
-        own = {heading.strip().casefold() for heading in (chosen or {}).values()}
-        known = names.keys() | own
+        known = names.keys() | {
+            heading.strip().casefold() for heading in chosen.values()
+        }
         delimiter = max(_DELIMITERS, key=lambda d: _count_known(text, d, known))
         rows = _csv_rows(text, delimiter)
     try:
         comments, headings = _read_header(rows)
-        columns = _columns(headings, names, chosen or {}, numbers)
+        places = _places(headings, names, chosen, numbers)
         full = (row for row in rows if any(cell.strip() for cell in row[1]))
         most = None if max_rows is None else max_rows + 1
-        body = [
-            (number, _trim(cells, len(headings), number))
+        body = {
+            number: _trim(cells, len(headings), number)
             for number, cells in islice(full, most)
-        ]
+        }
     except csv.Error as error:
         raise InputError(f"not a CSV file: {error}") from None
-    places = [columns[column] for column in numbers if column in columns]
-    decimals = _decimals(cells[place] for _, cells in body for place in places)
+    columns = [
+        Column(heading, [cells[place] for cells in body.values()])
+        for place, heading in enumerate(headings)
+    ]
+    of_numbers = [columns[places[name]] for name in numbers if name in places]
+    decimals = _decimals(cell for column in of_numbers for cell in column.cells)
     dialect = Dialect() if delimiter is None else _dialect(delimiter, decimals)
-    return Table(comments, headings, columns, body, dialect, decimals, notes)
+    return Table(comments, list(body), columns, places, dialect, decimals, notes)
 
 
 def _csv_rows(text: str, delimiter: str) -> Rows:
@@ -198,7 +215,7 @@ def _count_known(text: str, delimiter: str, names: Collection[str]) -> tuple[int
         _, headings = _read_header(_csv_rows(text, delimiter))
     except csv.Error:
         return 0, 0
-    known = sum(_split_heading(heading)[0] in names for heading in headings)
+    known = sum(split_heading(heading)[0] in names for heading in headings)
     return known, len(headings)
 
 
@@ -221,7 +238,7 @@ def _read_header(rows: Rows) -> tuple[dict[str, str], list[str]]:
     return comments, []
 
 
-def _split_heading(heading: str) -> tuple[str, str]:
+def split_heading(heading: str) -> tuple[str, str]:
     """Return a heading in lower case without its unit, and the unit."""
     match = _UNIT.search(heading)
     bare = heading[: match.start()] if match else heading
@@ -229,17 +246,17 @@ def _split_heading(heading: str) -> tuple[str, str]:
     return bare.strip().rstrip(".:").replace("_", " ").casefold(), unit
 
 
-def _columns(
+def _places(
     headings: Sequence[str],
     names: Mapping[str, str],
     chosen: Mapping[str, str],
     numbers: Collection[str],
 ) -> dict[str, int]:
     """Return the position of each known column; those that the caller chose first."""
-    columns = {column: _position(chosen[column], headings, column) for column in chosen}
+    columns = {column: _place(chosen[column], headings, column) for column in chosen}
     if len(set(columns.values())) < len(columns):
         raise InputError(f"one heading for two columns: {', '.join(chosen.values())}")
-    bare = [_split_heading(heading)[0] for heading in headings]
+    bare = [split_heading(heading)[0] for heading in headings]
     free = [i for i in range(len(headings)) if i not in columns.values()]
     for column in dict.fromkeys(names.values()):
         found = [i for i in free if names.get(bare[i]) == column]
@@ -263,7 +280,7 @@ def list_headings(headings: Sequence[str]) -> str:
     return f"the headings are {', '.join(listed)}"
 
 
-def _position(wanted: str, headings: Sequence[str], column: str) -> int:
+def _place(wanted: str, headings: Sequence[str], column: str) -> int:
     """Return where the heading is that the caller chose for a column."""
     wanted = wanted.strip()
     same = [i for i, h in enumerate(headings) if h.casefold() == wanted.casefold()]
@@ -282,7 +299,7 @@ def _trim(cells: list[str], width: int, row: int) -> list[str]:
     return cells[:width]
 
 
-def _decimals(cells: Iterable[str]) -> frozenset[str]:
+def _decimals(cells: Iterable[str]) -> set[str]:
     """Return the decimal signs that numbers surely have."""
     found = set()
     for cell in cells:
@@ -291,10 +308,10 @@ def _decimals(cells: Iterable[str]) -> frozenset[str]:
             found.add("," if grouped[1] == "." else ".")
         elif (match := _DECIMAL.fullmatch(plain)) and not _DOUBTFUL.fullmatch(plain):
             found.add(match[1])
-    return frozenset(found)
+    return found
 
 
-def _dialect(delimiter: str, decimals: frozenset[str]) -> Dialect:
+def _dialect(delimiter: str, decimals: set[str]) -> Dialect:
     comma = "," in decimals or (delimiter == ";" and not decimals)
     return Dialect(delimiter, "," if comma and "." not in decimals else ".")
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from fixedfleet.errors import InputError, check_choice
-from fixedfleet.files.reading import Draft
-from fixedfleet.files.table import Table, list_headings, read_table
+from fixedfleet.files.reading import build_reading
+from fixedfleet.files.table import list_headings, read_table, split_heading
 from fixedfleet.files.text import format_number, shorten, to_whole
 from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from fixedfleet.distances import Metric
-    from fixedfleet.files.reading import ReadOptions
+    from fixedfleet.files.reading import Reading, ReadOptions
+    from fixedfleet.files.table import Table
     from fixedfleet.instance import Instance
 
     Row = list[str | float]
@@ -47,18 +47,7 @@ _COMMENTS = (
 _UNSERVED = "unserved"  # in the column "tour" of a plan
 
 
-@dataclass(frozen=True)
-class _Location:
-    """One row of the table: its number, its values and its cells."""
-
-    row: int
-    point: tuple[float, float]
-    demand: float | None
-    name: str
-    cells: Sequence[str]
-
-
-def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
+def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     """Read an instance from a table with the depot's row and a row per customer."""
     for column in options.columns:
         check_choice("column", column, COLUMNS)
@@ -68,51 +57,54 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
     )
     options.check_size(len(table.rows) - 1)
     axes, metric = _axes(table)
-    locations = [_location(table, row, axes, metric) for row in table.rows]
-    notes = list(table.notes)
-    depot = _depot(locations, options, notes)
-    customers = [place for place in locations if place is not depot]
-    if not customers:
-        raise InputError("no customers: the table has only the depot's row")
-    columns = _further(table, axes, [depot, *customers], notes)
-    if unknown := sorted(table.comments.keys() - set(_COMMENTS)):
-        notes.append(f"comments ignored: {', '.join(unknown)}")
-    names = [place.name or str(i) for i, place in enumerate(customers, 1)]
+    depot = _depot(table, options)
+    order = [depot, *(i for i in range(len(table.rows)) if i != depot)]
+    xs, ys = (_coordinates(table, axis, metric) for axis in axes)
+    points, demands = list(zip(xs, ys, strict=True)), _demands(table, depot)
+    depot_name, *names = (table.column("name").cells[i] for i in order)
+    comments = table.comments
     vehicles, fleet_place = _constant(table, "vehicles")
     capacity, capacity_place = _constant(table, "capacity")
-    return Draft(
-        fields={
-            "depot": depot.point,
-            "customers": [place.point for place in customers],
-            "demands": [_demand(table, place, depot) for place in customers],
-            "names": names if any(place.name for place in customers) else None,
-            "depot_name": depot.name or "depot",
-            "name": table.comments.get("name", ""),
-            "metric": metric,
-            "rounding": table.comments.get("rounding", "none").strip(),
-            "vehicles": vehicles and to_whole(vehicles, fleet_place),
-            "capacity": capacity and table.number(capacity, capacity_place),
-            "unit": table.comments.get("unit", table.unit("demand")).strip(),
-            "length_unit": table.comments.get("length_unit", "").strip(),
-            "columns": columns,
-        },
-        sources={"vehicles": fleet_place, "capacity": capacity_place},
-        notes=notes,
-        rows=[place.row for place in (depot, *customers)],
+    further = _further(table, axes, order)
+    if unknown := sorted(comments.keys() - set(_COMMENTS)):
+        table.notes.append(f"comments ignored: {', '.join(unknown)}")
+    fields = {
+        "depot": points[depot],
+        "customers": [points[i] for i in order[1:]],
+        "demands": [demands[i] for i in order[1:]],
+        "names": [name or str(i) for i, name in enumerate(names, 1)],
+        "depot_name": depot_name or "depot",
+        "name": comments.get("name", ""),
+        "metric": metric,
+        "rounding": comments.get("rounding", "none").strip(),
+        "vehicles": vehicles and to_whole(vehicles, fleet_place),
+        "capacity": capacity and table.number(capacity, capacity_place),
+        "unit": comments.get(
+            "unit", split_heading(table.column("demand").heading)[1]
+        ).strip(),
+        "length_unit": comments.get("length_unit", "").strip(),
+        "columns": further,
+    }
+    return build_reading(
+        fields | ({} if any(names) else {"names": None}),
+        {"vehicles": fleet_place, "capacity": capacity_place},
+        options,
+        table.notes,
+        rows=[table.rows[i] for i in order],
         dialect=table.dialect,
     )
 
 
 def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
     """Return the columns of coordinates, preferably lat and lon, and the metric."""
-    said = list_headings(table.headings)
-    pairs = [pair for pair in _AXES if {*pair} <= table.columns.keys()]
+    said = list_headings([column.heading for column in table.columns])
+    pairs = [pair for pair in _AXES if {*pair} <= table.places.keys()]
     if not pairs:
         raise InputError(
             f"{said}: name the columns of the place lat and lon, or x and y; or say "
             "which they are, with columns="
         )
-    if "demand" not in table.columns:
+    if "demand" not in table.places:
         raise InputError(
             f"no column 'demand': {said}; name one demand, or say which it is, with "
             "columns="
@@ -123,16 +115,33 @@ def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
     return pairs[0], cast("Metric", metric)
 
 
-def _location(
-    table: Table, row: tuple[int, list[str]], axes: tuple[str, str], metric: Metric
-) -> _Location:
-    number, cells = row
+def _depot(table: Table, options: ReadOptions) -> int:
+    """Return the place of the depot's row among all rows, from 0."""
+    if len(table.rows) < 2:
+        raise InputError(
+            "no customers: write a row for the depot and one per customer under the "
+            "headings"
+        )
+    if options.depot is None:
+        table.notes.append(f"the depot is the first row (row {table.rows[0]})")
+        return 0
+    names = table.column("name").cells
+    found = [i for i, name in enumerate(names) if name == str(options.depot)]
+    if len(found) != 1:
+        said = f"{len(found)} rows are" if found else "no row is"
+        raise InputError(
+            f"{said} named {shorten(str(options.depot))}: the depot is one row"
+        )
+    return found[0]
+
+
+def _coordinates(table: Table, axis: str, metric: Metric) -> list[float]:
     values = []
-    for axis in axes:
-        what = f"row {number}: {table.heading(axis)}"
-        if not (cell := table.cell(cells, axis)).strip():
+    numbers = table.numbers(axis, degrees=axis in _LIMITS)
+    for row, value in zip(table.rows, numbers, strict=True):
+        what = f"row {row}: {table.column(axis).heading}"
+        if value is None:
             raise InputError(f"{what} is empty, so the place is not known")
-        value = table.number(cell, what, degrees=axis in _LIMITS)
         if metric == "great_circle" and abs(value) > _LIMITS[axis]:
             swapped = abs(value) <= _LIMITS["lon"]
             raise InputError(
@@ -140,72 +149,49 @@ def _location(
                 f"{'are lat and lon swapped' if swapped else 'is a decimal sign lost'}?"
             )
         values.append(value)
-    demand = None
-    if (cell := table.cell(cells, "demand")).strip():
-        what = f"row {number}: {table.heading('demand')}"
-        demand = table.number(cell, what)
-        if demand < 0:
-            raise InputError(f"{what} is {demand:g}, not at least 0")
-    name = table.cell(cells, "name")
-    return _Location(number, (values[0], values[1]), demand, name, cells)
+    return values
 
 
-def _depot(
-    locations: list[_Location], options: ReadOptions, notes: list[str]
-) -> _Location:
-    if not locations:
-        raise InputError(
-            "no rows under the headings: write one for the depot and one per customer"
-        )
-    if options.depot is None:
-        depot = locations[0]
-        notes.append(f"the depot is the first row (row {depot.row})")
-    else:
-        found = [place for place in locations if place.name == str(options.depot)]
-        if len(found) != 1:
-            said = f"{len(found)} rows are" if found else "no row is"
+def _demands(table: Table, depot: int) -> list[float]:
+    demands = []
+    for i, demand in enumerate(table.numbers("demand")):
+        what = f"row {table.rows[i]}: {table.column('demand').heading}"
+        if demand is None and i != depot:
             raise InputError(
-                f"{said} named {shorten(str(options.depot))}: the depot is one row"
+                f"{what} is empty; only the depot has no demand, and there is one "
+                f"depot, in row {table.rows[depot]}"
             )
-        depot = found[0]
-    if depot.demand:
-        raise InputError(
-            f"row {depot.row} is the depot and has demand {depot.demand:g}, not 0: "
-            "put the depot first, or give depot= its name"
-        )
-    return depot
-
-
-def _demand(table: Table, place: _Location, depot: _Location) -> float:
-    if place.demand is None:
-        raise InputError(
-            f"row {place.row}: {table.heading('demand')} is empty; only the depot has "
-            f"no demand, and there is one depot, in row {depot.row}"
-        )
-    return place.demand
+        if demand and i == depot:
+            raise InputError(
+                f"row {table.rows[i]} is the depot and has demand {demand:g}, not 0: "
+                "put the depot first, or give depot= its name"
+            )
+        if demand and demand < 0:
+            raise InputError(f"{what} is {demand:g}, not at least 0")
+        demands.append(demand or 0.0)
+    return demands
 
 
 def _further(
-    table: Table, axes: Sequence[str], places: Sequence[_Location], notes: list[str]
+    table: Table, axes: Sequence[str], order: Sequence[int]
 ) -> dict[str, list[str]]:
     """Return the columns that planning does not need, by heading; plans repeat them."""
     columns: dict[str, list[str]] = {}
-    others = {axis for pair in _AXES for axis in pair} - {*axes}
-    known = {place for name, place in table.columns.items() if name not in others}
-    for position, heading in enumerate(table.headings):
-        texts = [place.cells[position] for place in places]
-        if position in known or not (heading or any(map(str.strip, texts))):
-            continue  # spreadsheets leave empty columns behind
+    unused = {axis for pair in _AXES for axis in pair} - {*axes}
+    known = {place for name, place in table.places.items() if name not in unused}
+    for place, (heading, cells) in enumerate(table.columns):
+        if place in known:
+            continue
         if heading:
-            columns[_free_heading(heading, columns)] = texts
-        else:
-            notes.append("a column without a heading was ignored")
+            columns[_free_heading(heading, columns)] = [cells[i] for i in order]
+        elif any(cell.strip() for cell in cells):  # spreadsheets leave empty columns
+            table.notes.append("a column without a heading was ignored")
     if columns:
-        notes.append(f"further columns: {', '.join(columns)}")
+        table.notes.append(f"further columns: {', '.join(columns)}")
     return columns
 
 
-def _free_heading(heading: str, used: Sequence[str] | dict[str, Any]) -> str:
+def _free_heading(heading: str, used: Iterable[str]) -> str:
     """Return the heading, with a number after it if it is in use."""
     taken = {other.casefold() for other in used}
     free, number = heading, 2
@@ -219,15 +205,15 @@ def _constant(table: Table, key: str) -> tuple[str | None, str]:
     if key in table.comments:
         return table.comments[key], f"comment '# {key}:'"
     said: str | None = None
-    for row, cells in table.rows:
-        cell = table.cell(cells, key).strip()
+    for row, text in zip(table.rows, table.column(key).cells, strict=True):
+        cell = text.strip()
         if cell and cell != (said or cell):
             raise InputError(
                 f"row {row}: {key} is {shorten(cell)}, above it is {shorten(said)}; "
                 "all vehicles are alike"
             )
         said = cell or said
-    return said, f"column {table.heading(key)}" if said else ""
+    return said, f"column {table.column(key).heading}" if said else ""
 
 
 def instance_rows(instance: Instance) -> list[Row]:
@@ -308,14 +294,16 @@ def parse_plan(content: str | bytes) -> Plan:
     names = ("tour", "stop", "customer")
     table = read_table(content, {name: name for name in names}, numbers=names)
     for name in names:
-        if name not in table.columns:
+        if name not in table.places:
             raise InputError(f"no column {name!r} in the header of a plan")
     tours: dict[int, dict[int, int]] = {}
-    for row, cells in table.rows:
-        if table.cell(cells, "tour").strip() == _UNSERVED:
+    columns = [table.column(name).cells for name in names]
+    for row, *cells in zip(table.rows, *columns, strict=True):
+        if cells[0].strip() == _UNSERVED:
             continue
         tour, stop, customer = (
-            to_whole(table.cell(cells, name), f"row {row}: {name}") for name in names
+            to_whole(cell, f"row {row}: {name}")
+            for cell, name in zip(cells, names, strict=True)
         )
         if customer < 1:
             raise InputError(f"row {row}: customer is 0, not a number from 1")

@@ -10,7 +10,7 @@ import numpy as np
 
 from fixedfleet.distances import Rounding
 from fixedfleet.errors import InputError
-from fixedfleet.files.reading import Draft
+from fixedfleet.files.reading import build_reading
 from fixedfleet.files.text import (
     check_storable,
     decode,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fixedfleet.distances import Metric
-    from fixedfleet.files.reading import ReadOptions
+    from fixedfleet.files.reading import Reading, ReadOptions
     from fixedfleet.instance import Instance
 
 __all__ = ["VrplibFile", "format_instance", "parse_instance", "split_sections"]
@@ -156,7 +156,7 @@ def _add_row(file: VrplibFile, section: str, text: str, line: int) -> None:
     file.sections[section].append((line, values))
 
 
-def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
+def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     """
     Read an instance. Comments of old files are in Latin-1.
 
@@ -198,7 +198,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Draft:
         fields["matrix"] = _matrix(file, nodes, order)
     if not standard:
         fields["depot_name"], *fields["names"] = map(str, order)
-    return Draft(fields=fields, sources=sources, notes=notes)
+    return build_reading(fields, sources, options, notes)
 
 
 def _check_problem(file: VrplibFile) -> list[str]:
