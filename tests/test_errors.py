@@ -21,7 +21,6 @@ from fixedfleet.errors import (
     check_seed,
     check_settings,
     check_whole,
-    check_whole_array,
     place_of,
     require,
 )
@@ -68,7 +67,7 @@ def test_a_seed_is_one_that_numpy_takes(seed):
 def test_arrays_have_the_shape_that_is_asked_for():
     """A letter stands for any size; text and gaps are no numbers."""
     assert check_array("points", [[1, 2], [3, 4]], ("B", 2)).dtype == np.float64
-    assert check_whole_array("ids", [1.0, 2], ("N",), least=1).tolist() == [1, 2]
+    assert check_array("ids", [1.0, 2], ("N",), at_least(1), whole=True).sum() == 3
     for values, message in [
         ([1, 2], r"points has shape \(2,\), not \(B, 2\)"),
         ([[1], [2]], r"points has shape \(2, 1\), not \(B, 2\)"),
@@ -77,8 +76,13 @@ def test_arrays_have_the_shape_that_is_asked_for():
     ]:
         with pytest.raises(InputError, match=message):
             check_array("points", values, ("B", 2))
-    with pytest.raises(InputError, match=r"ids\[1\] is 0, not a whole number of at"):
-        check_whole_array("ids", [1, 0], ("N",), least=1)
+    for ids, message in [
+        ([1, 0], r"ids\[1\] is 0, not a whole number of at least 1"),
+        ([1, 1.5], r"ids\[1\] is 1.5, not a whole number"),
+        ([1, np.nan], r"ids\[1\] is nan, not a whole number"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            check_array("ids", ids, ("N",), at_least(1), whole=True)
 
 
 def test_a_missing_package_is_named_with_its_extra():

@@ -44,7 +44,6 @@ __all__ = [
     "check_settings",
     "check_vehicle_cost",
     "check_whole",
-    "check_whole_array",
     "known_settings",
     "place_of",
     "require",
@@ -70,17 +69,17 @@ class Bounds:
     most: float = math.inf
     excluded: bool = False
 
-    def admit(self, number: float) -> bool:
-        """Return whether a number lies in the range."""
+    def admit(self, number: Any) -> Any:
+        """Return whether a number, or each number of an array, lies in the range."""
         low = number > self.least if self.excluded else number >= self.least
-        return low and number <= self.most
+        return low & (number <= self.most)
 
     def __str__(self) -> str:
         if self.most < math.inf:
-            return f" from {self.least:g} to {self.most:g}"
+            return f" from {self.least:,} to {self.most:,}"
         if self.excluded:
-            return f" above {self.least:g}"
-        return f" of at least {self.least:g}" if self.least > -math.inf else ""
+            return f" above {self.least:,}"
+        return f" of at least {self.least:,}" if self.least > -math.inf else ""
 
 
 def at_least(least: float) -> Bounds:
@@ -136,10 +135,7 @@ def check_whole(what: str, number: Any, bounds: Bounds | None = None) -> int:
 
 def check_seed(seed: Any) -> int:
     """Return a seed that NumPy's generators take: from 0 and below 2^32."""
-    whole = check_whole("seed", seed, at_least(0))
-    if whole >= 2**32:
-        raise InputError(f"seed is {seed}, not below 2^32")
-    return whole
+    return check_whole("seed", seed, between(0, 2**32 - 1))
 
 
 def check_vehicle_cost(vehicle_cost: Any) -> float:
@@ -148,13 +144,20 @@ def check_vehicle_cost(vehicle_cost: Any) -> float:
 
 
 def check_array(
-    what: str, values: Any, shape: Sequence[int | str]
+    what: str,
+    values: Any,
+    shape: Sequence[int | str],
+    bounds: Bounds | None = None,
+    *,
+    whole: bool = False,
 ) -> NDArray[np.float64]:
     """
-    Return numbers as an array of floats; raise InputError for another shape.
+    Return finite numbers within the bounds as a new array of floats.
 
-    A letter in the shape stands for any size: ``("B", 2)``.
+    A letter in the shape stands for any size: ``("B", 2)``. With ``whole``, all numbers
+    must be whole numbers.
     """
+    bounds = bounds or Bounds()
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "biufO":  # astype would also convert text and dates
@@ -170,23 +173,14 @@ def check_array(
     ):
         wanted = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
         raise InputError(f"{what} has shape {array.shape}, not ({wanted})")
-    return array
-
-
-def check_whole_array(
-    what: str, values: Any, shape: Sequence[int | str], least: int
-) -> NDArray[np.int64]:
-    """Return whole numbers from ``least`` to below 2^53 as an array."""
-    array = check_array(what, values, shape)
-    # A float represents every whole number below 2^53 exactly.
-    good = (least <= array) & (array < 2**53) & (array == np.floor(array))
+    good = np.isfinite(array) & bounds.admit(array)
+    if whole:
+        good &= array == np.floor(array)
     if not good.all():
-        where = tuple(int(i) for i in np.argwhere(~good)[0])
-        raise InputError(
-            f"{what}[{', '.join(map(str, where))}] is {array[where]:g}, not a whole "
-            f"number of at least {least} and below 2^53"
-        )
-    return array.astype(np.int64)
+        where = np.argwhere(~good)[0].tolist()
+        kind = "whole number" if whole else "number"
+        raise InputError(f"{what}{where} is {array[*where]:g}, not a {kind}{bounds}")
+    return array
 
 
 def check_settings(settings: Any, prefix: str = "") -> None:

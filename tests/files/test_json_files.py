@@ -60,7 +60,7 @@ def test_the_caller_wins(load):
         ({"vehicles": 1.5}, "vehicles is 1.5, not a whole number"),
         ({"vehicles": None}, "the file does not say how many vehicles there are"),
         ({"demands": None}, "no key 'demands'"),
-        ({"demands": [1, -1]}, "customer 2 has demand -1, not a number of at least 0"),
+        ({"demands": [1, -1]}, "demands[1] is -1, not a number of at least 0"),
         ({"demands": [1, True]}, "demands[1] is True, not a finite number"),
         ({"demands": [1, 10**400]}, "demands[1] is 1000"),
         ({"demands": [1]}, "customers has shape (2, 2), not (1, 2)"),

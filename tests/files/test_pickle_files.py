@@ -103,7 +103,7 @@ def test_bytes_that_are_no_test_set(load, data, said):
         ([(ENTRY[0], ENTRY[1], [1, [2]], 30)], "instance 0 is not a tuple"),
         ([(ENTRY[0], ENTRY[1], [1, -2], 30)], "demands[0, 1] is -2, not a whole"),
         ([(ENTRY[0], ENTRY[1], [1, 2], 0.0)], "capacity[0] is 0, not a whole number"),
-        ([([float("nan"), 0], *ENTRY[1:])], "depots[0] is not finite"),
+        ([([float("nan"), 0], *ENTRY[1:])], "depots[0, 0] is nan, not a number from"),
     ],
 )
 def test_plain_data_that_is_no_test_set(load, entries, said):

@@ -75,7 +75,7 @@ def test_a_fleet_beyond_all_counting_rejects_nothing():
         ({"seed": float("nan")}, "seed is nan"),
         ({"count": -1}, "count is -1"),
         ({"seed": -1}, "seed is -1"),
-        ({"seed": 2**32}, "not below 2"),
+        ({"seed": 2**32}, "seed is 4294967296, not a whole number from 0 to"),
         ({"vehicles": 3}, "give more vehicles or a larger capacity"),
     ],
 )

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from fixedfleet.errors import InputError, check_array, check_whole_array
-from fixedfleet.instance.fields import (
+from fixedfleet.errors import InputError, between, check_array
+from fixedfleet.instance.one_instance import (
+    COORDINATES,
     UNITS_BELOW,
-    WITHIN,
-    equal_fields,
+    WHOLE,
+    Instance,
     read_only,
     set_field,
-    too_far,
 )
-from fixedfleet.instance.one_instance import Instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -151,19 +150,17 @@ class InstanceBatch:
 
     def _check_arrays(self) -> None:
         """Replace all fields by checked copies."""
-        set_field(self, "depots", check_array("depots", self.depots, ("B", 2)))
-        count = len(self.depots)
-        customers = check_array("customers", self.customers, (count, "N", 2))
-        set_field(self, "customers", customers)
-        n = self.num_customers
+        depots = check_array("depots", self.depots, ("B", 2), COORDINATES)
+        shape = (len(depots), "N", 2)
+        customers = check_array("customers", self.customers, shape, COORDINATES)
+        count, n, _ = customers.shape
         if n < 1:
             raise InputError("customers has N = 0: give at least one customer")
-        for name in ("depots", "customers"):
-            bad = np.argwhere(too_far(getattr(self, name)))
-            if len(bad):
-                raise InputError(f"{name}[{bad[0][0]}] is not finite{WITHIN}")
-        demands = check_whole_array("demands", self.demands, (count, n), least=0)
-        set_field(self, "demands", demands)
+        bounds = between(0, WHOLE.most)
+        demands = check_array("demands", self.demands, (count, n), bounds, whole=True)
+        set_field(self, "depots", depots)
+        set_field(self, "customers", customers)
+        set_field(self, "demands", demands.astype(np.int64))
         if self.sizes is None:
             set_field(self, "sizes", n)
         for name in ("capacity", "vehicles", "sizes"):
@@ -219,19 +216,14 @@ class InstanceBatch:
             )
         sizes = self.sizes[rows]
         n = int(sizes.max(initial=0)) or self.num_customers
-        arrays = {
-            "depots": self.depots[rows],
-            "customers": self.customers[rows, :n],
-            "demands": self.demands[rows, :n],
-            "capacity": self.capacity[rows],
-            "vehicles": self.vehicles[rows],
-            "sizes": sizes,
-        }
-        taken = object.__new__(InstanceBatch)  # its rows have been checked already
-        for name, array in arrays.items():
-            set_field(taken, name, read_only(np.ascontiguousarray(array)))
-        set_field(taken, "originals", None)
-        return taken
+        return InstanceBatch(
+            depots=self.depots[rows],
+            customers=self.customers[rows, :n],
+            demands=self.demands[rows, :n],
+            capacity=self.capacity[rows],
+            vehicles=self.vehicles[rows],
+            sizes=sizes,
+        )
 
     def __iter__(self) -> Iterator[Instance]:
         return (self[row] for row in range(len(self)))
@@ -239,11 +231,7 @@ class InstanceBatch:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, InstanceBatch):
             return NotImplemented
-        arrays = self.originals is None and other.originals is None
-        if arrays and self.customers.shape == other.customers.shape:
-            return equal_fields(self, other)
-        pairs = zip(self, other, strict=False)
-        return len(self) == len(other) and all(one == two for one, two in pairs)
+        return list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -312,4 +300,4 @@ def _per_instance(what: str, values: ArrayLike, count: int) -> NDArray[np.int64]
     given = np.asarray(values)
     if given.size == 1:
         given = np.broadcast_to(given, (count,))
-    return check_whole_array(what, given, (count,), least=1)
+    return check_array(what, given, (count,), WHOLE, whole=True).astype(np.int64)

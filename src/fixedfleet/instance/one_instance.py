@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
@@ -21,18 +20,11 @@ from fixedfleet.errors import (
     InputError,
     above,
     at_least,
+    between,
     check_array,
     check_choice,
     check_number,
     check_whole,
-)
-from fixedfleet.instance.fields import (
-    UNITS_BELOW,
-    WITHIN,
-    equal_fields,
-    read_only,
-    set_field,
-    too_far,
 )
 
 if TYPE_CHECKING:
@@ -42,10 +34,15 @@ if TYPE_CHECKING:
 
     Locations = Sequence[int] | NDArray[np.integer[Any]]
 
-__all__ = ["Instance"]
+__all__ = ["COORDINATES", "UNITS_BELOW", "WHOLE", "Instance", "read_only", "set_field"]
 
-# A float represents every whole number below this exactly.
-_EXACT_BELOW = 2**53
+# The sum of larger coordinates or distances could be infinite.
+COORDINATES = between(-1e300, 1e300)
+_DISTANCES = between(0, 1e300)
+# A float represents every whole number below 2^53 exactly.
+WHOLE = between(1, 2**53 - 1)
+# Loads, in units, stay below this, so that an int64 has room to add to them.
+UNITS_BELOW = 2**62
 # The unit of amounts is no finer than this share of the capacity, so that loads fit
 # into an int64; see `Instance.demand_units`.
 _FINEST_SHARE = Decimal("1e-12")
@@ -142,7 +139,7 @@ class Instance:
         set_field(
             self, "capacity", int(capacity) if capacity.is_integer() else capacity
         )
-        set_field(self, "vehicles", _check_vehicles(self.vehicles))
+        set_field(self, "vehicles", check_whole("vehicles", self.vehicles, WHOLE))
         set_field(self, "demands", _check_demands(self.demands))
         check_choice("metric", self.metric, get_args(Metric))
         check_choice("rounding", self.rounding, get_args(Rounding))
@@ -166,23 +163,27 @@ class Instance:
                 "neither and a matrix"
             )
         if self.depot is not None:
-            depot = check_array("depot", self.depot, (2,))
-            customers = check_array("customers", self.customers, (n, 2))
+            depot = check_array("depot", self.depot, (2,), COORDINATES)
+            customers = check_array("customers", self.customers, (n, 2), COORDINATES)
             set_field(self, "depot", read_only(depot))
             set_field(self, "customers", read_only(customers))
-            _check_coordinates(self.coordinates, self.metric)
         if self.matrix is not None:
-            set_field(self, "matrix", _check_matrix(self.matrix, n))
+            size = (n + 1, n + 1)
+            matrix = check_array("matrix", self.matrix, size, _DISTANCES)
+            set_field(self, "matrix", read_only(matrix))
             set_field(self, "metric", "explicit")
         elif self.depot is None:
             raise InputError("neither coordinates nor a distance matrix given")
         elif self.metric == "explicit":
             raise InputError("metric 'explicit' needs a distance matrix")
+        elif self.metric == "great_circle":
+            _check_degrees(self.coordinates)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Instance):
             return NotImplemented
-        return equal_fields(self, other)
+        names = [known.name for known in fields(self)]
+        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -287,15 +288,10 @@ class Instance:
             return self.depot_name
         return self.names[customer - 1] if self.names else str(customer)
 
-    @cached_property
-    def _shared_names(self) -> set[str]:
-        counts = Counter(self.names or ())
-        return {name for name, count in counts.items() if count > 1}
-
     def label_of(self, customer: int) -> str:
         """Return the name of a location, with its number if others share the name."""
         name = self.name_of(customer)
-        return f"{name} ({customer})" if name in self._shared_names else name
+        return f"{name} ({customer})" if (self.names or ()).count(name) > 1 else name
 
     def with_vehicles(self, vehicles: int) -> Instance:
         """Return the same instance with another number of vehicles."""
@@ -336,41 +332,34 @@ class Instance:
         return self.only(kept)
 
 
-def _check_vehicles(vehicles: Any) -> int:
-    number = check_whole("vehicles", vehicles, at_least(1))
-    if number >= _EXACT_BELOW:
-        raise InputError(f"vehicles is {vehicles!r}, not a whole number below 2^53")
-    return number
+def _same(left: Any, right: Any) -> bool:
+    arrays = isinstance(left, np.ndarray) or isinstance(right, np.ndarray)
+    return bool(np.array_equal(left, right) if arrays else left == right)
+
+
+def set_field(instance: object, name: str, value: object) -> None:
+    """Set a field of a frozen dataclass."""
+    object.__setattr__(instance, name, value)
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Make an array read-only and return it."""
+    array.setflags(write=False)
+    return array
 
 
 def _check_demands(demands: ArrayLike) -> NDArray[Any]:
     """Return demands of at least 0, as integers if all are whole."""
-    array = check_array("demands", demands, ("N",))
+    array = check_array("demands", demands, ("N",), at_least(0))
     if not len(array):
         raise InputError("demands is empty: give at least one customer")
-    bad = np.flatnonzero(~np.isfinite(array) | (array < 0))
-    if len(bad):
-        raise InputError(
-            f"customer {bad[0] + 1} has demand {array[bad[0]]:g}, not a number of at "
-            "least 0"
-        )
-    if np.array_equal(array, np.floor(array)) and array.max() < _EXACT_BELOW:
+    if np.array_equal(array, np.floor(array)) and array.max() <= WHOLE.most:
         array = array.astype(np.int64)
     return read_only(array)
 
 
-def _check_coordinates(points: NDArray[np.float64], metric: Metric) -> None:
-    """Raise InputError if a location, shape (N + 1, 2), cannot be measured."""
-    bad = np.argwhere(too_far(points))
-    if len(bad):
-        location = int(bad[0][0])
-        x, y = points[location]
-        raise InputError(
-            f"location {location} (0 is the depot) lies at ({x:g}, {y:g}), which is "
-            f"not finite{WITHIN}"
-        )
-    if metric != "great_circle":
-        return
+def _check_degrees(points: NDArray[np.float64]) -> None:
+    """Raise InputError if a location, shape (N + 1, 2), is not on the globe."""
     for column, (what, limit) in enumerate((("latitude", 90), ("longitude", 180))):
         outside = np.flatnonzero(np.abs(points[:, column]) > limit)
         if len(outside):
@@ -393,18 +382,6 @@ def _check_columns(columns: Any, size: int) -> dict[str, tuple[str, ...]]:
                 "(the depot counts)"
             )
     return checked
-
-
-def _check_matrix(matrix: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Return the distances between the depot and n customers."""
-    array = check_array("matrix", matrix, (n + 1, n + 1))
-    bad = np.argwhere(too_far(array) | (array < 0))
-    if len(bad):
-        i, j = bad[0]
-        raise InputError(
-            f"matrix[{i}, {j}] is {array[i, j]:g}, not a distance of at least 0{WITHIN}"
-        )
-    return read_only(array)
 
 
 def _to_units(
