@@ -1,4 +1,4 @@
-"""What a notebook shows of instances, plans, verdicts and results."""
+"""What a notebook shows of instances and results."""
 
 from __future__ import annotations
 
@@ -45,19 +45,6 @@ def test_a_result_without_a_plan_shows_what_can_be_done(square):
     assert "#999999" in html
 
 
-def test_a_plan_is_a_table_of_its_tours():
-    """A plan without its instance shows the customers of each tour."""
-    html = ff.Plan([[3, 1], [2]])._repr_html_()
-    assert texts(html) == ["1", "", "2", "3 1", "2", "", "1", "2"]
-    assert [bar.get("width") for bar in parsed(html).iter("rect")] == ["100", "50"]
-
-
-def test_a_verdict_is_a_table(square):
-    """A notebook shows whether the fleet suffices, and the proof."""
-    html = ff.assess_fleet(square.with_vehicles(1))._repr_html_()
-    assert {"impossible", "the demands sum to 4 of 2"} <= set(texts(html))
-
-
 def test_names_of_a_file_cannot_break_the_page(square):
     """A name with markup is shown as text."""
     named = ff.Instance(
@@ -78,7 +65,7 @@ def test_an_instance_without_coordinates_has_no_map():
         matrix=[[0, 1], [1, 0]], demands=[1], capacity=1, vehicles=1, name="m"
     )
     assert "<svg" not in matrix._repr_html_()
-    assert "<path" not in ff.Plan([[1]]).to_html(matrix)
+    assert "<path" not in ff.solve(matrix, 0.1, search="none")._repr_html_()
 
 
 def test_north_is_up_and_east_is_right():

@@ -44,8 +44,7 @@ def _cell(value: object) -> str:
 
 def draw_bar(share: float, colour: str) -> str:
     """Return a bar that is this share of 100 pixels long."""
-    width = round(100 * min(1.0, max(0.0, share)))
-    bar = f'<rect width="{width}" height="10" fill="{colour}"/>'
+    bar = f'<rect width="{round(100 * min(1.0, share))}" height="10" fill="{colour}"/>'
     return f'<svg width="100" height="10">{bar}</svg>'
 
 
@@ -54,19 +53,8 @@ def draw_map(
     metric: Metric,
     tours: Sequence[Sequence[int]] = (),
 ) -> str:
-    """
-    Return a map as SVG: the depot as a square, tours in colours, other customers grey.
-
-    Parameters
-    ----------
-    points
-        Coordinates of the depot and the customers, shape (N + 1, 2).
-    metric
-        The metric of the instance, which says whether the coordinates are degrees.
-    tours
-        The customers of each tour.
-    """
-    places, size = _place(points, metric)
+    """Return SVG: the depot as a square, tours in colours, other customers grey."""
+    places, (width, height) = _place(points, metric)
     drawn = []
     rest = set(range(1, len(points)))
     for number, tour in enumerate(tours):
@@ -84,7 +72,6 @@ def draw_map(
         f'<rect x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10" '
         'fill="currentColor"/>'  # as light or dark as the text
     )
-    width, height = size
     return f'<svg width="{width:.0f}" height="{height:.0f}">{"".join(drawn)}</svg>'
 
 

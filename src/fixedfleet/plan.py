@@ -88,47 +88,6 @@ class Plan:
         """The number of vehicles used."""
         return len(self.tours)
 
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: the tours, with a bar of their stops."""
-        from fixedfleet.notebook import colour_of, draw_bar, make_table
-
-        most = max(map(len, self.tours), default=1)
-        rows = [
-            (
-                number + 1,
-                draw_bar(len(tour) / most, colour_of(number)),
-                len(tour),
-                " ".join(map(str, tour)),
-            )
-            for number, tour in enumerate(self.tours)
-        ]
-        return make_table(["tour", "", "stops", "customers"], rows)
-
-    def to_html(self, instance: Instance) -> str:
-        """Return a map and a table of the tours as HTML, as notebooks show them."""
-        from fixedfleet.notebook import colour_of, draw_bar, draw_map, make_table
-
-        columns = zip(
-            self.tours,
-            self.load_units(instance),
-            self.tour_lengths(instance),
-            strict=True,
-        )
-        rows = [
-            (
-                number + 1,
-                draw_bar(load / instance.capacity_units, colour_of(number)),
-                f"{instance.amount(load)} of {instance.capacity}",
-                len(tour),
-                f"{length:.6g}",
-            )
-            for number, (tour, load, length) in enumerate(columns)
-        ]
-        table = make_table(["tour", "", "load", "stops", "length"], rows)
-        if not instance.has_coordinates:
-            return table
-        return draw_map(instance.coordinates, instance.metric, self.tours) + table
-
     def renumbered(self, customers: Sequence[int]) -> Plan:
         """Return the plan with ``customers[0]`` in place of customer 1, and so on."""
         return Plan([customers[number - 1] for number in tour] for tour in self.tours)

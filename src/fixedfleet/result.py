@@ -155,9 +155,26 @@ class Result:
         """Return what a notebook shows: the summary, a map and the tours."""
         from html import escape
 
-        shown = self.plan if self.plan is not None else self.partial
-        text = f"<pre>{escape(self.summary())}</pre>"
-        return text if shown is None else text + shown.to_html(self.instance)
+        from fixedfleet.notebook import colour_of, draw_bar, draw_map, make_table
+
+        text, instance = f"<pre>{escape(self.summary())}</pre>", self.instance
+        plan = self.plan if self.plan is not None else self.partial
+        if plan is None:
+            return text
+        if instance.has_coordinates:
+            text += draw_map(instance.coordinates, instance.metric, plan.tours)
+        loads, lengths = plan.load_units(instance), plan.tour_lengths(instance)
+        rows = [
+            (
+                tour + 1,
+                draw_bar(load / instance.capacity_units, colour_of(tour)),
+                f"{instance.amount(load)} of {instance.capacity}",
+                len(plan.tours[tour]),
+                f"{length:.6g}",
+            )
+            for tour, (load, length) in enumerate(zip(loads, lengths, strict=True))
+        ]
+        return text + make_table(["tour", "", "load", "stops", "length"], rows)
 
     def document(
         self, notes: Sequence[str] = (), doubts: Sequence[Doubt] = ()

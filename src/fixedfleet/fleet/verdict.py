@@ -95,18 +95,6 @@ class FleetVerdict:
         fleet = count(self.vehicles, "vehicle")
         return f"FleetVerdict({fleet}: {self.status}, {known})"
 
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: a table."""
-        from fixedfleet.notebook import make_table
-
-        facts = {
-            "status": self.status,
-            "reason": self.reason,
-            "at least needed": self.lower_bound,
-            "known to suffice": self.upper_bound or "no fleet",
-        }
-        return make_table(["fleet", count(self.vehicles, "vehicle")], facts.items())
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchVerdict:
