@@ -1,4 +1,4 @@
-"""Lower bounds on the number of vehicles."""
+"""Lower bounds on the number of vehicles. Demands are from 1 to the capacity."""
 
 from __future__ import annotations
 
@@ -25,13 +25,6 @@ def martello_toth(sizes: Sequence[int], capacity: int) -> int:
     above Q − a leaves no room for a demand of a or more. So the demands from a to Q/2
     must fit beside the demands from Q/2 to Q − a, or into further vehicles. With a = 0,
     the bound is at least ⌈Σq/Q⌉.
-
-    Parameters
-    ----------
-    sizes
-        Demands from 1 to the capacity.
-    capacity
-        The largest load of a vehicle.
     """
     ordered = sorted(sizes)
     sums = list(accumulate(ordered, initial=0))

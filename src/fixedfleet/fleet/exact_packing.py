@@ -31,24 +31,15 @@ def pack_exactly(
     sizes: Sequence[int], capacity: int, vehicles: int, seconds: float
 ) -> Packing | NoPacking:
     """
-    Pack the demands into this number of vehicles, or prove that it is impossible.
+    Pack demands from 1 to the capacity into so many vehicles, or prove it impossible.
 
     CP-SAT solves the arc-flow model (Valério de Carvalho): vehicles are paths of loads.
     The model does not distinguish equal demands or equal vehicles, so the solver does
     not search through packings that differ only in numbering. Its relaxation is far
     tighter than that of a model with one variable per demand and vehicle.
 
-    Parameters
-    ----------
-    sizes
-        Demands from 1 to the capacity.
-    capacity
-        The largest load of a vehicle.
-    vehicles
-        The number of vehicles, at least 1.
-    seconds
-        Wall time after which the answer is ``"undecided"``. It is also the answer if
-        too many different loads can occur.
+    The answer is ``"undecided"`` after so many seconds of wall time, and if too many
+    different loads can occur.
     """
     end = time.perf_counter() + seconds
     counts = dict(sorted(Counter(sizes).items(), reverse=True))
@@ -56,30 +47,20 @@ def pack_exactly(
     if arcs is None:
         return "undecided"
     model, flows = _flow_model(counts, arcs, vehicles)
-    solver, answer = _solve(model, end)
-    if answer:
-        return answer
-    return _paths({arc: solver.value(flow) for arc, flow in flows.items()})
-
-
-def _solve(model: Any, end: float) -> tuple[Any, NoPacking | None]:
-    """Run CP-SAT; return the solver and the answer, None if it found a packing."""
-    cp = load()
     seconds = end - time.perf_counter()
     if seconds <= 0:
-        return None, "undecided"
+        return "undecided"
+    cp = load()
     solver = cp.CpSolver()
     solver.parameters.num_workers = 1  # with more, the packing found is up to chance
     solver.parameters.random_seed = 0
     solver.parameters.max_time_in_seconds = seconds
     status = solver.solve(model)
     if status in (cp.OPTIMAL, cp.FEASIBLE):
-        return solver, None
-    if status == cp.INFEASIBLE:
-        return solver, "impossible"
+        return _paths({arc: solver.value(flow) for arc, flow in flows.items()})
     if status == cp.MODEL_INVALID:
         raise RuntimeError(f"CP-SAT refuses the packing model: {model.validate()}")
-    return solver, "undecided"
+    return "impossible" if status == cp.INFEASIBLE else "undecided"
 
 
 def _arcs(counts: dict[int, int], capacity: int) -> list[tuple[int, int]] | None:

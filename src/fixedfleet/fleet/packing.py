@@ -1,4 +1,8 @@
-"""Quick packings of demands into vehicles: they show that a fleet suffices."""
+"""
+Quick packings of demands into vehicles: they show that a fleet suffices.
+
+Demands are from 1 to the capacity.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +32,7 @@ _MOST_WORK = 5_000_000
 
 
 def best_fit(sizes: Sequence[int], capacity: int) -> Packing:
-    """
-    Put each demand, the largest first, into the vehicle where it leaves least room.
-
-    Parameters
-    ----------
-    sizes
-        Demands from 1 to the capacity.
-    capacity
-        The largest load of a vehicle.
-    """
+    """Put each demand, largest first, into the vehicle where it leaves least room."""
     packing: Packing = []
     rooms: list[tuple[int, int]] = []  # (room, vehicle), rising
     for size in sorted(sizes, reverse=True):
@@ -56,11 +51,8 @@ def best_fit_batch(batch: InstanceBatch) -> tuple[PlanBatch, NDArray[np.bool_]]:
     """
     Pack every instance of a batch by best fit, all instances together.
 
-    Returns
-    -------
-    tuple
-        Plans, and whether each serves every customer within capacity and fleet, shape
-        (B,). Do not use the other plans.
+    Return plans, and whether each serves every customer within capacity and fleet,
+    shape (B,). Do not use the other plans.
     """
     count, n = batch.demands.shape
     fleet = np.minimum(batch.vehicles, batch.sizes)  # more tours would stay empty
@@ -88,22 +80,11 @@ def fill(
     """
     Fill one vehicle after the other as far as possible.
 
-    Parameters
-    ----------
-    sizes
-        Demands from 1 to the capacity.
-    capacity
-        The largest load of a vehicle.
-    rng
-        If given, each vehicle takes one of its fullest loads at random, so that demands
-        of all sizes are left for the last vehicles. This is best if many demands share
-        a vehicle. If None, each vehicle takes the largest demand left and fills up with
-        large ones. This is best if few demands share a vehicle.
-
-    Returns
-    -------
-    Packing or None
-        None if there are too many demands or units to do this within a second.
+    With ``rng``, each vehicle takes one of its fullest loads at random, so that demands
+    of all sizes are left for the last vehicles. This is best if many demands share a
+    vehicle. Without it, each vehicle takes the largest demand left and fills up with
+    others. This is best if few demands share a vehicle. Return None if there are too
+    many demands or units to do this within a second.
     """
     vehicles = sum(sizes) // capacity + 1
     if len(sizes) * vehicles * (1 + capacity // 4096) > _MOST_WORK:

@@ -28,13 +28,8 @@ class SmallestFleet:
     Bounds on the smallest fleet that can carry the demands of an instance.
 
     Each lower bound has a proof, and the upper bound has a packing. The constructor
-    tries the quick bounds and packings; :meth:`search` runs the exact search.
-
-    Parameters
-    ----------
-    instance
-        An instance in which every demand fits into a vehicle. Only its demands and
-        capacity matter.
+    tries the quick bounds and packings; :meth:`search` runs the exact search. Every
+    demand must fit into a vehicle.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -48,7 +43,9 @@ class SmallestFleet:
         self.lower = max(1, volume(self.sizes, self.capacity))
         self.proofs: list[tuple[int, str]] = []
         if self.open:
-            self._bound()
+            bound = martello_toth(self.sizes, self.capacity)
+            proof = f"the Martello–Toth bound is {count(bound, 'vehicle')}"
+            self._raise_lower(bound, proof)
         for rng in (None, *map(Random, range(_RANDOM_PACKINGS))):
             if self.open:
                 self._keep(fill(self.sizes, self.capacity, rng))
@@ -116,22 +113,17 @@ class SmallestFleet:
             self.sizes, self.capacity, vehicles, seconds
         )
         if answer == "impossible":
-            self.lower = vehicles + 1
-            proof = (
-                f"every way to pack the demands into {count(vehicles, 'vehicle')} was "
-                "ruled out"
-            )
-            self.proofs.append((self.lower, proof))
+            fleet = count(vehicles, "vehicle")
+            proof = f"every way to pack the demands into {fleet} was ruled out"
+            self._raise_lower(vehicles + 1, proof)
         elif answer != "undecided":
             self._keep(answer)
         return seconds - (time.perf_counter() - begin)
 
-    def _bound(self) -> None:
-        """Raise the lower bound to that of Martello and Toth, if that is higher."""
-        bound = martello_toth(self.sizes, self.capacity)
+    def _raise_lower(self, bound: int, proof: str) -> None:
+        """Keep a lower bound that is higher than the best one so far."""
         if bound > self.lower:
             self.lower = bound
-            proof = f"the Martello–Toth bound is {count(bound, 'vehicle')}"
             self.proofs.append((bound, proof))
 
     def _keep(self, packing: Packing | None) -> None:

@@ -85,8 +85,7 @@ class FleetVerdict:
         fleet = count(self.vehicles, "vehicle")
         return f"{fleet}: {self.status}, {self.reason}\n{smallest}"
 
-    def __str__(self) -> str:
-        return self.summary()
+    __str__ = summary
 
     def __repr__(self) -> str:
         known = "no fleet suffices"
@@ -149,10 +148,10 @@ def assess_fleet(
         lower = instance.minimum_vehicles
         return FleetVerdict("impossible", vehicles, reason, lower, None, None, None)
     fleet = SmallestFleet(instance)
+    limit = time_limit
     if vehicles >= fleet.upper and smallest_limit is not None:
-        fleet.search(vehicles, smallest_limit)
-    else:
-        fleet.search(vehicles, time_limit)
+        limit = smallest_limit
+    fleet.search(vehicles, limit)
     status: Status
     if vehicles >= fleet.upper:
         status = "feasible"
@@ -188,8 +187,7 @@ def assess_batch(
     batch
         The instances.
     time_limit
-        Seconds for the exact search, per instance that quick packings leave open; 0
-        for no exact search.
+        As for :func:`assess_fleet`, per instance.
     smallest
         Whether the packings should use as few vehicles as possible.
     """
