@@ -25,9 +25,10 @@ def tab_to(reader, selector: str) -> None:
         reader.page.keyboard.press("Tab")
         if reader.page.locator(f"{selector}:focus").count():
             shown = """(element) => {
-              // The file's own field is unseen: its label shows the focus for it.
+              // An unseen field has a label that shows the focus for it.
               const unseen = element.classList.contains("unseen");
-              const seen = unseen ? element.nextElementSibling : element;
+              const label = element.closest("label") ?? element.nextElementSibling;
+              const seen = unseen ? label : element;
               return getComputedStyle(seen).outlineStyle;
             }"""
             assert reader.page.locator(selector).first.evaluate(shown) != "none"
@@ -49,7 +50,7 @@ def test_all_can_be_done_by_keyboard(reader):
     reader.page.keyboard.press("Enter")
     reader.see("#status").to_contain_text("Finished")
     tab_to(reader, "#closer")
-    tab_to(reader, "#fleet-slider")
+    tab_to(reader, ".option :checked")
     tab_to(reader, ".tour:nth-child(2) .tour-head")
     reader.page.keyboard.press("Enter")
     tab_to(reader, ".tour:nth-child(2) .stop")

@@ -57,7 +57,7 @@ COMPARE = """async (answer) => {
       result: {tours: [], vehicles_planned_for: 3, cost: 1},
       verdict: {upper_bound: 3},
     };
-    comparison.begin(plan, () => ({}));
+    comparison.begin(plan);
     await arrived;
     comparison.clear();
     reply();
@@ -107,7 +107,7 @@ WORDS = """async ([costs, twin]) => {
     close() {}
   };
   try {
-    new Comparison(() => {}).begin(planOf({vehicles: 7, seed: 0}), (wish) => wish);
+    new Comparison(() => {}).begin(planOf({vehicles: 7, seed: 0}));
     while (document.getElementById("options").textContent.includes("…")) {
       await new Promise((done) => setTimeout(done, 5));
     }

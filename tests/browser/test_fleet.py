@@ -62,23 +62,23 @@ def test_the_verdict_follows_the_fleet_as_it_is_typed(reader):
     reader.see("#form-verdict").to_contain_text("8 vehicles suffice.")
 
 
-def test_the_slider_shows_one_vehicle_more_or_less(reader):
-    """After a plan, those with other fleets are made, and the slider shows them."""
+def test_one_vehicle_more_or_less_can_be_chosen(reader):
+    """After a plan, those with other fleets are made, and one of them is shown."""
     reader.take_example()
     reader.page.fill("#vehicle_cost", "5")
     reader.plan()
     reader.see(".option-fleet").to_have_text(["6", "7", "8", "9"])
     reader.see("#options").not_to_contain_text("…")
-    slider = reader.page.locator("#fleet-slider")
-    slider.press("ArrowRight")
-    said = slider.get_attribute("aria-valuetext")
+    reader.page.locator(".option :checked").press("ArrowRight")
+    reader.see(".option:has(:checked) .option-fleet").to_have_text("8")
+    said = reader.page.get_attribute(".option :checked", "aria-label")
     assert re.match(r"8 vehicles: [\d.]+\skm, (no change|[+−][\d.]+\skm)$", said)
-    reader.see(".option.chosen .option-fleet").to_have_text("8")
-    slider.press("ArrowLeft")
-    slider.press("ArrowLeft")
-    assert slider.get_attribute("aria-valuetext") == "6 vehicles: not enough"
+    reader.page.keyboard.press("ArrowLeft")
+    reader.page.keyboard.press("ArrowLeft")
+    chosen = reader.page.locator(".option :checked")
+    assert chosen.get_attribute("aria-label") == "6 vehicles: not enough"
     reader.see("#left-out").to_be_visible()
-    slider.press("ArrowRight")
+    reader.page.click(".option:nth-child(2)")
     reader.see("#left-out").to_be_hidden()
     reader.see("#cost-of").to_have_text("7 of 7 vehicles")
 

@@ -167,9 +167,9 @@ def test_tours_that_are_none_are_refused(client, order, tours, words):
 
 
 def test_the_page_is_told_the_settings(client):
-    """The page learns the limits, and that there are no tiles."""
+    """The page learns how long a body may be, and that there are no tiles."""
     settings = client.get("/settings").json()
-    assert (settings["max_customers"], settings["tiles"]) == (10_000, None)
+    assert (settings["max_bytes"], settings["tiles"]) == (8_000_000, None)
     assert settings["attribution"] == ""
 
 
@@ -470,9 +470,7 @@ def test_the_examples_can_be_planned(client):
     for example in client.get("/examples").json():
         assert example["title"]
         read = client.post("/instances", json={"text": example["text"]}).json()
-        assert len(read["instance"]["demands"]) == example["customers"]
-        assert read["instance"]["vehicles"] == example["vehicles"]
-        assert read["instance"]["capacity"] == example["capacity"]
+        assert read["instance"]["vehicles"] and read["instance"]["capacity"]
         verdicts[example["name"]] = read["verdict"]
     assert verdicts["leipzig_parcels"]["status"] == "feasible"
     assert verdicts["bakery_round"]["status"] == "impossible"

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
 from importlib import resources
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -405,24 +404,17 @@ async def download_plan(
 # --------------------------------------------------------------------- examples, health
 
 
-@cache
 def examples() -> list[schema.ExampleDocument]:
     """Return the examples that come with the service."""
     folder = resources.files("fixedfleet.serve") / "examples"
-    found = []
-    for name, title in _EXAMPLES.items():
-        text = (folder / f"{name}.csv").read_text(encoding="utf-8")
-        instance = files.parse(text).instance
-        example = schema.ExampleDocument(
+    return [
+        schema.ExampleDocument(
             name=name,
             title=title,
-            customers=instance.num_customers,
-            vehicles=instance.vehicles,
-            capacity=instance.capacity,
-            text=text,
+            text=(folder / f"{name}.csv").read_text(encoding="utf-8"),
         )
-        found.append(example)
-    return found
+        for name, title in _EXAMPLES.items()
+    ]
 
 
 @routes.get("/examples")
@@ -436,8 +428,6 @@ async def get_settings(service: ServiceDep) -> schema.SettingsDocument:
     """Return what the page must know about the server."""
     settings = service.settings
     return schema.SettingsDocument(
-        max_customers=settings.max_customers,
-        max_seconds=settings.max_seconds,
         max_bytes=bodies.MAX_BODY,
         tiles=settings.tiles,
         attribution=settings.attribution if settings.tiles else "",

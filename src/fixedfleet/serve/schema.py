@@ -232,9 +232,6 @@ class ExampleDocument:
 
     name: str
     title: str
-    customers: int
-    vehicles: int
-    capacity: int | float
     text: str
 
 
@@ -253,8 +250,6 @@ class HealthDocument:
 class SettingsDocument:
     """What the page must know about the server."""
 
-    max_customers: int = about("customers per instance")
-    max_seconds: float = about("longest time limit of a plan")
     max_bytes: int = about("size of a request")
     tiles: str | None = about("address of street tiles with {z}, {x} and {y}")
     attribution: str = about("copyright notice to show beside the tiles")

@@ -1,32 +1,33 @@
 // The page: it takes the customers, asks for a plan, follows it, shows it and changes it.
 
-import { planInAddress, putPlan } from "./address.js";
-import { ask, drop, planPath, send } from "./api.js";
+import { ServerError, ask, drop, planPath, send } from "./api.js";
 import { Comparison } from "./compare.js";
-import { Doubts } from "./doubts.js";
+import { focusDoubts, hideDoubts, isUndecided, showDoubts } from "./doubts.js";
 import { linkFiles, savePicture } from "./downloads.js";
-import { listEarlier, renewCost } from "./earlier.js";
+import { listEarlier } from "./earlier.js";
 import { Editor, bestPlace } from "./editor.js";
 import { byId, show, write } from "./elements.js";
 import { FleetForm } from "./fleet.js";
-import { fleetCheck } from "./fleet_check.js";
 import { instanceOf, servesAll, toursOf } from "./instance.js";
 import { count, lengthOf, sentence } from "./numbers.js";
-import { RunningPlan } from "./running.js";
 import { printSheets } from "./sheets.js";
 import { Source } from "./source.js";
 import { showVerdict } from "./verdict.js";
 import { PlanView } from "./view.js";
+import { sleep, watch } from "./watch.js";
 
 const TELLING = 4000; // milliseconds between two announcements to a screen reader
+const TYPING = 350; // milliseconds without a key before the fleet is checked
+
+// The plan in the page's address, #plan=ID, so that a bookmark shows it again. The entry in
+// the history is replaced, so that "back" leaves the page.
+const planInAddress = () => new URLSearchParams(location.hash.slice(1)).get("plan");
+const putPlan = (id) =>
+  history.replaceState(null, "", id === null ? location.pathname : `#plan=${id}`);
 
 class Page {
   #source = new Source((given, about) => this.#load(given, about));
   #form = new FleetForm({ onPlan: () => this.#plan(), onChange: () => this.#weighSoon() });
-  #doubts = new Doubts({
-    onLeaveOut: (customers) => this.#leaveOut(customers),
-    onGoOn: () => this.#view.markDoubtful([]),
-  });
   #view = new PlanView({
     onFleet: (vehicles) => this.#planWith(vehicles),
     onMove: (customer, slot, place) => this.#move(customer, slot, place),
@@ -37,15 +38,11 @@ class Page {
     onSaved: (edited) => this.#showSaved(edited),
     onError: (error) => this.#warn("edit-error", error.message),
   });
-  #check = fleetCheck({
-    question: () => ({ given: this.#given, ...this.#form.values() }),
-    onVerdict: (verdict) => this.#showVerdict(verdict),
-    onError: (error) => this.#form.fail(error, { focus: false }),
-  });
-  #running = new RunningPlan();
   #comparison = new Comparison((plan) => this.#showFinished(plan));
   #given = null; // the customers, as send() takes them
   #name = ""; // name of the file that was read
+  #running = null; // {id, stopper} of the plan that is being made
+  #check = null; // the stopper of the newest check of the fleet
   #told = 0;
   #turn = 0; // counts the user's requests: answers to earlier ones are ignored
 
@@ -67,9 +64,7 @@ class Page {
   }
 
   #follow() {
-    byId("cancel").addEventListener("click", () => {
-      this.#running.stop().catch((error) => this.#form.fail(error));
-    });
+    byId("cancel").addEventListener("click", () => this.#stop());
     byId("undo").addEventListener("click", () => this.#editor.undo());
     byId("redo").addEventListener("click", () => this.#editor.redo());
     byId("print").addEventListener("click", () => window.print());
@@ -81,38 +76,43 @@ class Page {
 
   // Customers
 
-  async #load(given, { title, vehicles, capacity, decided = false }) {
+  async #load(given, { title, decided = false }) {
     const turn = (this.#turn += 1);
     let read;
     try {
-      read = await send("instances", given, { vehicles, capacity });
+      read = await send("instances", given, {});
     } catch (error) {
       if (turn === this.#turn) this.#source.fail(error.message);
       return;
     }
     if (turn !== this.#turn) return;
-    this.#check.stop();
-    this.#running.giveUp();
+    this.#check?.abort();
+    this.#giveUp();
     putPlan(null);
     this.#name = title;
     const instance = this.#take(given, read);
-    if (!decided) this.#view.markDoubtful(this.#doubts.show(read.doubts));
+    if (!decided) this.#showDoubts(read.doubts);
     this.#form.fillFrom(instance);
     this.#showVerdict(read.verdict);
-    if (!read.verdict) this.#check.now();
+    if (!read.verdict) this.#checkFleet(0);
     this.#form.weigh(instance);
     this.#say(`${count(instance.customers, "customer")} read`);
     const { vehicles: fleet, capacity: room } = this.#form.values();
     const empty = fleet === null ? "vehicles" : room === null ? "capacity" : "plan";
-    if (this.#doubts.undecided) this.#doubts.focus();
+    if (isUndecided()) focusDoubts();
     else byId(empty).focus({ preventScroll: true });
     byId("map").scrollIntoView({ block: "nearest" });
   }
 
-  // Read the customers again, without those whose data is doubtful.
-  #leaveOut(customers) {
-    const given = { ...this.#given, leave_out: customers };
-    this.#load(given, { title: this.#name, decided: true });
+  // The customers are read again if the user leaves doubtful ones out.
+  #showDoubts(doubts) {
+    const customers = [...new Set(doubts.flatMap((doubt) => doubt.customers))];
+    this.#view.markDoubtful(customers);
+    showDoubts(doubts, customers, (left) => {
+      this.#view.markDoubtful([]);
+      const given = { ...this.#given, leave_out: left };
+      if (left.length) this.#load(given, { title: this.#name, decided: true });
+    });
   }
 
   // Show the instance of a document, and note what to send for it.
@@ -125,7 +125,7 @@ class Page {
     this.#form.setLocked(0);
     this.#comparison.clear();
     this.#editor.close();
-    this.#doubts.clear();
+    hideDoubts();
     this.#view.showInstance(instance);
     return instance;
   }
@@ -133,7 +133,25 @@ class Page {
   #weighSoon() {
     this.#form.weigh(this.#view.instance);
     byId("form-verdict").classList.add("outdated");
-    this.#check.soon();
+    this.#checkFleet(TYPING);
+  }
+
+  // Ask the server whether the fleet in the form suffices, unless the user types on.
+  async #checkFleet(pause) {
+    this.#check?.abort();
+    this.#check = new AbortController();
+    const { signal } = this.#check;
+    try {
+      await sleep(pause / 1000, signal);
+      const { vehicles, capacity } = this.#form.values();
+      const known = vehicles && capacity;
+      const read = known && (await send("instances", this.#given, { vehicles, capacity }, signal));
+      this.#showVerdict(read ? read.verdict : null);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      this.#showVerdict(null);
+      this.#form.fail(error, { focus: false });
+    }
   }
 
   #showVerdict(verdict) {
@@ -153,13 +171,13 @@ class Page {
   async #plan() {
     this.#form.clearErrors();
     if (!this.#form.isReadable()) return;
-    if (this.#doubts.undecided) {
+    if (isUndecided()) {
       this.#form.fail({ message: "first decide about the doubtful rows above" });
-      this.#doubts.focus();
+      focusDoubts();
       return;
     }
-    this.#check.stop();
-    this.#running.giveUp();
+    this.#check?.abort();
+    this.#giveUp();
     this.#comparison.clear();
     const turn = (this.#turn += 1);
     byId("plan").disabled = true;
@@ -178,7 +196,7 @@ class Page {
       if (byId("summary").getBoundingClientRect().top > window.innerHeight) {
         byId("map").scrollIntoView({ block: "start" });
       }
-      this.#watch(plan.id, { compare: true });
+      this.#watch(plan.id);
     } catch (error) {
       this.#form.fail(error);
     } finally {
@@ -202,17 +220,51 @@ class Page {
     return wishes;
   }
 
-  async #watch(id, { compare }) {
+  async #watch(id) {
+    const stopper = new AbortController();
+    this.#setRunning({ id, stopper });
     try {
-      const last = await this.#running.follow(id, {
+      const last = await watch(id, {
         onEvent: (name, data) => this.#hear(name, data),
         onBroken: () => this.#lose(),
         onOpen: () => this.#view.status.regain(),
+        signal: stopper.signal,
       });
-      if (last?.name === "done") this.#finish(last.data, compare);
+      this.#setRunning(null);
+      if (last.name === "done") this.#finish(last.data, { isNew: true });
     } catch (error) {
+      if (error.name === "AbortError") return;
+      this.#setRunning(null);
       this.#view.fail(error.message);
     }
+  }
+
+  // The button "Stop" replaces "Plan" while a plan is being made.
+  #setRunning(running) {
+    this.#running = running;
+    const [on, off] = running ? ["cancel", "plan"] : ["plan", "cancel"];
+    const focused = document.activeElement === byId(off);
+    show(byId(on), true);
+    show(byId(off), false);
+    if (focused) byId(on).focus();
+  }
+
+  // End the search: the stream of events then ends with the best plan so far.
+  async #stop() {
+    try {
+      await ask(planPath(this.#running.id), { method: "DELETE" });
+    } catch (error) {
+      // 409: it has finished a moment before.
+      if (!(error instanceof ServerError && error.status === 409)) this.#form.fail(error);
+    }
+  }
+
+  // Cancel the plan that is being made, because the user wants another.
+  #giveUp() {
+    if (!this.#running) return;
+    this.#running.stopper.abort();
+    drop(this.#running.id);
+    this.#setRunning(null);
   }
 
   #lose() {
@@ -240,15 +292,11 @@ class Page {
     }
   }
 
-  #finish(plan, compare) {
+  #finish(plan, { isNew }) {
     this.#showFinished(plan);
     if (plan.verdict) this.#showVerdict(plan.verdict);
     this.#say(this.#outcome(plan));
-    const { objective, vehicle_cost, capacity, locked, vehicle_names } = plan.request;
-    const values = { plan: plan.id, objective, vehicle_cost, capacity, locked, vehicle_names };
-    const bodyOf = (wishes) => ({ ...values, ...wishes, listed: false, wait: 0 });
-    if (compare) this.#comparison.consider(plan, bodyOf);
-    else this.#comparison.offer(plan, bodyOf);
+    this.#comparison.consider(plan, { isNew });
     listEarlier().catch(() => {});
   }
 
@@ -279,9 +327,9 @@ class Page {
     this.#showVerdict(plan.verdict);
     this.#view.begin(plan);
     if (plan.status === "queued" || plan.status === "running") {
-      this.#watch(id, { compare: true });
+      this.#watch(id);
     } else {
-      this.#finish(plan, false);
+      this.#finish(plan, { isNew: false });
       if (plan.error) this.#view.fail(plan.error);
     }
   }
@@ -307,7 +355,7 @@ class Page {
     this.#warn("edit-error", "");
     this.#view.measured(edited);
     const { unit } = this.#view.instance;
-    renewCost(this.#view.plan.id, edited.cost, unit);
+    listEarlier().catch(() => {});
     const said = [lengthOf(edited.length, unit), ...edited.faults];
     this.#say(`Changed: ${said.join(", ")}`);
   }
@@ -336,7 +384,7 @@ class Page {
 
   async #savePicture() {
     try {
-      await savePicture(this.#view, this.#title());
+      await savePicture(this.#view.scene, this.#title());
       this.#warn("download-error", "");
     } catch (error) {
       this.#warn("download-error", error.message);

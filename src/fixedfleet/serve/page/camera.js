@@ -13,7 +13,6 @@ export class Camera {
   moved = false; // whether the user chose the view; it then stays when the size changes
   #points = null; // null: there is nothing to show
   #view = null;
-  #before = null; // {view, moved} before showOnly
   #onMove;
 
   /* onMove() is called whenever the view changes. */
@@ -33,26 +32,15 @@ export class Camera {
   /* Show these points, or nothing. */
   setPoints(points) {
     this.#points = points;
-    this.#before = null;
     this.showAll();
   }
 
   showAll() {
-    this.#before &&= { view: null, moved: false };
     this.#go(this.#whole(), { moved: false });
   }
 
-  /* Show some points until showBefore() is called. */
   showOnly(points) {
-    this.#before ??= { view: this.#view, moved: this.moved };
     this.#go(this.#fitted(points), { moved: true });
-  }
-
-  showBefore() {
-    if (!this.#before) return;
-    const { view, moved } = this.#before;
-    this.#before = null;
-    this.#go(moved ? view : this.#whole(), { moved });
   }
 
   pan(dx, dy) {

@@ -1,6 +1,6 @@
 // The colours of tours and maps, as [light scheme, dark scheme]. The first seven are Okabe
 // and Ito's, which people with colour blindness can distinguish. The others are as far from
-// them and from each other as possible. Tours that share a colour differ by their dashes.
+// them and from each other as possible.
 
 const HUES = [
   ["#0072b2", "#4aa8e0"], ["#d55e00", "#ee7d2b"], ["#009e73", "#1fbf92"],
@@ -13,12 +13,9 @@ const HUES = [
   ["#1a3b8b", "#5c85dc"], ["#764b44", "#bf8f87"], ["#b24745", "#fe8b85"],
 ];
 
-const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
-
 export const LIGHT = {
   name: "light",
   paper: "#ffffff",
-  grid: "#eef1f4",
   ink: "#17212b",
   muted: "#5b6875",
   customer: "#8594a3",
@@ -29,7 +26,6 @@ export const LIGHT = {
 export const DARK = {
   name: "dark",
   paper: "#12181d",
-  grid: "#1d252c",
   ink: "#e8edf2",
   muted: "#9aa7b4",
   customer: "#7f8d9b",
@@ -47,8 +43,6 @@ export const onThemeChange = (callback) =>
 export function hue(slot, theme) {
   return HUES[slot % HUES.length][theme === DARK ? 1 : 0];
 }
-
-export const dash = (slot) => DASHES[Math.floor(slot / HUES.length) % DASHES.length];
 
 // Return black or white, whichever is easier to read on a colour.
 export function textOn(colour) {

@@ -1,5 +1,5 @@
-// One vehicle more or less: plans for M − 1, M + 1 and M + 2 vehicles, and a slider that
-// chooses the plan to show. All of them have the time that the user's plan had. A second
+// One vehicle more or less: plans for M − 1, M + 1 and M + 2 vehicles, and buttons that
+// choose the plan to show. All of them have the time that the user's plan had. A second
 // plan for M vehicles, with another seed, shows how much chance changes the cost.
 
 import { ask, drop } from "./api.js";
@@ -15,7 +15,6 @@ const BUSY = [429, 503];
 
 export class Comparison {
   #onShow;
-  #slider = byId("fleet-slider");
   #plans = new Map(); // by fleet: a finished plan, "waiting", or "impossible"
   #base = null;
   #twin = null; // the plan for the same fleet with another seed, when it is finished
@@ -24,72 +23,67 @@ export class Comparison {
   /* onShow(plan) is called with the plan that the user chooses. */
   constructor(onShow) {
     this.#onShow = onShow;
-    this.#slider.addEventListener("input", () => this.#choose(Number(this.#slider.value)));
+    byId("options").addEventListener("change", (event) => {
+      this.#choose(Number(event.target.value));
+    });
   }
 
   clear() {
     this.#stopper?.abort();
     this.#plans.clear();
-    this.#base = null;
     this.#twin = null;
     byId("options").replaceChildren();
     show(byId("compare"), false);
   }
 
-  /* Compare a plan that has just been finished, or offer to if that takes long. */
-  consider(plan, bodyOf) {
-    if (timeOf(plan) <= AT_ONCE) this.begin(plan, bodyOf);
-    else this.offer(plan, bodyOf);
-  }
-
-  /* Offer the comparison by a button. */
-  offer(plan, bodyOf) {
+  /* Compare a finished plan: at once if it is new and that is quick, else by a button. */
+  consider(plan, { isNew }) {
+    if (isNew && timeOf(plan) <= AT_ONCE) {
+      this.begin(plan);
+      return;
+    }
     this.clear();
-    if (!isComparable(plan)) return;
-    this.#reveal({ started: false });
-    write(byId("compare-note"), `4 plans, ${limitOf(timeOf(plan))} each`);
+    this.#reveal(plan, `4 plans, ${limitOf(timeOf(plan))} each`, { started: false });
     byId("compare-start").onclick = () => {
-      this.begin(plan, bodyOf);
-      this.#slider.focus();
+      this.begin(plan);
+      byId("options").querySelector(":checked").focus();
     };
   }
 
-  /*
-   * Compare a finished plan with others; bodyOf({vehicles, seed, time_limit}) returns what
-   * to ask for.
-   */
-  begin(plan, bodyOf) {
+  /* Compare a finished plan with others. */
+  begin(plan) {
     this.clear();
-    if (!isComparable(plan)) return;
+    if (!this.#reveal(plan, `${limitOf(timeOf(plan))} each`, { started: true })) return;
     this.#base = plan;
     const fleet = plan.result.vehicles_planned_for;
     const fleets = [-1, 0, 1, 2].map((more) => fleet + more).filter((m) => m >= 1);
     for (const m of fleets) this.#plans.set(m, m === fleet ? plan : "waiting");
     // If M vehicles do not suffice, fewer do not either.
     if (!servesAll(plan.result) && fleet > 1) this.#plans.set(fleet - 1, "impossible");
-    Object.assign(this.#slider, { min: fleets[0], max: fleets.at(-1), value: fleet });
-    this.#slider.classList.toggle("three", fleets.length === 3);
-    write(byId("compare-note"), `${limitOf(timeOf(plan))} each`);
-    this.#reveal({ started: true });
-    this.#stopper = new AbortController();
-    const { seed } = plan.request;
-    const body = (vehicles, other) =>
-      bodyOf({ vehicles, seed: seed + other, time_limit: timeOf(plan) });
-    this.#run(fleet, body, this.#stopper.signal);
+    byId("options").replaceChildren(...fleets.map((m) => optionOf(m, m === fleet)));
     this.#draw();
+    this.#stopper = new AbortController();
+    this.#run(plan, fleet, this.#stopper.signal);
   }
 
-  #reveal({ started }) {
-    show(byId("compare"), true);
+  // Return whether a plan can be compared: if one customer needs more than a vehicle, no
+  // number of vehicles suffices.
+  #reveal({ result, verdict }, note, { started }) {
+    const comparable = result !== null && verdict?.upper_bound !== null;
+    write(byId("compare-note"), note);
+    show(byId("compare"), comparable);
     show(byId("compare-start"), !started);
-    show(this.#slider, started);
+    return comparable;
   }
 
   // One plan after the other, because the server has other clients.
-  async #run(fleet, bodyOf, signal) {
+  async #run(plan, fleet, signal) {
+    const { objective, vehicle_cost, capacity, locked, vehicle_names, seed } = plan.request;
+    const values = { plan: plan.id, objective, vehicle_cost, capacity, locked, vehicle_names };
+    const wishes = { ...values, time_limit: timeOf(plan), listed: false, wait: 0 };
     try {
-      if (servesAll(this.#base.result)) {
-        this.#twin = await this.#plan(bodyOf(fleet, 1), signal);
+      if (servesAll(plan.result)) {
+        this.#twin = await makePlan({ ...wishes, vehicles: fleet, seed: seed + 1 }, signal);
       }
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -98,7 +92,7 @@ export class Comparison {
     for (const m of AROUND.map((more) => fleet + more)) {
       if (this.#plans.get(m) !== "waiting") continue;
       try {
-        this.#plans.set(m, await this.#plan(bodyOf(m, 0), signal));
+        this.#plans.set(m, await makePlan({ ...wishes, vehicles: m, seed }, signal));
       } catch (error) {
         if (error.name === "AbortError") return;
         this.#plans.delete(m);
@@ -108,46 +102,22 @@ export class Comparison {
     }
   }
 
-  async #plan(body, signal) {
-    const { id } = await patiently(() => ask("plans", { method: "POST", json: body }), signal);
-    const cancel = () => drop(id);
-    if (signal.aborted) {
-      cancel(); // the request was under way, and nobody waits for it any more
-      throw signal.reason;
-    }
-    signal.addEventListener("abort", cancel, { once: true });
-    try {
-      const last = await watch(id, { onEvent: () => {}, signal });
-      if (last.name === "failed") throw new Error(last.data.error);
-      return last.data;
-    } finally {
-      signal.removeEventListener("abort", cancel);
-    }
-  }
-
   #choose(fleet) {
-    const best = this.#bestWithin(fleet);
-    this.#mark(fleet);
     const own = this.#plans.get(fleet);
-    if (best) this.#onShow(best);
-    else if (own?.result) this.#onShow(own);
+    const plan = this.#bestWithin(fleet) ?? (own?.result ? own : null);
+    if (plan) this.#onShow(plan);
   }
 
   // A plan with fewer vehicles is also valid for more, and may be the shorter one. The
   // user's own plan is the better one unless the difference is more than chance.
   #bestWithin(fleet) {
-    const base = this.#base;
-    const isOwn = base.result.vehicles_planned_for <= fleet && servesAll(base.result);
-    let best = isOwn && this.#settled(fleet) ? base : null;
-    for (const [m, plan] of this.#plans) {
-      if (m > fleet || !servesAll(plan.result ?? null) || !this.#settled(fleet)) continue;
-      if (best === null || this.#difference(plan, best) < 0) best = plan;
-    }
-    return best;
-  }
-
-  #settled(fleet) {
-    return typeof this.#plans.get(fleet) === "object";
+    if (!this.#plans.get(fleet)?.result) return null;
+    const plans = [this.#base, ...this.#plans.values()].filter(
+      ({ result }) =>
+        result && servesAll(result) && result.vehicles_planned_for <= fleet,
+    );
+    const better = (best, plan) => (this.#difference(plan, best) < 0 ? plan : best);
+    return plans.length ? plans.reduce(better) : null;
   }
 
   // Return by how much a plan costs more than another, 0 if that may be chance.
@@ -161,54 +131,53 @@ export class Comparison {
   }
 
   #draw() {
-    const options = [...this.#plans.keys()].sort((a, b) => a - b);
-    const columns = options.map((fleet) => {
-      const { cost, change } = this.#words(fleet);
-      // Only for the pointer: the keyboard uses the slider.
-      const button = make(
-        "button",
-        { type: "button", tabindex: -1, class: "option", "data-fleet": fleet },
-        make("span", { class: "option-fleet", text: `${fleet}` }),
-        make("span", { class: "option-cost", text: cost }),
-        make("span", { class: "option-change", text: change }),
-      );
-      button.addEventListener("click", () => {
-        this.#slider.value = fleet;
-        this.#choose(fleet);
-      });
-      return make("li", {}, button);
-    });
-    byId("options").replaceChildren(...columns);
-    this.#mark(Number(this.#slider.value));
-  }
-
-  #mark(fleet) {
-    for (const button of byId("options").querySelectorAll(".option")) {
-      button.classList.toggle("chosen", Number(button.dataset.fleet) === fleet);
+    for (const option of byId("options").children) {
+      const button = option.querySelector("input");
+      const [cost, change] = this.#words(Number(button.value));
+      write(option.querySelector(".option-cost"), cost);
+      write(option.querySelector(".option-change"), change);
+      const text = [cost, change].filter(Boolean).join(", ");
+      button.ariaLabel = `${count(Number(button.value), "vehicle")}: ${text}`;
     }
-    const { cost, change } = this.#words(fleet);
-    const text = [cost, change].filter(Boolean).join(", ");
-    this.#slider.setAttribute("aria-valuetext", `${count(fleet, "vehicle")}: ${text}`);
   }
 
+  // Return the cost with a fleet, and how it differs from the user's plan.
   #words(fleet) {
     const plan = this.#plans.get(fleet);
-    if (plan === undefined) return { cost: "–", change: "" };
-    if (plan === "waiting") return { cost: "…", change: "" };
-    const best = plan === "impossible" ? null : this.#bestWithin(fleet);
-    if (best === null) return { cost: "not enough", change: "" };
+    if (plan === undefined) return ["–", ""];
+    if (plan === "waiting") return ["…", ""];
+    const best = this.#bestWithin(fleet);
+    if (best === null) return ["not enough", ""];
     const { instance, result } = this.#base;
     const cost = lengthOf(best.result.cost, unitOf(instance));
-    if (fleet === result.vehicles_planned_for || !servesAll(result)) {
-      return { cost, change: "" };
-    }
-    return { cost, change: changeOf(this.#difference(best, this.#base), unitOf(instance)) };
+    if (fleet === result.vehicles_planned_for || !servesAll(result)) return [cost, ""];
+    return [cost, changeOf(this.#difference(best, this.#base), unitOf(instance))];
   }
 }
 
-// If one customer needs more than a vehicle, no number of vehicles suffices.
-const isComparable = ({ result, verdict }) =>
-  result !== null && verdict?.upper_bound !== null;
+function optionOf(fleet, checked) {
+  return make(
+    "label",
+    { class: "option" },
+    make("input", { type: "radio", name: "fleet", value: fleet, class: "unseen", checked }),
+    make("span", { class: "option-fleet", text: `${fleet}` }),
+    make("span", { class: "option-cost" }),
+    make("span", { class: "option-change" }),
+  );
+}
+
+// Return a plan when it is finished; one that nobody waits for any more is cancelled.
+async function makePlan(json, signal) {
+  const { id } = await patiently(() => ask("plans", { method: "POST", json }), signal);
+  try {
+    const last = await watch(id, { onEvent: () => {}, signal });
+    if (last.name === "failed") throw new Error(last.data.error);
+    return last.data;
+  } catch (error) {
+    if (error.name === "AbortError") drop(id);
+    throw error;
+  }
+}
 
 // Return the seconds that a plan was searched for; one that was stopped had fewer.
 function timeOf({ status, seconds, request }) {

@@ -3,52 +3,31 @@
 import { byId, make, show, write } from "./elements.js";
 import { count, sentence } from "./numbers.js";
 
-export class Doubts {
-  #undecided = false;
-  #onLeaveOut;
-  #onGoOn;
-  #customers = [];
+/* Whether the user must decide before a plan can be made. */
+export const isUndecided = () => !byId("doubts").hidden;
 
-  /* onLeaveOut(customers) and onGoOn() report what the user has decided. */
-  constructor({ onLeaveOut, onGoOn }) {
-    this.#onLeaveOut = onLeaveOut;
-    this.#onGoOn = onGoOn;
-    byId("leave-out").addEventListener("click", () => {
-      this.clear();
-      this.#onLeaveOut(this.#customers);
-    });
-    byId("go-on").addEventListener("click", () => {
-      this.clear();
-      this.#onGoOn();
-    });
-  }
+export const hideDoubts = () => show(byId("doubts"), false);
 
-  /* Whether the user must decide before a plan can be made. */
-  get undecided() {
-    return this.#undecided;
-  }
+/*
+ * Show doubts {customers, text}. onDecided(customers) is called with all doubtful customers
+ * if the user leaves them out, and with none if not.
+ */
+export function showDoubts(doubts, customers, onDecided) {
+  byId("doubts-list").replaceChildren(
+    ...doubts.map(({ text }) => make("li", { text: sentence(text) })),
+  );
+  const decide = (left) => () => {
+    hideDoubts();
+    onDecided(left);
+  };
+  byId("leave-out").onclick = decide(customers);
+  byId("go-on").onclick = decide([]);
+  write(byId("leave-out"), `Leave out ${count(customers.length, "row")}`);
+  show(byId("leave-out"), customers.length > 0);
+  show(byId("doubts"), doubts.length > 0);
+}
 
-  /* Show doubts {customers, text}; returns all customers that are doubtful. */
-  show(doubts) {
-    this.#customers = [...new Set(doubts.flatMap((doubt) => doubt.customers))];
-    this.#undecided = doubts.length > 0;
-    byId("doubts-list").replaceChildren(
-      ...doubts.map(({ text }) => make("li", { text: sentence(text) })),
-    );
-    const rows = count(this.#customers.length, "row");
-    write(byId("leave-out"), `Leave out ${rows}`);
-    show(byId("leave-out"), this.#customers.length > 0);
-    show(byId("doubts"), this.#undecided);
-    return this.#customers;
-  }
-
-  clear() {
-    this.#undecided = false;
-    show(byId("doubts"), false);
-  }
-
-  focus() {
-    byId("doubts").focus();
-    byId("doubts").scrollIntoView({ block: "nearest" });
-  }
+export function focusDoubts() {
+  byId("doubts").focus();
+  byId("doubts").scrollIntoView({ block: "nearest" });
 }

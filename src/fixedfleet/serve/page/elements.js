@@ -1,19 +1,10 @@
 // Makes and finds elements. Text is always set as text, so that markup in the name of a
 // customer has no effect.
 
-const SVG = "http://www.w3.org/2000/svg";
-
 export const byId = (id) => document.getElementById(id);
 
 export function make(tag, { text, ...attributes } = {}, ...children) {
-  return furnish(document.createElement(tag), text, attributes, children);
-}
-
-export function makeSvg(tag, { text, ...attributes } = {}, ...children) {
-  return furnish(document.createElementNS(SVG, tag), text, attributes, children);
-}
-
-function furnish(element, text, attributes, children) {
+  const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== false && value !== null && value !== undefined) {
       element.setAttribute(name, value === true ? "" : value);

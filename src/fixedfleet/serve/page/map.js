@@ -103,7 +103,7 @@ export class FleetMap {
     this.#scene.selected = slot;
     const tour = this.#scene.tours.find((one) => one.slot === slot);
     if (tour) this.#camera.showOnly([0, ...tour.stops].map((stop) => this.#scene.points[stop]));
-    else this.#camera.showBefore();
+    else this.#camera.showAll();
     this.#redraw();
   }
 

@@ -1,6 +1,6 @@
 // Draws a scene on a canvas: the map on the page, the PNG and the sheets for drivers.
 
-import { dash, hue, textOn } from "./colours.js";
+import { hue, textOn } from "./colours.js";
 import { placeLabels } from "./labels.js";
 import { lengthOf } from "./numbers.js";
 import { roundLength, toScreen } from "./projection.js";
@@ -10,9 +10,6 @@ const FADED = 0.14;
 const TURN = 2 * Math.PI;
 const LABEL = 9; // radius of the number of a stop, in pixels
 const SQUARE = 3; // if the largest dot is smaller, all are squares, which is much faster
-// Ways of more pixels are drawn without dashes: thousands of dashes take long to draw, and
-// only plans at the very start of a search have such ways.
-const LONGEST_DASHED = 4000;
 
 /*
  * Draw a scene: {points, demands, unit, perUnit, tours, unserved, doubtful, selected}.
@@ -74,27 +71,12 @@ function inOrder({ tours, selected }) {
 const strength = (scene, slot) =>
   scene.selected === null || scene.selected === slot ? 1 : FADED;
 
-function drawPaper({ context, spots, theme }, { width, height, view, streets }) {
+function drawPaper({ context, theme }, { width, height, streets }) {
   context.globalAlpha = 1;
   context.clearRect(0, 0, width, height);
   if (streets) return;
   context.fillStyle = theme.paper;
   context.fillRect(0, 0, width, height);
-  const step = roundLength(view.scale, 130) * view.scale;
-  const from = (origin) => ((origin % step) + step) % step;
-  context.strokeStyle = theme.grid;
-  context.lineWidth = 1;
-  context.setLineDash([]);
-  context.beginPath();
-  for (let x = from(spots[0].x); x < width; x += step) {
-    context.moveTo(Math.round(x) + 0.5, 0);
-    context.lineTo(Math.round(x) + 0.5, height);
-  }
-  for (let y = from(spots[0].y); y < height; y += step) {
-    context.moveTo(0, Math.round(y) + 0.5);
-    context.lineTo(width, Math.round(y) + 0.5);
-  }
-  context.stroke();
 }
 
 function drawWay({ context, scene, spots, theme }, { slot, stops }) {
@@ -113,33 +95,19 @@ function drawWay({ context, scene, spots, theme }, { slot, stops }) {
   for (const { way, depot } of parts) {
     context.globalAlpha = strength(scene, slot) * (depot ? 0.5 : 1);
     context.lineWidth = depot ? width / 2 : width;
-    strokeLegs(context, way, lengthAlong(way) > LONGEST_DASHED ? [] : dash(slot));
+    strokeLegs(context, way);
   }
-  context.setLineDash([]);
 }
 
 // Each leg is drawn separately: without a graphics card, one long path that crosses itself
 // takes several times as long.
-function strokeLegs(context, way, pattern) {
-  context.setLineDash(pattern);
-  let before = 0;
+function strokeLegs(context, way) {
   for (let i = 1; i < way.length; i += 1) {
-    const [from, to] = [way[i - 1], way[i]];
-    context.lineDashOffset = before;
     context.beginPath();
-    context.moveTo(from.x, from.y);
-    context.lineTo(to.x, to.y);
+    context.moveTo(way[i - 1].x, way[i - 1].y);
+    context.lineTo(way[i].x, way[i].y);
     context.stroke();
-    before += Math.hypot(to.x - from.x, to.y - from.y);
   }
-}
-
-function lengthAlong(way) {
-  let sum = 0;
-  for (let i = 1; i < way.length; i += 1) {
-    sum += Math.hypot(way[i].x - way[i - 1].x, way[i].y - way[i - 1].y);
-  }
-  return sum;
 }
 
 /* Return the radius of the largest dot; many customers in little room have small dots. */
@@ -156,7 +124,6 @@ export function radiusOf(scene, customer, dot) {
 
 function drawCustomers(pen) {
   const { context, scene, theme } = pen;
-  context.setLineDash([]);
   context.strokeStyle = theme.paper;
   context.lineWidth = scene.points.length > 300 ? 0.7 : 1.5;
   context.globalAlpha = scene.selected === null ? 1 : FADED;

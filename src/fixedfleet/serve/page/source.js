@@ -8,8 +8,7 @@ const EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet
 const TYPES = { csv: "text/csv", xlsx: EXCEL }; // of all others the server finds out
 
 /*
- * Call onGiven(given, {title, vehicles, capacity}) with what the user gives: {text} or
- * {file: {bytes, type}}. Only an example has vehicles and capacity.
+ * Call onGiven(given, {title}) with what the user gives: {text} or {file: {bytes, type}}.
  */
 export class Source {
   #onGiven;
@@ -24,15 +23,8 @@ export class Source {
       file.value = ""; // the same file may be chosen again
     });
     byId("use-table").addEventListener("click", () => this.#paste(byId("table").value));
-    byId("table").addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-        event.preventDefault();
-        this.#paste(byId("table").value);
-      }
-    });
     byId("change").addEventListener("click", () => this.open(byId("ways-in").hidden));
     this.#followDrops();
-    this.#followPastes();
   }
 
   fail(message) {
@@ -66,18 +58,15 @@ export class Source {
   async listExamples() {
     const examples = await ask("examples");
     const items = examples.map((example) => {
-      const { name, title, customers, vehicles, capacity, text } = example;
-      const size = `${count(customers, "customer")}, ${count(vehicles, "vehicle")}`;
-      const [what, ...more] = title.split(": ");
+      const { name, title, text } = example;
+      const [what, more] = title.split(": ");
       const button = make(
         "button",
         { type: "button", class: "example", "data-example": name },
         make("span", { class: "example-title", text: what }),
-        make("span", { class: "example-size", text: capital(more.join(": ")) || size }),
+        make("span", { class: "example-size", text: capital(more) }),
       );
-      button.addEventListener("click", () => {
-        this.#onGiven({ text }, { title, vehicles, capacity });
-      });
+      button.addEventListener("click", () => this.#onGiven({ text }, { title }));
       return make("li", {}, button);
     });
     byId("example-list").replaceChildren(...items);
@@ -120,15 +109,6 @@ export class Source {
       if (!carriesFile(event)) return;
       event.preventDefault();
       if (event.dataTransfer.files.length) this.#take(event.dataTransfer.files[0]);
-    });
-  }
-
-  // A table that is pasted outside a field is taken as customers.
-  #followPastes() {
-    document.addEventListener("paste", (event) => {
-      if (event.target.closest?.("input, textarea")) return;
-      const text = event.clipboardData?.getData("text/plain") ?? "";
-      if (text.includes("\n")) this.#paste(text);
     });
   }
 }

@@ -1,6 +1,6 @@
 // The plan in a few figures: its cost, its fleet, and the state of the search.
 
-import { CostChart } from "./chart.js";
+import { drawChart } from "./chart.js";
 import { byId, show, write } from "./elements.js";
 import { servesAll, toursOf } from "./instance.js";
 import { age, count, figures, lengthOf, limitOf, percent } from "./numbers.js";
@@ -15,7 +15,6 @@ export function goodPart(trace) {
 }
 
 export class Summary {
-  #chart = new CostChart(byId("chart"));
   #trace = [];
   #unit = "";
   #limit = 0;
@@ -134,7 +133,7 @@ export class Summary {
   }
 
   #draw(now) {
-    this.#chart.draw(goodPart(this.#trace), { now, limit: this.#limit, unit: this.#unit });
+    drawChart(goodPart(this.#trace), { now, limit: this.#limit, unit: this.#unit });
   }
 
   #stop() {

@@ -2,26 +2,27 @@
 // instead of the map, and here the keyboard moves stops.
 
 import { paint } from "./colours.js";
-import { make, show, write } from "./elements.js";
+import { byId, make, show, write } from "./elements.js";
 import { amount, count, lengthOf, nameOf, percent } from "./numbers.js";
 
 const STOP = "text/x-fixedfleet-stop"; // what a dragged stop carries
 
 export class TourList {
-  #list;
-  #cards = new Map();
+  #list = byId("tour-list");
+  #tours = []; // {slot, number, stops, load, length or null, name, locked}
+  #items = new Map(); // the element of each tour, by slot
   #instance = null;
   #selected = null;
-  #actions;
 
   /*
    * The actions are functions: onPick(slot) for a click on a tour, onStop(customer or null)
    * for the stop in focus, onMove(customer, slot, place or null), onMenu(customer) and
    * onLock(slot).
    */
-  constructor(list, actions) {
-    this.#list = list;
-    this.#actions = actions;
+  constructor(actions) {
+    this.#followClicks(actions);
+    this.#followKeys(actions.onMove);
+    this.#followDrags(actions.onMove);
   }
 
   setInstance(instance) {
@@ -34,212 +35,175 @@ export class TourList {
     this.#list.classList.toggle("editable", editable);
   }
 
-  /*
-   * Show tours {slot, number, stops, load, length or null, name, locked} in the order of
-   * number.
-   */
+  /* Show tours in the order of their numbers. */
   setTours(tours) {
+    this.#tours = tours;
     const slots = new Set(tours.map((tour) => tour.slot));
-    for (const [slot, card] of this.#cards) {
+    for (const [slot, item] of this.#items) {
       if (slots.has(slot)) continue;
-      card.item.remove();
-      this.#cards.delete(slot);
+      item.remove();
+      this.#items.delete(slot);
     }
-    for (const tour of tours) this.#cardOf(tour.slot).update(tour, this.#instance);
     const inOrder = [...tours].sort((a, b) => a.number - b.number);
-    inOrder.forEach(({ slot }, place) => {
-      const { item } = this.#cards.get(slot);
+    inOrder.forEach((tour, place) => {
+      const item = this.#itemOf(tour.slot);
+      this.#update(item, tour);
       // Only items in a wrong place are moved, so that focus and scrolling stay.
-      if (this.#list.children[place] !== item) {
-        this.#list.insertBefore(item, this.#list.children[place] ?? null);
-      }
+      const there = this.#list.children[place];
+      if (there !== item) this.#list.insertBefore(item, there ?? null);
     });
   }
 
   select(slot) {
     this.#selected = slot;
-    for (const [own, card] of this.#cards) card.open(own === slot);
+    for (const tour of this.#tours) this.#open(this.#items.get(tour.slot), tour);
   }
 
   reveal(slot) {
-    this.#cards.get(slot)?.item.scrollIntoView({ block: "nearest" });
+    this.#items.get(slot)?.scrollIntoView({ block: "nearest" });
   }
 
   focusStop(customer) {
     this.#list.querySelector(`[data-customer="${customer}"]`)?.focus();
   }
 
-  #cardOf(slot) {
-    if (!this.#cards.has(slot)) {
-      const card = new TourCard(slot, this.#actions);
-      this.#cards.set(slot, card);
-      this.#list.append(card.item);
-      card.open(slot === this.#selected);
+  #itemOf(slot) {
+    let item = this.#items.get(slot);
+    if (!item) {
+      item = byId("tour").content.firstElementChild.cloneNode(true);
+      item.dataset.slot = slot;
+      item.querySelector(".stops").id = `stops-of-${slot}`;
+      item.querySelector(".tour-head").setAttribute("aria-controls", `stops-of-${slot}`);
+      paint(item, slot);
+      this.#items.set(slot, item);
     }
-    return this.#cards.get(slot);
-  }
-}
-
-class TourCard {
-  #number = make("span", { class: "badge" });
-  #stops = make("span", { class: "tour-stops" });
-  #length = make("span", { class: "tour-length" });
-  #load = make("span", { class: "tour-load" });
-  #bar = make("span", { class: "bar" }, make("span", { class: "bar-fill" }));
-  #lock = make("button", { type: "button", class: "lock" });
-  #places;
-  #head;
-  #slot;
-  #tour = null;
-  #instance = null;
-  #shown = "";
-  #actions;
-
-  constructor(slot, actions) {
-    this.#slot = slot;
-    this.#actions = actions;
-    const id = `stops-of-${slot}`;
-    this.#places = make("ol", { class: "stops", id, hidden: true });
-    this.#head = make(
-      "button",
-      { type: "button", class: "tour-head", "aria-controls": id },
-      this.#number,
-      this.#stops,
-      this.#length,
-      this.#bar,
-      this.#load,
-    );
-    const line = make("div", { class: "tour-line" }, this.#head, this.#lock);
-    this.item = make("li", { class: "tour" }, line, this.#places);
-    paint(this.item, slot);
-    this.#head.addEventListener("click", () => actions.onPick(slot));
-    this.#lock.addEventListener("click", () => actions.onLock(slot));
-    this.#followStops(actions.onStop);
-    this.#followKeys();
-    this.#followDrags();
+    return item;
   }
 
-  update(tour, instance) {
-    this.#tour = tour;
-    this.#instance = instance;
+  #update(item, tour) {
+    const { capacity, demandUnit, unit } = this.#instance;
     const { number, stops, load, length, name, locked } = tour;
-    const share = instance.capacity ? load / instance.capacity : 0;
+    const part = (kind) => item.querySelector(`.${kind}`);
+    const share = capacity ? load / capacity : 0;
     const over = share > 1 + 1e-9;
-    const full = `${amount(load)} of ${amount(instance.capacity, instance.demandUnit)}`;
-    const excess = amount(load - instance.capacity, instance.demandUnit);
-    const far = length === null ? "" : lengthOf(length, instance.unit, 3);
-    write(this.#number, `${number}`);
-    write(this.#stops, [name, count(stops.length, "stop")].filter(Boolean).join(": "));
-    write(this.#length, far);
-    write(this.#load, over ? `${excess} too much` : full);
-    this.item.classList.toggle("over", over);
-    this.#bar.style.setProperty("--fill", Math.min(1, share));
-    this.#bar.title = `${percent(share)} full`;
-    const parts = [count(stops.length, "stop"), `load ${full}`, far];
-    if (over) parts.push(`${excess} too much`);
+    const full = `${amount(load)} of ${amount(capacity, demandUnit)}`;
+    const excess = `${amount(load - capacity, demandUnit)} too much`;
+    const far = length === null ? "" : lengthOf(length, unit, 3);
+    const size = count(stops.length, "stop");
+    write(part("badge"), `${number}`);
+    write(part("tour-stops"), name ? `${name}: ${size}` : size);
+    write(part("tour-length"), far);
+    write(part("tour-load"), over ? excess : full);
+    item.classList.toggle("over", over);
+    part("bar").style.setProperty("--fill", Math.min(1, share));
+    part("bar").title = `${percent(share)} full`;
     const who = name ? `Tour ${number}, ${name}` : `Tour ${number}`;
-    const label = `${who}: ${parts.filter(Boolean).join(", ")}`;
-    if (this.#head.ariaLabel !== label) this.#head.ariaLabel = label;
-    this.#lock.setAttribute("aria-pressed", locked);
-    this.#lock.setAttribute("aria-label", `Lock tour ${number}`);
-    this.#lock.title = locked ? "Locked: it stays as it is" : "Lock: keep it as it is";
-    this.item.classList.toggle("locked", locked);
-    if (!this.#places.hidden) this.#list();
-  }
-
-  open(open) {
-    this.item.classList.toggle("selected", open);
-    this.#head.setAttribute("aria-expanded", open);
-    show(this.#places, open);
-    if (open && this.#tour) this.#list();
+    const said = [size, `load ${full}`, far, over && excess].filter(Boolean).join(", ");
+    part("tour-head").ariaLabel = `${who}: ${said}`;
+    part("lock").ariaPressed = `${locked}`;
+    part("lock").ariaLabel = `Lock tour ${number}`;
+    part("lock").title = locked ? "Locked: it stays as it is" : "Lock: keep it as it is";
+    item.classList.toggle("locked", locked);
+    this.#open(item, tour);
   }
 
   // The stops are listed when the tour is opened, because a plan may have thousands.
-  #list() {
-    const shown = `${this.#tour.stops} ${this.#tour.locked}`;
-    if (shown === this.#shown) return;
-    this.#shown = shown;
-    const items = this.#tour.stops.map((customer) => {
-      const stop = this.#instance.stops[customer - 1];
-      const name = nameOf(stop);
-      const button = make(
-        "button",
-        { type: "button", class: "stop", "data-customer": customer },
-        make("span", { class: "stop-name", text: name }),
-        make("span", { class: "stop-demand", text: amount(stop.demand) }),
-      );
-      const more = make("button", {
-        type: "button",
-        class: "stop-menu",
-        "data-move": customer,
-        "aria-label": `Move ${name}`,
-        title: "Move",
-        text: "⋮",
-      });
-      return make("li", { draggable: !this.#tour.locked && "true" }, button, more);
-    });
-    this.#places.replaceChildren(...items);
+  #open(item, { slot, stops, locked }) {
+    const [open, list] = [slot === this.#selected, item.querySelector(".stops")];
+    item.classList.toggle("selected", open);
+    item.querySelector(".tour-head").ariaExpanded = `${open}`;
+    show(list, open);
+    const shown = `${stops} ${locked}`;
+    if (!open || list.dataset.shown === shown) return;
+    list.dataset.shown = shown;
+    list.replaceChildren(...stops.map((customer) => this.#stopItem(customer, locked)));
   }
 
-  #followStops(onStop) {
-    this.#places.addEventListener("pointerover", (e) => onStop(stopAt(e.target)));
-    this.#places.addEventListener("focusin", (e) => onStop(stopAt(e.target)));
-    this.#places.addEventListener("pointerleave", () => onStop(null));
-    this.#places.addEventListener("focusout", () => onStop(null));
-    this.#places.addEventListener("click", (e) => {
-      const move = e.target.closest("[data-move]");
-      if (move) this.#actions.onMenu(Number(move.dataset.move));
-      else onStop(stopAt(e.target));
+  #stopItem(customer, locked) {
+    const stop = this.#instance.stops[customer - 1];
+    const name = nameOf(stop);
+    const button = make(
+      "button",
+      { type: "button", class: "stop", "data-customer": customer },
+      make("span", { class: "stop-name", text: name }),
+      make("span", { class: "stop-demand", text: amount(stop.demand) }),
+    );
+    const label = { "aria-label": `Move ${name}`, title: "Move", text: "⋮" };
+    const menu = { type: "button", class: "stop-menu", "data-move": customer, ...label };
+    return make("li", { draggable: !locked && "true" }, button, make("button", menu));
+  }
+
+  #tourAt(target) {
+    const slot = Number(target.closest(".tour")?.dataset.slot);
+    return this.#tours.find((tour) => tour.slot === slot);
+  }
+
+  #followClicks({ onPick, onLock, onMenu, onStop }) {
+    for (const kind of ["pointerover", "focusin"]) {
+      this.#list.addEventListener(kind, (event) => onStop(stopAt(event.target)));
+    }
+    for (const kind of ["pointerleave", "focusout"]) {
+      this.#list.addEventListener(kind, () => onStop(null));
+    }
+    this.#list.addEventListener("click", ({ target }) => {
+      const tour = this.#tourAt(target);
+      const move = target.closest("[data-move]");
+      if (target.closest(".tour-head")) onPick(tour.slot);
+      else if (target.closest(".lock")) onLock(tour.slot);
+      else if (move) onMenu(Number(move.dataset.move));
+      else onStop(stopAt(target));
     });
   }
 
   // Alt and an arrow move the stop that has the focus.
-  #followKeys() {
-    this.#places.addEventListener("keydown", (event) => {
+  #followKeys(onMove) {
+    this.#list.addEventListener("keydown", (event) => {
       const customer = stopAt(event.target);
       const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-      if (!event.altKey || customer === null || !step || this.#tour.locked) return;
+      if (!event.altKey || customer === null || !step) return;
+      const { slot, stops, locked } = this.#tourAt(event.target);
+      const place = stops.indexOf(customer) + step;
       event.preventDefault();
-      const place = this.#tour.stops.indexOf(customer) + step;
-      if (place < 0 || place >= this.#tour.stops.length) return;
-      this.#actions.onMove(customer, this.#slot, place);
+      if (!locked && stops[place] !== undefined) onMove(customer, slot, place);
     });
   }
 
-  #followDrags() {
-    const { item } = this;
-    this.#places.addEventListener("dragstart", (event) => {
+  #followDrags(onMove) {
+    const mark = (target) => {
+      for (const item of this.#items.values()) item.classList.toggle("target", item === target);
+    };
+    this.#list.addEventListener("dragstart", (event) => {
       const customer = stopAt(event.target.querySelector?.("[data-customer]"));
       if (customer === null) return;
       event.dataTransfer.setData(STOP, `${customer}`);
       event.dataTransfer.effectAllowed = "move";
     });
-    item.addEventListener("dragover", (event) => {
-      if (!event.dataTransfer.types.includes(STOP) || this.#tour.locked) return;
-      event.preventDefault();
-      item.classList.add("target");
+    this.#list.addEventListener("dragover", (event) => {
+      const tour = this.#tourAt(event.target);
+      const takes = event.dataTransfer.types.includes(STOP) && tour && !tour.locked;
+      mark(takes ? this.#items.get(tour.slot) : null);
+      if (takes) event.preventDefault();
     });
-    item.addEventListener("dragleave", (event) => {
-      if (!item.contains(event.relatedTarget)) item.classList.remove("target");
-    });
-    item.addEventListener("drop", (event) => {
+    this.#list.addEventListener("dragleave", () => mark(null));
+    this.#list.addEventListener("drop", (event) => {
       const customer = Number(event.dataTransfer.getData(STOP));
-      item.classList.remove("target");
-      if (!customer || this.#tour.locked) return;
+      const tour = this.#tourAt(event.target);
+      mark(null);
+      if (!customer || !tour || tour.locked) return;
       event.preventDefault();
-      this.#actions.onMove(customer, this.#slot, this.#placeUnder(event, customer));
+      onMove(customer, tour.slot, placeUnder(event, tour.stops, customer));
     });
   }
+}
 
-  // Return the place of a dropped stop; null where the map is to decide.
-  #placeUnder(event, customer) {
-    const row = event.target.closest("li[draggable]");
-    if (!row) return null;
-    const others = this.#tour.stops.filter((stop) => stop !== customer);
-    const place = others.indexOf(stopAt(row.querySelector("[data-customer]")));
-    const { top, height } = row.getBoundingClientRect();
-    return Math.max(0, place) + (event.clientY > top + height / 2 ? 1 : 0);
-  }
+// Return the place of a dropped stop; null where the map is to decide.
+function placeUnder(event, stops, customer) {
+  const row = event.target.closest("li[draggable]");
+  if (!row) return null;
+  const others = stops.filter((stop) => stop !== customer);
+  const place = others.indexOf(stopAt(row.querySelector("[data-customer]")));
+  const { top, height } = row.getBoundingClientRect();
+  return Math.max(0, place) + (event.clientY > top + height / 2 ? 1 : 0);
 }
 
 function stopAt(target) {

@@ -39,7 +39,7 @@ export class PlanView {
       onPick: (slot) => this.#pick(slot, true),
       onDrop: (customer, { slot, place }) => onMove(customer, slot, place),
     });
-    this.#list = new TourList(byId("tour-list"), {
+    this.#list = new TourList({
       onPick: (slot) => this.#pick(slot, false),
       onStop: (customer) => this.#point(customer),
       onMenu: (customer) => this.#ask(customer),
@@ -81,7 +81,6 @@ export class PlanView {
     for (const id of ["canvas", "overlay"]) show(byId(id), drawable);
     show(byId("map-tools"), drawable);
     show(byId("no-map"), !drawable);
-    show(byId("drawing"), false);
     write(byId("no-map-title"), "Nothing to draw");
     write(
       byId("no-map-text"),
