@@ -15,7 +15,7 @@ import torch
 
 from fixedfleet import generate
 from fixedfleet.model import DEFAULT_MODEL, collate, load_once
-from fixedfleet.planning import membership, plan_by_network, predict
+from fixedfleet.planning import membership, plan_by_network, predict, tours
 
 
 def timed(function, device):
@@ -59,10 +59,10 @@ def decoding(batch, device):
     parts["prediction"], p = timed(lambda: predict(batch, network), device)
     parts["prediction"] -= parts["features"]
     parts["scores"], value = timed(lambda: membership.membership_scores(p), device)
-    parts["assigning and ordering"], decoded = timed(
+    parts["assigning and ordering"], found = timed(
         lambda: membership.plan_members(p, value), device
     )
-    parts["plans"], _ = timed(decoded.plans, device)
+    parts["plans"], _ = timed(lambda: tours.make_plans(found), device)
     return parts
 
 

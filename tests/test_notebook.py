@@ -107,7 +107,6 @@ def test_reprs_of_a_training_fit_on_a_line():
     """A training does not print its network, and labels do not print their tensors."""
     pytest.importorskip("torch")
     from fixedfleet.model import ModelConfig, Network
-    from fixedfleet.planning import Decoded
     from fixedfleet.training import TrainResult, make_dataset
 
     network = Network(ModelConfig(width=8, hidden=8, layers=1))
@@ -117,5 +116,3 @@ def test_reprs_of_a_training_fit_on_a_line():
     plans = ff.solve_batch(batch, search="none", processes=1).plans
     labels = make_dataset(batch, plans)
     assert repr(labels) == "Dataset(4 labels, 20 customers, 4 vehicles, on cpu)"
-    decoded = Decoded.from_routes(labels.routes[:, None, :20].long(), labels.units > 0)
-    assert repr(decoded).startswith("Decoded(4 plans, ")

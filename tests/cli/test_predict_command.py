@@ -39,5 +39,5 @@ def test_predict_refuses_unknown_names(run):
     """An unknown network, decoder or repair is answered with those there are."""
     assert refused(run("predict", EXAMPLE, "--model", "vrp7"), "universal")
     assert refused(run("predict", EXAMPLE, "--decoding", "best"), "greedy, edges")
-    names = "none, paper, paper-demand, room"
+    names = "none, paper, room"
     assert refused(run("predict", EXAMPLE, "--repair", "magic"), names)

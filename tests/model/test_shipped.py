@@ -35,7 +35,7 @@ def searched(instances):
 def lengths(instances):
     """Lengths of the decoded plans under each symmetry, shape (8, B); inf if none."""
     views = predict_views(load_model("universal"), instances, 8, precision="fp32")
-    plans = [decode(prediction).plans() for prediction in views]
+    plans = [decode(prediction) for prediction in views]
     return np.array(
         [
             np.where(found.feasible(instances), found.lengths(instances), np.inf)

@@ -8,6 +8,7 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet.planning.edges import edge_tours
+from fixedfleet.planning.tours import make_plans
 
 from .conftest import log_of, make_prediction, noisy_prediction, one_hot_prediction
 
@@ -15,49 +16,45 @@ DEMANDS = [0, 4, 3, 2]
 
 
 def edges(log_probs, capacity):
-    """The strictly greedy plans of one instance of three customers."""
-    return edge_tours(make_prediction(log_probs, DEMANDS, capacity))
+    """The strictly greedy plan of one instance of three customers."""
+    return make_plans(edge_tours(make_prediction(log_probs, DEMANDS, capacity)))[0]
 
 
 def test_the_likeliest_edge_of_all_vehicles_is_taken_first():
     """Customer 1 goes to vehicle 1, which wants it more, though vehicle 0 is first."""
     wanted = {(0, 0, 1): 0.5, (0, 1, 2): 0.4, (1, 1, 3): 0.9, (0, 2, 0): 0.3}
-    decoded = edges(log_of(wanted, 3, 2), 9)
-    assert decoded.plans()[0] == ff.Plan([[2], [1, 3]])
-    assert not decoded.unserved.any()
+    assert edges(log_of(wanted, 3, 2), 9) == ff.Plan([[2], [1, 3]])
 
 
 def test_a_likely_way_back_leaves_nobody_out():
     """Customers that still fit are served though the way back is likelier."""
     wanted = {(0, 0, 2): 0.9, (0, 2, 0): 0.8, (0, 2, 1): 0.7, (1, 0, 0): 0.9}
-    decoded = edges(log_of(wanted, 3, 2), 9)
-    assert not decoded.unserved.any()
-    assert decoded.loads(torch.tensor([DEMANDS])).max() <= 9
+    plan = edges(log_of(wanted, 3, 2), 9)
+    assert sorted(customer for tour in plan for customer in tour) == [1, 2, 3]
+    assert all(sum(DEMANDS[customer] for customer in tour) <= 9 for tour in plan)
 
 
 def test_edges_that_would_exceed_the_capacity_are_skipped():
     """With room for 6, customer 1 is joined with 3, because 2 no longer fits."""
     wanted = {(0, 0, 1): 0.9, (0, 1, 2): 0.8, (0, 1, 3): 0.7, (1, 0, 2): 0.1}
-    decoded = edges(log_of(wanted, 3, 2), 6)
-    assert decoded.plans()[0] == ff.Plan([[1, 3], [2]])
+    assert edges(log_of(wanted, 3, 2), 6) == ff.Plan([[1, 3], [2]])
 
 
 def test_a_prediction_of_nothing_serves_nobody():
     """If no edge is allowed, all vehicles stay at the depot."""
-    decoded = edges(torch.full((1, 2, 4, 4), -torch.inf), 9)
-    assert decoded.unserved.tolist() == [[False, True, True, True]]
+    assert edges(torch.full((1, 2, 4, 4), -torch.inf), 9) == ff.Plan([])
 
 
 def test_a_sure_prediction_is_followed():
     """A prediction that is sure of a plan decodes to that plan."""
-    decoded = edges(one_hot_prediction([[3, 1], [2]], 3, 2), 9)
-    assert decoded.plans()[0] == ff.Plan([[3, 1], [2]])
+    plan = edges(one_hot_prediction([[3, 1], [2]], 3, 2), 9)
+    assert plan == ff.Plan([[3, 1], [2]])
 
 
 def test_paths_of_a_vehicle_join_as_the_plain_algorithm_joins_them():
     """The batched decoding takes the same edges as one written down plainly."""
     prediction = noisy_prediction(20, 3, 9, 20, seed=5)
-    found = edge_tours(prediction).plans()
+    found = make_plans(edge_tours(prediction))
     for row in range(len(prediction)):
         assert set(found[row]) == set(plain(prediction[row : row + 1]))
 

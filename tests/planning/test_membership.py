@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import fixedfleet as ff
 from fixedfleet.planning import decode
-from fixedfleet.planning.membership_scores import membership_scores
+from fixedfleet.planning.membership import membership_scores
 
 from .conftest import log_of, make_prediction
 
@@ -19,14 +20,14 @@ def test_customers_go_where_their_edges_are():
     edges = {(0, 1, 2): 0.3, (1, 1, 0): 0.25, (1, 1, 3): 0.25}
     edges |= {(0, 2, 0): 0.9, (1, 3, 0): 0.9}
     prediction = make_prediction(log_of(edges, 3, 2), [0, 1, 1, 1], 3)
-    assert members(decode(prediction).plans()[0]) == [[1, 3], [2]]
+    assert members(decode(prediction)[0]) == [[1, 3], [2]]
 
 
 def test_the_largest_regret_goes_first():
     """With room for one, the customer with no good alternative gets the vehicle."""
     edges = {(0, 1, 0): 0.5, (1, 1, 0): 0.4, (0, 2, 0): 0.5, (1, 2, 0): 0.001}
-    decoded = decode(make_prediction(log_of(edges, 2, 2), [0, 2, 2], 3))
-    assert decoded.routes[0, :, 0].tolist() == [2, 1]
+    plan = decode(make_prediction(log_of(edges, 2, 2), [0, 2, 2], 3))[0]
+    assert plan == ff.Plan([[2], [1]])
 
 
 def test_edges_into_a_customer_count_if_row_sums_say_nothing():
@@ -35,7 +36,7 @@ def test_edges_into_a_customer_count_if_row_sums_say_nothing():
     edges = {(0, 1, 0): 1.0, (1, 1, 0): 1.0, (0, 2, 0): 1.0, (1, 2, 0): 1.0}
     edges |= {(0, 0, 2): 0.9, (1, 0, 1): 0.9}
     prediction = make_prediction(log_of(edges, 2, 2), [0, 1, 1], 2, constant_rows=True)
-    assert decode(prediction).routes[0, :, 0].tolist() == [2, 1]
+    assert decode(prediction)[0] == ff.Plan([[2], [1]])
     scores = membership_scores(prediction)[0]
     assert scores[1, 1] > scores[1, 0]
     assert scores[2, 0] > scores[2, 1]

@@ -150,7 +150,7 @@ def test_the_assignment_of_a_plan_is_decoded_again():
     plan = ff.Plan([[2, 1, 3], [4]])
     batch = ff.InstanceBatch.of([instance, instance])
     prediction = certain_prediction(batch, [plan, ff.Plan([[3, 1, 2]])])
-    kept, completed = decode(prediction).plans()
+    kept, completed = decode(prediction)
     assert sorted(map(sorted, kept)) == [[1, 2, 3], [4]]
     assert kept.length(instance) == pytest.approx(8.0)
     assert completed.is_feasible(instance)

@@ -6,26 +6,27 @@ import pytest
 import torch
 
 import fixedfleet as ff
-from fixedfleet.planning import Decoded, RepairOptions, decode
-from fixedfleet.planning.repair import repair_plans
+from fixedfleet.planning import RepairOptions, decode
+from fixedfleet.planning.repair import repair_tours
+from fixedfleet.planning.tours import make_plans, tour_loads
 
 from .conftest import log_of, make_prediction
 
 
 def tours_of(tours, customers, vehicles):
-    """Decoded tours of one instance."""
+    """Tours of one instance, as a decoder returns them."""
     routes = torch.zeros((1, vehicles, customers), dtype=torch.int64)
     for number, tour in enumerate(tours):
         routes[0, number, : len(tour)] = torch.tensor(tour)
-    real = torch.ones((1, customers + 1), dtype=torch.bool)
-    real[:, 0] = False
-    return Decoded.from_routes(routes, real)
+    return routes
 
 
 def repair(tours, prediction, method="paper", **options):
-    """Repair tours of one instance."""
+    """The repaired plan of one instance."""
     before = tours_of(tours, prediction.locations - 1, prediction.fleet)
-    return repair_plans(prediction, before, RepairOptions(method, **options))
+    after = repair_tours(prediction, before, RepairOptions(method, **options))
+    assert (tour_loads(after, prediction.demands) <= prediction.capacity).all()
+    return make_plans(after)[0]
 
 
 def test_algorithm_1_by_hand():
@@ -34,43 +35,41 @@ def test_algorithm_1_by_hand():
     edges = {(0, 1, 4): 0.9, (1, 3, 4): 0.5, (1, 2, 4): 0.2, (1, 1, 4): 0.8}
     prediction = make_prediction(log_of(edges, 4, 2), [0, 5, 1, 2, 3], 8)
     before = tours_of([[1], [3, 2]], 4, 2)
-    after = repair_plans(prediction, before, RepairOptions("paper"))
-    assert after.plans()[0] == ff.Plan([[1], [3, 4, 2]])
-    assert before.plans()[0] == ff.Plan([[1], [3, 2]])
+    after = repair_tours(prediction, before, RepairOptions("paper"))
+    assert make_plans(after)[0] == ff.Plan([[1], [3, 4, 2]])
+    assert make_plans(before)[0] == ff.Plan([[1], [3, 2]])
 
 
 def test_the_depot_may_be_the_likeliest_neighbour():
     """A customer whose likeliest predecessor is the depot comes first in its tour."""
     log_probs = log_of({(0, 0, 3): 0.5, (0, 2, 3): 0.3}, 3, 1)
     after = repair([[1, 2]], make_prediction(log_probs, [0, 1, 1, 1], 3))
-    assert after.plans()[0] == ff.Plan([[3, 1, 2]])
+    assert after == ff.Plan([[3, 1, 2]])
 
 
 def test_the_largest_first_strands_fewer():
     """By number 3 takes the only room that 4 fits; by demand both find room."""
     # Room 3 and 2: customer 3 (demand 2) first would take the 3 that 4 needs.
     prediction = make_prediction(log_of({}, 4, 2), [0, 2, 3, 2, 3], 5)
-    given = repair([[1], [2]], prediction)
-    assert given.unserved[0].nonzero().flatten().tolist() == [4]
-    assert not repair([[1], [2]], prediction, "paper-demand").unserved.any()
+    assert repair([[1], [2]], prediction) == ff.Plan([[3, 1], [2]])
+    after = repair([[1], [2]], prediction, "room")
+    assert sorted(map(sorted, after)) == [[1, 4], [2, 3]]
 
 
 def test_the_guarantee_opens_a_tour():
     """Without room a customer is left out, with the guarantee it gets its own tour."""
     prediction = make_prediction(log_of({}, 3, 2), [0, 4, 4, 3], 5)
-    without = repair([[1], [2]], prediction)
-    assert without.unserved[0].tolist() == [False, False, False, True]
-    assert without.routes.shape[1] == 2
+    assert repair([[1], [2]], prediction) == ff.Plan([[1], [2]])
     for method in ("paper", "room"):
         with_it = repair([[1], [2]], prediction, method, guarantee=True)
-        assert with_it.plans()[0] == ff.Plan([[1], [2], [3]])
+        assert with_it == ff.Plan([[1], [2], [3]])
 
 
 def test_the_artificial_tour_takes_only_what_fits_nowhere():
     """The extra tour is opened last: a later customer with room keeps its vehicle."""
     # Room 1 of 5: customer 2 (demand 3) fits nowhere, customer 3 (demand 1) does.
     prediction = make_prediction(log_of({}, 3, 1), [0, 4, 3, 1], 5)
-    after = repair([[1]], prediction, guarantee=True).plans()[0]
+    after = repair([[1]], prediction, guarantee=True)
     assert sorted(map(sorted, after)) == [[1, 3], [2]]
 
 
@@ -78,31 +77,29 @@ def test_customers_beyond_one_artificial_tour_get_another():
     """What a single vehicle cannot carry is split, and no tour is overloaded."""
     prediction = make_prediction(log_of({}, 4, 1), [0, 5, 3, 3, 2], 5)
     after = repair([[1]], prediction, guarantee=True)
-    assert after.plans()[0].vehicles == 3
-    assert after.loads(prediction.demands).max() <= 5
+    assert sorted(map(sorted, after)) == [[1], [2, 4], [3]]
 
 
 def test_the_guarantee_cannot_serve_what_no_vehicle_carries():
     """A demand above the capacity is left out, guarantee or not."""
     prediction = make_prediction(log_of({}, 2, 1), [0, 9, 1], 5)
-    after = repair([], prediction, guarantee=True)
-    assert after.unserved[0].tolist() == [False, True, False]
+    assert repair([], prediction, guarantee=True) == ff.Plan([[2]])
 
 
 def test_room_takes_the_least_detour():
     """A customer between two others lands between them."""
     points = [[[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [2.0, 0.0]]]
     prediction = make_prediction(torch.zeros((1, 2, 4, 4)), [0, 1, 1, 1], 3, points)
-    assert repair([[1, 2]], prediction, "room").plans()[0] == ff.Plan([[1, 3, 2]])
+    assert repair([[1, 2]], prediction, "room") == ff.Plan([[1, 3, 2]])
 
 
 def test_making_room_moves_another_customer():
     """If no vehicle has room for 4, customer 2 moves over and 4 takes its place."""
     # Room 2 and 1 of 6; customer 4 needs 3: customer 2 must move.
     prediction = make_prediction(log_of({}, 4, 2), [0, 3, 1, 5, 3], 6)
-    assert repair([[1, 2], [3]], prediction).unserved.any()
+    assert repair([[1, 2], [3]], prediction) == ff.Plan([[1, 2], [3]])
     after = repair([[1, 2], [3]], prediction, "room")
-    assert sorted(map(sorted, after.plans()[0])) == [[1, 4], [2, 3]]
+    assert sorted(map(sorted, after)) == [[1, 4], [2, 3]]
 
 
 def test_making_room_exchanges_two_customers():
@@ -110,8 +107,8 @@ def test_making_room_exchanges_two_customers():
     # Room 1 and 1 of 7; customer 5 needs 2: swapping 4 for 3 makes room for it.
     prediction = make_prediction(log_of({}, 5, 2), [0, 4, 2, 3, 3, 2], 7)
     after = repair([[1, 2], [3, 4]], prediction, "room")
-    assert not after.unserved.any()
-    assert sorted(after.loads(prediction.demands)[0].tolist()) == [7, 7]
+    demands = prediction.demands[0].tolist()
+    assert [sum(demands[customer] for customer in tour) for tour in after] == [7, 7]
 
 
 def test_room_serves_everyone_in_a_full_fleet(noisy):
@@ -119,16 +116,16 @@ def test_room_serves_everyone_in_a_full_fleet(noisy):
     prediction = noisy(1000, 4, 20, 30, seed=3)
     total = prediction.demands.sum(1)
     full = (total <= 120) & (total >= 116)
-    decoded = decode(prediction[full], "greedy", "room")
+    plans = decode(prediction[full], "greedy", "room")
     assert full.sum() > 20
-    assert (~decoded.unserved.any(1)).float().mean() >= 0.99
+    assert ((plans.routes > 0).sum(1) == 20).mean() >= 0.99
 
 
 def test_wrong_plans_and_choices_are_named():
     """A plan of another size or an unknown choice is an error."""
     prediction = make_prediction(log_of({}, 2, 2), [0, 3, 3], 5)
     with pytest.raises(ff.InputError, match="routes has shape"):
-        repair_plans(prediction, tours_of([[1]], 2, 1), RepairOptions())
+        repair_tours(prediction, tours_of([[1]], 2, 1), RepairOptions())
     for wrong in (
         {"method": "magic"},
         {"method": "none", "guarantee": True},

@@ -9,6 +9,7 @@ import torch
 
 from fixedfleet.model.normalise import allowed_edges
 from fixedfleet.planning import Prediction, pseudo_greedy
+from fixedfleet.planning.tours import tour_loads
 from fixedfleet.training import greedy_loads as module
 from fixedfleet.training.greedy_loads import greedy_loads
 
@@ -42,7 +43,7 @@ def _wanted(logs, units, customers, vehicles):
         vehicles=vehicles,
         distances=torch.zeros_like(logs[:, 0]),
     )
-    return pseudo_greedy(prediction).loads(units)
+    return tour_loads(pseudo_greedy(prediction), units)
 
 
 @pytest.fixture

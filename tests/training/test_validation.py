@@ -10,6 +10,7 @@ import torch
 import fixedfleet as ff
 from fixedfleet.model import Network
 from fixedfleet.planning import decode, predict, pseudo_greedy
+from fixedfleet.planning.tours import tour_loads
 from fixedfleet.training import plan_loss, train, validate, validation
 
 from .conftest import CAPACITY, changed, read_log
@@ -21,9 +22,9 @@ def test_validation_measures_what_decoding_gives(preset, dataset, tmp_path):
     short = changed(preset, epochs=2)
     network = train(short, dataset, out=tmp_path, display=None).network
     prediction = predict(dataset.instances, network, precision="fp32")
-    plans = decode(prediction).plans()
+    plans = decode(prediction)
     solved = plans.feasible(dataset.instances)
-    loads = pseudo_greedy(prediction).loads(prediction.demands)
+    loads = tour_loads(pseudo_greedy(prediction), prediction.demands)
     found = validate(network, dataset, preset.loss, precision="fp32")
     assert found.solved == solved.mean() > 0
     lengths = plans.lengths(dataset.instances)

@@ -72,7 +72,7 @@ def _predict(arguments: Arguments) -> int:
 
     repair = RepairOptions(arguments.repair, arguments.guarantee)
     prediction = predict(instance, arguments.model, device=arguments.device)
-    plan = decode(prediction, arguments.decoding, repair).plans()[0]
+    plan = decode(prediction, arguments.decoding, repair)[0]
     for note in reading.notes:
         print(f"note: {note}")
     print("\n".join(report_tours(plan, instance)))

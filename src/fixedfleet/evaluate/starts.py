@@ -56,7 +56,7 @@ class _Construction(Start):
 
         assigned = [plan or Plan([]) for plan in found]
         prediction = certain_prediction(InstanceBatch.of(instances), assigned)
-        return list(decode(prediction).plans())
+        return list(decode(prediction))
 
     def construct(self, instance: Instance) -> Plan | None:
         """Return the plan of one instance."""
@@ -135,7 +135,7 @@ class NetworkStart:
 
     model: str = field(default="universal", metadata={"short": _file_name})
     decoding: str = "membership"
-    repair: Literal["none", "paper", "paper-demand", "room"] = "room"
+    repair: Literal["none", "paper", "room"] = "room"
     symmetries: Annotated[int, between(1, 8)] = 1
     passes: Annotated[int, at_least(0)] = 0
     guarantee: bool = False

@@ -11,11 +11,9 @@ from fixedfleet.planning.network_plans import PlansByNetwork, plan_by_network
 from fixedfleet.planning.predicting import certain_prediction, predict, predict_views
 from fixedfleet.planning.prediction import Prediction
 from fixedfleet.planning.repair import RepairOptions
-from fixedfleet.planning.tours import Decoded
 
 __all__ = [
     "DECODERS",
-    "Decoded",
     "PlansByNetwork",
     "Prediction",
     "RepairOptions",

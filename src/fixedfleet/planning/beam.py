@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from fixedfleet.planning.greedy import ALWAYS, NEVER
-from fixedfleet.planning.tours import Decoded
+from fixedfleet.planning.tours import split_walks
 
 if TYPE_CHECKING:
     from fixedfleet.planning.prediction import Prediction
@@ -20,7 +20,7 @@ _UNLIKELY = -1e4  # log-probability of a way back that the prediction does not a
 _CHUNK = 2**28  # numbers held at a time, to limit the memory
 
 
-def beam_tours(prediction: Prediction, width: int = 20) -> Decoded:
+def beam_tours(prediction: Prediction, width: int = 20) -> Tensor:
     """
     Build plans edge by edge and keep the likeliest partial plans at each step.
 
@@ -40,8 +40,7 @@ def beam_tours(prediction: Prediction, width: int = 20) -> Decoded:
         _search(prediction[begin : begin + chunk], width)
         for begin in range(0, len(prediction), chunk)
     ]
-    fleet, customers = prediction.fleet, prediction.customers
-    return Decoded.from_walk(torch.cat(walks), fleet, customers)
+    return split_walks(torch.cat(walks), prediction.fleet)
 
 
 class _Plans(NamedTuple):

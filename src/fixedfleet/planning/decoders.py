@@ -9,12 +9,15 @@ import torch
 
 from fixedfleet.errors import at_least, check_whole
 from fixedfleet.model.devices import calm_threads
+from fixedfleet.plan import PlanBatch
 from fixedfleet.planning.beam import beam_tours
-from fixedfleet.planning.repair import RepairOptions, repair_plans
-from fixedfleet.planning.tours import Decoded
+from fixedfleet.planning.repair import RepairOptions, repair_tours
+from fixedfleet.planning.tours import make_plans
 from fixedfleet.registry import Registry
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from fixedfleet.planning.prediction import Prediction
     from fixedfleet.planning.repair import RepairMethod
 
@@ -29,8 +32,12 @@ class PlanDecoder(Protocol):
     leave customers out.
     """
 
-    def __call__(self, prediction: Prediction, /) -> Decoded:
-        """Return the tours, and the customers that they leave out."""
+    def __call__(self, prediction: Prediction, /) -> Tensor:
+        """
+        Return the tours, shape (B, M, N).
+
+        Each has its customers in visiting order, then zeros.
+        """
 
 
 DECODERS: Registry[PlanDecoder] = Registry(
@@ -73,7 +80,7 @@ def decode(
     prediction: Prediction,
     decoding: str | PlanDecoder = "membership",
     repair: RepairMethod | RepairOptions = "room",
-) -> Decoded:
+) -> PlanBatch:
     """
     Turn a prediction into plans.
 
@@ -100,9 +107,6 @@ def decode(
     make_tours = get_decoder(decoding)
     prediction.check_values()
     if len(prediction) == 0:
-        empty = prediction.demands.new_zeros(
-            (0, prediction.fleet, prediction.locations - 1)
-        )
-        return Decoded.from_routes(empty, prediction.customers)
+        return PlanBatch.from_plans([])
     with calm_threads(prediction.demands.device):
-        return repair_plans(prediction, make_tours(prediction), options)
+        return make_plans(repair_tours(prediction, make_tours(prediction), options))

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from fixedfleet.planning.tours import Decoded
-
 if TYPE_CHECKING:
     from fixedfleet.planning.prediction import Prediction
 
 __all__ = ["edge_tours"]
 
 
-def edge_tours(prediction: Prediction) -> Decoded:
+def edge_tours(prediction: Prediction) -> Tensor:
     """
     Take the likeliest of all edges that still fit, until none fits.
 
@@ -28,7 +26,7 @@ def edge_tours(prediction: Prediction) -> Decoded:
     for _ in range(prediction.locations - 1 + prediction.fleet):
         if not paths.take_likeliest():
             break
-    return Decoded.from_routes(paths.routes(), prediction.customers)
+    return paths.tours()
 
 
 class _Paths:
@@ -107,7 +105,7 @@ class _Paths:
         self.scores[rows, vehicle, place] = mine_out
         self.scores[rows, vehicle, :, place] = mine_in
 
-    def routes(self) -> Tensor:
+    def tours(self) -> Tensor:
         """Return the tours, shape (B, M, N): the path that leaves, then the other."""
         after = self.after.scatter(1, self.last, self.returning)
         after[:, 0] = 0

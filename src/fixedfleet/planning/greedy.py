@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from fixedfleet.planning.tours import Decoded
+from fixedfleet.planning.tours import split_walks, tour_loads
 
 if TYPE_CHECKING:
     from fixedfleet.planning.prediction import Prediction
@@ -30,7 +30,7 @@ ALWAYS = -2
 _UNLIMITED = 2**62
 
 
-def greedy_tours(prediction: Prediction) -> Decoded:
+def greedy_tours(prediction: Prediction) -> Tensor:
     """
     Follow the likeliest edges to customers that still fit into the vehicle.
 
@@ -45,7 +45,7 @@ def greedy_tours(prediction: Prediction) -> Decoded:
     )
 
 
-def pseudo_greedy(prediction: Prediction) -> Decoded:
+def pseudo_greedy(prediction: Prediction) -> Tensor:
     """
     Return tours as :func:`greedy_tours` does, but ignore the capacity (Algorithm 2).
 
@@ -65,7 +65,7 @@ def capacity_violation(prediction: Prediction) -> Tensor:
 
     It is a share of the capacity, and a mean over all vehicles.
     """
-    loads = pseudo_greedy(prediction).loads(prediction.demands)
+    loads = tour_loads(pseudo_greedy(prediction), prediction.demands)
     excess = (loads - prediction.capacity[:, None]).clamp_min(0).double().sum(1)
     return excess / prediction.vehicles.sum(1) / prediction.capacity
 
@@ -77,7 +77,7 @@ def unlimited_room(vehicles: Tensor) -> Tensor:
 
 def follow_edges(
     log_probs: Tensor, demands: Tensor, customers: Tensor, room: Tensor
-) -> Decoded:
+) -> Tensor:
     """
     Follow the likeliest edges, for all instances at once.
 
@@ -117,4 +117,4 @@ def follow_edges(
         vehicle = (vehicle + home).clamp(max=fleet)
         rest = left - demands.gather(1, step)[:, 0]
         left = torch.where(home, room.gather(1, vehicle[:, None])[:, 0], rest)
-    return Decoded.from_walk(torch.stack(walk, 1), fleet, customers)
+    return split_walks(torch.stack(walk, 1), fleet)

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
 
 from fixedfleet.planning import membership_kernel
 from fixedfleet.planning.assigning import assign
-from fixedfleet.planning.membership_scores import membership_scores
 from fixedfleet.planning.ordering import order_tours
-from fixedfleet.planning.tours import Decoded
+from fixedfleet.planning.prediction import Factors
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from fixedfleet.planning.prediction import Prediction
 
 __all__ = [
     "member_arrays",
+    "membership_scores",
     "membership_tours",
     "plan_members",
     "plan_on_cpu",
 ]
 
+# A sum of floats depends on the order of its terms, and so on padding. Sums of whole
+# numbers do not, so probabilities and their logarithms are counted in small units.
+_UNITS_PER_ONE = 2.0**40
+_LOG_UNITS_PER_ONE = 2.0**20
 
-def membership_tours(prediction: Prediction) -> Decoded:
+
+def membership_tours(prediction: Prediction) -> Tensor:
     """
     Assign customers to vehicles by Σ_j Ŷ_kij within the capacity, then order tours.
 
@@ -35,7 +42,32 @@ def membership_tours(prediction: Prediction) -> Decoded:
     return plan_members(prediction, membership_scores(prediction))
 
 
-def plan_members(prediction: Prediction, value: Tensor) -> Decoded:
+def membership_scores(prediction: Prediction) -> Tensor:
+    """
+    Return how likely vehicle k serves customer i, as a logarithm, shape (B, N', M).
+
+    The logarithms are whole numbers of units of 2⁻²⁰.
+    """
+    if isinstance(prediction.log_probs, Factors):
+        log = pad(prediction.log_probs.membership, (0, 0, 1, 0)).double()
+        log = (log + math.log(_UNITS_PER_ONE)).clamp(min=0.0)
+        return (log * _LOG_UNITS_PER_ONE).round().long()
+    totals = []
+    padding = ~prediction.customers
+    padding[:, 0] = False
+    for vehicle in range(prediction.fleet):  # one at a time, to limit the memory
+        part = prediction.log_probs[:, vehicle].double()  # (B, N', N')
+        shares = (part.clamp(max=0.0).exp_() * _UNITS_PER_ONE).round_().long()
+        shares = shares.masked_fill_(padding[:, None], 0)
+        total = shares.sum(2)
+        if prediction.constant_rows:
+            total = total + shares.masked_fill_(padding[:, :, None], 0).sum(1)
+        totals.append(total)
+    log = torch.stack(totals, 2).clamp(min=1).double().log()
+    return (log * _LOG_UNITS_PER_ONE).round().long()
+
+
+def plan_members(prediction: Prediction, value: Tensor) -> Tensor:
     """
     Return tours whose customers have a large sum of values, within the capacity.
 
@@ -51,12 +83,10 @@ def plan_members(prediction: Prediction, value: Tensor) -> Decoded:
     """
     arrays = member_arrays(prediction, value)
     shape = len(prediction), prediction.fleet, prediction.locations - 1
-    routes = prediction.demands.new_zeros(shape)
-    if not (routes.is_cuda and membership_kernel.launch(*arrays, routes)):
-        found = routes.cpu()
-        plan_on_cpu(arrays, found)
-        routes = found.to(routes.device)
-    return Decoded.from_routes(routes, prediction.customers)
+    tours = prediction.demands.new_zeros(shape)
+    if tours.is_cuda and membership_kernel.launch(*arrays, tours):
+        return tours
+    return plan_on_cpu(arrays).to(tours.device)
 
 
 class MemberArrays(NamedTuple):
@@ -82,10 +112,13 @@ def member_arrays(prediction: Prediction, value: Tensor) -> MemberArrays:
     )
 
 
-def plan_on_cpu(arrays: MemberArrays, routes: Tensor) -> None:
-    """Write the tours of all instances to ``routes``, shape (B, M, N)."""
+def plan_on_cpu(arrays: MemberArrays) -> Tensor:
+    """Return the tours of all instances, shape (B, M, N)."""
+    count, locations, fleet = arrays.value.shape
+    tours = torch.zeros((count, fleet, locations - 1), dtype=torch.int64)
     inputs = (array.cpu().contiguous().numpy() for array in arrays)
-    for *members, distances, tours in zip(*inputs, routes.numpy(), strict=True):
-        vehicle = np.full(len(distances), len(tours))
+    for *members, distances, found in zip(*inputs, tours.numpy(), strict=True):
+        vehicle = np.full(locations, fleet)
         assign(vehicle, *members)
-        order_tours(distances, vehicle, tours)
+        order_tours(distances, vehicle, found)
+    return tours

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -16,21 +17,22 @@ from fixedfleet.model import DEFAULT_MODEL, Network, load_once
 from fixedfleet.model.devices import calm_threads, check_device
 from fixedfleet.model.universal import UniversalNetwork
 from fixedfleet.plan import PlanBatch
-from fixedfleet.planning.decoders import decode, get_decoder
+from fixedfleet.planning.decoders import get_decoder
 from fixedfleet.planning.predicting import predict_views
-from fixedfleet.planning.repair import RepairOptions, repair_plans
+from fixedfleet.planning.repair import RepairOptions, repair_tours
 from fixedfleet.planning.tour_groups import replan_groups
+from fixedfleet.planning.tours import make_plans, tour_loads, unserved_customers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
+    from torch import Tensor
 
     from fixedfleet.instance import InstanceBatch
     from fixedfleet.model.devices import Precision
     from fixedfleet.planning.decoders import PlanDecoder
     from fixedfleet.planning.prediction import Prediction
-    from fixedfleet.planning.tours import Decoded
 
 __all__ = ["PlansByNetwork", "plan_by_network"]
 
@@ -131,19 +133,16 @@ def plan_by_network(
         parts.append((rows, best.routes))
     plans = PlanBatch.gather(len(instances), parts)
     if passes:
-
-        def again(some: InstanceBatch) -> PlanBatch:
-            return plan_by_network(
-                some,
-                model,
-                device=device,
-                decoding=decoding,
-                repair=repair,
-                symmetries=symmetries,
-                precision=precision,
-            ).plans
-
-        plans = replan_groups(instances, plans, again, passes)
+        again = partial(
+            plan_by_network,
+            model=model,
+            device=device,
+            decoding=decoding,
+            repair=repair,
+            symmetries=symmetries,
+            precision=precision,
+        )
+        plans = replan_groups(instances, plans, lambda some: again(some).plans, passes)
         clock.close("passes")
     return PlansByNetwork(plans, clock.seconds, *left)
 
@@ -173,46 +172,40 @@ def _best_of_views(
     clock: _Clock,
 ) -> tuple[PlanBatch, NDArray[np.int64]]:
     """Return the best plan of each instance, and what the first view left out."""
-    best, left = PlanBatch.gather(len(batch), []), None
+    found: list[PlanBatch] = []
     for prediction in views:
         clock.close("network")
         with calm_threads(prediction.demands.device):
-            decoded = decode(prediction, make_tours, "none")
+            prediction.check_values()
+            tours = make_tours(prediction)
             clock.close("decoding")
-            found = repair_plans(prediction, decoded, options).plans()
-        if left is None:
-            best, left = found, _left_over(prediction, decoded)
-        else:
-            best = _better(batch, best, found)
+            if not found:
+                left = _count_left_out(prediction, tours)
+            found.append(make_plans(repair_tours(prediction, tours, options)))
         clock.close("repair")
-    assert left is not None
-    return best, left
+    return _best(batch, found), left
 
 
-def _left_over(prediction: Prediction, decoded: Decoded) -> NDArray[np.int64]:
+def _count_left_out(prediction: Prediction, tours: Tensor) -> NDArray[np.int64]:
     """Count the customers left out that have room somewhere, and the others, (2, B)."""
-    room = prediction.room - decoded.loads(prediction.demands)
+    unserved = unserved_customers(tours, prediction.customers)
+    room = prediction.room - tour_loads(tours, prediction.demands)
     fits = prediction.demands <= room.amax(1, keepdim=True)
-    early, full = decoded.unserved & fits, decoded.unserved & ~fits
+    early, full = unserved & fits, unserved & ~fits
     counts: NDArray[np.int64] = torch.stack([early.sum(1), full.sum(1)]).cpu().numpy()
     return counts
 
 
-def _better(batch: InstanceBatch, known: PlanBatch, found: PlanBatch) -> PlanBatch:
-    """Return the better plans: more customers, fewer tours beyond the fleet, length."""
-    more = (found.routes > 0).sum(1) - (known.routes > 0).sum(1)
-    fewer = _excess(batch, known) - _excess(batch, found)
-    shorter = found.lengths(batch) < known.lengths(batch)
-    tie = more == 0
-    better = (more > 0) | (tie & (fewer > 0)) | (tie & (fewer == 0) & shorter)
-    rows = np.flatnonzero(better)
-    return known.replace(rows, found[rows])
-
-
-def _excess(batch: InstanceBatch, plans: PlanBatch) -> NDArray[np.int64]:
-    """Return the number of tours beyond the fleet, shape (B,)."""
-    excess: NDArray[np.int64] = np.maximum(plans.vehicles() - batch.vehicles, 0)
-    return excess
+def _best(batch: InstanceBatch, found: list[PlanBatch]) -> PlanBatch:
+    """Choose by the customers served, tours beyond the fleet, length; ties: first."""
+    if len(found) == 1:
+        return found[0]
+    missing = [-(plans.routes > 0).sum(1) for plans in found]
+    excess = [np.maximum(plans.vehicles() - batch.vehicles, 0) for plans in found]
+    lengths = [plans.lengths(batch) for plans in found]
+    best = np.lexsort((lengths, excess, missing), axis=0)[0]
+    parts = [(best == view, plans[best == view]) for view, plans in enumerate(found)]
+    return PlanBatch.gather(len(batch), ((rows, some.routes) for rows, some in parts))
 
 
 def _portions(

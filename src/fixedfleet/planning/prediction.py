@@ -211,7 +211,7 @@ class Prediction:
         """
         from fixedfleet.planning.decoders import decode
 
-        plans = decode(self, decoding, repair).plans()
+        plans = decode(self, decoding, repair)
         return plans[0] if isinstance(self.instances, Instance) else plans
 
     def plot(self, ax: Any = None) -> Any:
@@ -256,8 +256,3 @@ class Prediction:
     def room(self) -> Tensor:
         """The capacity of each vehicle, shape (B, M); −1 for padding."""
         return torch.where(self.vehicles, self.capacity[:, None], -1)
-
-    def between(self, start: Tensor, end: Tensor) -> Tensor:
-        """Return the distances from ``start`` to ``end``, both of shape (B, …)."""
-        rows = self.rows.view(-1, *[1] * (max(start.ndim, end.ndim) - 1))
-        return self.distances[rows, start, end]

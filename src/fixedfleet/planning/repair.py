@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from fixedfleet.errors import InputError, check_settings
-from fixedfleet.planning.tours import ChangingTours, Decoded
+from fixedfleet.planning.tours import tour_loads, unserved_customers
 
 if TYPE_CHECKING:
     from fixedfleet.planning.prediction import Prediction
 
-__all__ = ["RepairMethod", "RepairOptions", "repair_plans"]
+__all__ = ["RepairMethod", "RepairOptions", "repair_tours"]
 
-RepairMethod = Literal["none", "paper", "paper-demand", "room"]
+RepairMethod = Literal["none", "paper", "room"]
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,10 @@ class RepairOptions:
     method
         ``none``: not at all. ``paper``: the paper's Algorithm 1; the customers, by
         their numbers, go to the vehicle with the most room, each after its likeliest
-        predecessor there. ``paper-demand``: the same, but the largest demand first, so
-        that fewer are left over. ``room``: each customer, the largest demand first,
-        goes to the place that adds the least length, in any tour that has room; if no
-        tour has room, customers move between tours until all fit, and the tours are
-        ordered anew.
+        predecessor there. ``room``: each customer, the largest demand first, goes to
+        the place that adds the least length, in any tour that has room; if no tour has
+        room, customers move between tours until all fit, and the tours are ordered
+        anew.
     guarantee
         Whether the customers that fit nowhere get a tour beyond the fleet at the end,
         or several tours if one vehicle cannot carry them all.
@@ -50,107 +50,87 @@ class RepairOptions:
             )
 
 
-def repair_plans(
-    prediction: Prediction, decoded: Decoded, options: RepairOptions
-) -> Decoded:
+def repair_tours(
+    prediction: Prediction, tours: Tensor, options: RepairOptions
+) -> Tensor:
     """
-    Put back the customers that decoded plans leave out.
+    Return the tours with the customers that they leave out, shape (B, K, N).
 
     The tours keep their customers and their order, unless ``room`` must move some.
+    There are more than M tours only if the guarantee adds some. A CPU repairs the plans
+    that need it, one after the other.
 
     Raises
     ------
     InputError
-        If the plans have the wrong shape or exceed the capacity.
+        If the tours have the wrong shape or exceed the capacity.
     """
-    _check(prediction, decoded)
-    if options.method == "none" or not decoded.unserved.any():
-        return decoded
-    repaired = _insert_all(prediction, decoded, options)
-    if options.method == "room" and repaired.unserved.any():
-        repaired = _settle(prediction, repaired)
-    if options.guarantee and repaired.unserved.any():
-        extra = _most_extra(prediction, repaired.unserved)
-        repaired = _insert_all(prediction, repaired, options, extra)
+    shape = len(prediction), prediction.fleet, prediction.locations - 1
+    if tours.shape != shape:
+        raise InputError(f"routes has shape {tuple(tours.shape)}, not {shape}")
+    if (tour_loads(tours, prediction.demands) > prediction.capacity[:, None]).any():
+        raise InputError("a decoded tour exceeds the capacity")
+    waiting = unserved_customers(tours, prediction.customers).any(1)
+    if options.method == "none" or not waiting.any():
+        return tours
+    some = prediction[waiting]
+    found = _insert(some, tours[waiting].cpu(), options.method)
+    stuck = _left_out(some, found).any(1)
+    if options.method == "room" and stuck.any():
+        from fixedfleet.planning.settling import settle_tours  # Numba loads slowly
+
+        found[stuck] = settle_tours(some[stuck.to(tours.device)], found[stuck])
+    if options.guarantee:
+        most = int(_left_out(some, found).sum(1).max())
+        found = _insert(some, pad(found, (0, 0, 0, most)), options.method)
+    repaired = pad(tours, (0, 0, 0, found.shape[1] - prediction.fleet)).clone()
+    repaired[waiting] = found.to(tours.device)
     return repaired
 
 
-def _check(prediction: Prediction, decoded: Decoded) -> None:
-    batch, tours, longest = decoded.routes.shape
-    count, fleet, stops = len(prediction), prediction.fleet, prediction.locations - 1
-    if (batch, longest) != (count, stops) or tours < fleet:
-        raise InputError(
-            f"routes has shape {(batch, tours, longest)}, not ({count}, {fleet} or "
-            f"more, {stops})"
-        )
-    if (decoded.loads(prediction.demands) > prediction.capacity[:, None]).any():
-        raise InputError("a decoded tour exceeds the capacity")
+def _left_out(prediction: Prediction, tours: Tensor) -> Tensor:
+    return unserved_customers(tours, prediction.customers.cpu())
 
 
-def _queue(prediction: Prediction, waiting: Tensor, options: RepairOptions) -> Tensor:
-    """Return customers in order of insertion, (B, most waiting), zeros to the end."""
-    longest = int(waiting.sum(1).max())
-    by_number = options.method == "paper"
-    key = torch.zeros_like(prediction.demands) if by_number else -prediction.demands
-    order = key.masked_fill(~waiting, 1).sort(dim=1, stable=True).indices[:, :longest]
-    return order * waiting.gather(1, order)
-
-
-def _most_extra(prediction: Prediction, waiting: Tensor) -> int:
+def _insert(prediction: Prediction, tours: Tensor, method: RepairMethod) -> Tensor:
     """
-    Return an upper bound on the number of tours that the guarantee adds.
+    Return the tours with all customers for which there is room.
 
-    A tour is added only for a customer that fits into no other tour. So any two added
-    tours together carry more than one capacity: E ≤ 2 Σq/Q + 1.
+    Tours beyond the fleet may be opened, which must be empty.
     """
-    fits = waiting & (prediction.demands <= prediction.capacity[:, None])
-    total = (prediction.demands * fits).sum(1)
-    bound = torch.minimum(2 * total // prediction.capacity + 1, fits.sum(1))
-    return int(bound.max())
+    from fixedfleet.planning.inserting import SPARE, insert_all  # Numba loads slowly
+
+    demands = prediction.demands.cpu()
+    key = torch.zeros_like(demands) if method == "paper" else -demands
+    order = key.sort(dim=1, stable=True).indices
+    rows, places = _left_out(prediction, tours).gather(1, order).nonzero(as_tuple=True)
+    customers = order[rows, places]
+    extra = tours.shape[1] - prediction.fleet
+    room = pad(prediction.room.cpu(), (0, extra), value=SPARE)
+    likely, distances = torch.empty(0, 0, 0), torch.empty(0, 0, 0).double()
+    if method == "paper":
+        likely = _likely_predecessors(prediction, rows, customers)
+    else:
+        distances = prediction.distances.cpu()
+    tours = tours.clone()
+    left = room - tour_loads(tours, demands)
+    arrays = tours, left, rows, customers, demands, prediction.capacity.cpu()
+    insert_all(*(x.contiguous().numpy() for x in (*arrays, likely, distances)))
+    return tours
 
 
-def _insert_all(
-    prediction: Prediction, decoded: Decoded, options: RepairOptions, extra: int = 0
-) -> Decoded:
-    """Insert customers that fit, one after another; open ``extra`` tours at most."""
-    tours = ChangingTours(prediction, decoded, extra)
-    choose = _cheapest if options.method == "room" else _roomiest
-    for customer in _queue(prediction, decoded.unserved, options).unbind(1):
-        demand = prediction.demands[tours.rows, customer]
-        waits = customer > 0
-        if extra:
-            full = tours.left.amax(1) < demand
-            tours.open(waits & full & (demand <= prediction.capacity))
-        vehicle, place = choose(tours, customer, demand)
-        fits = tours.left[tours.rows, vehicle] >= demand
-        tours.insert(customer, vehicle, place, waits & fits)
-    return tours.decoded()
+def _likely_predecessors(
+    prediction: Prediction, rows: Tensor, customers: Tensor
+) -> Tensor:
+    """
+    Return log Ŷ of the edges into customers, by vehicle and predecessor.
 
-
-def _roomiest(
-    tours: ChangingTours, customer: Tensor, demand: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Return the tour with the most room, and the place after the predecessor."""
-    vehicle = tours.left.argmax(1)
-    return vehicle, tours.predicted_place(customer, vehicle)
-
-
-def _cheapest(
-    tours: ChangingTours, customer: Tensor, demand: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Return tour and place of the least detour among the tours with room."""
-    detours = tours.detours(customer)  # (B, K, N + 1)
-    full = tours.left < demand[:, None]
-    best = detours.masked_fill(full[..., None], torch.inf).flatten(1).argmin(1)
-    return best // detours.shape[2], best % detours.shape[2]
-
-
-def _settle(prediction: Prediction, decoded: Decoded) -> Decoded:
-    """Move customers between tours where some are left out."""
-    from fixedfleet.planning.settling import settle_plans  # Numba is slow to load
-
-    stuck = decoded.unserved.any(1).nonzero()[:, 0]
-    few = Decoded(decoded.routes[stuck], decoded.unserved[stuck])
-    routes = decoded.routes.clone()
-    routes[stuck] = settle_plans(prediction[stuck], few).routes
-    return Decoded.from_routes(routes, prediction.customers)
+    The last row, behind those of the vehicles, is for tours beyond the fleet: there the
+    edges of any vehicle count. The shape is (customers, M + 1, N').
+    """
+    device = prediction.demands.device
+    rows, customers = rows.to(device), customers.to(device)
+    into = prediction.edges[rows, :, :, customers]
+    absent = ~prediction.vehicles[rows, :, None]
+    anyone = into.masked_fill(absent, -torch.inf).amax(1, keepdim=True)
+    return torch.cat((into, anyone), 1).float().cpu()

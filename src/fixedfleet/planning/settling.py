@@ -5,21 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from fixedfleet.compiling import compiled
 from fixedfleet.planning.assigning import assign
-from fixedfleet.planning.membership import member_arrays
-from fixedfleet.planning.membership_scores import membership_scores
+from fixedfleet.planning.membership import member_arrays, membership_scores
 from fixedfleet.planning.ordering import order_tours
-from fixedfleet.planning.tours import Decoded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from torch import Tensor
 
     from fixedfleet.planning.prediction import Prediction
 
-__all__ = ["settle", "settle_plans"]
+__all__ = ["settle", "settle_tours"]
 
 _STEPS = 4000  # moves from each start
 _TABU = 5  # steps, twice this at most, for which a customer may not move back
@@ -28,25 +26,25 @@ _FIRST_WEIGHT = 2.5 * 2**20
 _GROWTH = 1.002  # of the weight per step
 
 
-def settle_plans(prediction: Prediction, decoded: Decoded) -> Decoded:
+def settle_tours(prediction: Prediction, tours: Tensor) -> Tensor:
     """
     Move customers between the tours of each plan until all customers fit.
 
     Then chains of moves and the order of each tour are as in decoding by membership. A
-    plan stays as it is if no way is found. A CPU does all this, one instance after the
-    other, because only few fleets are so full that they need it.
+    plan stays as it is if no way is found. Tours are on the CPU, shape (B, M, N).
     """
     arrays = member_arrays(prediction, membership_scores(prediction))
     inputs = (array.cpu().contiguous().numpy() for array in arrays)
-    start = decoded.vehicles(prediction.fleet).cpu().numpy()
-    routes = decoded.routes.cpu().numpy().copy()
-    for *members, distances, vehicle, tours in zip(*inputs, start, routes, strict=True):
+    settled = tours.clone()
+    for *members, distances, found in zip(*inputs, settled.numpy(), strict=True):
+        fleet = len(found)
+        vehicle = np.full(len(distances), fleet)
+        vehicle[found] = np.arange(fleet)[:, None]
+        vehicle[0] = fleet
         if settle(vehicle, *members):
             assign(vehicle, *members)
-            order_tours(distances, vehicle, tours[: prediction.fleet])
-            tours[prediction.fleet :] = 0
-    found = torch.from_numpy(routes).to(decoded.routes.device)
-    return Decoded.from_routes(found, prediction.customers)
+            order_tours(distances, vehicle, found)
+    return settled
 
 
 @compiled()

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from fixedfleet.errors import require
 from fixedfleet.planning.greedy import follow_edges, unlimited_room
+from fixedfleet.planning.tours import tour_loads
 
 __all__ = ["greedy_loads"]
 
@@ -40,7 +41,7 @@ def greedy_loads(
     if log_probs.is_cuda:
         return _walk_on_gpu(log_probs, units, customers, vehicles)
     room = unlimited_room(vehicles)
-    return follow_edges(log_probs, units, customers, room).loads(units)
+    return tour_loads(follow_edges(log_probs, units, customers, room), units)
 
 
 def _walk_on_gpu(

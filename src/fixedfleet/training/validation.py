@@ -143,7 +143,7 @@ def _figures(
     prediction: Prediction, instances: InstanceBatch, labels: PlanBatch
 ) -> _Figures:
     """Decode a prediction, and check and measure every plan."""
-    plans = decode(prediction).plans()
+    plans = decode(prediction)
     feasible = plans.feasible(instances)
     return _Figures(
         length=np.where(feasible, plans.lengths(instances), np.inf),

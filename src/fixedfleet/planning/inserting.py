@@ -1,0 +1,103 @@
+"""Insert customers into tours, one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fixedfleet.compiling import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["SPARE", "insert_all"]
+
+SPARE = -2  # the room of a tour beyond the fleet that is not used yet
+
+
+@compiled()
+def insert_all(
+    tours: NDArray[np.int64],
+    left: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    customers: NDArray[np.int64],
+    demands: NDArray[np.int64],
+    capacity: NDArray[np.int64],
+    likely: NDArray[np.float32],
+    distances: NDArray[np.float64],
+) -> None:
+    """
+    Insert each customer into a tour that has room, in place; leave out the others.
+
+    Parameters
+    ----------
+    tours
+        Shape (B, K, N).
+    left
+        The room left in each tour, shape (B, K); −1 for a tour without a vehicle, and
+        ``SPARE`` for one that gets a vehicle if a customer fits into no other tour.
+    rows, customers
+        The instance and the number of each customer, in the order of insertion.
+    demands, capacity
+        Whole units, shapes (B, N') and (B,).
+    likely
+        How likely each location precedes a customer in each tour, shape (customers,
+        M + 1, N'); the last row is for all tours beyond the fleet. A customer goes to
+        the tour with the most room. If this is empty, it goes where it adds the least
+        length.
+    distances
+        Shape (B, N', N'); used if ``likely`` is empty.
+    """
+    for number in range(len(rows)):
+        row, customer = rows[number], customers[number]
+        room, demand = left[row], demands[row, customer]
+        if room.max() < demand <= capacity[row] and room[-1] == SPARE:
+            room[np.argmin(room)] = capacity[row]
+        if len(likely):
+            k = int(np.argmax(room))
+            known = min(k, likely.shape[1] - 1)
+            place = _likeliest_place(likely[number, known], tours[row, k])
+        else:
+            legs = distances[row]
+            k, place = _cheapest_place(legs, tours[row], room, customer, demand)
+        if room[k] >= demand:
+            room[k] -= demand
+            tour = tours[row, k]
+            tour[place + 1 :] = tour[place:-1].copy()
+            tour[place] = customer
+
+
+@compiled()
+def _likeliest_place(likely: Any, tour: Any) -> int:
+    """Return the place behind the likeliest of the depot and the customers."""
+    best, place, before = -np.inf, 0, 0
+    for position in range(len(tour)):
+        if likely[before] > best:
+            best, place = likely[before], position
+        before = tour[position]
+        if before == 0:
+            break
+    return place
+
+
+@compiled()
+def _cheapest_place(
+    distances: Any, tours: Any, room: Any, customer: int, demand: int
+) -> tuple[int, int]:
+    """Return tour and place of the least detour among the tours with room."""
+    least, best = np.inf, (0, 0)
+    for k in range(len(room)):
+        if room[k] < demand:
+            continue
+        before = 0
+        for position in range(tours.shape[1]):
+            after = tours[k, position]
+            detour = distances[before, customer] + distances[customer, after]
+            detour = detour - distances[before, after]
+            if detour < least:
+                least, best = detour, (k, position)
+            if after == 0:
+                break
+            before = after
+    return best
