@@ -106,7 +106,7 @@ def test_larger_demands_are_drawn_larger(ax):
     """A customer's mark grows with its demand."""
     fields = {"depot": (0, 0), "customers": [[0, 1], [1, 0]], "vehicles": 1}
     plot_instance(ff.Instance(**fields, demands=[1, 9], capacity=10), ax)
-    small, large = ax.collections[0].get_sizes()
+    small, large = ax.collections[1].get_sizes()
     assert large > 2 * small
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -55,18 +55,13 @@ def plot_instance(instance: Instance, ax: Axes | None = None) -> Axes:
     ax
         Where to draw. Default: new Axes of a new figure.
     """
-    ax = _axes(ax)
-    points = _draw_map(ax, instance)
+    ax, points = _draw_map(ax, instance)
     everybody = np.arange(1, instance.num_customers + 1)
     _draw_customers(ax, instance, points, everybody, COLOURS[0], "o")
     total = instance.amount(int(instance.demand_units.sum()))
     fleet = f"{count(instance.vehicles, 'vehicle')} of {instance.capacity}"
-    ax.set_title(
-        f"{_title(instance)}{count(instance.num_customers, 'customer')}\n"
-        f"demand {total}, {fleet}"
-    )
-    _draw_depot(ax, instance, points)
-    _draw_legend(ax)
+    customers = count(instance.num_customers, "customer")
+    _finish(ax, instance, customers, f"demand {total}, {fleet}")
     return ax
 
 
@@ -84,31 +79,27 @@ def plot_plan(plan: Plan, instance: Instance, ax: Axes | None = None) -> Axes:
         Where to draw. Default: new Axes of a new figure.
     """
     plan.require_known(instance)
-    ax = _axes(ax)
-    points = _draw_map(ax, instance)
-    _draw_depot(ax, instance, points)
-    labels = _tour_labels(plan, instance)
+    ax, points = _draw_map(ax, instance)
+    loads, lengths = plan.loads(instance), plan.tour_lengths(instance)
     for index, tour in enumerate(plan):
-        colour = colour_of(index)
-        style, marker = _STYLES[index // len(COLOURS) % len(_STYLES)]
-        stops = np.array(tour)
-        _draw_tour(ax, points, stops, colour, style)
-        _draw_customers(ax, instance, points, stops, colour, marker)
-        _draw_number(ax, points, stops, index + 1, colour)
-        shown = labels[index] if index < _MOST_IN_LEGEND else "_"
-        ax.plot([], [], color=colour, linestyle=style, marker=marker, label=shown)
+        label = (
+            f"tour {index + 1}: {loads[index]} of {instance.capacity}, "
+            f"{count(len(tour), 'stop')}, {format_length(lengths[index], 3, instance)}"
+        )
+        _draw_vehicle(ax, instance, points, np.array(tour), index, label)
+        _draw_tour(ax, points, np.array(tour), index)
     if unserved := plan.unserved(instance):
         x, y = points[unserved].T
         label = f"not served: {len(unserved)}"
         ax.scatter(x, y, marker="x", s=60, color="black", zorder=5, label=label)
-    ax.set_title(
-        f"{_title(instance)}{plan.vehicles} of "
-        f"{count(instance.vehicles, 'vehicle')}\n"
-        f"{count(instance.num_customers, 'customer')}, length "
-        f"{format_length(plan.length(instance), 5, instance)}"
+    length = format_length(plan.length(instance), 5, instance)
+    _finish(
+        ax,
+        instance,
+        f"{plan.vehicles} of {count(instance.vehicles, 'vehicle')}",
+        f"{count(instance.num_customers, 'customer')}, length {length}",
+        hidden=plan.vehicles - _MOST_IN_LEGEND,
     )
-    more = plan.vehicles - _MOST_IN_LEGEND
-    _draw_legend(ax, f"… and {more} more tours" if more > 0 else None)
     return ax
 
 
@@ -130,13 +121,10 @@ def plot_prediction(
     ax
         Where to draw. Default: new Axes of a new figure.
     """
-    ax = _axes(ax)
-    points = _draw_map(ax, instance)
-    _draw_depot(ax, instance, points)
+    ax, points = _draw_map(ax, instance)
     serves = probabilities[:, 1:].sum(axis=2).argmax(axis=0)  # (N,)
     for vehicle, edges in enumerate(probabilities):
-        colour = colour_of(vehicle)
-        style, marker = _STYLES[vehicle // len(COLOURS) % len(_STYLES)]
+        colour, style, _ = _look(vehicle)
         likely = np.minimum(1, np.triu(edges + edges.T, 1))
         for i, j in np.argwhere(likely > _FAINTEST):
             strength = float(likely[i, j])
@@ -149,15 +137,10 @@ def plot_prediction(
                 zorder=2,
             )
         own = np.flatnonzero(serves == vehicle) + 1
-        _draw_customers(ax, instance, points, own, colour, marker)
-        shown = f"vehicle {vehicle + 1}" if vehicle < _MOST_IN_LEGEND else "_"
-        ax.plot([], [], color=colour, linestyle=style, marker=marker, label=shown)
-    ax.set_title(
-        f"{_title(instance)}predicted edges\n"
-        f"{count(instance.num_customers, 'customer')}, "
-        f"{count(instance.vehicles, 'vehicle')}"
-    )
-    _draw_legend(ax)
+        _draw_vehicle(ax, instance, points, own, vehicle, f"vehicle {vehicle + 1}")
+    customers = count(instance.num_customers, "customer")
+    fleet = count(instance.vehicles, "vehicle")
+    _finish(ax, instance, "predicted edges", f"{customers}, {fleet}")
     return ax
 
 
@@ -193,17 +176,12 @@ def save_picture(path: str | os.PathLike[str], draw: Callable[[Axes], object]) -
         )
 
 
-def _axes(ax: Axes | None) -> Axes:
-    if ax is not None:
-        return ax
-    pyplot = require("matplotlib.pyplot", "plot", "drawing")
-    made: Axes = pyplot.subplots(figsize=_SIZE, layout="constrained")[1]
-    return made
-
-
-def _draw_map(ax: Axes, instance: Instance) -> NDArray[np.float64]:
-    """Prepare the Axes; return the locations on them, shape (N + 1, 2)."""
+def _draw_map(ax: Axes | None, instance: Instance) -> tuple[Axes, NDArray[np.float64]]:
+    """Prepare Axes and draw the depot; return the locations on them, (N + 1, 2)."""
     points, shrink = on_map(instance.coordinates, instance.metric)
+    if ax is None:
+        pyplot = require("matplotlib.pyplot", "plot", "drawing")
+        ax = cast("Axes", pyplot.subplots(figsize=_SIZE, layout="constrained")[1])
     ax.set_xticks([])
     ax.set_yticks([])
     ax.margins(0.04)
@@ -213,7 +191,19 @@ def _draw_map(ax: Axes, instance: Instance) -> NDArray[np.float64]:
     if instance.geographic:
         unit = length_unit(instance)
         _draw_scale(ax, points, _PER_DEGREE[unit] * shrink, unit)
-    return points
+    name = _plain(instance.depot_name)
+    ax.scatter(
+        points[0, 0],
+        points[0, 1],
+        marker="s",
+        s=170 if instance.num_customers <= _MANY else 90,
+        color="black",
+        edgecolors="white",
+        linewidths=1.5,
+        zorder=6,
+        label="depot" if name == "depot" else f"depot: {name}",
+    )
+    return ax, points
 
 
 def _draw_scale(
@@ -237,6 +227,26 @@ def _draw_scale(
         frameon=False,
     )
     ax.add_artist(bar)
+
+
+def _look(index: int) -> tuple[str, str, str]:
+    """Return colour, line and marker of a tour or vehicle by its place, from 0."""
+    return colour_of(index), *_STYLES[index // len(COLOURS) % len(_STYLES)]
+
+
+def _draw_vehicle(
+    ax: Axes,
+    instance: Instance,
+    points: NDArray[np.float64],
+    customers: NDArray[Any],
+    index: int,
+    label: str,
+) -> None:
+    """Draw the customers of a vehicle, and its line of the legend."""
+    colour, style, marker = _look(index)
+    _draw_customers(ax, instance, points, customers, colour, marker)
+    shown = label if index < _MOST_IN_LEGEND else "_"
+    ax.plot([], [], color=colour, linestyle=style, marker=marker, label=shown)
 
 
 def _draw_customers(
@@ -265,12 +275,10 @@ def _draw_customers(
 
 
 def _draw_tour(
-    ax: Axes,
-    points: NDArray[np.float64],
-    stops: NDArray[Any],
-    colour: str,
-    style: str,
+    ax: Axes, points: NDArray[np.float64], stops: NDArray[Any], index: int
 ) -> None:
+    """Draw the way of a tour, and its number, because colours are not enough."""
+    colour, style, _ = _look(index)
     width = 1.8 if len(points) <= _MANY else 1.0
     look: dict[str, Any] = {"color": colour, "linestyle": style}
     ax.plot(*points[stops].T, linewidth=width, zorder=2, **look)
@@ -278,36 +286,11 @@ def _draw_tour(
     for end in (stops[0], stops[-1]):
         line = points[[0, end]].T
         ax.plot(*line, linewidth=width / 2, alpha=0.55, zorder=1, **look)
-
-
-def _draw_depot(ax: Axes, instance: Instance, points: NDArray[np.float64]) -> None:
-    name = _plain(instance.depot_name)
-    ax.scatter(
-        points[0, 0],
-        points[0, 1],
-        marker="s",
-        s=170 if instance.num_customers <= _MANY else 90,
-        color="black",
-        edgecolors="white",
-        linewidths=1.5,
-        zorder=6,
-        label="depot" if name == "depot" else f"depot: {name}",
-    )
-
-
-def _draw_number(
-    ax: Axes,
-    points: NDArray[np.float64],
-    stops: NDArray[Any],
-    number: int,
-    colour: str,
-) -> None:
-    """Write the number of a tour beside its farthest stop; colours are not enough."""
     outward = points[stops] - points[0]
     distances = np.hypot(*outward.T)
     far = int(np.argmax(distances))
     ax.annotate(
-        str(number),
+        str(index + 1),
         points[stops[far]],
         tuple(12 * outward[far] / (distances[far] or 1.0)),
         textcoords="offset points",
@@ -321,29 +304,20 @@ def _draw_number(
     )
 
 
-def _tour_labels(plan: Plan, instance: Instance) -> list[str]:
-    columns = zip(plan, plan.loads(instance), plan.tour_lengths(instance), strict=True)
-    return [
-        f"tour {number}: {load} of {instance.capacity}, "
-        f"{count(len(tour), 'stop')}, "
-        f"{format_length(length, 3, instance)}"
-        for number, (tour, load, length) in enumerate(columns, 1)
-    ]
-
-
-def _draw_legend(ax: Axes, title: str | None = None) -> None:
+def _finish(
+    ax: Axes, instance: Instance, title: str, subtitle: str, hidden: int = 0
+) -> None:
+    """Write the title and the legend, which leaves out so many tours."""
+    name = f"{_plain(instance.name)}: " if instance.name else ""
+    ax.set_title(f"{name}{title}\n{subtitle}")
     ax.legend(
         loc="upper left",
         bbox_to_anchor=(1.01, 1.0),
         borderaxespad=0,
         frameon=False,
         fontsize=9,
-        title=title,
+        title=f"… and {hidden} more tours" if hidden > 0 else None,
     )
-
-
-def _title(instance: Instance) -> str:
-    return f"{_plain(instance.name)}: " if instance.name else ""
 
 
 def _plain(text: str) -> str:
