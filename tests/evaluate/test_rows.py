@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import lzma
 import subprocess
@@ -30,16 +29,13 @@ def test_rows_are_read_back_as_they_were(make_row, tmp_path):
     assert Results(results.path).rows() == rows
 
 
-@pytest.mark.parametrize(("suffix", "module"), [(".xz", lzma), (".gz", gzip)])
-def test_compressed_rows_are_read_but_not_appended_to(
-    make_row, tmp_path, suffix, module
-):
+def test_compressed_rows_are_read_but_not_appended_to(make_row, tmp_path):
     """A file of rows may be stored compressed; then it is for reading only."""
     plain = Results(tmp_path / "rows.jsonl")
     plain.append(make_row())
     plain.close()
-    packed = tmp_path / f"rows.jsonl{suffix}"
-    packed.write_bytes(module.compress(plain.path.read_bytes()))
+    packed = tmp_path / "rows.jsonl.xz"
+    packed.write_bytes(lzma.compress(plain.path.read_bytes()))
     assert Results(packed).rows() == plain.rows()
     with pytest.raises(ff.InputError, match="is compressed: choose another file"):
         Results(packed).append(make_row(seed=1))

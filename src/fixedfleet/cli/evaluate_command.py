@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fixedfleet.cli.options import Arguments, Commands
-    from fixedfleet.evaluate import InstanceSet, Method, Row, Summary
+    from fixedfleet.evaluate import InstanceSet, Method, Summary
 
 __all__ = ["add_command"]
 
@@ -110,14 +110,10 @@ def _evaluate(arguments: Arguments) -> int:
             "same command resumes the evaluation",
             INTERRUPTED,
         )
-    rows = _asked_for(results.rows(), methods, arguments)
     places = [(method.name, method.objective) for method in methods]
     found = []
     for part in sets:
-        names = set(part.names)
-        # A run that was interrupted may have no rows of the base yet.
-        has_base = any(row.method == base and row.instance in names for row in rows)
-        of_set = summaries(rows, part, base=base if has_base else None)
+        of_set = summaries(done.rows, part, base=base)
         found += sorted(of_set, key=lambda s: places.index((s.method, s.objective)))
     _report(found, arguments)
     print(f"{printable(arguments.results)}: {done}")
@@ -159,24 +155,6 @@ def _base(
         if not part.reference:
             raise InputError(f"--base needs a reference, and {part.name} has none")
     return base.name
-
-
-def _asked_for(
-    rows: Sequence[Row], methods: Sequence[Method], arguments: Arguments
-) -> list[Row]:
-    """Return the rows of the methods, limits and seeds that were asked for."""
-    from fixedfleet.evaluate.origin import without_outdated
-
-    names = {(method.name, method.objective) for method in methods}
-    limits = {None, *arguments.time_limit}
-    return [
-        row
-        for row in without_outdated(rows, methods)
-        if (row.method, row.objective) in names
-        and row.time_limit in limits
-        and row.iterations in (None, arguments.iterations)
-        and row.seed in arguments.seeds
-    ]
 
 
 def _report(found: Sequence[Summary], arguments: Arguments) -> None:

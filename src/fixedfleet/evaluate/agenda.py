@@ -57,21 +57,12 @@ def missing_trials(
     limits: Sequence[Sequence[Limits]],
     seeds: Sequence[int],
     known: Mapping[Key, Row],
-) -> tuple[list[Trial], set[Key]]:
+) -> tuple[list[Trial], list[Key]]:
     """
     Return the trials that make unknown rows, and the keys of all rows asked for.
 
     Instances come one after the other, each with all methods and limits, so that an
     interrupted run has compared all methods on the same instances.
-
-    Parameters
-    ----------
-    sets, methods, seeds
-        What to run.
-    limits
-        The limits of each method.
-    known
-        The rows in the file.
 
     Raises
     ------
@@ -96,7 +87,7 @@ def missing_trials(
                         new = True
                 if new:
                     missing.append(trial)
-    return missing, set(asked)
+    return missing, list(asked)
 
 
 def _trials(

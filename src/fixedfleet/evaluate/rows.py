@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import lzma
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self, cast
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from fixedfleet.errors import InputError
 from fixedfleet.evaluate.origin import machine_name
 from fixedfleet.files import atomic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from types import TracebackType
+    from collections.abc import Mapping
 
     from fixedfleet.plan import Objective
 
@@ -24,7 +22,7 @@ __all__ = ["FORMAT", "VERSION", "Key", "Results", "Row", "Trace", "make_header"]
 
 FORMAT = "fixedfleet results"
 VERSION = 1
-_COMPRESSED: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open}
+_COMPRESSED = ".xz"
 
 # Instance, method, objective, time limit, iterations and seed.
 Key = tuple[str, str, str, float | None, int | None, int]
@@ -160,7 +158,7 @@ class Results:
     A ``with`` block or the first append locks the file until :meth:`close`; another
     process is then refused (not on Windows). All rows of a file are made on one
     machine, whose name is in the header, so that their times can be compared. A file
-    compressed by ``xz`` or ``gzip`` can be read, not appended to.
+    compressed by ``xz`` can be read, not appended to.
 
     Parameters
     ----------
@@ -213,17 +211,12 @@ class Results:
         self._file = self._file or self._open()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def _open(self) -> IO[bytes]:
         """Open the file for appending, and lock it until :meth:`close`."""
-        if self.path.suffix in _COMPRESSED:
+        if self.path.suffix == _COMPRESSED:
             raise InputError(f"{self.path} is compressed: choose another file")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if not self.path.exists():
@@ -281,7 +274,7 @@ def make_header(machine: str) -> str:
 
 def _open_to_read(path: Path) -> IO[bytes]:
     """Open a file of rows, compressed or not."""
-    return cast("IO[bytes]", _COMPRESSED.get(path.suffix, open)(path, "rb"))
+    return lzma.open(path) if path.suffix == _COMPRESSED else path.open("rb")
 
 
 def _cut_torn_line(file: IO[bytes]) -> None:

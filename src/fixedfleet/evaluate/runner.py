@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError, check_seed
@@ -41,6 +41,8 @@ class EvaluationSummary:
 
     Attributes
     ----------
+    rows
+        The rows that were asked for.
     new
         Number of rows written.
     found
@@ -51,6 +53,7 @@ class EvaluationSummary:
         Wall time.
     """
 
+    rows: list[Row] = field(repr=False)
     new: int
     found: int
     faults: int
@@ -133,7 +136,7 @@ def evaluate(
     with store:  # locks the file: a second run into it is refused here
         known = {row.key: row for row in without_outdated(store.rows(), chosen)}
         trials, asked = missing_trials(sets, chosen, limits, seeds, known)
-        found = len(asked & known.keys())
+        found = sum(key in known for key in asked)
         _report(display, found, len(asked), found, begin)
         # On Ctrl-C workers are ended at once.
         with contextlib.closing(_run(trials, chosen, processes, engine)) as answers:
@@ -145,7 +148,8 @@ def evaluate(
                         new += 1
                         faults += not row.served
                 _report(display, found + new, len(asked), found, begin)
-    return EvaluationSummary(new, found, faults, time.monotonic() - begin)
+    rows = [known[key] for key in asked]
+    return EvaluationSummary(rows, new, found, faults, time.monotonic() - begin)
 
 
 def _run(

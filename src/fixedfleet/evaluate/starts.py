@@ -171,7 +171,6 @@ class NetworkStart:
 
     def answers(self, instances: Sequence[Instance], _seed: int) -> list[Answer]:
         """Return plans, the seconds of their parts and what the decoder left out."""
-        require("torch", "network", "the method 'network'")
         from fixedfleet.planning import RepairOptions, plan_by_network
 
         found = plan_by_network(
