@@ -15,13 +15,14 @@ import numpy as np
 from fixedfleet import files, generate
 from fixedfleet.errors import InputError, at_least, check_vehicle_cost, check_whole
 from fixedfleet.evaluate.best_known import best_known
+from fixedfleet.instance import InstanceBatch
 from fixedfleet.labels import has_labels, load_labels
 from fixedfleet.plan import PlanBatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fixedfleet.instance import Instance, InstanceBatch
+    from fixedfleet.instance import Instance
 
 __all__ = ["VEHICLE_COSTS", "InstanceSet", "get_set", "is_named"]
 
@@ -151,11 +152,12 @@ def get_set(
     if (named := _parse_name(spec)) is not None:
         if vehicles is not None:
             raise InputError(f"the set {spec!r} has its own fleet: leave vehicles out")
-        return _named_set(str(spec), *named, count, reference, vehicle_cost)
+        found = _named_set(str(spec), *named, count, vehicle_cost)
+        return found if reference is None else _with_reference(found, Path(reference))
     if reference is not None:
         raise InputError(
-            f"a reference folder is for the test sets, not for {_show(spec)}: the best "
-            "known plans of files are read from beside the files"
+            f"a reference folder is for the test sets, not for {spec}: the best known "
+            "plans of files are read from beside the files"
         )
     return _from_files(_paths(spec), count, vehicle_cost or 0.0, vehicles)
 
@@ -166,7 +168,6 @@ def _named_set(
     size: int,
     seed: int | None,
     count: int | None,
-    reference: str | os.PathLike[str] | None,
     vehicle_cost: float | None,
 ) -> InstanceSet:
     if kind not in _TEST_SETS:
@@ -181,23 +182,10 @@ def _named_set(
     if vehicle_cost is None:
         uniform = kind in (*_TEST_SETS, "uniform")
         vehicle_cost = VEHICLE_COSTS.get(size, 0.0) if uniform else 0.0
-    lengths: dict[str, float] = {}
-    costs: dict[str, float] = {}
-    if reference is not None:
-        if not names[0].startswith("test"):
-            raise InputError(
-                f"the set {spec!r} has no reference plans, only vrp20 … and kool20 …"
-            )
-        stem = f"ref_vrp{batch.num_customers}"
-        folder = Path(reference)
-        lengths = _reference(folder / f"{stem}_cost.npz", batch, names, 0.0)
-        costs = _reference(folder / f"{stem}_costv.npz", batch, names, vehicle_cost)
     return InstanceSet(
         name=spec,
         instances=[replace(batch[row], name=name) for row, name in enumerate(names)],
         vehicle_cost=vehicle_cost,
-        reference=lengths,
-        reference_cost_v=costs,
     )
 
 
@@ -228,33 +216,38 @@ def _draw_test_set(
     return batch[rows], [f"{stem}/{row}" for row in rows]
 
 
+def _with_reference(chosen: InstanceSet, folder: Path) -> InstanceSet:
+    """Return the set with the costs of the reference plans in a folder."""
+    if not chosen.names[0].startswith("test"):
+        raise InputError(
+            f"the set {chosen.name!r} has no reference plans, only vrp20 … and kool20 …"
+        )
+    stem = f"ref_vrp{chosen.instances[0].num_customers}"
+    lengths = _reference(folder / f"{stem}_cost.npz", chosen, 0.0)
+    costs = _reference(folder / f"{stem}_costv.npz", chosen, chosen.vehicle_cost)
+    return replace(chosen, reference=lengths, reference_cost_v=costs)
+
+
 def _reference(
-    path: Path, batch: InstanceBatch, names: list[str], vehicle_cost: float
+    path: Path, chosen: InstanceSet, vehicle_cost: float
 ) -> dict[str, float]:
     """Return the cost of the reference plan of each instance that has one."""
     if not path.is_file():
         raise InputError(f"no reference plans {path}: give the folder that holds them")
-    found = files.read_reference(path)
-    if (found.n, found.capacity, found.fleet) != (
-        batch.num_customers,
-        int(batch.capacity[0]),
-        int(batch.vehicles[0]),
-    ):
+    found, first = files.read_reference(path), chosen.instances[0]
+    there = found.n, found.capacity, found.fleet
+    if there != (first.num_customers, first.capacity, first.vehicles):
         raise InputError(f"{path} has reference plans of other instances")
-    place = {name: row for row, name in enumerate(names)}
-    wanted = [f"test{found.n}/{row}" for row in found.index]
-    chosen = [
-        row
-        for row, name in enumerate(wanted)
-        if name in place and bool(found.feasible[row])
-    ]
-    rows = np.array([place[wanted[row]] for row in chosen], dtype=np.int64)
-    plans, instances = PlanBatch(found.routes[chosen]), batch[rows]
+    place = {f"test{found.n}/{row}": i for i, row in enumerate(found.index)}
+    known = [one for one in chosen.instances if one.name in place]
+    known = [one for one in known if found.feasible[place[one.name]]]
+    plans = PlanBatch(found.routes[[place[one.name] for one in known]])
+    instances = InstanceBatch.of(known)
     bad = np.flatnonzero(~plans.feasible(instances))
     if len(bad):
-        raise InputError(f"{path}: the plan for {names[rows[bad[0]]]} is infeasible")
-    costs = plans.costs_v(instances, vehicle_cost)
-    return {names[row]: float(cost) for row, cost in zip(rows, costs, strict=True)}
+        raise InputError(f"{path}: the plan for {known[bad[0]].name} is infeasible")
+    costs = plans.costs_v(instances, vehicle_cost).tolist()
+    return {one.name: cost for one, cost in zip(known, costs, strict=True)}
 
 
 def _paths(
@@ -331,7 +324,3 @@ def _by_numbers(path: str) -> list[tuple[int, str]]:
         (int(part), "") if part.isdigit() else (-1, part)
         for part in re.split(r"(\d+)", path)
     ]
-
-
-def _show(spec: object) -> str:
-    return repr(spec) if isinstance(spec, str) else "files"
