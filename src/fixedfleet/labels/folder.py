@@ -183,10 +183,10 @@ class LabelFolder:
         """The number of shards of a finished folder."""
         return -(-self.count // self.shard_size)
 
-    def rows(self, shard: int) -> range:
+    def rows(self, shard: int) -> slice:
         """Return the rows of the instances that a shard holds."""
         first = shard * self.shard_size
-        return range(first, min(first + self.shard_size, self.count))
+        return slice(first, min(first + self.shard_size, self.count))
 
     def shard_path(self, shard: int) -> Path:
         """Return the file of a shard."""
@@ -209,14 +209,15 @@ class LabelFolder:
     def read_shard(self, shard: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Read the routes (B, L) and the status (B,) of a shard's rows."""
         path, rows = self.shard_path(shard), self.rows(shard)
+        size = rows.stop - rows.start
         try:
             archive = Archive(path)
             if archive.whole("first", 0) != rows.start:
                 raise InputError(f"not rows {rows.start} to {rows.stop - 1}")
-            status = archive.array("status", "u", len(rows))
+            status = archive.array("status", "u", size)
             if status.max(initial=0) > INFEASIBLE:
                 raise InputError(f"status holds {status.max()}, not 0, 1 or 2")
-            return archive.array("routes", "iu", len(rows), None), status
+            return archive.array("routes", "iu", size, None), status
         except InputError as error:
             raise InputError(
                 f"{path}: {error}; delete it to have its rows labelled again"

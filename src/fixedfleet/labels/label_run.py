@@ -258,8 +258,7 @@ def _missing(folder: LabelFolder, batch: InstanceBatch) -> Iterator[_Shard]:
     for index in range(folder.num_shards):
         if index not in finished:
             rows = folder.rows(index)
-            part = batch[rows.start : rows.stop]
-            yield _Shard(index, rows.start, part, folder.seed)
+            yield _Shard(index, rows.start, batch[rows], folder.seed)
 
 
 def label_shard(shard: _Shard, call: Call, teacher: Teacher) -> dict[str, Any]:

@@ -74,8 +74,7 @@ def _read_folder(path: Path) -> Labels:
     labelled = np.zeros(len(batch), dtype=bool)
     parts = []
     for index in folder.finished():
-        (routes, status), of_shard = folder.read_shard(index), folder.rows(index)
-        rows = slice(of_shard.start, of_shard.stop)
+        rows, (routes, status) = folder.rows(index), folder.read_shard(index)
         parts.append((rows, routes))
         labelled[rows] = status == LABELLED
     return batch, PlanBatch.gather(len(batch), parts), labelled

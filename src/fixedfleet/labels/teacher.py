@@ -59,14 +59,7 @@ class Teacher(Protocol):
 
     def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Labelled:
         """
-        Make a plan for each instance.
-
-        Parameters
-        ----------
-        batch
-            The instances.
-        seeds
-            A seed for each, shape (B,).
+        Make a plan for each instance, which has a seed of its own.
 
         Returns
         -------
@@ -76,8 +69,6 @@ class Teacher(Protocol):
             Which rows hold a plan, shape (B,). Plans are checked afterwards.
         """
 
-
-_LIMITS = ("iterations", "time_limit")
 
 # A teacher is made by calling its entry with settings.
 TEACHERS: Registry[Callable[..., Teacher]] = Registry("teacher", {})
@@ -90,8 +81,8 @@ class _OnCores:
 
     def settings(self) -> dict[str, Any]:
         """Return the limit that is set."""
-        limits = {name: getattr(self, name, None) for name in _LIMITS}
-        return {name: limit for name, limit in limits.items() if limit is not None}
+        given = vars(self).items()
+        return {name: v for name, v in given if name != "name" and v is not None}
 
     def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Labelled:
         """Plan one instance after the other."""
