@@ -8,12 +8,11 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fixedfleet.errors import InputError, check_seed
-from fixedfleet.evaluate.agenda import limits_of, missing_trials
+from fixedfleet.errors import InputError, at_least, check_seed, check_whole
 from fixedfleet.evaluate.method_specs import get_methods
 from fixedfleet.evaluate.origin import machine_name, without_outdated
 from fixedfleet.evaluate.rows import Results
-from fixedfleet.evaluate.trials import failed, work
+from fixedfleet.evaluate.trials import failed, missing_trials, work
 from fixedfleet.progress import Progress
 from fixedfleet.workers import Done, Lost, Message, check_engine, run_jobs
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from fixedfleet.evaluate.methods import Method
     from fixedfleet.evaluate.rows import Row
     from fixedfleet.evaluate.sets import InstanceSet
-    from fixedfleet.evaluate.trials import Trial
+    from fixedfleet.evaluate.trials import Limits, Trial
     from fixedfleet.workers import Engine, Event
 
 __all__ = ["EvaluationSummary", "evaluate"]
@@ -127,7 +126,7 @@ def evaluate(
     begin = time.monotonic()
     chosen = get_methods(methods)
     _check(sets, chosen, time_limits, seeds, processes, engine)
-    limits = [limits_of(method, time_limits, iterations) for method in chosen]
+    limits = [_limits_of(method, time_limits, iterations) for method in chosen]
     for method in chosen:
         method.check()
     store = results if isinstance(results, Results) else Results(results)
@@ -137,7 +136,13 @@ def evaluate(
         known = {row.key: row for row in without_outdated(store.rows(), chosen)}
         trials, asked = missing_trials(sets, chosen, limits, seeds, known)
         found = sum(key in known for key in asked)
-        _report(display, found, len(asked), found, begin)
+
+        def report() -> None:
+            if display is not None:
+                done, seconds = found + new, time.monotonic() - begin
+                display(Progress(done, len(asked), found, seconds, "rows"))
+
+        report()
         # On Ctrl-C workers are ended at once.
         with contextlib.closing(_run(trials, chosen, processes, engine)) as answers:
             for rows in answers:
@@ -147,7 +152,7 @@ def evaluate(
                         store.append(row)
                         new += 1
                         faults += not row.served
-                _report(display, found + new, len(asked), found, begin)
+                report()
     rows = [known[key] for key in asked]
     return EvaluationSummary(rows, new, found, faults, time.monotonic() - begin)
 
@@ -202,17 +207,6 @@ def _answers(events: Iterable[Event]) -> Iterator[list[Row]]:
                 yield failed(trial, why, seconds, machine_name())
 
 
-def _report(
-    display: Callable[[Progress], None] | None,
-    done: int,
-    total: int,
-    found: int,
-    begin: float,
-) -> None:
-    if display is not None:
-        display(Progress(done, total, found, time.monotonic() - begin, "rows"))
-
-
 def _check(
     sets: Sequence[InstanceSet],
     methods: Sequence[Method],
@@ -232,3 +226,32 @@ def _check(
     for seed in seeds:
         check_seed(seed)
     check_engine(engine, processes)
+
+
+def _limits_of(
+    method: Method, time_limits: Sequence[float], iterations: int | None
+) -> list[Limits]:
+    """
+    Return the limits that a method is run with, as (seconds, iterations).
+
+    Raises
+    ------
+    InputError
+        If the method does not take the kind of limit that is given.
+    """
+    if not method.limits:
+        return [(None, None)]
+    if iterations is not None:
+        check_whole("iterations", iterations, at_least(1))
+        if time_limits:
+            raise InputError("give either time limits or iterations, not both")
+        if "iterations" not in method.limits:
+            raise InputError(
+                f"the method {method.name!r} cannot count iterations: give a time limit"
+            )
+        return [(None, iterations)]
+    if not time_limits:
+        raise InputError(f"the method {method.name!r} needs a time limit")
+    if "time" not in method.limits:
+        raise InputError(f"the method {method.name!r} takes iterations, not time")
+    return [(float(seconds), None) for seconds in time_limits]
