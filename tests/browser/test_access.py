@@ -46,7 +46,7 @@ def test_all_can_be_done_by_keyboard(reader):
     for _ in range(3):  # back over names and the cost of a vehicle to the seconds
         reader.page.keyboard.press("Shift+Tab")
     reader.see("#time_limit").to_be_focused()
-    reader.page.keyboard.type("0.2")
+    reader.page.keyboard.type("0.1")
     reader.page.keyboard.press("Enter")
     reader.see("#status").to_contain_text("Finished")
     tab_to(reader, "#closer")
@@ -148,16 +148,20 @@ def test_nobody_is_shut_out(open_page, finished):
         ]
 
     assert faults(open_page()) == []
-    for options in ({}, {"color_scheme": "dark"}, PHONE):
+    for options, schemes in (({}, ("light", "dark")), (PHONE, ("light",))):
         reader = open_page(finished, **options)
         reader.page.click(".tour:nth-child(2) .tour-head")
         reader.page.click(".tour:nth-child(2) .lock")
         reader.see(".tour.locked").to_have_count(1)
-        assert faults(reader) == []
+        for scheme in schemes:
+            reader.page.emulate_media(color_scheme=scheme)
+            assert faults(reader) == []
         reader.page.click(".tour:nth-child(2) .lock")
         reader.see(".tour.locked").to_have_count(0)
         reader.page.click(".tour:nth-child(2) .stop-menu >> nth=0")
-        assert faults(reader) == []
+        for scheme in schemes:
+            reader.page.emulate_media(color_scheme=scheme)
+            assert faults(reader) == []
         reader.page.keyboard.press("Escape")
 
 

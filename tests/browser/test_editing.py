@@ -26,7 +26,7 @@ def four(reader):
     """A user who sees a plan of two tours with two customers each; tour 1 is open."""
     reader.paste(FOUR)
     reader.set_fleet(3, 6)
-    reader.plan(0.2)
+    reader.plan()
     reader.see(".tour").to_have_count(2)
     reader.page.click(".tour:nth-child(1) .tour-head")
     reader.see(".tour:nth-child(1) .stop").to_have_count(2)
@@ -95,7 +95,7 @@ def test_a_stop_is_dragged_on_the_map(reader):
     """The stop of a chosen tour goes to the place in the tour where it is dropped."""
     reader.paste(FOUR)
     reader.set_fleet(1, 12)
-    reader.plan(0.2)
+    reader.plan()
     reader.page.click(".tour:nth-child(1) .tour-head")
     name = stops(reader, 1)[1]
     customers = reader.page.locator(".tour:nth-child(1) .stop").evaluate_all(
@@ -122,7 +122,7 @@ def test_locked_tours_stay_when_the_rest_is_planned_again(four):
     """The locked tour comes first with its vehicle's name; the others are planned."""
     four.page.click(".more summary")
     four.page.fill("#vehicle_names", "Anna\nBerta\nClara")
-    four.plan(0.2)
+    four.plan()
     four.see(".tour:nth-child(2) .tour-stops").to_have_text("Berta: 2 stops")
     four.page.click(".tour:nth-child(2) .lock")
     four.see(".tour:nth-child(2) .lock").to_have_attribute("aria-pressed", "true")
@@ -130,7 +130,7 @@ def test_locked_tours_stay_when_the_rest_is_planned_again(four):
     kept = stops(four, 2)
     four.see(".stop-menu:visible").to_have_count(0)
     four.see("#plan").to_have_text("Plan the other tours")
-    four.plan(0.2)
+    four.plan()
     four.see(".tour:nth-child(1) .tour-stops").to_have_text("Berta: 2 stops")
     four.see(".tour:nth-child(2) .tour-stops").to_contain_text("Anna: ")
     four.see(".tour.locked").to_have_count(1)

@@ -55,8 +55,7 @@ def test_the_page_opens_with_examples_and_nothing_to_plan(reader):
 
 def test_a_file_of_customers_appears_at_once(reader, two_hundred):
     """A chosen file is drawn at once, and its missing fleet is asked for."""
-    file = {"name": "shops.csv", "mimeType": "text/csv", "buffer": two_hundred.encode()}
-    reader.page.set_input_files("#file", file)
+    reader.choose(two_hundred)
     reader.see("#loaded-count").to_have_text("200 customers")
     reader.see("#loaded-name").to_have_text("shops.csv")
     reader.see("#canvas").to_be_visible()
@@ -81,7 +80,7 @@ def test_a_file_is_taken_where_it_is_dropped(reader):
 
 def test_the_plan_improves_on_the_page(reader, two_hundred):
     """Tours are shown while the search runs, and their cost falls."""
-    reader.paste(two_hundred)
+    reader.choose(two_hundred)
     reader.set_fleet(12, 100)
     reader.page.evaluate(COSTS)
     reader.begin(3)
@@ -161,7 +160,7 @@ def test_earlier_plans_are_listed(open_page, finished):
 
 def test_stop_keeps_the_best_plan_so_far(reader, two_hundred):
     """A search that is stopped keeps the tours it has found."""
-    reader.paste(two_hundred)
+    reader.choose(two_hundred)
     reader.set_fleet(12, 100)
     reader.begin(120)
     reader.page.click("#cancel")
@@ -187,7 +186,7 @@ def test_a_reload_shows_the_same_plan(reader, open_page):
 
 def test_a_reload_during_the_search_follows_it(reader, two_hundred):
     """A page that is reloaded while its plan is running follows it again."""
-    reader.paste(two_hundred)
+    reader.choose(two_hundred)
     reader.set_fleet(12, 100)
     reader.begin(120)
     reader.page.reload()
@@ -208,7 +207,7 @@ def test_a_broken_connection_is_opened_again(reader):
 
     reader.page.route("**/events", breaking)
     reader.take_example()
-    reader.page.fill("#time_limit", "0.2")
+    reader.page.fill("#time_limit", "0.1")
     reader.page.click("#plan")
     reader.see("#status").to_contain_text("connection to the server is lost")
     reader.see("#status").to_contain_text("Finished")
@@ -255,17 +254,16 @@ def test_customers_without_coordinates_are_listed(reader):
 
 def test_ten_thousand_customers_are_loaded(reader):
     """A file of 10,000 customers is read and drawn."""
-    file = {"name": "all.csv", "mimeType": "text/csv", "buffer": table(10_000).encode()}
-    reader.page.set_input_files("#file", file)
+    reader.choose(table(10_000))
     reader.see("#loaded-count").to_have_text("10,000 customers")
     reader.see("#canvas").to_be_visible()
 
 
 def test_a_thousand_customers_are_planned(reader, thousand):
     """A thousand customers are drawn; stops are listed when a tour is opened."""
-    reader.paste(thousand)
+    reader.choose(thousand)
     reader.set_fleet(30, 200)
-    reader.plan(1)
+    reader.plan(0.3)
     assert reader.page.locator(".tour").count() <= 30
     reader.see(".stop").to_have_count(0)
     reader.page.click(".tour:first-child .tour-head")

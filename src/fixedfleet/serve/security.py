@@ -42,6 +42,7 @@ _SAFE_HEADERS = {
 }
 # Paths that need no token, besides the files of the page.
 _OPEN = ("/", "/health", "/openapi.json", "/favicon.ico")
+FILE_CACHE = "no-cache"  # for the files of the page: the browser asks if they changed
 SEND_SECONDS = 30.0  # a client that reads nothing for so long is disconnected
 
 
@@ -202,8 +203,8 @@ def _complete(send: Send, safe: Mapping[str, str]) -> Send:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             headers.update(safe)
-            if "etag" in headers:  # a file of the page; the browser asks if it changed
-                headers["cache-control"] = "no-cache"
+            if "etag" in headers:  # a file of the page
+                headers["cache-control"] = FILE_CACHE
         try:
             async with asyncio.timeout(SEND_SECONDS):
                 await send(message)
