@@ -30,10 +30,8 @@ def test_generate_label_load(run):
     assert batch == read_batch("a.npz")
     assert labelled.all()
     assert plans.feasible(batch).all()
-    again = ("--uniform", 20, "--count", 3, "--seed", 5, "--output", "more")
-    code, out, err = run("label", *again, *teach, "--quiet")
+    code, out, err = run("label", "a.npz", *teach, "--output", "more", "--quiet")
     assert (code, err) == (0, "")
-    assert load_labels("more")[0] == batch
     other = run("label", "a.npz", *teach[:3], 60, "--output", "labels")
     assert refused(other, "labels")
 
@@ -52,9 +50,7 @@ class Harm:
         (("a.npz", "--teacher", "nobody"), "nobody"),
         (("a.npz", "--teacher", "hgs", "--iterations", 5), "iterations"),
         (("a.npz", "--teacher", "ruin_recreate"), "iterations or a time_limit"),
-        (("--teacher", "hgs"), "--uniform"),
-        (("a.npz", "--count", 5, "--teacher", "hgs"), "--count"),
-        (("--uniform", 20, "--teacher", "hgs"), "--count"),
+        (("--teacher", "hgs"), "INSTANCES"),
         (("a.npz", "--teacher", "hgs", "--processes", 0), "processes"),
         (("a.npz", "--teacher", "hgs", "--seed", -1), "seed"),
         (("broken.npz", "--teacher", "hgs"), "broken.npz"),

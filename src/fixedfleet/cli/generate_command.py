@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_command"]
 
-# Options of distributions; each is passed on if the user gave it.
-_OPTIONS = ("vehicles", "capacity", "reject")
-
 
 def add_command(commands: Commands) -> None:
     """Add the command ``generate``."""
@@ -46,6 +43,7 @@ def add_command(commands: Commands) -> None:
         help="a batch: .npz or .pkl; a single instance: .vrp, .csv or .json",
     )
     add_options(parser, "--vehicles", help="number of vehicles")
+    add_options(parser, "--capacity", type=int, help="what one vehicle carries")
     parser.add_argument(
         "--set",
         action="append",
@@ -54,32 +52,21 @@ def add_command(commands: Commands) -> None:
         help="an option of the distribution, such as modes=5 of clustered or "
         "demand=1-10 of uchoa (docs/generators.md)",
     )
-    uniform = parser.add_argument_group("uniform: in the unit square, demands 1 to 9")
-    uniform.add_argument(
-        "--capacity", type=int, metavar="Q", help="what one vehicle carries"
-    )
-    uniform.add_argument(
-        "--no-reject",
-        dest="reject",
-        action="store_const",
-        const=False,
-        help="also keep instances whose demands exceed the capacity of the fleet",
-    )
-    uniform.add_argument(
+    parser.add_argument(
         "--test-set",
         action="store_true",
-        help="the public test set of 10,000 instances with seed 1234; N is 20, 50, 100",
+        help="uniform: the public test set of 10,000 instances with seed 1234; N is "
+        "20, 50 or 100",
     )
     parser.set_defaults(run=_generate)
 
 
 def _generate(arguments: Arguments) -> int:
     _check_output(arguments)
-    given = {
-        name: getattr(arguments, name)
-        for name in _OPTIONS
-        if getattr(arguments, name) is not None
-    } | dict(map(parse_setting, arguments.set))
+    given = dict(map(parse_setting, arguments.set))
+    for name in ("vehicles", "capacity"):
+        if getattr(arguments, name) is not None:
+            given[name] = getattr(arguments, name)
     if arguments.test_set:
         return _write(arguments, _test_set(arguments, given))
     batch = generate.draw(

@@ -10,7 +10,6 @@ from fixedfleet.errors import InputError
 
 if TYPE_CHECKING:
     from fixedfleet.cli.options import Arguments, Commands
-    from fixedfleet.instance import InstanceBatch
 
 __all__ = ["add_command"]
 
@@ -19,14 +18,7 @@ def add_command(commands: Commands) -> None:
     """Add the command ``label``."""
     parser = commands.add_parser("label", help="make labels: plans of a teacher")
     add = parser.add_argument
-    add("instances", nargs="?", metavar="INSTANCES", help="a batch: .npz or .pkl")
-    add(
-        "--uniform",
-        type=int,
-        metavar="N",
-        help="draw uniform instances with N customers",
-    )
-    add("--count", type=int, help="number of instances to draw")
+    add("instances", metavar="INSTANCES", help="a batch: .npz or .pkl")
     add_options(parser, "--vehicles")
     add_options(parser, "--capacity", type=int)
     add(
@@ -40,14 +32,12 @@ def add_command(commands: Commands) -> None:
     add_options(parser, "--time-limit", default=None, help="seconds per instance")
     add_options(parser, "--iterations", help="iterations per instance")
     add("--shard-size", type=int, metavar="ROWS", help="instances per file")
-    add_options(
-        parser, "--seed", help="seed of the teacher and of --uniform (default: 0)"
-    )
-    add_options(parser, "--processes", "--engine", "--quiet")
+    add_options(parser, "--seed", "--processes", "--engine", "--quiet")
     parser.set_defaults(run=_label)
 
 
 def _label(arguments: Arguments) -> int:
+    from fixedfleet.files import read_batch
     from fixedfleet.labels import LabellingError, get_teacher, label
     from fixedfleet.progress import ProgressPrinter
 
@@ -58,7 +48,7 @@ def _label(arguments: Arguments) -> int:
     )
     try:
         summary = label(
-            _instances(arguments),
+            read_batch(arguments.instances, arguments.vehicles, arguments.capacity),
             arguments.output,
             teacher=teacher,
             shard_size=arguments.shard_size,
@@ -77,25 +67,3 @@ def _label(arguments: Arguments) -> int:
         )
     print(f"{summary.folder}: {summary}")
     return 0
-
-
-def _instances(arguments: Arguments) -> InstanceBatch:
-    if (arguments.instances is None) == (arguments.uniform is None):
-        raise InputError("give either a file of instances or --uniform N")
-    if arguments.instances is not None:
-        from fixedfleet.files import read_batch
-
-        if arguments.count is not None:
-            raise InputError("--count goes with --uniform, not with a file")
-        return read_batch(arguments.instances, arguments.vehicles, arguments.capacity)
-    from fixedfleet.generate import uniform
-
-    if arguments.count is None:
-        raise InputError("--uniform needs --count, the number of instances to draw")
-    return uniform(
-        arguments.uniform,
-        arguments.count,
-        seed=arguments.seed,
-        capacity=arguments.capacity,
-        vehicles=arguments.vehicles,
-    )

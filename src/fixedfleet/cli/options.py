@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, get_args
 from fixedfleet.cli.console import printable, warn
 from fixedfleet.distances import LengthUnit, Rounding
 from fixedfleet.errors import InputError, require
-from fixedfleet.files import ReadOptions, read_file
+from fixedfleet.files import PLAN_EXTENSIONS, ReadOptions, read_file
+from fixedfleet.plotting import PICTURES, check_drawable
 from fixedfleet.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from fixedfleet.files import Reading
+    from fixedfleet.instance import Instance
 
 __all__ = [
     "Arguments",
@@ -25,6 +27,8 @@ __all__ = [
     "Parser",
     "add_instance",
     "add_options",
+    "add_outputs",
+    "check_outputs",
     "check_writable",
     "parse_setting",
     "read_instance",
@@ -141,6 +145,14 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "--leave-out", "--rounding", "--unit", "--length-unit")
 
 
+def add_outputs(parser: argparse.ArgumentParser, drawn: str) -> None:
+    """Add the options that name the files to write."""
+    plans, pictures = ".csv, .xlsx, .json or .sol", ".png, .svg or .pdf"
+    add = parser.add_argument
+    add("--output", metavar="PLAN", help=f"write the plan: {plans}")
+    add("--plot", metavar="PICTURE", help=f"draw the {drawn}: {pictures}")
+
+
 def read_instance(arguments: Arguments) -> Reading:
     """Read FILE, without the rows to leave out; warn about doubtful rows."""
     columns = {}
@@ -220,6 +232,17 @@ def check_writable(
                 f"{option} {path}: this is the file that is read, {used}, and would be "
                 "overwritten: choose another name"
             )
+
+
+def check_outputs(
+    arguments: Arguments, instance: Instance, inputs: Iterable[str | None]
+) -> None:
+    """Raise InputError if the files of :func:`add_outputs` cannot be made."""
+    if arguments.output:
+        check_writable("--output", arguments.output, PLAN_EXTENSIONS, inputs)
+    if arguments.plot:
+        check_writable("--plot", arguments.plot, PICTURES, inputs)
+        check_drawable(instance)
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

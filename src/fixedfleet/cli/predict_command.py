@@ -8,13 +8,14 @@ from fixedfleet.cli.console import NOT_FOUND, printable
 from fixedfleet.cli.options import (
     add_instance,
     add_options,
-    check_writable,
+    add_outputs,
+    check_outputs,
     read_instance,
 )
 from fixedfleet.cli.report import report_tours
 from fixedfleet.errors import require
-from fixedfleet.files import PLAN_EXTENSIONS, write_plan
-from fixedfleet.plotting import PICTURES, check_drawable, save_picture
+from fixedfleet.files import write_plan
+from fixedfleet.plotting import save_picture
 
 if TYPE_CHECKING:
     from fixedfleet.cli.options import Arguments, Commands
@@ -53,20 +54,14 @@ def add_command(commands: Commands) -> None:
         help="add tours beyond the fleet for customers that fit nowhere else",
     )
     add_options(parser, "--device")
-    add("--output", metavar="PLAN", help="write the plan: .csv, .xlsx, .json or .sol")
-    add("--plot", metavar="PICTURE", help="draw the prediction: .png, .svg or .pdf")
+    add_outputs(parser, "prediction")
     parser.set_defaults(run=_predict)
 
 
 def _predict(arguments: Arguments) -> int:
     reading = read_instance(arguments)
     instance = reading.instance
-    if arguments.output:
-        inputs = (arguments.file,)
-        check_writable("--output", arguments.output, PLAN_EXTENSIONS, inputs)
-    if arguments.plot:
-        check_writable("--plot", arguments.plot, PICTURES)
-        check_drawable(instance)
+    check_outputs(arguments, instance, [arguments.file])
     require("torch", "network", "a network")
     from fixedfleet.planning import RepairOptions, decode, predict
 

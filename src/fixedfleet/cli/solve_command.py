@@ -12,14 +12,15 @@ from fixedfleet.cli.fleet_command import check_demands
 from fixedfleet.cli.options import (
     add_instance,
     add_options,
-    check_writable,
+    add_outputs,
+    check_outputs,
     read_instance,
 )
 from fixedfleet.cli.report import report_result
 from fixedfleet.errors import InputError
-from fixedfleet.files import PLAN_EXTENSIONS, read_plan, write_plan
+from fixedfleet.files import read_plan, write_plan
 from fixedfleet.plan import Objective, Plan
-from fixedfleet.plotting import PICTURES, check_drawable, save_plan_picture
+from fixedfleet.plotting import save_plan_picture
 from fixedfleet.progress import ProgressPrinter
 from fixedfleet.search import SEARCHES
 from fixedfleet.search.construct import StartName
@@ -74,8 +75,7 @@ def add_command(commands: Commands) -> None:
         metavar="PLAN",
         help="file of a plan whose tours are kept; only other customers are planned",
     )
-    add("--output", metavar="PLAN", help="write the plan: .csv, .xlsx, .json or .sol")
-    add("--plot", metavar="PICTURE", help="draw the plan: .png, .svg or .pdf")
+    add_outputs(parser, "plan")
     parser.set_defaults(run=_solve)
 
 
@@ -130,11 +130,7 @@ def _check(arguments: Arguments, instance: Instance) -> None:
     if arguments.objective == "cost-v" and arguments.vehicle_cost is None:
         raise InputError("--objective cost-v needs --vehicle-cost, a number from 0")
     inputs = (arguments.file, arguments.start, arguments.locked)
-    if arguments.output:
-        check_writable("--output", arguments.output, PLAN_EXTENSIONS, inputs)
-    if arguments.plot:
-        check_writable("--plot", arguments.plot, PICTURES, inputs)
-        check_drawable(instance)
+    check_outputs(arguments, instance, inputs)
 
 
 class _LiveLine:
