@@ -34,16 +34,7 @@ def clear_cache(function: Any) -> None:
 
 @cache
 def load_cupy() -> Any:
-    """
-    Return CuPy, if there is a GPU to compile for.
-
-    Raises
-    ------
-    InputError
-        If there is no GPU, or it is too old.
-    MissingPackageError
-        If CuPy is not installed.
-    """
+    """Return CuPy; raise InputError if there is no GPU, or if it is too old."""
     cupy = require("cupy", "gpu", "the search on a GPU")
     try:
         architecture = int(cupy.cuda.Device().compute_capability)

@@ -189,31 +189,15 @@ def check_settings(settings: Any, prefix: str = "") -> None:
 
     Call it in ``__post_init__``. It understands ``bool``, ``int``, ``float``, ``str``,
     ``Literal[...]``, ``... | None`` and ``Annotated[float, at_least(1)]`` (also
-    :func:`above` and :func:`between`). Fields of other types are left alone.
-
-    Parameters
-    ----------
-    settings
-        The dataclass.
-    prefix
-        Written before a field's name in messages, such as "training.".
-
-    Raises
-    ------
-    InputError
-        For the first field that is wrong, with its name and what it must be.
+    :func:`above` and :func:`between`). Fields of other types are left alone. Messages
+    write the prefix, such as "training.", before the name of the field.
     """
     for name, hint in _hints(settings.__class__).items():
         _check_hint(prefix + name, getattr(settings, name), hint)
 
 
 def known_settings(kind: Any, what: str, values: Any) -> dict[str, Any]:
-    """
-    Return settings read from a file, to make a dataclass of this kind from.
-
-    Raise InputError if they are not a dictionary, or if the dataclass has no field of a
-    name. Messages call them "``what`` settings".
-    """
+    """Return settings read from a file, if the dataclass has a field for each."""
     if not isinstance(values, dict):
         raise InputError(f"{what} is {values!r}, not a table of settings")
     names = {field.name for field in dataclasses.fields(kind)}
@@ -254,12 +238,7 @@ def _check_hint(name: str, value: Any, hint: Any) -> None:
 
 
 def place_of(error: BaseException) -> str:
-    """
-    Return where an error arose: "nearest.py, line 12".
-
-    It is the last line of the user's own code in the traceback; without such a line, it
-    is the last line of the traceback.
-    """
+    """Return the last line of the user's code in a traceback: "nearest.py, line 12"."""
     import sysconfig  # these two are slow to load, and rarely needed
     import traceback
 
@@ -269,23 +248,17 @@ def place_of(error: BaseException) -> str:
     libraries = tuple({str(_PACKAGE), *sysconfig.get_paths().values()})
     own = [frame for frame in frames if not frame.filename.startswith(libraries)]
     frame = (own or frames)[-1]
-    path = Path(frame.filename)
     typed = "ipykernel_" in frame.filename or frame.filename.startswith("<")
-    return f"{'your code' if typed else path.name}, line {frame.lineno}"
+    file = "your code" if typed else Path(frame.filename).name
+    return f"{file}, line {frame.lineno}"
 
 
 def require(module: str, extra: str, purpose: str) -> ModuleType:
     """
     Import an optional package at the moment it is chosen.
 
-    Parameters
-    ----------
-    module
-        Name of the module to import.
-    extra
-        The extra of this package that installs it; "" if the base install does.
-    purpose
-        What the user chose that needs it, for the message.
+    The message for a missing one names the extra that installs it ("" for the base
+    install), and what the user chose that needs it.
     """
     if module == "torch" and module not in sys.modules:
         # OpenMP reads this when torch is loaded; see `model.devices.calm_threads`.

@@ -35,10 +35,9 @@ def interrupt_noted(
     then: Callable[[], None] = lambda: None,
 ) -> Iterator[Callable[[], bool]]:
     """
-    Note the first Ctrl-C instead of raising KeyboardInterrupt; the second one raises.
+    Note the first Ctrl-C and call ``then``; the second one raises KeyboardInterrupt.
 
-    Yields a function that says whether Ctrl-C was pressed. ``then`` is called when it
-    is pressed.
+    Yields a function that says whether Ctrl-C was pressed.
     """
     pressed = False
 

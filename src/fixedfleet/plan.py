@@ -24,14 +24,7 @@ Objective = Literal["length", "cost-v"]  # what is minimised; see `Plan.cost_v`
 
 
 def charge(objective: Objective, vehicle_cost: float) -> float:
-    """
-    Return what an objective counts per vehicle used: for ``length`` nothing.
-
-    Raises
-    ------
-    InputError
-        If there is no such objective, or if the cost is not a number of at least 0.
-    """
+    """Return what an objective counts per vehicle used: for ``length`` nothing."""
     check_choice("objective", objective, get_args(Objective))
     cost = check_vehicle_cost(vehicle_cost)
     return cost if objective == "cost-v" else 0.0
@@ -44,11 +37,6 @@ class Plan:
 
     Empty tours are dropped: a vehicle that stays at the depot is not used. A plan does
     not know its instance and may be infeasible for it; :meth:`check` names the faults.
-
-    Parameters
-    ----------
-    tours
-        The customers of each tour in visiting order.
     """
 
     tours: tuple[tuple[int, ...], ...]
@@ -144,14 +132,8 @@ class Plan:
         """
         Return the faults of the plan for this instance; an empty list if feasible.
 
-        Loads are checked only if every customer exists.
-
-        Parameters
-        ----------
-        instance
-            The instance.
-        partial
-            Whether the plan may leave customers out.
+        Loads are checked only if every customer exists. With ``partial``, the plan may
+        leave customers out.
         """
         faults = []
         n = instance.num_customers
@@ -160,7 +142,8 @@ class Plan:
             if customer > n:
                 faults.append(f"customer {customer} does not exist: there are {n}")
             elif count > 1:
-                faults.append(f"customer {customer} served {_times(count)}")
+                times = "twice" if count == 2 else f"{count} times"
+                faults.append(f"customer {customer} served {times}")
         if not partial:
             faults.extend(f"customer {c} missing" for c in self.unserved(instance))
         if not any(customer > n for customer in counts):
@@ -226,13 +209,8 @@ class PlanBatch:
         """
         Return plans in which each vehicle visits its customers by their numbers.
 
-        Parameters
-        ----------
-        vehicles
-            The vehicle of each customer, shape (B, N). A vehicle that is not below
-            ``fleet`` means that the customer is left out.
-        fleet
-            The number of vehicles.
+        ``vehicles`` has the vehicle of each customer, shape (B, N). A customer whose
+        vehicle is not below ``fleet`` is left out.
         """
         count, n = vehicles.shape
         order = np.argsort(vehicles, axis=1, kind="stable")
@@ -249,15 +227,10 @@ class PlanBatch:
         cls, count: int, parts: Iterable[tuple[Rows | int, NDArray[np.integer[Any]]]]
     ) -> PlanBatch:
         """
-        Put parts of a batch together.
+        Put parts of a batch of ``count`` plans together.
 
-        Parameters
-        ----------
-        count
-            The number of plans, B.
-        parts
-            Rows of the batch and their routes, shape (len(rows), any width). A later
-            part replaces an earlier one. The plans of all other rows are empty.
+        A part has rows of the batch and their routes, shape (len(rows), any width). A
+        later part replaces an earlier one. The plans of all other rows are empty.
         """
         parts = list(parts)
         width = max((routes.shape[1] for _, routes in parts), default=0)
@@ -290,8 +263,7 @@ class PlanBatch:
 
     def vehicles(self) -> NDArray[np.int64]:
         """Return the number of vehicles that each plan uses, shape (B,)."""
-        vehicles: NDArray[np.int64] = np.sum(self._ends(), axis=1)
-        return vehicles
+        return np.asarray(self._ends().sum(axis=1))
 
     def lengths(self, batch: InstanceBatch) -> NDArray[np.float64]:
         """Return the length of each plan, shape (B,). Every customer must exist."""
@@ -299,9 +271,7 @@ class PlanBatch:
         closed = self._closed()
         path = batch.coordinates[np.arange(len(self))[:, None], closed]
         steps = np.diff(path, axis=1)  # (B, L + 1, 2)
-        lengths: NDArray[np.float64] = np.sum(
-            np.hypot(steps[..., 0], steps[..., 1]), axis=1
-        )
+        lengths = np.asarray(np.hypot(steps[..., 0], steps[..., 1]).sum(axis=1))
         for row in np.flatnonzero(~batch.euclidean):
             moves = closed[row, :-1] != closed[row, 1:]
             legs = closed[row, :-1][moves], closed[row, 1:][moves]
@@ -322,7 +292,7 @@ class PlanBatch:
         self._require_known(batch)
         demands = np.pad(batch.demands, ((0, 0), (1, 0)))
         amounts = np.take_along_axis(demands, self._closed()[:, 1:], axis=1)
-        carried: NDArray[np.int64] = np.cumsum(amounts, axis=1)  # (B, L + 1)
+        carried = np.cumsum(amounts, axis=1)  # (B, L + 1)
         ends = self._ends()
         rows, places = np.nonzero(ends)
         tour = (np.cumsum(ends, axis=1) - 1)[rows, places]
@@ -344,10 +314,7 @@ class PlanBatch:
         good = in_range & (served == exists).all(axis=1)
         loads = PlanBatch(np.where(good[:, None], self.routes, 0)).loads(batch)
         within = (loads <= batch.capacity[:, None]).all(axis=1)
-        feasible: NDArray[np.bool_] = (
-            good & within & (self.vehicles() <= batch.vehicles)
-        )
-        return feasible
+        return np.asarray(good & within & (self.vehicles() <= batch.vehicles))
 
     def _closed(self) -> NDArray[np.int64]:
         """Return the routes with the depot before and behind, shape (B, L + 2)."""
@@ -356,8 +323,7 @@ class PlanBatch:
     def _ends(self) -> NDArray[np.bool_]:
         """Return whether a tour ends before each place, shape (B, L + 1)."""
         closed = self._closed()
-        ends: NDArray[np.bool_] = (closed[:, 1:] == 0) & (closed[:, :-1] != 0)
-        return ends
+        return np.asarray((closed[:, 1:] == 0) & (closed[:, :-1] != 0))
 
     def _require_as_many(self, batch: InstanceBatch) -> None:
         if len(self) != len(batch):
@@ -386,7 +352,3 @@ def _customer(value: int) -> int:
     if isinstance(value, bool) or customer != value or customer < 1:
         raise InputError(f"a tour holds {value!r}, not a customer's number from 1")
     return customer
-
-
-def _times(count: int) -> str:
-    return "twice" if count == 2 else f"{count} times"

@@ -24,27 +24,12 @@ _CLEAR = "\r\x1b[K"  # return to the beginning of the line and clear it
 
 @dataclass(frozen=True)
 class Progress:
-    """
-    The progress of a run that counts its work.
+    """The progress of a run that counts its work."""
 
-    Attributes
-    ----------
-    done
-        The number done so far, by this run and by earlier ones.
-    total
-        The number to do in all.
-    found
-        The number that earlier runs had done.
-    seconds
-        Wall time since this run began.
-    unit
-        What is counted, for the printed line.
-    """
-
-    done: int
+    done: int  # by this run and by earlier ones
     total: int
-    found: int
-    seconds: float
+    found: int  # done by earlier runs
+    seconds: float  # since this run began
     unit: str = "instances"
 
     @property
@@ -142,12 +127,7 @@ class SearchRows:
     """
     Print a row of time, cost and vehicles as the best plan of a search improves.
 
-    Parameters
-    ----------
-    stream
-        Where to print.
-    forward
-        Also called with each better plan, as (seconds, cost, plan).
+    ``forward`` is also called with each better plan, as (seconds, cost, plan).
     """
 
     def __init__(

@@ -35,15 +35,10 @@ _received: Parts = {}  # of another process, for registries that do not exist ye
 
 class Registry(Generic[Part]):
     """
-    The parts of one kind, by name.
+    The parts of one kind, such as "search" or "decoder", by name.
 
-    Parameters
-    ----------
-    kind
-        What the parts are, for messages: "search", "decoder".
-    built_in
-        The parts of this package by name. Each is a reference to its object, such as
-        "fixedfleet.search.auto:auto_search", which is imported at its first use.
+    ``built_in`` has the parts of this package, each as a reference such as
+    "fixedfleet.search.auto:auto_search", which is imported at its first use.
     """
 
     def __init__(self, kind: str, built_in: Mapping[str, str]) -> None:
