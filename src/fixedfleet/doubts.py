@@ -13,15 +13,18 @@ from fixedfleet.distances import measure
 from fixedfleet.wording import format_length
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance
 
-    Label = Callable[[Sequence[int]], str]  # names locations in a warning
+    # The kind, the locations, and what the warning says behind their names.
+    _Found = tuple["Kind", list[int], str]
 
 __all__ = ["Doubt", "find_doubts"]
+
+Kind = Literal["swapped", "zero", "far", "depot", "duplicate", "demand"]
 
 # A place is judged by its distance from the middle of all places, as a multiple of the
 # median of these distances.
@@ -32,14 +35,14 @@ _ALONE = 3  # a place with at most so many others near it counts as alone
 _LEAST = 5  # with fewer places, the middle says nothing
 _LEAST_FAR = 20  # among fewer places, one that is far away is nothing unusual
 
-# Seas and deserts that populated regions fall into if latitude and longitude are
-# swapped: (latitude from, to, longitude from, to), and the region.
+# Seas and deserts that Europe, Asia, America and Africa fall into if latitude and
+# longitude are swapped: latitude from, to, longitude from, to.
 _EMPTY = (
-    (-10, 23, 46, 68, "Europe"),
-    (72, 90, -180, 180, "Asia"),
-    (-90, -57, -180, 180, "America"),
-    (-57, -35, -50, 10, "America"),
-    (17.5, 33, -35, -22, "Africa"),
+    (-10, 23, 46, 68),
+    (72, 90, -180, 180),
+    (-90, -57, -180, 180),
+    (-57, -35, -50, 10),
+    (17.5, 33, -35, -22),
 )
 _DEPOT = re.compile(r"\b(depot|lager|warehouse|hub)", re.IGNORECASE)
 _NAMED = 5  # rows that a message names
@@ -62,9 +65,7 @@ class Doubt:
         The warning, in one sentence that names the rows.
     """
 
-    kind: Literal["swapped", "zero", "far", "depot", "duplicate", "demand"] = field(
-        metadata={"description": "what is doubtful"}
-    )
+    kind: Kind = field(metadata={"description": "what is doubtful"})
     customers: list[int] = field(
         metadata={"description": "the customers to leave out, if that would help"}
     )
@@ -84,54 +85,56 @@ def find_doubts(instance: Instance, rows: Sequence[int] | None = None) -> list[D
         it, the warnings name customers by their numbers.
     """
     label = partial(_name_all, instance, rows)
-    found = []
+    found: list[_Found] = []
     if instance.has_coordinates and instance.metric != "explicit":
-        found += _doubt_places(instance, label)
-    depots = _second_depots(instance)
+        found += _doubt_places(instance)
+    depots, idle = _without_demand(instance)
     if depots:
         verb = "looks like a second depot" if len(depots) == 1 else "look like depots"
         said = f"there is one depot, {instance.depot_name}, and others are customers"
-        found.append(_doubt("depot", depots, f"{label(depots)} {verb}: {said}"))
-    found += _duplicates(instance, label)
-    if idle := [customer for customer in _idle(instance) if customer not in depots]:
-        found.append(_doubt("demand", idle, f"{label(idle)}: the demand is 0"))
-    return found
-
-
-def _doubt(kind: str, locations: Iterable[int], text: str) -> Doubt:
-    """Return a doubt about locations, of which the depot cannot be left out."""
-    customers = [int(location) for location in locations if location]
-    return Doubt(kind=kind, customers=customers, text=text)  # type: ignore[arg-type]
+        found.append(("depot", depots, f" {verb}: {said}"))
+    for customer, earlier in _duplicates(instance):
+        said = f" has the same name, place and demand as {label([earlier])}"
+        found.append(("duplicate", [customer], said))
+    if idle:
+        found.append(("demand", idle, ": the demand is 0"))
+    return [
+        Doubt(kind=kind, customers=[i for i in places if i], text=label(places) + said)
+        for kind, places, said in found
+    ]
 
 
 def _name_all(
     instance: Instance, rows: Sequence[int] | None, locations: Sequence[int]
 ) -> str:
     """Name locations in a warning: by row, or by number, and by name."""
-    named = [_name_one(instance, rows, place) for place in locations[:_NAMED]]
+    named = []
+    for location in locations[:_NAMED]:
+        place = f"customer {location}" if location else "depot"
+        if rows is not None:
+            place = f"row {rows[location]}"
+        name = instance.name_of(location)
+        known = name in (str(location), "depot")
+        named.append(place if known else f"{place} ({name})")
     if more := len(locations) - len(named):
         return f"{', '.join(named)} and {more:,} more"
-    return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+    return " and ".join(filter(None, (", ".join(named[:-1]), *named[-1:])))
 
 
-def _name_one(instance: Instance, rows: Sequence[int] | None, location: int) -> str:
-    place = f"customer {location}" if location else "depot"
-    if rows is not None:
-        place = f"row {rows[location]}"
-    name = instance.name_of(location)
-    return place if name in (str(location), "depot") else f"{place} ({name})"
-
-
-def _doubt_places(instance: Instance, label: Label) -> list[Doubt]:
-    """Return doubts about places, by their distance from the middle of all places."""
+def _doubt_places(instance: Instance) -> Iterator[_Found]:
+    """Yield doubts about places, by their distance from the middle of all places."""
     points = instance.coordinates
-    centre = np.median(points, axis=0)
-    if instance.geographic and (region := _mirrored_region(*centre)):
+    centre = lat, lon = np.median(points, axis=0)
+    if instance.geographic and any(
+        south <= lat <= north and west <= lon <= east
+        for south, north, west, east in _EMPTY
+    ):
         said = (
             "latitude and longitude look swapped in all rows: as written, most places "
-            f"lie in a sea or desert; swapped, they lie in {region}"
+            "lie in a sea or desert"
         )
-        return [_doubt("swapped", (), said)]
+        yield "swapped", [], said
+        return
     away = _away(instance, points, centre)
     middle = float(np.median(away))
     known = len(points) >= _LEAST and middle > 0
@@ -142,24 +145,20 @@ def _doubt_places(instance: Instance, label: Label) -> list[Doubt]:
         mirrored = _away(instance, points[:, ::-1], centre)
         near = _SWAPPED * middle
         swapped = known & (away > near) & (mirrored <= near) & ~zero
+    if swapped.any():
+        yield "swapped", _indices(swapped), ": latitude and longitude look swapped"
+    if zero.any():
+        yield "zero", _indices(zero), ": the place is 0, 0, in the sea off Africa"
     limits = np.where(np.arange(len(points)) == 0, _FAR_DEPOT, _FAR) * middle
-    beyond = _indices(many & (away > limits) & ~swapped & ~zero)
-    found = []
-    if places := _indices(swapped):
-        said = f"{label(places)}: latitude and longitude look swapped"
-        found.append(_doubt("swapped", places, said))
-    if places := _indices(zero):
-        said = f"{label(places)}: the place is 0, 0, in the sea off Africa"
-        found.append(_doubt("zero", places, said))
-    for place in beyond:
-        if _alone(instance, place, away[place]):
+    for place in _indices(many & (away > limits) & ~swapped & ~zero):
+        near_it = _away(instance, points, points[place]) < away[place] / 2
+        if len(np.unique(points[near_it], axis=0)) <= _ALONE:
             said = (
-                f"{label([place])} is far from all others: "
+                " is far from all others: "
                 f"{format_length(away[place], 3, instance)} from the middle of all "
                 f"places; half of them are within {format_length(middle, 3, instance)}"
             )
-            found.append(_doubt("far", [place], said))
-    return found
+            yield "far", [place], said
 
 
 def _indices(mask: NDArray[np.bool_]) -> list[int]:
@@ -173,56 +172,34 @@ def _away(
     return measure(points, place, instance.metric, "none", instance.length_unit)
 
 
-def _mirrored_region(lat: float, lon: float) -> str:
-    """Return the region of a place whose coordinates are swapped, or ""."""
-    for south, north, west, east, region in _EMPTY:
-        if south <= lat <= north and west <= lon <= east:
-            return region
-    return ""
-
-
-def _alone(instance: Instance, place: int, away: float) -> bool:
-    """Return whether few other places are around a place far from the middle."""
-    points = instance.coordinates
-    around = _away(instance, points, points[place]) < away / 2
-    return len(np.unique(points[around], axis=0)) <= _ALONE
-
-
-def _idle(instance: Instance) -> list[int]:
-    """Return the customers without demand."""
-    return [index + 1 for index in _indices(instance.demands == 0)]
-
-
-def _second_depots(instance: Instance) -> list[int]:
-    """Return customers without demand that have a depot's name or the depot's place."""
-    at_depot = np.zeros(instance.num_customers, dtype=bool)
+def _without_demand(instance: Instance) -> tuple[list[int], list[int]]:
+    """Return customers without demand: those like a depot by name or place; others."""
+    at_depot = np.zeros(instance.num_customers + 1, dtype=bool)
     if instance.has_coordinates:
-        at_depot = (instance.coordinates[1:] == instance.coordinates[0]).all(axis=1)
-    found = []
-    for customer in _idle(instance):
-        name = instance.name_of(customer)
+        at_depot = (instance.coordinates == instance.coordinates[0]).all(axis=1)
+    depots: list[int] = []
+    others: list[int] = []
+    for index in _indices(instance.demands == 0):
+        name = instance.name_of(index + 1)
         same = name.casefold() == instance.depot_name.casefold()
-        if same or at_depot[customer - 1] or _DEPOT.search(name):
-            found.append(customer)
-    return found
+        is_depot = same or at_depot[index + 1] or _DEPOT.search(name)
+        (depots if is_depot else others).append(index + 1)
+    return depots, others
 
 
-def _duplicates(instance: Instance, label: Label) -> list[Doubt]:
+def _duplicates(instance: Instance) -> Iterator[tuple[int, int]]:
     """
-    Return doubts about customers with the name, place and demand of an earlier one.
+    Yield customers with the name, place and demand of an earlier one, and that one.
 
     Equal names and places with different demands are parts of a split order.
     """
     if instance.names is None or not instance.has_coordinates:
-        return []
+        return
     first: dict[tuple[object, ...], int] = {}
-    found = []
     places, demands = instance.coordinates[1:].tolist(), instance.demands.tolist()
     rows = zip(instance.names, places, demands, strict=True)
     for customer, (name, place, demand) in enumerate(rows, 1):
         row = (name.strip().casefold(), *place, demand)
         earlier = first.setdefault(row, customer)
         if earlier != customer:
-            said = f"{label([customer])} has the same name, place and demand as "
-            found.append(_doubt("duplicate", [customer], said + label([earlier])))
-    return found
+            yield customer, earlier

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "LARGEST_WHOLE",
     "Bounds",
     "InputError",
     "MissingPackageError",
@@ -51,6 +52,8 @@ __all__ = [
 
 
 _PACKAGE = Path(__file__).parent
+# A float represents every whole number up to this exactly.
+LARGEST_WHOLE = 2**53 - 1
 
 
 class InputError(ValueError):
@@ -75,6 +78,8 @@ class Bounds:
         return low & (number <= self.most)
 
     def __str__(self) -> str:
+        if self.most == LARGEST_WHOLE:
+            return f" of at least {self.least:,} and below 2^53"
         if self.most < math.inf:
             return f" from {self.least:,} to {self.most:,}"
         if self.excluded:

@@ -79,11 +79,11 @@ def test_the_callers_fleet_and_capacity_win(save):
         ({"demands": np.full((2, 3), 1e300)}, "demands[0, 0] is 1e+300, not a whole"),
         (
             {"demands": np.full((2, 3), 2**53 + 1)},
-            "whole number from 0 to 9,007,199,254,740,991",
+            "at least 0 and below 2^53",
         ),
         (
             {"capacity": np.array(0)},
-            "capacity[0] is 0, not a whole number from 1 to",
+            "capacity[0] is 0, not a whole number of at",
         ),
         ({"capacity": np.ones(5)}, "x.npz: capacity has shape (5,), not (2,)"),
         ({"vehicles": np.array("x")}, "x.npz: vehicles: not numbers in the shape of"),

@@ -122,11 +122,11 @@ def test_a_capacity_beyond_64_bits_is_no_bound():
         ),
         ({"demands": [[1, 2]]}, "demands has shape"),
         ({"demands": [[1.5]]}, "demands\\[0, 0\\] is 1.5"),
-        ({"demands": [[2**53]]}, "not a whole number from 0 to 9,0"),
+        ({"demands": [[2**53]]}, "below 2\\^53"),
         ({"capacity": 0}, "capacity\\[0\\] is 0"),
         (
             {"capacity": 1e300},
-            "capacity\\[0\\] is 1e\\+300, not a whole number from 1 to 9,0",
+            "capacity\\[0\\] is 1e\\+300, .* below 2\\^53",
         ),
         ({"vehicles": [1, 2]}, "vehicles has shape"),
         ({"sizes": 2}, "sizes has 2, customers has N = 1"),

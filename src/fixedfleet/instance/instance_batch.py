@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from fixedfleet.errors import InputError, between, check_array
+from fixedfleet.errors import LARGEST_WHOLE, InputError, between, check_array
 from fixedfleet.instance.one_instance import (
     COORDINATES,
     UNITS_BELOW,
@@ -156,7 +156,7 @@ class InstanceBatch:
         count, n, _ = customers.shape
         if n < 1:
             raise InputError("customers has N = 0: give at least one customer")
-        bounds = between(0, WHOLE.most)
+        bounds = between(0, LARGEST_WHOLE)
         demands = check_array("demands", self.demands, (count, n), bounds, whole=True)
         set_field(self, "depots", depots)
         set_field(self, "customers", customers)

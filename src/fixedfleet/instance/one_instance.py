@@ -17,6 +17,7 @@ from fixedfleet.distances import (
     round_distances,
 )
 from fixedfleet.errors import (
+    LARGEST_WHOLE,
     InputError,
     above,
     at_least,
@@ -39,10 +40,9 @@ __all__ = ["COORDINATES", "UNITS_BELOW", "WHOLE", "Instance", "read_only", "set_
 # The sum of larger coordinates or distances could be infinite.
 COORDINATES = between(-1e300, 1e300)
 _DISTANCES = between(0, 1e300)
-# A float represents every whole number below 2^53 exactly.
-WHOLE = between(1, 2**53 - 1)
 # Loads, in units, stay below this, so that an int64 has room to add to them.
 UNITS_BELOW = 2**62
+WHOLE = between(1, LARGEST_WHOLE)
 # The unit of amounts is no finer than this share of the capacity, so that loads fit
 # into an int64; see `Instance.demand_units`.
 _FINEST_SHARE = Decimal("1e-12")
@@ -353,7 +353,7 @@ def _check_demands(demands: ArrayLike) -> NDArray[Any]:
     array = check_array("demands", demands, ("N",), at_least(0))
     if not len(array):
         raise InputError("demands is empty: give at least one customer")
-    if np.array_equal(array, np.floor(array)) and array.max() <= WHOLE.most:
+    if np.array_equal(array, np.floor(array)) and array.max() <= LARGEST_WHOLE:
         array = array.astype(np.int64)
     return read_only(array)
 
