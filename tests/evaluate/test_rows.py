@@ -103,7 +103,7 @@ def test_rows_appended_elsewhere_are_seen(make_row, tmp_path):
         ('["fixedfleet results", 1]\n', "is not a file of results"),
         ('{"format": "fixedfleet results", "version": 99}\n', "of version 99"),
         ('{"format": "fixedfleet results"}\n', "of version None"),
-        ('{"format": "fixedfleet results", "version": 1}\n', "by an older version"),
+        ('{"format": "fixedfleet results", "version": 1}\n', "an unnamed machine"),
     ],
 )
 def test_other_files_are_refused_and_left_alone(tmp_path, text, said):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Mean", "Summary", "summaries", "summarise"]
 
+# Method, objective, time limit and iterations of a summary.
+Group = tuple[str, str, float | None, int | None]
 # Method, objective, instance and seed of runs with several limits.
 Run = tuple[str, str, str, int]
 
@@ -153,7 +155,7 @@ def summaries(
         If there are no rows of the base, or the set has no references.
     """
     names = set(instance_set.names)
-    groups: dict[tuple[object, ...], list[Row]] = defaultdict(list)
+    groups: dict[Group, list[Row]] = defaultdict(list)
     runs: dict[Run, list[Row]] = defaultdict(list)
     for row in rows:
         if row.instance in names:
@@ -167,7 +169,7 @@ def summaries(
                 f"WRAP needs a reference, and {instance_set.name} has none"
             )
     found = []
-    for group in sorted(groups.values(), key=_order):
+    for group in (groups[key] for key in sorted(groups, key=_order)):
         known = _references(group[0], instance_set)
         integral, relative = _integrals(group, runs, base, known)
         summary = summarise(group, instance_set)
@@ -176,16 +178,7 @@ def summaries(
 
 
 def summarise(rows: Sequence[Row], instance_set: InstanceSet) -> Summary:
-    """
-    Return the summary of one method with one limit, without the integrals.
-
-    Parameters
-    ----------
-    rows
-        At least one row.
-    instance_set
-        The set of the rows' instances.
-    """
+    """Return the summary of one method with one limit, without the integrals."""
     if len({_group_key(row) for row in rows}) != 1:
         raise InputError("a summary is of the rows of one method with one limit")
     first = rows[0]
@@ -194,6 +187,7 @@ def summarise(rows: Sequence[Row], instance_set: InstanceSet) -> Summary:
     violating = [row for row in served if row.excess]
     known = _references(first, instance_set)
     floors = _mean(served, lambda row: row.floor * row.vehicle_cost)
+    limit = first.time_limit and _TOLERANCE * first.time_limit
     return Summary(
         set=instance_set.name,
         method=first.method,
@@ -213,25 +207,18 @@ def summarise(rows: Sequence[Row], instance_set: InstanceSet) -> Summary:
         floor=None if floors is None else floors.value,
         gap=_mean(within, lambda row: _gap(row, known)),
         seconds=_mean(rows, lambda row: row.seconds) or Mean(0.0, None, 0),
-        overrun=_overrun(rows, first.time_limit),
+        overrun=None if limit is None else fmean(r.seconds > limit for r in rows),
     )
 
 
-def _overrun(rows: Sequence[Row], limit: float | None) -> float | None:
-    if limit is None:
-        return None
-    return fmean(row.seconds > _TOLERANCE * limit for row in rows)
-
-
-def _group_key(row: Row) -> tuple[object, ...]:
+def _group_key(row: Row) -> Group:
     """Return what the rows of one summary have in common."""
     return row.method, row.objective, row.time_limit, row.iterations
 
 
-def _order(group: list[Row]) -> tuple[str, str, float, int]:
-    first = group[0]
-    limits = first.time_limit or 0.0, first.iterations or 0
-    return first.method, first.objective, *limits
+def _order(key: Group) -> tuple[str, str, float, int]:
+    method, objective, seconds, iterations = key
+    return method, objective, seconds or 0.0, iterations or 0
 
 
 def _references(row: Row, instance_set: InstanceSet) -> Mapping[str, float]:

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fixedfleet.evaluate.methods import Limit, Start
-    from fixedfleet.evaluate.rows import Trace
     from fixedfleet.instance import Instance
-    from fixedfleet.result import Result
 
 __all__ = ["GPU_BATCH", "Pipeline", "SolverAlone"]
 
@@ -184,8 +182,11 @@ class Pipeline:
         )
         if result.plan is None:
             return Answer(None, reason=result.verdict.reason)
-        seconds = time.perf_counter() - begin
-        return Answer(result.plan, self._trace(result, seconds))
+        if not search_traits(self.search).reports:
+            return Answer(result.plan)
+        before = time.perf_counter() - begin - result.seconds
+        trace = ((before + moment, cost) for moment, cost in result.trace)
+        return Answer(result.plan, tuple(trace))
 
     def _in_iterations(
         self, instance: Instance, iterations: int, seed: int, vehicle_cost: float
@@ -242,13 +243,6 @@ class Pipeline:
         """Make a start that serves all customers within the fleet, if possible."""
         (plan,) = self.start.plans([instance], seed)
         return plan and complete_plan(instance, fit(instance, plan), seed=seed)
-
-    def _trace(self, result: Result, seconds: float) -> Trace:
-        """Return the improvements by the clock of the whole call."""
-        if not search_traits(self.search).reports:
-            return ()
-        before = seconds - result.seconds
-        return tuple((before + moment, cost) for moment, cost in result.trace)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import lzma
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -14,6 +13,7 @@ from fixedfleet.evaluate.origin import machine_name
 from fixedfleet.files import atomic
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
     from fixedfleet.plan import Objective
@@ -222,7 +222,12 @@ class Results:
         if not self.path.exists():
             self.machine = machine_name()
             atomic.write_text(self.path, f"{make_header(self.machine)}\n")
-        self._check_machine()
+        if self.machine and self.machine != machine_name():
+            raise InputError(
+                f"{self.path} holds runs of another machine ({self.machine}; this is "
+                f"{machine_name()}), and their times do not compare: choose another "
+                "file"
+            )
         file = self.path.open("r+b")
         try:
             atomic.lock(
@@ -236,14 +241,6 @@ class Results:
             raise
         return file
 
-    def _check_machine(self) -> None:
-        if self.machine and self.machine != machine_name():
-            raise InputError(
-                f"{self.path} holds runs of another machine ({self.machine}; this is "
-                f"{machine_name()}), and their times do not compare: choose another "
-                "file"
-            )
-
     def _read_header(self, line: bytes) -> None:
         try:
             header: Any = json.loads(line)
@@ -254,15 +251,11 @@ class Results:
                 f"{self.path} is not a file of results: its first line is not the "
                 f"header of the format {FORMAT!r}"
             )
-        if header.get("version") != VERSION:
+        if header.get("version") != VERSION or "machine" not in header:
             raise InputError(
-                f"{self.path} holds results of version {header.get('version')!r}; "
-                f"this version reads {VERSION}: choose another file"
-            )
-        if not isinstance(header.get("machine"), str):
-            raise InputError(
-                f"{self.path} was written by an older version of fixedfleet, which did "
-                "not record the machine: choose another file"
+                f"{self.path} holds results of version {header.get('version')!r} or of "
+                f"an unnamed machine; this version of fixedfleet reads {VERSION}: "
+                "choose another file"
             )
         self.machine = header["machine"]
 
@@ -279,16 +272,6 @@ def _open_to_read(path: Path) -> IO[bytes]:
 
 def _cut_torn_line(file: IO[bytes]) -> None:
     """Cut the file after its last whole line, and go there."""
-    end = file.seek(0, os.SEEK_END)
-    whole = end
-    while whole > 0:
-        begin = max(0, whole - 2**16)
-        file.seek(begin)
-        place = file.read(whole - begin).rfind(b"\n")
-        if place >= 0:
-            whole = begin + place + 1
-            break
-        whole = begin
-    if whole < end:
-        file.truncate(whole)
+    whole = file.read().rfind(b"\n") + 1
+    file.truncate(whole)
     file.seek(whole)

@@ -49,7 +49,7 @@ class _Construction(Start):
 
     def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
         """Return a plan per instance; None where there is none."""
-        found = [self.construct(instance) for instance in instances]
+        found = [self._construct(instance) for instance in instances]
         if not self.decoded:
             return found
         from fixedfleet.planning import certain_prediction, decode
@@ -58,8 +58,7 @@ class _Construction(Start):
         prediction = certain_prediction(InstanceBatch.of(instances), assigned)
         return list(decode(prediction))
 
-    def construct(self, instance: Instance) -> Plan | None:
-        """Return the plan of one instance."""
+    def _construct(self, instance: Instance) -> Plan | None:
         raise NotImplementedError
 
 
@@ -76,8 +75,7 @@ class PackingStart(_Construction):
 
     guarantee: bool = False
 
-    def construct(self, instance: Instance) -> Plan | None:
-        """Return the packing; None where none is found."""
+    def _construct(self, instance: Instance) -> Plan | None:
         verdict = assess_fleet(instance)
         return verdict.smallest_packing if self.guarantee else verdict.packing
 
@@ -85,16 +83,14 @@ class PackingStart(_Construction):
 class SavingsStart(_Construction):
     """Plans by the savings heuristic of Clarke and Wright."""
 
-    def construct(self, instance: Instance) -> Plan | None:
-        """Return the plan."""
+    def _construct(self, instance: Instance) -> Plan | None:
         return savings(instance)
 
 
 class SweepStart(_Construction):
     """Plans by the angle of the customers around the depot."""
 
-    def construct(self, instance: Instance) -> Plan | None:
-        """Return the plan."""
+    def _construct(self, instance: Instance) -> Plan | None:
         return sweep(instance)
 
 
@@ -157,8 +153,8 @@ class NetworkStart:
 
     def check(self) -> None:
         """Raise an error unless PyTorch, the device and the network are available."""
-        require("torch", "network", "the method 'network'")
-        require("safetensors", "network", "the method 'network'")
+        for package in ("torch", "safetensors"):
+            require(package, "network", "the method 'network'")
         from fixedfleet.model import load_once
         from fixedfleet.model.devices import check_device
 
