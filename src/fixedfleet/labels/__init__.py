@@ -5,13 +5,12 @@ Labels: plans that a teacher makes for many instances, to train networks on.
 shards; :func:`load_labels` is the one reader of labels, from such a folder or from a
 single npz file. Training reads its labels with it too.
 
-A run goes: ``label_run`` (what is missing) → ``folder`` (the files) → ``workers`` (the
-processes) → ``teacher`` (the plans) → ``folder``.
+A run goes: ``label_run`` (what is missing) → ``label_files`` → ``workers`` (the
+processes) → ``teacher`` (the plans) → ``label_files``.
 """
 
-from fixedfleet.labels.folder import fingerprint
+from fixedfleet.labels.label_files import fingerprint, has_labels, load_labels
 from fixedfleet.labels.label_run import LabellingError, LabelSummary, label
-from fixedfleet.labels.load import has_labels, load_labels
 from fixedfleet.labels.teacher import (
     TEACHERS,
     GpuTeacher,

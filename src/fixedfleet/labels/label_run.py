@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import time
 import traceback
@@ -20,7 +21,14 @@ from fixedfleet.errors import (
     check_whole,
     place_of,
 )
-from fixedfleet.labels.folder import INFEASIBLE, LABELLED, NO_PLAN, LabelFolder, locked
+from fixedfleet.labels.label_files import (
+    INFEASIBLE,
+    LABELLED,
+    NO_PLAN,
+    LabelFolder,
+    fingerprint,
+    locked,
+)
 from fixedfleet.plan import PlanBatch, pad_routes
 from fixedfleet.progress import Progress
 from fixedfleet.workers import Done, Lost, available_cores, check_engine, run_jobs
@@ -146,8 +154,17 @@ def label(
     seed = check_seed(seed)
     path = Path(folder)
     with locked(path):
-        size = shard_size or _shard_size(path, batch, teacher, processes)
-        shards = LabelFolder.of(path, batch, teacher, seed, size)
+        shards = LabelFolder(
+            path,
+            count=len(batch),
+            customers=batch.num_customers,
+            instances=fingerprint(batch),
+            teacher=teacher.name,
+            # Through JSON and back, so that a tuple equals the list it is read as.
+            settings=json.loads(json.dumps(dict(teacher.settings()))),
+            seed=seed,
+            shard_size=shard_size or _shard_size(path, batch, teacher, processes),
+        )
         shards.set_up(batch)
         counts = np.zeros(3, dtype=np.int64)  # rows of each status
         for index in shards.finished():

@@ -1,4 +1,4 @@
-"""The folder of a labelling run.
+"""The files of labels: the folder of a labelling run, or a single npz file.
 
 A folder holds ``manifest.json`` (what is labelled, by which teacher and how),
 ``instances.npz``, ``shard-00000.npz``, ``shard-00001.npz`` and so on. Each file is
@@ -11,8 +11,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,15 +23,18 @@ from fixedfleet import files
 from fixedfleet.errors import InputError, at_least, check_whole
 from fixedfleet.files.atomic import lock, replacing, write_text
 from fixedfleet.files.npz_files import Archive
+from fixedfleet.generate import uniform
+from fixedfleet.plan import PlanBatch
 from fixedfleet.version import own_version
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import os
 
     from numpy.typing import NDArray
 
     from fixedfleet.instance import InstanceBatch
-    from fixedfleet.labels.teacher import Teacher
+
+    Labels = tuple[InstanceBatch, PlanBatch, NDArray[np.bool_]]
 
 __all__ = [
     "INFEASIBLE",
@@ -37,6 +42,8 @@ __all__ = [
     "NO_PLAN",
     "LabelFolder",
     "fingerprint",
+    "has_labels",
+    "load_labels",
     "locked",
 ]
 
@@ -44,6 +51,7 @@ __all__ = [
 LABELLED, NO_PLAN, INFEASIBLE = 0, 1, 2
 
 _FORMAT = 1
+_CHECKED_AT_ONCE = 20_000
 _ARRAYS = ("depots", "customers", "demands", "capacity", "vehicles")
 
 
@@ -78,28 +86,6 @@ class LabelFolder:
     settings: dict[str, Any]
     seed: int
     shard_size: int
-
-    @classmethod
-    def of(
-        cls,
-        path: Path,
-        batch: InstanceBatch,
-        teacher: Teacher,
-        seed: int,
-        shard_size: int,
-    ) -> LabelFolder:
-        """Return the folder of a run, which need not exist yet."""
-        return cls(
-            path,
-            count=len(batch),
-            customers=batch.num_customers,
-            instances=fingerprint(batch),
-            teacher=teacher.name,
-            # Through JSON and back, so that a tuple equals the list it is read as.
-            settings=json.loads(json.dumps(dict(teacher.settings()))),
-            seed=seed,
-            shard_size=shard_size,
-        )
 
     @classmethod
     def read(cls, path: Path) -> LabelFolder:
@@ -258,3 +244,91 @@ def locked(path: Path) -> Iterator[None]:
 
 def _show(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+# --------------------------------------------------------------------- the one reader
+
+
+def has_labels(path: Path) -> bool:
+    """Return whether :func:`load_labels` is the reader of a folder or a file."""
+    if path.is_dir():
+        return (path / "manifest.json").is_file()
+    if path.suffix.lower() != ".npz" or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return "routes.npy" in archive.namelist()
+
+
+def load_labels(path: str | os.PathLike[str]) -> Labels:
+    """
+    Read labels, and check every one of them against its instance.
+
+    Parameters
+    ----------
+    path
+        A folder that :func:`label` wrote, finished or not; or an npz file of routes
+        with the seed of their instances.
+
+    Returns
+    -------
+    batch
+        The instances.
+    plans
+        One plan per instance, empty where there is no label.
+    labelled
+        Which instances have a label, shape (B,).
+
+    Raises
+    ------
+    InputError
+        If there are no labels at ``path``, or a label is infeasible for its instance.
+    """
+    path = Path(path)
+    batch, plans, labelled = _read_folder(path) if path.is_dir() else _read_file(path)
+    _check(path, batch, plans, labelled)
+    return batch, plans, labelled
+
+
+def _read_folder(path: Path) -> Labels:
+    folder = LabelFolder.read(path)
+    batch = folder.read_instances()
+    labelled = np.zeros(len(batch), dtype=bool)
+    parts = []
+    for index in folder.finished():
+        rows, (routes, status) = folder.rows(index), folder.read_shard(index)
+        parts.append((rows, routes))
+        labelled[rows] = status == LABELLED
+    return batch, PlanBatch.gather(len(batch), parts), labelled
+
+
+def _read_file(path: Path) -> Labels:
+    file = files.read_labels(path)
+    # Checked first, because a wrong n could draw instances larger than the memory.
+    if file.routes.shape[1] < file.n:
+        raise InputError(
+            f"{path}: routes has shape {file.routes.shape}, too short a row for "
+            f"{file.n} customers"
+        )
+    batch = uniform(
+        file.n,
+        len(file.routes),
+        seed=file.seed,
+        capacity=file.capacity,
+        vehicles=file.fleet,
+    )
+    routes = np.where(file.labelled[:, None], file.routes, 0)
+    return batch, PlanBatch(routes), file.labelled
+
+
+def _check(
+    path: Path, batch: InstanceBatch, plans: PlanBatch, labelled: NDArray[np.bool_]
+) -> None:
+    """Raise InputError if a label is infeasible for its instance."""
+    for start in range(0, len(batch), _CHECKED_AT_ONCE):  # bounds the memory
+        rows = np.arange(start, min(start + _CHECKED_AT_ONCE, len(batch)))
+        rows = rows[labelled[rows]]
+        feasible = plans[rows].feasible(batch[rows])
+        if not feasible.all():
+            row = int(rows[~feasible][0])
+            fault = plans[row].check(batch[row])[0]
+            raise InputError(f"{path}: the label of row {row} is infeasible: {fault}")
