@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.evaluate.methods import METHODS
-from fixedfleet.evaluate.pipeline import GPU_BATCH, Pipeline, SolverAlone
+from fixedfleet.evaluate.pipeline import GPU_BATCH, Pipeline
+from fixedfleet.evaluate.starts import NoStart
 from fixedfleet.search import SEARCHES
 from fixedfleet.search.traits import search_traits
 from fixedfleet.solve_batch import BatchStart
@@ -49,11 +50,11 @@ def get_method(spec: str | Method) -> Method:
         return spec
     if spec.startswith("command:"):
         name = command_name(spec.removeprefix("command:"))
-        return SolverAlone(f"command:{name}", spec)
+        return Pipeline(f"command:{name}", NoStart(), spec)
     name, search, options = _parse(spec)
     if name in SOLVERS.names() and not search:
         _check_known(spec, options, set())
-        return SolverAlone(name, name)
+        return Pipeline(name, NoStart(), name)
     part = METHODS.get(name)
     if search == "gpu" and name not in get_args(BatchStart):
         raise InputError(f"{spec!r}: the search gpu begins with packing or network")

@@ -81,6 +81,7 @@ class Method(Protocol):
 
     def check(self) -> None:
         """Raise MissingPackageError or InputError if the method cannot run here."""
+        return
 
     def solve(
         self,
@@ -117,6 +118,7 @@ class Start(Protocol):
 
     def check(self) -> None:
         """Raise MissingPackageError or InputError if the start cannot run here."""
+        return
 
     def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
         """Return a plan per instance; None where the start has no plan at all."""

@@ -1,15 +1,15 @@
-"""The methods that are chosen by name: a start with or without a search; a solver."""
+"""The methods that are chosen by name: a start, a start and a search, or a solver."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, get_args
+from typing import TYPE_CHECKING, get_args
 
 from fixedfleet import solvers
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.evaluate.methods import Answer
-from fixedfleet.evaluate.starts import PackingStart, first_answers
+from fixedfleet.evaluate.starts import NoStart, PackingStart, first_answers
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.plan import Objective, Plan, charge
 from fixedfleet.search import SEARCHES, Stop, fit, improve
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fixedfleet.evaluate.methods import Limit, Start
     from fixedfleet.instance import Instance
 
-__all__ = ["GPU_BATCH", "Pipeline", "SolverAlone"]
+__all__ = ["GPU_BATCH", "Pipeline"]
 
 GPU_BATCH = 500  # instances per call on a GPU, unless the user says otherwise
 
@@ -47,7 +47,8 @@ class Pipeline:
     name
         Name in the rows.
     start
-        Makes the first plans.
+        Makes the first plans. With :class:`NoStart`, the search is an outside solver
+        that begins with nothing.
     search
         Improves the plans; empty for none.
     objective
@@ -83,9 +84,11 @@ class Pipeline:
     @property
     def limits(self) -> tuple[Limit, ...]:
         """The kinds of limit that the search takes."""
-        if not self.search or search_traits(self.search).ends:
+        traits = search_traits(self.search)
+        if not self.search or traits.ends:
             return ()
-        return ("time",) if self.artificial else _limits(self.search)
+        counts = traits.counts and not self.artificial
+        return ("time", "iterations") if counts else ("time",)
 
     @property
     def _packs(self) -> bool:
@@ -98,8 +101,8 @@ class Pipeline:
             from fixedfleet.search.gpu import require_gpu
 
             require_gpu()
-        elif self.search in SOLVERS.names():
-            solvers.get(self.search)  # looks for the package
+        elif self.search in SOLVERS.names() or isinstance(self.start, NoStart):
+            solvers.get(self.search)  # looks for the package or program
         elif ":" in self.search:
             SEARCHES.get(self.search)
         self.start.check()
@@ -116,6 +119,9 @@ class Pipeline:
         """Plan the instances: in batches all at once, otherwise one by one."""
         if not self.search:
             return first_answers(self.start, instances, seed)
+        if isinstance(self.start, NoStart):
+            limit = Stop(time_limit, iterations=iterations)
+            return [self._by_solver(i, limit.again(), seed) for i in instances]
         if self.batch > 1:
             return self._on_gpu(instances, vehicle_cost, time_limit, iterations, seed)
         if search_traits(self.search).ends:
@@ -129,6 +135,13 @@ class Pipeline:
             raise InputError(f"{self.name} needs a time limit")
         plan = self._from_any_plan if self.artificial else self._within_time
         return [plan(i, time_limit, seed, vehicle_cost) for i in instances]
+
+    def _by_solver(
+        self, instance: Instance, stop: Stop, seed: int, start: Plan | None = None
+    ) -> Answer:
+        solver = solvers.get(self.search)
+        found = solvers.run(solver, instance, stop=stop, seed=seed, start=start)
+        return Answer(found.plan)
 
     def _on_gpu(
         self,
@@ -203,8 +216,7 @@ class Pipeline:
             start = self._first(instance, seed) or start
         stop = Stop(iterations=iterations)
         if self.search in SOLVERS.names():
-            solver = solvers.get(self.search)
-            return Answer(solver.solve(instance, stop=stop, seed=seed, start=start))
+            return self._by_solver(instance, stop, seed, start)
         found = improve(
             instance,
             start,
@@ -243,46 +255,3 @@ class Pipeline:
         """Make a start that serves all customers within the fleet, if possible."""
         (plan,) = self.start.plans([instance], seed)
         return plan and complete_plan(instance, fit(instance, plan), seed=seed)
-
-
-@dataclass(frozen=True)
-class SolverAlone:
-    """An outside solver that begins with nothing."""
-
-    name: str
-    solver: str  # its name in `fixedfleet.solvers.get`
-
-    batch: ClassVar[int] = 1
-    on_gpu: ClassVar[bool] = False
-    objective: ClassVar[Objective] = "length"
-
-    @property
-    def limits(self) -> tuple[Limit, ...]:
-        """The kinds of limit that the solver takes."""
-        return _limits(self.solver)
-
-    def check(self) -> None:
-        """Raise MissingPackageError if its package or program is not here."""
-        solvers.get(self.solver)
-
-    def solve(
-        self,
-        instances: Sequence[Instance],
-        *,
-        time_limit: float | None = None,
-        iterations: int | None = None,
-        seed: int = 0,
-        **_cost: object,
-    ) -> list[Answer]:
-        """Plan one instance after the other."""
-        solver = solvers.get(self.solver)
-        answers = []
-        for instance in instances:
-            stop = Stop(time_limit, iterations=iterations)
-            found = solvers.run(solver, instance, stop=stop, seed=seed)
-            answers.append(Answer(found.plan))
-        return answers
-
-
-def _limits(search: str) -> tuple[Limit, ...]:
-    return ("time", "iterations") if search_traits(search).counts else ("time",)

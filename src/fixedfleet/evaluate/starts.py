@@ -21,11 +21,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NetworkStart",
+    "NoStart",
     "PackingStart",
     "SavingsStart",
     "SweepStart",
     "first_answers",
 ]
+
+
+@dataclass(frozen=True)
+class NoStart(Start):
+    """No first plans, for a solver that makes its own."""
+
+    def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
+        """Return None for each instance."""
+        return [None for _ in instances]
 
 
 @dataclass(frozen=True, kw_only=True)
