@@ -131,7 +131,7 @@ def test_a_plan_of_another_tab_can_be_planned_again(open_page, address):
     """A plan of another tab can be planned with more vehicles, even without a map."""
     id = make_plan(address, instance=MATRIX, time_limit=0.1)["id"]
     reader = open_page(f"#plan={id}")
-    reader.see("#result-verdict").to_contain_text("2 vehicles are not enough.")
+    reader.see("#form-verdict").to_contain_text("2 vehicles are not enough.")
     reader.see("#form-verdict").to_contain_text("The smallest fleet that suffices: 3.")
     reader.page.fill("#time_limit", "0.1")
     reader.page.click("#form-verdict .accept")

@@ -22,7 +22,7 @@ def test_the_plan_for_a_small_fleet_names_unserved_customers(reader):
     reader.plan()
     reader.see("#left-out-title").to_have_text(re.compile(r"\d customers? left out"))
     reader.see("#left-out-list li").not_to_have_count(0)
-    reader.see("#result-verdict").to_contain_text("3 vehicles are not enough.")
+    reader.see("#form-verdict").to_contain_text("3 vehicles are not enough.")
     reader.see("#gain").to_have_text("for the customers served")
 
 

@@ -6,10 +6,10 @@ import { focusDoubts, hideDoubts, isUndecided, showDoubts } from "./doubts.js";
 import { linkFiles, savePicture } from "./downloads.js";
 import { listEarlier } from "./earlier.js";
 import { Editor, bestPlace } from "./editor.js";
-import { byId, show, write } from "./elements.js";
+import { byId, show, warn, write } from "./elements.js";
 import { FleetForm } from "./fleet.js";
 import { instanceOf, servesAll, toursOf } from "./instance.js";
-import { count, lengthOf, sentence } from "./numbers.js";
+import { count, lengthOf } from "./numbers.js";
 import { printSheets } from "./sheets.js";
 import { Source } from "./source.js";
 import { showVerdict } from "./verdict.js";
@@ -29,14 +29,13 @@ class Page {
   #source = new Source((given, about) => this.#load(given, about));
   #form = new FleetForm({ onPlan: () => this.#plan(), onChange: () => this.#weighSoon() });
   #view = new PlanView({
-    onFleet: (vehicles) => this.#planWith(vehicles),
     onMove: (customer, slot, place) => this.#move(customer, slot, place),
     onLock: (slot) => this.#editor.toggleLock(slot),
   });
   #editor = new Editor({
     onChange: (tours) => this.#showChange(tours),
     onSaved: (edited) => this.#showSaved(edited),
-    onError: (error) => this.#warn("edit-error", error.message),
+    onError: (error) => warn("edit-error", error.message),
   });
   #comparison = new Comparison((plan) => this.#showFinished(plan));
   #given = null; // the customers, as send() takes them
@@ -91,7 +90,7 @@ class Page {
     putPlan(null);
     this.#name = title;
     const instance = this.#take(given, read);
-    if (!decided) this.#showDoubts(read.doubts);
+    if (!decided) showDoubts(read.doubts, (customers) => this.#leaveOut(customers));
     this.#form.fillFrom(instance);
     this.#showVerdict(read.verdict);
     if (!read.verdict) this.#checkFleet(0);
@@ -105,14 +104,9 @@ class Page {
   }
 
   // The customers are read again if the user leaves doubtful ones out.
-  #showDoubts(doubts) {
-    const customers = [...new Set(doubts.flatMap((doubt) => doubt.customers))];
-    this.#view.markDoubtful(customers);
-    showDoubts(doubts, customers, (left) => {
-      this.#view.markDoubtful([]);
-      const given = { ...this.#given, leave_out: left };
-      if (left.length) this.#load(given, { title: this.#name, decided: true });
-    });
+  #leaveOut(customers) {
+    const given = { ...this.#given, leave_out: customers };
+    this.#load(given, { title: this.#name, decided: true });
   }
 
   // Show the instance of a document, and note what to send for it.
@@ -155,8 +149,7 @@ class Page {
   }
 
   #showVerdict(verdict) {
-    const onFleet = (vehicles) => this.#planWith(vehicles);
-    showVerdict(byId("form-verdict"), verdict, verdict?.vehicles, onFleet);
+    showVerdict(verdict, (vehicles) => this.#planWith(vehicles));
   }
 
   // Plans
@@ -346,13 +339,13 @@ class Page {
   }
 
   #showChange(tours) {
-    this.#warn("edit-error", "");
+    warn("edit-error", "");
     this.#view.change(tours);
     this.#showTools();
   }
 
   #showSaved(edited) {
-    this.#warn("edit-error", "");
+    warn("edit-error", "");
     this.#view.measured(edited);
     const { unit } = this.#view.instance;
     listEarlier().catch(() => {});
@@ -385,20 +378,15 @@ class Page {
   async #savePicture() {
     try {
       await savePicture(this.#view.scene, this.#title());
-      this.#warn("download-error", "");
+      warn("download-error", "");
     } catch (error) {
-      this.#warn("download-error", error.message);
+      warn("download-error", error.message);
     }
   }
 
   #printed() {
     const { plan, tours, instance, scene } = this.#view;
     return plan && { tours, instance, scene, title: this.#title(), created: plan.created };
-  }
-
-  #warn(id, message) {
-    write(byId(id), message && sentence(message));
-    show(byId(id), Boolean(message));
   }
 
   #say(text) {

@@ -20,7 +20,6 @@ export const LIGHT = {
   muted: "#5b6875",
   customer: "#8594a3",
   missing: "#b3261e",
-  doubtful: "#b06a00",
 };
 
 export const DARK = {
@@ -30,7 +29,6 @@ export const DARK = {
   muted: "#9aa7b4",
   customer: "#7f8d9b",
   missing: "#ff8a80",
-  doubtful: "#f0c067",
 };
 
 const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");

@@ -8,20 +8,17 @@ export const isUndecided = () => !byId("doubts").hidden;
 
 export const hideDoubts = () => show(byId("doubts"), false);
 
-/*
- * Show doubts {customers, text}. onDecided(customers) is called with all doubtful customers
- * if the user leaves them out, and with none if not.
- */
-export function showDoubts(doubts, customers, onDecided) {
+/* Show doubts {customers, text}; onLeaveOut(customers) is called if the user leaves all out. */
+export function showDoubts(doubts, onLeaveOut) {
+  const customers = [...new Set(doubts.flatMap((doubt) => doubt.customers))];
   byId("doubts-list").replaceChildren(
     ...doubts.map(({ text }) => make("li", { text: sentence(text) })),
   );
-  const decide = (left) => () => {
+  byId("leave-out").onclick = () => {
     hideDoubts();
-    onDecided(left);
+    onLeaveOut(customers);
   };
-  byId("leave-out").onclick = decide(customers);
-  byId("go-on").onclick = decide([]);
+  byId("go-on").onclick = hideDoubts;
   write(byId("leave-out"), `Leave out ${count(customers.length, "row")}`);
   show(byId("leave-out"), customers.length > 0);
   show(byId("doubts"), doubts.length > 0);

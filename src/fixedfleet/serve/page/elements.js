@@ -1,6 +1,8 @@
 // Makes and finds elements. Text is always set as text, so that markup in the name of a
 // customer has no effect.
 
+import { sentence } from "./numbers.js";
+
 export const byId = (id) => document.getElementById(id);
 
 export function make(tag, { text, ...attributes } = {}, ...children) {
@@ -23,4 +25,10 @@ export function write(element, text) {
 // SVG elements have the attribute, but no property of this name.
 export function show(element, visible) {
   element.toggleAttribute("hidden", !visible);
+}
+
+/* Show a message in the element with this id, as a sentence; hide it without a message. */
+export function warn(id, message) {
+  write(byId(id), message && sentence(message));
+  show(byId(id), Boolean(message));
 }

@@ -1,8 +1,8 @@
 // The form: vehicles, capacity, seconds, the cost of a vehicle, names and units. What the
 // user types is kept for the next file and the next visit.
 
-import { byId, show, write } from "./elements.js";
-import { amount, percent, readNumber, sentence, typedNumber } from "./numbers.js";
+import { byId, show, warn, write } from "./elements.js";
+import { amount, percent, readNumber, typedNumber } from "./numbers.js";
 
 const NUMBERS = ["vehicles", "capacity", "time_limit", "vehicle_cost"];
 const TEXTS = ["unit", "length_unit", "vehicle_names"];
@@ -101,7 +101,7 @@ export class FleetForm {
 
   clearErrors() {
     for (const name of NUMBERS) this.#mark(name, "");
-    this.#general("");
+    warn("form-error", "");
   }
 
   /* Return whether all fields are numbers; mark the first that is not. */
@@ -115,7 +115,7 @@ export class FleetForm {
   fail(error, { focus = true } = {}) {
     const { field } = error;
     if (!NUMBERS.includes(field)) {
-      this.#general(error.message);
+      warn("form-error", error.message);
       return;
     }
     // The name of the field is above it already.
@@ -124,16 +124,8 @@ export class FleetForm {
   }
 
   #mark(name, message) {
-    const note = byId(`${name}-error`);
-    write(note, message && sentence(message));
-    show(note, Boolean(message));
-    if (message) byId(name).setAttribute("aria-invalid", "true");
-    else byId(name).removeAttribute("aria-invalid");
-  }
-
-  #general(message) {
-    write(byId("form-error"), message && sentence(message));
-    show(byId("form-error"), Boolean(message));
+    warn(`${name}-error`, message);
+    byId(name).ariaInvalid = message ? "true" : null;
   }
 
   #keep() {

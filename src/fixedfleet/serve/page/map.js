@@ -7,7 +7,7 @@ import { followGestures } from "./gestures.js";
 import { drawPointed, drawScene } from "./picture.js";
 import { kilometresPerRadian, placesOf } from "./projection.js";
 import { customerAt, legAt } from "./spots.js";
-import { TileLayer } from "./tiles.js";
+import { drawTiles } from "./tiles.js";
 
 const REACH = { mouse: 8, touch: 22 }; // pixels around a dot that count as the dot
 const DROP = 40; // pixels around a way that count as the way when a stop is dropped
@@ -17,8 +17,7 @@ const KM_PER_MILE = 1.609344;
 export class FleetMap {
   #canvas;
   #overlay; // a canvas above, with what follows the pointer
-  #tiles = null;
-  #layers; // the canvases that show the scene
+  #streets = null; // {canvas, address} of street tiles, if they are shown
   #scene = null;
   #camera = new Camera(() => this.#redraw({ stale: false }));
   #drawn = null; // the view that the canvas shows, and how long it took to draw it
@@ -38,7 +37,6 @@ export class FleetMap {
   constructor({ canvas, overlay }, { onHover, onPick, onDrop }) {
     this.#canvas = canvas;
     this.#overlay = overlay;
-    this.#layers = [canvas];
     this.#onHover = onHover;
     this.#onPick = onPick;
     this.#onDrop = onDrop;
@@ -53,8 +51,7 @@ export class FleetMap {
 
   /* Show street tiles from this address in a canvas beneath. */
   showStreets(canvas, address) {
-    this.#tiles = new TileLayer(canvas, address, () => this.#redraw());
-    this.#layers.push(canvas);
+    this.#streets = { canvas, address };
     this.#redraw();
   }
 
@@ -73,20 +70,12 @@ export class FleetMap {
         : null,
       tours: [],
       unserved: new Set(),
-      doubtful: new Set(),
       selected: null,
     };
     this.#hovered = null;
     this.#camera.setPoints(points);
     this.#redraw();
     return points !== null;
-  }
-
-  /* Mark customers whose data is doubtful. */
-  setDoubtful(customers) {
-    if (!this.#scene) return;
-    this.#scene.doubtful = new Set(customers);
-    this.#redraw();
   }
 
   /* Show tours {slot, number, stops, locked}. */
@@ -254,9 +243,13 @@ export class FleetMap {
   }
 
   #drawAll(now, frame) {
-    const density = Math.min(3, window.devicePixelRatio || 1);
-    this.#tiles?.setScale(this.#scene.scale);
-    const streets = this.#tiles?.draw({ ...frame, density }) ?? false;
+    const { scale } = this.#scene;
+    const streets = this.#streets !== null && scale !== null;
+    if (streets) {
+      const { canvas, address } = this.#streets;
+      const onLoad = () => this.#redraw();
+      drawTiles(contextOf(canvas, frame), frame, { address, scale, onLoad });
+    }
     const context = contextOf(this.#canvas, frame);
     drawScene(context, this.#scene, { ...frame, streets });
     this.#stale = false;
@@ -287,7 +280,8 @@ export class FleetMap {
       const y = (view.y - shown.y) * view.scale + (height / 2) * (1 - grown);
       transform = `translate(${x}px, ${y}px) scale(${grown})`;
     }
-    for (const layer of this.#layers) layer.style.transform = transform;
+    this.#canvas.style.transform = transform;
+    if (this.#streets) this.#streets.canvas.style.transform = transform;
   }
 }
 

@@ -12,7 +12,7 @@ const LABEL = 9; // radius of the number of a stop, in pixels
 const SQUARE = 3; // if the largest dot is smaller, all are squares, which is much faster
 
 /*
- * Draw a scene: {points, demands, unit, perUnit, tours, unserved, doubtful, selected}.
+ * Draw a scene: {points, demands, unit, perUnit, tours, unserved, selected}.
  *
  * points and demands begin with the depot; perUnit is the length of a unit on the map; tours
  * are {slot, number, stops}; selected is a slot or null. The frame is {width, height, view,
@@ -134,7 +134,6 @@ function drawCustomers(pen) {
     if (slot === scene.selected) numberStops(pen, stops, hue(slot, theme));
   }
   context.globalAlpha = 1;
-  drawDoubtful(pen);
 }
 
 function drawDots({ context, scene, spots, seen, dot }, customers, colour) {
@@ -150,16 +149,6 @@ function drawDots({ context, scene, spots, seen, dot }, customers, colour) {
     context.beginPath();
     context.arc(x, y, radius, 0, TURN);
     context.fill();
-    context.stroke();
-  }
-}
-
-function drawDoubtful({ context, scene, spots, theme }) {
-  context.strokeStyle = theme.doubtful;
-  context.lineWidth = 3;
-  for (const customer of scene.doubtful) {
-    context.beginPath();
-    context.arc(spots[customer].x, spots[customer].y, 11, 0, TURN);
     context.stroke();
   }
 }

@@ -1,7 +1,7 @@
 // The source of the customers: a file, a pasted table, or an example.
 
 import { ask } from "./api.js";
-import { byId, make, show, write } from "./elements.js";
+import { byId, make, show, warn, write } from "./elements.js";
 import { amount, capital, count, sentence } from "./numbers.js";
 
 const EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
@@ -12,7 +12,6 @@ const TYPES = { csv: "text/csv", xlsx: EXCEL }; // of all others the server find
  */
 export class Source {
   #onGiven;
-  #error = byId("source-error");
   #largest = Infinity; // bytes
 
   constructor(onGiven) {
@@ -28,8 +27,7 @@ export class Source {
   }
 
   fail(message) {
-    write(this.#error, message ? sentence(message) : "");
-    show(this.#error, Boolean(message));
+    warn("source-error", message);
     if (message) this.open(true);
   }
 

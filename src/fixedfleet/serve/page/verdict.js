@@ -1,21 +1,19 @@
 // The verdict: whether the fleet suffices, why, and the smallest fleet that does.
 
-import { make, show } from "./elements.js";
+import { byId, make, show } from "./elements.js";
 import { count, sentence } from "./numbers.js";
 
 const vehicles = (number) => count(number, "vehicle");
 
 /*
- * Show a verdict on so many vehicles in an element, or hide it if the verdict is null.
- *
- * onFleet(vehicles) is called when the user accepts the fleet that is offered.
+ * Show a verdict, or nothing if it is null. onFleet(vehicles) is called when the user
+ * accepts the fleet that is offered.
  */
-export function showVerdict(element, verdict, fleet, onFleet) {
+export function showVerdict(verdict, onFleet) {
+  const element = byId("form-verdict");
   show(element, verdict !== null);
-  if (verdict === null) {
-    element.replaceChildren();
-    return;
-  }
+  if (verdict === null) return;
+  const { vehicles: fleet } = verdict;
   element.className = `verdict ${verdict.status}`;
   const title = make("strong", { text: headline(verdict, fleet) });
   const parts = [make("p", {}, title, ` ${sentence(verdict.reason)}${bound(verdict, fleet)}`)];

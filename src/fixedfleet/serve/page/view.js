@@ -1,22 +1,20 @@
 // The plan that the page shows: on the map, in figures, and as a list of tours.
 
-import { byId, make, show, write } from "./elements.js";
+import { byId, make, show, warn, write } from "./elements.js";
 import { followButtons } from "./gestures.js";
 import { currentTours, instanceOf, servesAll } from "./instance.js";
 import { FleetMap } from "./map.js";
 import { askForPlace } from "./move.js";
-import { amount, count, nameOf, sentence } from "./numbers.js";
+import { amount, count, nameOf } from "./numbers.js";
 import { keepSlots } from "./slots.js";
 import { Summary } from "./summary.js";
 import { describePlace, showTip } from "./tip.js";
 import { TourList } from "./tours.js";
-import { showVerdict } from "./verdict.js";
 
 export class PlanView {
   #map;
   #list;
   #summary = new Summary();
-  #onFleet;
   #onMove;
   #selected = null;
 
@@ -26,12 +24,10 @@ export class PlanView {
   plan = null; // the finished plan that is shown
 
   /*
-   * onFleet(vehicles) is called when the user accepts the fleet that a verdict offers,
-   * onMove(customer, slot or null, place or null) for a stop that the user moves, and
-   * onLock(slot) for a tour that is to be locked or unlocked.
+   * onMove(customer, slot or null, place or null) is called for a stop that the user moves,
+   * and onLock(slot) for a tour that is to be locked or unlocked.
    */
-  constructor({ onFleet, onMove, onLock }) {
-    this.#onFleet = onFleet;
+  constructor({ onMove, onLock }) {
     this.#onMove = onMove;
     const layers = { canvas: byId("canvas"), overlay: byId("overlay") };
     this.#map = new FleetMap(layers, {
@@ -68,11 +64,6 @@ export class PlanView {
     show(byId("attribution"), true);
   }
 
-  /* Mark customers whose data is doubtful on the map. */
-  markDoubtful(customers) {
-    this.#map.setDoubtful(customers);
-  }
-
   /* Show the customers, without tours. */
   showInstance(instance) {
     this.instance = instance;
@@ -95,7 +86,6 @@ export class PlanView {
   /* Prepare for a plan that was asked for, perhaps with another fleet. */
   begin({ instance, request }) {
     this.instance = instanceOf(instance);
-    this.markDoubtful([]);
     this.#list.setInstance(this.instance);
     this.#reset();
     this.#summary.begin(this.instance.unit, request.time_limit);
@@ -124,14 +114,11 @@ export class PlanView {
   /* Show a finished plan; its tours have the same numbers as in the files. */
   finish(plan) {
     this.plan = plan;
-    const { result, verdict } = plan;
+    const { result } = plan;
     this.#summary.finish(plan);
     show(byId("intro"), false);
     show(byId("summary"), true);
     show(byId("downloads"), result !== null);
-    // The form says that the fleet suffices; here, only what is wrong is said.
-    const said = result?.feasible ? null : verdict;
-    showVerdict(byId("result-verdict"), said, verdict?.vehicles, this.#onFleet);
     if (result === null) return;
     this.instance = { ...this.instance, vehicles: result.vehicles_planned_for };
     const found = currentTours(plan);
@@ -179,8 +166,7 @@ export class PlanView {
 
   fail(message) {
     this.#summary.fail();
-    write(byId("result-error"), sentence(message));
-    show(byId("result-error"), true);
+    warn("result-error", message);
   }
 
   #reset() {
@@ -189,9 +175,8 @@ export class PlanView {
     this.#setEditable(false);
     this.#clear();
     this.#setTours([]);
-    show(byId("result-error"), false);
+    warn("result-error", "");
     show(byId("left-out"), false);
-    showVerdict(byId("result-verdict"), null);
   }
 
   #setEditable(editable) {
