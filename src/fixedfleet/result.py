@@ -23,25 +23,13 @@ __all__ = ["BatchResult", "Result", "Stage", "with_gains"]
 
 @dataclass(frozen=True)
 class Stage:
-    """
-    What one step cost and gained.
-
-    Attributes
-    ----------
-    name
-        Name of the step.
-    seconds
-        Time it took.
-    cost
-        Cost of the plan after the step; infinite if there is none.
-    gain
-        By how much the step lowered the cost; 0 if there was no plan before. Negative
-        for a start that is worse than the packing it replaces.
-    """
+    """What one step cost and gained."""
 
     name: str
     seconds: float
-    cost: float
+    cost: float  # of the plan after the step; infinite if there is none
+    # By how much the step lowered the cost; 0 if there was no plan before. Negative for
+    # a start that is worse than the packing it replaces.
     gain: float = 0.0
 
 
@@ -182,12 +170,7 @@ class Result:
         """
         Return the JSON document of the result; ``docs/formats.md`` describes it.
 
-        Parameters
-        ----------
-        notes
-            Remarks on how the instance was read.
-        doubts
-            What is probably a mistake in the instance.
+        Notes and doubts are those of a :class:`fixedfleet.files.Reading`.
         """
         from fixedfleet.documents import (
             ResultDocument,
@@ -319,9 +302,8 @@ def with_gains(stages: Sequence[Stage]) -> tuple[Stage, ...]:
     known = math.inf
     found = []
     for stage in stages:
-        gain = 0.0
         if stage.name != "partial":
             gain = known - stage.cost if known < math.inf else 0.0
-            known = stage.cost
-        found.append(replace(stage, gain=gain))
+            stage, known = replace(stage, gain=gain), stage.cost
+        found.append(stage)
     return tuple(found)

@@ -52,8 +52,8 @@ def test_what_is_written(square, tmp_path):
     ("text", "said"),
     [
         ("hello world\n", "no line 'Route #1: …', so this is not a solution"),
-        ("Route #1: 1 x\n", "line 1: a customer is 'x', not a whole number from 0"),
-        ("Route #1: 1 0\n", "line 1: a customer is 0, not a number from 1"),
+        ("Route #1: 1 x\n", "line 1: a customer is 'x', not a whole number from 1"),
+        ("Route #1: 1 0\n", "line 1: a customer is '0', not a whole number from 1"),
         ("Route #1: 1\nRoute #1: 2\n", "line 2: a second Route #1"),
         ("Route 1 2\n", "line 1: 'Route 1 2' is neither 'Route #1: …' nor 'Cost …'"),
         ("Cost 1\nCost 2\n", "line 2: a second Cost"),

@@ -251,7 +251,10 @@ def test_no_cell_of_a_plan_is_a_formula(load, tmp_path):
     ("text", "said"),
     [
         ("tour,stop\n1,1\n", "no column 'customer' in the header of a plan"),
-        ("tour,stop,customer\n1,1,0\n", "row 2: customer is 0, not a number from 1"),
+        (
+            "tour,stop,customer\n1,1,0\n",
+            "row 2: customer is '0', not a whole number from 1",
+        ),
         ("tour,stop,customer\n1,1,2\n1,1,3\n", "row 3: a second stop 1 of tour 1"),
         ("tour,stop,customer\n1,x,2\n", "row 2: stop is 'x', not a whole number"),
     ],

@@ -166,16 +166,7 @@ def read_file(path: PathLike, options: ReadOptions | None = None) -> Reading:
 
 
 def parse(content: str | bytes, options: ReadOptions | None = None) -> Reading:
-    """
-    Read an instance from the content of a file, whose format is recognised.
-
-    Parameters
-    ----------
-    content
-        A VRPLIB, CSV, Excel or JSON file: its bytes, or its text.
-    options
-        What the caller says about the instance, and limits.
-    """
+    """Read an instance from the content of a file, whose format is recognised."""
     options = options or ReadOptions()
     reader, _ = _INSTANCES[_recognise(content)]
     return reader(content, options)
@@ -193,10 +184,7 @@ def write_instance(instance: Instance, path: PathLike) -> None:
     """
     Write an instance to a .vrp, .csv, .xlsx or .json file.
 
-    Raises
-    ------
-    InputError
-        If the format cannot hold the whole instance.
+    A format that cannot hold the whole instance is refused.
     """
     with _naming(path):
         _, writer = _choose(path, _INSTANCES, "an instance")
@@ -255,11 +243,6 @@ def write_plan(
         The file.
     dialect
         How to write .csv. Default: commas between cells, and decimal points.
-
-    Raises
-    ------
-    InputError
-        If the plan serves a customer that the instance does not have.
     """
     with _naming(path):
         _choose(path, _PLANS, "a plan")

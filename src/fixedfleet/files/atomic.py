@@ -24,13 +24,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     If the block raises an error, the new file is removed and ``path`` stays as it was.
     A link is followed, and an existing file keeps its permissions.
-
-    Raises
-    ------
-    InputError
-        If ``path`` exists and is not a regular file.
-    OSError
-        If the folder does not exist or cannot be written to.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -65,14 +58,9 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 def lock(file: IO[Any], busy: str) -> None:
     """
-    Keep other processes from locking an open file until it is closed.
+    Lock an open file until it is closed; if another process has, say that it is busy.
 
     The system releases the lock of a process that is killed. Windows has no such lock.
-
-    Raises
-    ------
-    InputError
-        With the text ``busy``, if another process has locked the file.
     """
     if sys.platform == "win32":
         return

@@ -27,14 +27,7 @@ _MOST = 64 * 10**6  # bytes of a file when it is unpacked
 
 
 def is_excel(data: bytes) -> bool:
-    """
-    Return whether a file is an Excel file.
-
-    Raises
-    ------
-    InputError
-        If it is an old Excel file, or an archive of another kind.
-    """
+    """Return whether a file is an Excel file; refuse other archives."""
     if data.startswith(_OLD_EXCEL):
         raise InputError(OTHER_TABLES[".xls"])
     if not data.startswith(_ZIP):

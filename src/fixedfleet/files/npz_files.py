@@ -35,14 +35,7 @@ _KINDS = {
 
 
 class Archive:
-    """
-    The arrays of an npz file. Arrays of numbers are read, and nothing is unpickled.
-
-    Raises
-    ------
-    InputError
-        If the file is not an npz file.
-    """
+    """The arrays of an npz file. Only arrays of numbers are read."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}  # by name, as the file has them

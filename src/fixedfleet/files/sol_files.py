@@ -47,7 +47,8 @@ def _parse(text: str) -> tuple[list[list[int]], float | None]:
             route = int(match[1])
             if route in routes:
                 raise InputError(f"line {number}: a second Route #{route}")
-            routes[route] = [_customer(value, number) for value in match[2].split()]
+            what = f"line {number}: a customer"
+            routes[route] = [to_whole(value, what, 1) for value in match[2].split()]
         elif match := _COST.fullmatch(line):
             if cost is not None:
                 raise InputError(f"line {number}: a second Cost")
@@ -59,13 +60,6 @@ def _parse(text: str) -> tuple[list[list[int]], float | None]:
     if not routes and cost is None:
         raise InputError("no line 'Route #1: …', so this is not a solution")
     return list(routes.values()), cost
-
-
-def _customer(value: str, line: int) -> int:
-    customer = to_whole(value, f"line {line}: a customer")
-    if customer < 1:
-        raise InputError(f"line {line}: a customer is 0, not a number from 1")
-    return customer
 
 
 def format_plan(plan: Plan, instance: Instance) -> str:

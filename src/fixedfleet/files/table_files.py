@@ -217,14 +217,7 @@ def _constant(table: Table, key: str) -> tuple[str | None, str]:
 
 
 def instance_rows(instance: Instance) -> list[Row]:
-    """
-    Return an instance as a table, depot first, after comments with the fleet.
-
-    Raises
-    ------
-    InputError
-        If a table cannot hold the instance: a matrix, or an empty name.
-    """
+    """Return an instance as a table, depot first, after comments with the fleet."""
     if instance.matrix is not None:
         raise InputError("a table cannot hold distances: write .json or .vrp")
     given = (instance.depot_name, *(instance.names or ()))
@@ -302,11 +295,9 @@ def parse_plan(content: str | bytes) -> Plan:
         if cells[0].strip() == _UNSERVED:
             continue
         tour, stop, customer = (
-            to_whole(cell, f"row {row}: {name}")
+            to_whole(cell, f"row {row}: {name}", least=int(name == "customer"))
             for cell, name in zip(cells, names, strict=True)
         )
-        if customer < 1:
-            raise InputError(f"row {row}: customer is 0, not a number from 1")
         if stop in tours.setdefault(tour, {}):
             raise InputError(f"row {row}: a second stop {stop} of tour {tour}")
         tours[tour][stop] = customer

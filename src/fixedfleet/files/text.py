@@ -33,14 +33,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def read_bytes(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
-    """
-    Read a file that is not empty.
-
-    Raises
-    ------
-    InputError
-        If the file is empty, or has more than ``most`` bytes. It is not read then.
-    """
+    """Read a file that is not empty; a file of more than ``most`` bytes is not read."""
     size = os.path.getsize(path)
     if size > most:
         raise InputError(
@@ -59,20 +52,9 @@ def decode(
     """
     Return the text of bytes in UTF-8, or in UTF-16 with a byte-order mark.
 
-    Parameters
-    ----------
-    data
-        The content of a file. A text is returned as it is.
-    legacy
-        The encoding of a file that is not UTF-8, such as "cp1252", which Excel writes
-        in western Europe. Default: refuse it.
-    notes
-        A list that receives a note if the file has the legacy encoding.
-
-    Raises
-    ------
-    InputError
-        If the bytes are not text.
+    A text is returned as it is. A file that is not UTF-8 is refused, or read in the
+    legacy encoding, such as "cp1252", which Excel writes in western Europe; then the
+    notes receive a note.
     """
     if isinstance(data, str):
         return data
@@ -137,11 +119,11 @@ def to_number(text: str, what: str) -> float:
     return value
 
 
-def to_whole(text: str, what: str) -> int:
-    """Return the whole number of at least 0 that a text states."""
+def to_whole(text: str, what: str, least: int = 0) -> int:
+    """Return the whole number of at least ``least`` that a text states."""
     text = text.strip()
-    if not _WHOLE.fullmatch(text):
-        raise InputError(f"{what} is {shorten(text)}, not a whole number from 0")
+    if not _WHOLE.fullmatch(text) or int(text) < least:
+        raise InputError(f"{what} is {shorten(text)}, not a whole number from {least}")
     return int(text)
 
 

@@ -105,12 +105,7 @@ def split_sections(text: str) -> VrplibFile:
     """
     Split a VRPLIB file into headers and sections.
 
-    Raises
-    ------
-    InputError
-        With the line, if it is neither header nor section; for a second header or
-        section of the same name; for a section of another problem, such as time
-        windows; for a row with too many or too few values.
+    Sections of other problems, such as time windows, are refused.
     """
     file = VrplibFile()
     comments: list[str] = []
@@ -365,21 +360,10 @@ def _vehicles(file: VrplibFile) -> tuple[int | None, str]:
 
 def format_instance(instance: Instance, *, plain: bool = False) -> str:
     """
-    Write an instance in VRPLIB's format.
+    Write an instance in VRPLIB's format, if that can hold it.
 
-    Parameters
-    ----------
-    instance
-        The instance.
-    plain
-        Whether to state the fleet in a comment. Some programs refuse the header
-        VEHICLES, and some refuse a file without a comment.
-
-    Raises
-    ------
-    InputError
-        If VRPLIB cannot hold the instance: great-circle distances, names of depot and
-        customers, units or further columns.
+    With ``plain``, a comment states the fleet. Some programs refuse the header
+    VEHICLES, and some refuse a file without a comment.
     """
     if instance.metric == "great_circle":
         raise InputError("VRPLIB has no great-circle distances: write .csv or .json")

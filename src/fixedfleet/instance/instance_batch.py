@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     Rows = slice | Sequence[int] | NDArray[Any]
 
 __all__ = ["InstanceBatch"]
+
+_ARRAYS = ("depots", "customers", "demands", "capacity", "vehicles", "sizes")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -126,27 +128,20 @@ class InstanceBatch:
         if not parts or any(part.originals is not None for part in parts):
             return cls.of(instance for part in parts for instance in part)
         n = max(part.num_customers for part in parts)
-        padded = [(0, n - part.num_customers) for part in parts]
-        pairs = list(zip(parts, padded, strict=True))
-        none = (0, 0)
-        return cls(
-            depots=np.concatenate([part.depots for part in parts]),
-            customers=np.concatenate(
-                [np.pad(part.customers, (none, more, none)) for part, more in pairs]
-            ),
-            demands=np.concatenate(
-                [np.pad(part.demands, (none, more)) for part, more in pairs]
-            ),
-            capacity=np.concatenate([part.capacity for part in parts]),
-            vehicles=np.concatenate([part.vehicles for part in parts]),
-            sizes=np.concatenate([part.sizes for part in parts]),
-        )
+        arrays: dict[str, Any] = {}
+        for name in _ARRAYS:
+            own = [getattr(part, name) for part in parts]
+            if name in ("customers", "demands"):
+                rest = [(0, 0)] * (own[0].ndim - 2)
+                own = [np.pad(a, [(0, 0), (0, n - a.shape[1]), *rest]) for a in own]
+            arrays[name] = np.concatenate(own)
+        return cls(**arrays)
 
     def __post_init__(self) -> None:
         if self.originals is None:
             self._check_arrays()
-        for known in fields(self)[:-1]:
-            read_only(getattr(self, known.name))
+        for name in _ARRAYS:
+            read_only(getattr(self, name))
 
     def _check_arrays(self) -> None:
         """Replace all fields by checked copies."""
@@ -214,16 +209,11 @@ class InstanceBatch:
             return InstanceBatch.of(
                 self.originals[row] for row in np.arange(len(self))[rows]
             )
-        sizes = self.sizes[rows]
-        n = int(sizes.max(initial=0)) or self.num_customers
-        return InstanceBatch(
-            depots=self.depots[rows],
-            customers=self.customers[rows, :n],
-            demands=self.demands[rows, :n],
-            capacity=self.capacity[rows],
-            vehicles=self.vehicles[rows],
-            sizes=sizes,
-        )
+        arrays = {name: getattr(self, name)[rows] for name in _ARRAYS}
+        n = int(arrays["sizes"].max(initial=0)) or self.num_customers
+        for name in ("customers", "demands"):
+            arrays[name] = arrays[name][:, :n]
+        return InstanceBatch(**arrays)
 
     def __iter__(self) -> Iterator[Instance]:
         return (self[row] for row in range(len(self)))
