@@ -40,6 +40,7 @@ def interrupt_noted(
     Yields a function that says whether Ctrl-C was pressed.
     """
     pressed = False
+    before = signal.getsignal(signal.SIGINT)
 
     def press(number: int, frame: Any) -> None:
         nonlocal pressed
@@ -48,28 +49,29 @@ def interrupt_noted(
         pressed = True
         then()
 
-    with _handler(press) as before:
+    main = threading.current_thread() is threading.main_thread()
+    if not main or before is None:  # None: set outside Python, so it cannot be restored
+        yield lambda: False
+        return
+    signal.signal(signal.SIGINT, press)
+    try:
         yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager
 def interrupts_deferred() -> Iterator[None]:
     """
-    Put Ctrl-C off until the block has ended.
+    Put the first Ctrl-C off until the block has ended.
 
     Use it where KeyboardInterrupt would be lost or would end the whole program, as it
     does while a compiler loads code.
     """
-    pressed = False
-
-    def press(_number: int, _frame: Any) -> None:
-        nonlocal pressed
-        pressed = True
-
-    with _handler(press) as before:
+    with interrupt_noted() as pressed:
         yield
-    if pressed and callable(before):
-        before(signal.SIGINT, None)
+    if pressed():
+        signal.raise_signal(signal.SIGINT)
 
 
 @contextlib.contextmanager
@@ -92,21 +94,6 @@ def interrupts_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
-def _handler(press: Callable[[int, Any], None]) -> Iterator[Any]:
-    """Let Ctrl-C call a function; yield the handler that was set before."""
-    before = signal.getsignal(signal.SIGINT)
-    main = threading.current_thread() is threading.main_thread()
-    if not main or before is None:  # None: set outside Python, so it cannot be restored
-        yield None
-        return
-    signal.signal(signal.SIGINT, press)
-    try:
-        yield before
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _is_the_command() -> bool:
