@@ -8,6 +8,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -101,6 +102,11 @@ class Awkward(Exception):
 def raise_awkwardly(job, call):
     """Raise an error that cannot travel between processes."""
     raise Awkward("this", "that")
+
+
+def return_a_lock(job, call):
+    """Return something that cannot travel between processes."""
+    return threading.Lock()
 
 
 def is_gone(pid: int) -> bool:
@@ -288,27 +294,19 @@ SCRIPT = """
 import os, sys, time
 sys.path.insert(0, {folder!r})
 import test_workers
-from fixedfleet.registry import load_reference
 from fixedfleet.workers import run_jobs
-{guard}for event in run_jobs(test_workers.start_a_program, [1, 2], processes=2):
-{indent}    print(event.value, flush=True)
+def work(job, call):
+    test_workers.start_a_program(job, call)
+for event in run_jobs(work, [1, 2], processes=2):
+    print(event.value, flush=True)
 """
 
 
-def write_script(folder: Path, guarded: bool) -> Path:
-    """A script of a user who runs two jobs."""
-    guard = 'if __name__ == "__main__":\n    ' if guarded else ""
-    text = SCRIPT.format(
-        folder=str(Path(__file__).parent), guard=guard, indent="    " * guarded
-    )
-    path = folder / "script.py"
-    path.write_text(text)
-    return path
-
-
 def test_workers_end_with_their_parent(tmp_path):
-    """After kill -9 of the parent neither workers nor their programs go on."""
-    command = [sys.executable, write_script(tmp_path, guarded=True)]
+    """After kill -9 of a user's script neither workers nor their programs go on."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(folder=str(Path(__file__).parent)))
+    command = [sys.executable, script]
     parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     programs = [int(parent.stdout.readline()) for _ in range(2)]
     parent.kill()
@@ -317,17 +315,10 @@ def test_workers_end_with_their_parent(tmp_path):
         wait_until_gone(program)
 
 
-def test_an_unguarded_script_is_told_so(tmp_path):
-    """A script whose code runs again in each worker learns how to write it."""
-    done = subprocess.run(
-        [sys.executable, write_script(tmp_path, guarded=False)],
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE,
-    )
-    assert done.returncode == 1
-    told = "must keep its code under: if __name__ == '__main__'"
-    assert told in done.stderr.splitlines()[-1]
+def test_an_answer_that_cannot_travel_is_an_error():
+    """A job whose answer cannot be pickled raises, and does not kill its worker."""
+    with pytest.raises(TypeError, match="cannot pickle"):
+        list(run_jobs(return_a_lock, [1], processes=1))
 
 
 def test_work_that_cannot_be_loaded_is_named(tmp_path, monkeypatch):

@@ -91,8 +91,7 @@ def solve_batch(
         The search takes the first GPU.
     processes
         Processes to search with, on cores. Default: as many as there are cores, or
-        what the cluster has; a script must then keep its code under
-        ``if __name__ == "__main__"``.
+        what the cluster has.
     engine
         ``processes`` for the cores of this machine, ``ray`` for a cluster; see
         :func:`fixedfleet.labels.label`.

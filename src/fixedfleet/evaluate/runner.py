@@ -83,10 +83,8 @@ def evaluate(
     Runs that the file already holds are not repeated, so an evaluation that was
     interrupted, even by ``kill -9``, is resumed by the same call. A run that takes
     longer than twice its time limit plus 30 seconds, or 600 seconds if it has no limit,
-    is stopped and recorded as a fault. A script that calls
-    this must keep its code under ``if __name__ == "__main__"``, because the worker
-    processes import it again. In a notebook no guard is needed, and methods, decoders
-    and other parts that are defined in its cells reach the worker processes.
+    is stopped and recorded as a fault. Methods, decoders and other parts that a script
+    or a notebook defines reach the worker processes.
 
     Parameters
     ----------

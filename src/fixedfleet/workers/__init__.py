@@ -151,10 +151,13 @@ def _run_here(
     ending: Callable[[], bool],
 ) -> Generator[Event]:
     sent: list[Any] = []
-    call = Call(lambda value, _seconds: sent.append(value), ending)
+
+    def send(value: Any, *, seconds: float | None = None) -> None:
+        sent.append(value)
+
     while not ending() and (taken := todo.take(1)):
-        job = taken[0][0]
-        answer = work(job, call, *shared)
+        job = taken[0]
+        answer = work(job, Call(send, ending), *shared)
         while sent:
             yield Message(job, sent.pop(0))
         yield Done(job, answer)
@@ -171,7 +174,6 @@ def _run_in_processes(
     from multiprocessing import connection
 
     workers: list[Worker] = []
-    attempts: dict[Worker, int] = {}
     try:
         while True:
             idle = [worker for worker in workers if not worker.busy]
@@ -181,7 +183,7 @@ def _run_in_processes(
                 worker = Worker(work, shared, core=cores.pop(0))
                 workers.append(worker)
                 idle.append(worker)
-            for worker, (job, attempts[worker]) in zip(idle, taken, strict=False):
+            for worker, job in zip(idle, taken, strict=False):
                 worker.give(job, seconds_for(job))
             busy = [worker for worker in workers if worker.busy]
             if not busy:
@@ -195,7 +197,7 @@ def _run_in_processes(
                 if isinstance(event, Lost):
                     workers.remove(worker)
                     cores.append(worker.core)
-                    event = todo.lose(event, attempts[worker])
+                    event = todo.lose(event)
                 if event is not None:
                     yield event
     finally:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,25 +57,18 @@ class Lost:
 Event = Message | Done | Lost
 
 
+class Send(Protocol):
+    """Sends a value to the parent; ``seconds`` from now is the new time limit."""
+
+    def __call__(self, value: Any, *, seconds: float | None = None) -> None: ...
+
+
 @dataclass(frozen=True)
 class Call:
-    """
-    The connection of a running job to its parent.
+    """The connection of a running job to its parent."""
 
-    Attributes
-    ----------
-    tell
-        Takes a value, and the new time limit in seconds or None.
-    ending
-        Returns whether the job should end soon with what it has.
-    """
-
-    tell: Callable[[Any, float | None], None]
-    ending: Callable[[], bool]
-
-    def send(self, value: Any, *, seconds: float | None = None) -> None:
-        """Send a value to the parent; ``seconds`` from now is the new time limit."""
-        self.tell(value, seconds)
+    send: Send
+    ending: Callable[[], bool]  # whether the job should end soon with what it has
 
 
 class Todo:
@@ -83,24 +76,18 @@ class Todo:
 
     def __init__(self, jobs: Iterator[Any], attempts: int) -> None:
         self._jobs, self._attempts = jobs, attempts
-        self._again: deque[tuple[Any, int]] = deque()
+        self._again: list[Any] = []
+        self._lost: list[Any] = []  # the job of each lost worker
 
-    def take(self, most: int) -> list[tuple[Any, int]]:
-        """Return at most so many jobs, each with the number of its attempt."""
-        taken: list[tuple[Any, int]] = []
-        while len(taken) < most:
-            if self._again:
-                taken.append(self._again.popleft())
-                continue
-            try:
-                taken.append((next(self._jobs), 1))
-            except StopIteration:
-                break
-        return taken
+    def take(self, most: int) -> list[Any]:
+        """Return at most so many jobs."""
+        again, self._again = self._again[:most], self._again[most:]
+        return [*again, *islice(self._jobs, most - len(again))]
 
-    def lose(self, lost: Lost, attempt: int) -> Lost:
+    def lose(self, lost: Lost) -> Lost:
         """Keep the job of a lost worker for later, if it has attempts left."""
-        again = attempt < self._attempts
+        self._lost.append(lost.job)
+        again = sum(job is lost.job for job in self._lost) < self._attempts
         if again:
-            self._again.append((lost.job, attempt + 1))
-        return Lost(lost.job, lost.reason, lost.seconds, again)
+            self._again.append(lost.job)
+        return replace(lost, again=again)

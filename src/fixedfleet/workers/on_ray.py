@@ -44,7 +44,6 @@ class _Pending:
     """A job that waits or runs on the cluster."""
 
     job: Any
-    attempt: int
     number: int
     begun: float
     deadline: float = inf  # until it begins, however long it waits for its place
@@ -71,7 +70,7 @@ def run_on_ray(
         try:
             while not ending():
                 room = (processes or _room(ray)) - len(pending)
-                for job, attempt in todo.take(room):
+                for job in todo.take(room):
                     # Attempts are counted here, so that every death is reported.
                     options = remote.options(
                         num_cpus=1, num_gpus=gpus_for(job), max_retries=0
@@ -79,7 +78,7 @@ def run_on_ray(
                     numbers += 1
                     reference = options.remote(packed, job, mailbox, numbers)
                     given = time.monotonic()
-                    pending[reference] = _Pending(job, attempt, numbers, given)
+                    pending[reference] = _Pending(job, numbers, given)
                 if not pending:
                     return
                 done = ray.wait(list(pending), timeout=STEP_SECONDS)[0]
@@ -94,7 +93,7 @@ def run_on_ray(
                         del pending[reference]
                         seconds = time.monotonic() - one.begun
                         lost = Lost(one.job, f"stopped after {seconds:.1f} s", seconds)
-                        yield todo.lose(lost, one.attempt)
+                        yield todo.lose(lost)
         finally:
             for reference in pending:
                 ray.cancel(reference, force=True)
@@ -126,7 +125,7 @@ def _do_on_ray(
         add_parts(pickle.loads(parts))
     mailbox.put.remote(number, True, None, None)
 
-    def send(value: Any, seconds: float | None) -> None:
+    def send(value: Any, *, seconds: float | None = None) -> None:
         mailbox.put.remote(number, False, value, seconds)
 
     return work(job, Call(send, lambda: False), *shared)
@@ -161,7 +160,7 @@ def _take_answer(ray: Any, reference: Any, one: _Pending, todo: Todo) -> Done | 
     except ray.exceptions.RayError as error:
         seconds = time.monotonic() - one.begun
         reason = f"the Ray worker was lost ({type(error).__name__})"
-        return todo.lose(Lost(one.job, reason, seconds), one.attempt)
+        return todo.lose(Lost(one.job, reason, seconds))
 
 
 def _room(ray: Any) -> int:

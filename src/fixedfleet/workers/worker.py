@@ -12,6 +12,7 @@ import threading
 import time
 import traceback
 from math import inf
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import InputError
@@ -20,7 +21,7 @@ from fixedfleet.registry import add_parts, load_files, own_parts, user_modules
 from fixedfleet.workers.calls import STEP_SECONDS, Call, Done, Event, Lost, Message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, MutableMapping
     from multiprocessing.connection import Connection
 
 __all__ = ["Worker"]
@@ -75,23 +76,23 @@ class Worker:
     ) -> None:
         import multiprocessing  # slow to load, and `import fixedfleet` loads this file
 
-        typed = _main_is_typed()
-        parts = own_parts() if typed else {}
-        packed = _pack((parts, work, shared), by_value=typed)
+        packed = _pack((own_parts(), work, shared))
         context = multiprocessing.get_context("spawn")
         self._pipe, far = context.Pipe()
         user_files = [str(module.__file__) for module in user_modules()]
         self._process = context.Process(
             target=_serve_jobs, args=(far, packed, user_files, core), daemon=True
         )
-        changed = {**_ONE_THREAD, **(variables or {})}
-        hidden = _hidden_main() if typed else contextlib.nullcontext()
-        with self._starting, _environment(changed), hidden, interrupts_blocked():
+        # The libraries of the process read these variables early.
+        changed = _changed(os.environ, {**_ONE_THREAD, **(variables or {})})
+        # The process must not run the user's script again.
+        hidden = _changed(sys.modules, {"__main__": ModuleType("__main__")})
+        with self._starting, changed, hidden, interrupts_blocked():
             self._process.start()
         far.close()
         self.core = core
         self.busy = False
-        self._ready = self._gone = False
+        self._gone = False
         self._job: Any = None
         self._begun = 0.0
         self._deadline = inf
@@ -111,7 +112,7 @@ class Worker:
             raise RuntimeError("the worker has a job already")
         self.busy, self._job = True, job
         self._allow(seconds)
-        self._send(pickle.dumps(job))
+        self._send(_pack(job))
 
     def hurry(self, seconds: float | None = None) -> None:
         """Ask the running job to end soon; it is lost if that takes too long."""
@@ -129,7 +130,7 @@ class Worker:
         Raises
         ------
         InputError
-            If the process could not start.
+            If the process could not load its work.
         """
         end = inf if timeout is None else time.monotonic() + timeout
         while True:
@@ -140,10 +141,8 @@ class Worker:
             # In steps: another thread may move the deadline meanwhile.
             until = min(now + STEP_SECONDS, self._deadline, end)
             if self._pipe.poll(max(0.0, until - now)):
-                event = self._read()
-                if event is not None:
-                    return event
-            elif time.monotonic() >= end:
+                return self._read()
+            if time.monotonic() >= end:
                 return None
 
     def kill(self) -> None:
@@ -155,24 +154,17 @@ class Worker:
             self._gone = True  # its number may belong to another process from now on
         self._pipe.close()
 
-    def _read(self) -> Event | None:
+    def _read(self) -> Event:
         try:
             kind, value, seconds = self._pipe.recv()
         except (EOFError, OSError):
             self.kill()  # also the programs that a dead process has left running
-            how = f"the worker process ended {_ending(self._process.exitcode)}"
-            if not self._ready:
-                raise InputError(
-                    f"{how} before it was ready; a script that starts worker processes "
-                    "must keep its code under: if __name__ == '__main__'"
-                ) from None
-            return self._lose(how)
+            code = self._process.exitcode or 0
+            how = f"by signal {-code}" if code < 0 else f"with code {code}"
+            return self._lose(f"the worker process ended {how}")
         except Exception as error:  # memory that went wrong in a native library
             self.kill()
             return self._lose(f"the worker process sent no message ({error!r})")
-        if kind == "ready":
-            self._ready = True
-            return None
         if kind == "message":
             if seconds is not None:
                 self._allow(seconds)
@@ -198,46 +190,30 @@ class Worker:
         return lost
 
 
-def _main_is_typed() -> bool:
-    """Return whether the user's code is in no file: a notebook or ``python -c``."""
-    file = getattr(sys.modules["__main__"], "__file__", None)
-    return file is None or not os.path.exists(file)
-
-
-def _pack(value: Any, *, by_value: bool) -> bytes:
-    """Pickle a value; what the user has typed is in no module to be imported."""
-    if not by_value:
-        return pickle.dumps(value)
+def _pack(value: Any) -> bytes:
+    """Pickle a value, with the code of what a script or notebook defines."""
+    with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError):
+        packed = pickle.dumps(value)
+        if b"__main__" not in packed:
+            return packed
     from numba import cloudpickle  # Numba, which is always installed, has a copy of it
 
     return bytes(cloudpickle.dumps(value))
 
 
 @contextlib.contextmanager
-def _hidden_main() -> Iterator[None]:
-    """Keep a new process from running a main module that is not a file, "<stdin>"."""
-    main = sys.modules["__main__"]
-    file = main.__dict__.pop("__file__", None)
+def _changed(
+    mapping: MutableMapping[str, Any], items: Mapping[str, Any]
+) -> Iterator[None]:
+    """Change items of a mapping inside this block."""
+    before = {name: mapping[name] for name in items if name in mapping}
+    mapping.update(items)
     try:
         yield
     finally:
-        if file is not None:
-            main.__file__ = file
-
-
-@contextlib.contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables for a child process: its libraries read them early."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        mapping.update(before)
+        for name in items.keys() - before.keys():
+            del mapping[name]
 
 
 def _kill_group(pid: int) -> None:
@@ -247,13 +223,6 @@ def _kill_group(pid: int) -> None:
             # A process that has just started is still in its parent's group.
             if os.getpgid(pid) == pid:
                 os.killpg(pid, signal.SIGKILL)
-
-
-def _ending(code: int | None) -> str:
-    """Say how a process ended."""
-    if code is not None and code < 0:
-        return f"by signal {-code}"
-    return f"with code {code}"
 
 
 # ----------------------------------------------------------- inside the worker process
@@ -283,28 +252,30 @@ def _serve_jobs(
             reason = f"a worker process cannot load its work: {error!r}"
             pipe.send(("error", InputError(reason), None))
             return
-        pipe.send(("ready", None, None))
-        call = Call(
-            lambda value, seconds: pipe.send(("message", value, seconds)),
-            end_soon.is_set,
-        )
+
+        def send(value: Any, *, seconds: float | None = None) -> None:
+            pipe.send_bytes(_pack(("message", value, seconds)))
+
+        call = Call(send, end_soon.is_set)
         while True:
-            pipe.send(_do(work, jobs.get(), call, shared))
+            pipe.send_bytes(_do(work, jobs.get(), call, shared))
 
 
 def _do(
     work: Callable[..., Any], packed: bytes, call: Call, shared: tuple[Any, ...]
-) -> tuple[str, Any, None]:
+) -> bytes:
+    """Return the packed answer to a packed job, or the error that it raises."""
     try:
-        return "answer", work(pickle.loads(packed), call, *shared), None
+        return _pack(("answer", work(pickle.loads(packed), call, *shared), None))
     except Exception as error:
         error.add_note(f"In a worker process:\n{traceback.format_exc()}")
         try:
-            pickle.loads(pickle.dumps(error))
+            answer = pickle.dumps(("error", error, None))
+            pickle.loads(answer)
         except Exception:  # an error of another package that cannot travel
             told = RuntimeError(f"{type(error).__name__}: {error}")
-            return "error", told, None
-        return "error", error, None
+            return pickle.dumps(("error", told, None))
+        return answer
 
 
 def _listen(
