@@ -18,11 +18,10 @@ import numpy as np
 import fixedfleet as ff
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import Stop, cpu_arrays, improve
-from fixedfleet.search.parameters import RuinRecreateParameters
-from fixedfleet.search.ruin_recreate import ruin_recreate
+from fixedfleet.search.ruin_recreate import RuinRecreateParameters, ruin_recreate
 
 ITERATIONS = 20_000
-SETTINGS = RuinRecreateParameters(hasty=True)
+SETTINGS = RuinRecreateParameters(many=True)
 SEARCH = partial(ruin_recreate, parameters=SETTINGS)
 
 

@@ -21,7 +21,7 @@ from fixedfleet.progress import ProgressPrinter
 from fixedfleet.result import BatchResult, Stage, with_gains
 from fixedfleet.search import Stop, improve
 from fixedfleet.search.construct import complete_plan
-from fixedfleet.search.parameters import EXPENSIVE
+from fixedfleet.search.method import EXPENSIVE
 from fixedfleet.workers import Lost, available_cores, check_engine, run_jobs
 
 if TYPE_CHECKING:

@@ -103,10 +103,10 @@ def test_customers_at_one_place_are_neighbours_but_not_their_own():
 def test_mean_and_longest_of_a_sample_are_close(monkeypatch):
     """The temperature of a large instance is from a sample of its distances."""
     instance = draw(n=400)
-    mean = cpu_distances.mean_leg(instance)
+    scale = cpu_distances.scale(instance)
     longest = cpu_distances.longest_leg(instance)
     monkeypatch.setattr(cpu_distances, "MOST_WITH_MATRIX", 0)
-    assert cpu_distances.mean_leg(instance) == pytest.approx(mean, rel=0.05)
+    assert cpu_distances.scale(instance) == pytest.approx(scale, rel=0.05)
     assert longest <= cpu_distances.longest_leg(instance) <= 1.5 * longest
 
 
@@ -127,4 +127,4 @@ def test_a_curve_through_all_customers_keeps_neighbours_together():
     curve = cpu_distances.along_curve(instance)
     assert sorted(curve.tolist()) == list(range(1, 401))
     steps = instance.between(curve[:-1], curve[1:])
-    assert steps.mean() < 0.15 * cpu_distances.mean_leg(instance)
+    assert steps.mean() < 0.15 * instance.distances.mean()

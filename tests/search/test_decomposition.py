@@ -11,7 +11,7 @@ from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import Stop, improve
 from fixedfleet.search.cpu_distances import is_measured
 from fixedfleet.search.decomposition import part_population, part_size, whole_settings
-from fixedfleet.search.parameters import RuinRecreateParameters
+from fixedfleet.search.ruin_recreate import RuinRecreateParameters
 
 
 @pytest.fixture(scope="module")

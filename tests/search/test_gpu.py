@@ -21,7 +21,6 @@ from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import SearchResult, Stop, gpu, gpu_kernel
 from fixedfleet.search.gpu import improve_batch
 from fixedfleet.search.gpu_arrays import pack, size_classes
-from fixedfleet.search.parameters import RuinRecreateParameters
 
 HERE = Path(__file__).parent
 KERNEL = HERE.parents[1] / "src" / "fixedfleet" / "search" / "ruin_recreate.cu"
@@ -238,22 +237,6 @@ def test_huge_capacity(echo, square):
         improve([huge], start, iterations=1)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"parameters": RuinRecreateParameters(removals=17)}, "removals is 17"),
-        ({"parameters": RuinRecreateParameters(longest=33)}, "longest 33"),
-        ({"chains": 0}, "chains is 0"),
-    ],
-)
-def test_wrong_parameters(echo, square, wrong, message):
-    """Parameters that the GPU cannot take are refused by name."""
-    start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
-    with pytest.raises(ff.InputError, match=message):
-        improve([square], start, iterations=1, **wrong)
-    assert not echo
-
-
 def test_without_cupy(monkeypatch, square):
     """Without CuPy, choosing the GPU says which extra to install."""
     monkeypatch.setattr(gpu_kernel, "load_cupy", gpu_kernel.load_cupy.__wrapped__)
@@ -450,12 +433,17 @@ def test_emulated_lanes_do_not_race(emulated, make_instance):
 
 
 @emulates
-def test_emulated_vehicle_cost_empties_tours(emulated, square):
+def test_emulated_vehicle_cost_empties_tours(emulated, monkeypatch, square):
     """An expensive vehicle stays at the depot if another has room for its customers."""
-    roomy = replace(square, capacity=4)
-    start = ff.PlanBatch.from_plans([ff.Plan([[1, 2], [3, 4]])])
-    plan = improve([roomy], start, iterations=60, vehicle_cost=10.0, chains=2)[0]
-    assert plan.vehicles == 1
+    monkeypatch.setattr(gpu, "_chains_to_fill", lambda _: 2)
+    found = search.improve(
+        replace(square, capacity=4),
+        ff.Plan([[1, 2], [3, 4]]),
+        search="gpu",
+        stop=Stop(iterations=60),
+        vehicle_cost=10.0,
+    )
+    assert found.plan.vehicles == 1
 
 
 @emulates

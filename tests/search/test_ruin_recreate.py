@@ -17,7 +17,7 @@ from fixedfleet import generate
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import SearchResult, Stop, improve
 from fixedfleet.search.cpu_kernel import exponential
-from fixedfleet.search.parameters import RuinRecreateParameters
+from fixedfleet.search.ruin_recreate import RuinRecreateParameters
 
 
 def ruin_recreate(

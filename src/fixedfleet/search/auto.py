@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from fixedfleet.search.cpu_arrays import measurable
 from fixedfleet.search.decomposition import decomposition
 from fixedfleet.search.genetic import genetic_search, small_population
-from fixedfleet.search.method import LEAST_SECONDS
-from fixedfleet.search.parameters import EXPENSIVE, RuinRecreateParameters
-from fixedfleet.search.ruin_recreate import ruin_recreate
+from fixedfleet.search.method import EXPENSIVE, LEAST_SECONDS
+from fixedfleet.search.ruin_recreate import RuinRecreateParameters, ruin_recreate
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance

@@ -14,13 +14,12 @@ from fixedfleet.search.cpu_distances import (
     leg_from,
     leg_to,
     longest_leg,
-    mean_leg,
     nearest,
 )
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
-    from fixedfleet.search.parameters import RuinRecreateParameters
+    from fixedfleet.search.ruin_recreate import RuinRecreateParameters
 
 __all__ = [
     "ABSENT",
@@ -36,17 +35,22 @@ __all__ = [
     "Problem",
     "State",
     "empty_state",
+    "inlined",
     "lay_out",
+    "leg_between",
     "load",
+    "mark",
     "measurable",
-    "scale",
 ]
 
 NEXT, PREV, TOUR, MARK = range(4)  # columns of State.nodes
 # Entries of State.counts.
 ABSENT, BEST_ABSENT, ITERATION, USED, CHANGED, EMPTY = range(6)
 
-_MEAN_UNIT_SQUARE = 0.5214  # mean distance of two points drawn in the unit square
+# Passing a state to a function costs more than most functions do, so these are inlined.
+# They allocate no memory, so arrays need no reference counts (_nrt).
+inlined = compiled(inline="always", _nrt=False)
+
 _WINDOW = 2000  # customers whose arrays fit into a core's own cache
 _LONGEST, _SHORTEST = 1e30, 1e-30  # distances whose sums fit into 32 bits
 
@@ -72,8 +76,7 @@ class Problem(NamedTuple):
     longest: Any  # int64: longest string to remove
     split: Any  # float64: probability that the middle of a string stays
     blink: Any  # int64: one in this many places is skipped
-    hasty: Any  # bool: whether an iteration ends as soon as it is too long
-    ends: Any  # int64: tours with a place tried beside the depot, on average
+    many: Any  # bool: whether to search as for many customers
     exchange: Any  # bool: whether ruined tours exchange their ends
     window: Any  # int64: customers that a ruin's seed is drawn from
 
@@ -103,10 +106,30 @@ class State(NamedTuple):
     placed: Any  # (N,) uint32: customers that were put back, in order
     placed_legs: Any  # (N,) float32: the leg that each of them replaced
     costs: Any  # (2,) float64: costs of the current and the best plan
-    origin: Any  # (1,) float64: share of the limit when no customer was absent first
     counts: Any  # (6,) int64: see ABSENT and the names beside it
     random: Any  # (1,) uint64: state of the random numbers
     customers: Any  # (N',) int64: the customer of the instance with each number
+
+
+@inlined
+def leg_between(problem: Problem, start: Any, end: Any) -> Any:
+    """Return the length from one node to another; each may be a depot."""
+    customers = len(problem.near_depot)
+    length = np.float32(0.0)
+    if start < customers:
+        length = leg_to(problem.legs, start, end)
+    elif end < customers:
+        length = leg_from(problem.legs, end, start)
+    return length
+
+
+@inlined
+def mark(state: State, node: Any) -> None:
+    """Note that a node may be followed by another one than in the best plan."""
+    if state.nodes[node, MARK] == 0:
+        state.nodes[node, MARK] = 1
+        state.changed[state.counts[CHANGED]] = node
+        state.counts[CHANGED] += 1
 
 
 def measurable(instance: Instance) -> bool:
@@ -150,17 +173,11 @@ def lay_out(
         longest=np.int64(parameters.longest),
         split=np.float64(parameters.split),
         blink=np.int64(parameters.blink),
-        hasty=np.bool_(parameters.hasty),
-        ends=np.int64(parameters.ends),
+        many=np.bool_(parameters.many),
         # Tours are also reversed to exchange their ends.
-        exchange=np.bool_(parameters.exchange and symmetric),
+        exchange=np.bool_(parameters.many and symmetric),
         window=np.int64(min(n, _WINDOW)),
     )
-
-
-def scale(instance: Instance) -> float:
-    """Return the mean distance relative to that of points drawn in the unit square."""
-    return mean_leg(instance) / _MEAN_UNIT_SQUARE or 1.0
 
 
 def empty_state(instance: Instance, seed: int) -> State:
@@ -192,7 +209,6 @@ def empty_state(instance: Instance, seed: int) -> State:
         placed=customers(np.uint32),
         placed_legs=customers(np.float32),
         costs=np.zeros(2),
-        origin=np.zeros(1),
         counts=np.zeros(6, dtype=np.int64),
         random=np.array([mixed | 1], dtype=np.uint64),
         customers=np.arange(n + 1),

@@ -34,14 +34,15 @@ __all__ = [
     "leg_from",
     "leg_to",
     "longest_leg",
-    "mean_leg",
     "nearest",
     "nearest_first",
+    "scale",
 ]
 
 MOST_WITH_MATRIX = 500  # customers
 _FIRST_NEAREST = 256  # customers whose order is computed first
 _CURVE_BITS = 16  # of each coordinate, where customers are put along a curve
+_MEAN_UNIT_SQUARE = 0.5214  # mean distance of two points drawn in the unit square
 _SHIFTS = 64  # pairs per location that the mean distance of a large instance is from
 
 
@@ -173,15 +174,21 @@ def longest_leg(instance: Instance) -> float:
     return 25_000.0  # kilometres, beyond half the circumference of the Earth
 
 
-def mean_leg(instance: Instance) -> float:
-    """Return the mean distance of two locations, from a sample if there are many."""
+def scale(instance: Instance) -> float:
+    """
+    Return the mean distance relative to that of points drawn in the unit square.
+
+    If there are many customers, it is the mean of a sample.
+    """
     n = instance.num_customers
-    if not is_measured(instance):
-        return float(instance.distances.sum()) / (n * (n + 1))
-    here = np.arange(n + 1)
-    shifts = 1 + np.arange(_SHIFTS) * n // _SHIFTS
-    means = [instance.between(here, (here + s) % (n + 1)).mean() for s in shifts]
-    return float(np.mean(means))
+    if is_measured(instance):
+        here = np.arange(n + 1)
+        shifts = 1 + np.arange(_SHIFTS) * n // _SHIFTS
+        means = [instance.between(here, (here + s) % (n + 1)).mean() for s in shifts]
+        mean = float(np.mean(means))
+    else:
+        mean = float(instance.distances.sum()) / (n * (n + 1))
+    return mean / _MEAN_UNIT_SQUARE or 1.0
 
 
 def nearest_first(instance: Instance) -> Callable[[int], Iterator[int]]:

@@ -41,22 +41,25 @@ from fixedfleet.search.cpu_arrays import (
     USED,
     Problem,
     State,
+    inlined,
+    leg_between,
+    mark,
 )
 from fixedfleet.search.cpu_distances import leg_from, leg_to
+from fixedfleet.search.cpu_ends import exchange_ends, swap_ends, turn_round
 
 __all__ = ["advance", "exponential"]
 
 _FAR = np.float32(3e38)
-_PROBES = 256  # tours that a hasty search tries if no neighbour's tour has room
+# With many customers: the tours that are tried if no neighbour's tour has room, and the
+# tours, on average, at whose begin and end a place is looked for. A long tour passes
+# many customers on the way to its first.
+_PROBES, _TRIED_ENDS = 256, 4
 _TURN = 32  # iterations after which a tour is reversed, to exchange the other end
 _STAY = 4096  # iterations that draw their seeds from the same window
 
-# Passing a state to a function costs more than most functions do, so these are inlined.
-# Nothing here allocates memory, so arrays need no reference counts (_nrt).
-_inlined = compiled(inline="always", _nrt=False)
 
-
-@_inlined
+@inlined
 def _next(random: Any) -> Any:
     """Advance a xorshift64* generator and return 32 good bits."""
     x = random[0]
@@ -67,13 +70,13 @@ def _next(random: Any) -> Any:
     return (x * np.uint64(2685821657736338717)) >> np.uint64(32)
 
 
-@_inlined
+@inlined
 def _below(random: Any, bound: Any) -> Any:
     """Draw a whole number from 0 to bound − 1."""
     return np.int64((_next(random) * np.uint64(bound)) >> np.uint64(32))
 
 
-@_inlined
+@inlined
 def _uniform(random: Any) -> Any:
     """Draw from (0, 1]."""
     return (np.float64(_next(random)) + 1.0) * (1.0 / 4294967296.0)
@@ -92,19 +95,7 @@ def exponential(u: Any) -> Any:
     return -(exponent * 0.6931471805599453 + series)
 
 
-@_inlined
-def _leg(problem: Problem, start: Any, end: Any) -> Any:
-    """Return the length from one node to another; each may be a depot."""
-    customers = len(problem.near_depot)
-    length = np.float32(0.0)
-    if start < customers:
-        length = leg_to(problem.legs, start, end)
-    elif end < customers:
-        length = leg_from(problem.legs, end, start)
-    return length
-
-
-@_inlined
+@inlined
 def _cut(
     problem: Problem, state: State, first: Any, length: Any, removed: Any, cuts: Any
 ) -> Any:
@@ -126,7 +117,7 @@ def _cut(
     state.cuts[cuts, 1] = node
     state.cuts[cuts, 2] = length
     state.cut_legs[cuts] = legs[before]
-    leg = _leg(problem, before, node)
+    leg = leg_between(problem, before, node)
     nodes[before, NEXT] = node
     nodes[node, PREV] = before
     legs[before] = leg
@@ -137,7 +128,7 @@ def _cut(
     return change
 
 
-@_inlined
+@inlined
 def _string_start(problem: Problem, state: State, customer: Any, span: Any) -> Any:
     """Choose the first customer of a string around a customer: (first, length)."""
     customers = len(problem.near_depot)
@@ -158,7 +149,7 @@ def _string_start(problem: Problem, state: State, customer: Any, span: Any) -> A
     return first, span - ahead
 
 
-@_inlined
+@inlined
 def _draw_seed(problem: Problem, state: State) -> Any:
     """Draw a customer from a window of consecutive ones, which moves on in time."""
     n = len(problem.near_depot) - 1
@@ -167,7 +158,7 @@ def _draw_seed(problem: Problem, state: State) -> Any:
     return 1 + (drawn if drawn < n else drawn - n)
 
 
-@_inlined
+@inlined
 def _ruin(problem: Problem, state: State) -> Any:
     """Remove strings around a random customer: (customers, strings, change)."""
     n = len(problem.near_depot) - 1
@@ -215,110 +206,7 @@ def _ruin(problem: Problem, state: State) -> Any:
     return removed, cuts, change
 
 
-@compiled(_nrt=False)
-def _turn_round(state: State, customer: Any) -> None:
-    """Reverse the tour of a customer, unless the customer is absent."""
-    nodes, legs = state.nodes, state.legs
-    if nodes[customer, TOUR] < len(state.loads):
-        leg = legs[nodes[customer, PREV]]
-        node = np.uint32(customer)
-        while True:
-            after = nodes[node, NEXT]
-            nodes[node, NEXT], nodes[node, PREV] = nodes[node, PREV], after
-            legs[node], leg = leg, legs[node]
-            _mark(state, node)
-            node = after
-            if node == customer:
-                break
-
-
-@compiled(_nrt=False)
-def _load_until(nodes: Any, demands: Any, customers: Any, node: Any) -> Any:
-    """Return the load of a tour up to a node."""
-    load = np.int64(0)
-    while node < customers:
-        load += demands[node]
-        node = nodes[node, PREV]
-    return load
-
-
-@compiled(_nrt=False)
-def _append(nodes: Any, customers: Any, before: Any, first: Any) -> None:
-    """Let the end of another tour, from its node ``first`` on, follow a node."""
-    tour = nodes[before, TOUR]
-    while first < customers:
-        nodes[before, NEXT] = first
-        nodes[first, PREV] = before
-        nodes[first, TOUR] = tour
-        before, first = first, nodes[first, NEXT]
-    nodes[before, NEXT] = customers + tour
-    nodes[customers + tour, PREV] = before
-
-
-@compiled(_nrt=False)
-def _swap_ends(
-    nodes: Any, loads: Any, demands: Any, capacity: Any, one: Any, other: Any
-) -> Any:
-    """Exchange what follows two nodes of different tours; return whether it fits."""
-    customers = len(nodes) - len(loads)
-    first, second = nodes[one, TOUR], nodes[other, TOUR]
-    more = _load_until(nodes, demands, customers, one) - loads[first]
-    more -= _load_until(nodes, demands, customers, other) - loads[second]
-    fits = loads[first] + more <= capacity and loads[second] - more <= capacity
-    if fits:
-        end, other_end = nodes[one, NEXT], nodes[other, NEXT]
-        _append(nodes, customers, one, other_end)
-        _append(nodes, customers, other, end)
-        loads[first] += more
-        loads[second] -= more
-    return fits
-
-
-@compiled(_nrt=False)
-def _exchange(problem: Problem, state: State, one: Any, other: Any) -> Any:
-    """Exchange what follows two nodes, if it fits; return whether it does."""
-    nodes, legs = state.nodes, state.legs
-    fits = _swap_ends(nodes, state.loads, problem.demands, problem.capacity, one, other)
-    if fits:
-        legs[one] = _leg(problem, one, nodes[one, NEXT])
-        legs[other] = _leg(problem, other, nodes[other, NEXT])
-    return fits
-
-
-@compiled(_nrt=False)
-def _exchange_ends(problem: Problem, state: State, cuts: Any, most: Any) -> Any:
-    """
-    Exchange the ends of two ruined tours: (one, other, change).
-
-    The first two are the nodes before the ends, or 0 if nothing is exchanged. Strings
-    are too short to move a long end, and a full fleet has no room to exchange ends of
-    different loads. The removed strings leave that room.
-    """
-    nodes, legs = state.nodes, state.legs
-    depot = len(problem.near_depot)
-    one = other = np.uint32(0)
-    change = most
-    for k in range(1, cuts):
-        a = state.cuts[k, 0]
-        end_a = nodes[a, NEXT]
-        for j in range(k):
-            b = state.cuts[j, 0]
-            end_b = nodes[b, NEXT]
-            # No tour becomes empty, and no empty one is used.
-            both = max(a, b) < depot or max(end_a, end_b) < depot
-            if both and nodes[a, TOUR] != nodes[b, TOUR]:
-                longer = np.float64(_leg(problem, a, end_b)) - legs[a] - legs[b]
-                longer += _leg(problem, b, end_a)
-                if longer < change:
-                    change = longer
-                    one, other = a, b
-    if one == 0 or not _exchange(problem, state, one, other):
-        one = np.uint32(0)
-        change = 0.0
-    return one, other, change
-
-
-@_inlined
+@inlined
 def _order(problem: Problem, state: State, count: Any) -> Any:
     """Sort the pool: at random, or the largest, farthest or closest first."""
     mode = _below(state.random, 11)
@@ -343,7 +231,7 @@ def _order(problem: Problem, state: State, count: Any) -> Any:
         pool[j + 1] = customer
 
 
-@_inlined
+@inlined
 def _try(
     problem: Problem, state: State, before: Any, legs: Any, cost: Any, place: Any
 ) -> Any:
@@ -355,7 +243,7 @@ def _try(
     return cost, place
 
 
-@_inlined
+@inlined
 def _try_behind(
     problem: Problem, state: State, customer: Any, before: Any, cost: Any, place: Any
 ) -> Any:
@@ -366,7 +254,7 @@ def _try_behind(
     return _try(problem, state, before, legs, cost, place)
 
 
-@_inlined
+@inlined
 def _place(problem: Problem, state: State, customer: Any) -> Any:
     """Find the cheapest place with room: the node before it, 0 if there is none."""
     nodes, loads = state.nodes, state.loads
@@ -377,7 +265,7 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
     place = np.uint32(0)
     for k in range(problem.neighbours.shape[1]):
         # Further neighbours only if none of the nearest has room beside it.
-        if k >= problem.reach and (place != 0 or not problem.hasty):
+        if k >= problem.reach and (place != 0 or not problem.many):
             break
         node = problem.neighbours[customer, k]
         tour = nodes[node, TOUR]
@@ -390,8 +278,8 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
         legs += problem.near_there[customer, k]
         cost, place = _try(problem, state, before, legs, cost, place)
     by_depot = problem.near_depot[customer]
-    if problem.ends > 0 and not by_depot:
-        by_depot = _below(state.random, tours) < problem.ends
+    if problem.many and not by_depot:
+        by_depot = _below(state.random, tours) < _TRIED_ENDS
     if by_depot:
         from_depot = leg_from(problem.legs, customer, depot)
         to_depot = leg_to(problem.legs, customer, depot)
@@ -406,7 +294,7 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
             cost, place = _try(problem, state, before, legs, cost, place)
     if place == 0:
         first, most = 0, tours
-        if problem.hasty and tours > _PROBES and state.counts[ABSENT] == 0:
+        if problem.many and tours > _PROBES and state.counts[ABSENT] == 0:
             first, most = _below(state.random, tours), _PROBES
         for k in range(most):
             r = first + k if first + k < tours else first + k - tours
@@ -427,12 +315,12 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
             while nodes[depot + r, NEXT] != depot + r:
                 r = r + 1 if r + 1 < tours else 0
             place = np.uint32(depot + r)
-            if problem.hasty:
+            if problem.many:
                 state.counts[EMPTY] = r
     return place
 
 
-@_inlined
+@inlined
 def _insert(
     problem: Problem, state: State, customer: Any, before: Any, placed: Any
 ) -> Any:
@@ -461,7 +349,7 @@ def _insert(
     return change
 
 
-@_inlined
+@inlined
 def _undo(
     problem: Problem,
     state: State,
@@ -485,7 +373,7 @@ def _undo(
         if before == after:
             state.counts[USED] -= 1
     if one != 0:
-        _exchange(problem, state, one, other)
+        swap_ends(problem, state, one, other)
     for k in range(cuts - 1, -1, -1):
         before, after = state.cuts[k, 0], state.cuts[k, 1]
         if before == after:
@@ -506,7 +394,7 @@ def _undo(
         nodes[after, PREV] = before
 
 
-@_inlined
+@inlined
 def _weight(state: State, customers: Any, count: Any) -> Any:
     """Return the sum of absences of some customers."""
     total = 0
@@ -515,7 +403,7 @@ def _weight(state: State, customers: Any, count: Any) -> Any:
     return total
 
 
-@_inlined
+@inlined
 def _recreate(problem: Problem, state: State, count: Any, most: Any) -> Any:
     """
     Put the pool back: (absent, placed, change); the absent lead the pool.
@@ -543,7 +431,7 @@ def _recreate(problem: Problem, state: State, count: Any, most: Any) -> Any:
     return left, placed, change
 
 
-@_inlined
+@inlined
 def _accept(state: State, left: Any, change: Any, most: Any) -> Any:
     """Whether the plan of this iteration replaces the current one."""
     absent = state.counts[ABSENT]
@@ -563,7 +451,7 @@ def _accept(state: State, left: Any, change: Any, most: Any) -> Any:
     return better
 
 
-@_inlined
+@inlined
 def _is_best(problem: Problem, state: State) -> Any:
     """Whether the current plan has fewer absent customers, or costs less."""
     absent, best = state.counts[ABSENT], state.counts[BEST_ABSENT]
@@ -573,32 +461,23 @@ def _is_best(problem: Problem, state: State) -> Any:
     return absent < best or (absent == best and cheaper)
 
 
-@_inlined
-def _mark(state: State, node: Any) -> None:
-    """Note that a node may be followed by another one than in the best plan."""
-    if state.nodes[node, MARK] == 0:
-        state.nodes[node, MARK] = 1
-        state.changed[state.counts[CHANGED]] = node
-        state.counts[CHANGED] += 1
-
-
-@_inlined
+@inlined
 def _mark_changes(
     problem: Problem, state: State, cuts: Any, placed: Any, one: Any, other: Any
 ) -> None:
     """Mark the nodes that are followed by other ones since this iteration."""
     for k in range(cuts):
-        _mark(state, state.cuts[k, 0])
+        mark(state, state.cuts[k, 0])
     for k in range(placed):
-        _mark(state, state.placed[k])
-        _mark(state, state.nodes[state.placed[k], PREV])
+        mark(state, state.placed[k])
+        mark(state, state.nodes[state.placed[k], PREV])
     if one != 0:  # the last customers are followed by the depot of another tour
         for node in (one, other):
             depot = len(problem.near_depot) + state.nodes[node, TOUR]
-            _mark(state, state.nodes[depot, PREV])
+            mark(state, state.nodes[depot, PREV])
 
 
-@_inlined
+@inlined
 def _keep_best(state: State) -> None:
     """Make the current plan the best one; only marked nodes can differ."""
     for k in range(state.counts[CHANGED]):
@@ -612,11 +491,10 @@ def _keep_best(state: State) -> None:
 def advance(problem: Problem, state: State, iterations: Any, temperature: Any) -> None:
     """Run some iterations at one temperature."""
     counts = state.counts
-    early = problem.hasty or problem.exchange
     for _ in range(iterations):
         counts[ITERATION] += 1
         if problem.exchange and counts[ITERATION] % _TURN == 0:
-            _turn_round(state, _draw_seed(problem, state))
+            turn_round(state, _draw_seed(problem, state))
         removed, cuts, change = _ruin(problem, state)
         count = removed + counts[ABSENT]
         for k in range(removed):
@@ -625,16 +503,16 @@ def advance(problem: Problem, state: State, iterations: Any, temperature: Any) -
             state.pool[k] = state.absent[k - removed]
         _order(problem, state, count)
         most = np.inf
-        if early:
+        if problem.many:
             most = temperature * exponential(_uniform(state.random))
         one = other = np.uint32(0)
         if problem.exchange and counts[ABSENT] == 0:
-            one, other, more = _exchange_ends(problem, state, cuts, most)
+            one, other, more = exchange_ends(problem, state, cuts, most)
             change += more
         bound = most - change if counts[ABSENT] == 0 else np.inf
         left, placed, more = _recreate(problem, state, count, bound)
         change += more
-        if not early:
+        if not problem.many:
             most = temperature * exponential(_uniform(state.random))
         if _accept(state, left, change, most):
             state.costs[0] += change

@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING
 
 from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.search.construct import complete_plan, load_savings, savings
-from fixedfleet.search.cpu_arrays import scale
-from fixedfleet.search.cpu_distances import is_measured
+from fixedfleet.search.cpu_distances import is_measured, scale
 from fixedfleet.search.genetic import hgs_plans, small_population
-from fixedfleet.search.parameters import RuinRecreateParameters
 from fixedfleet.search.parts import Tours
-from fixedfleet.search.ruin_recreate import anneal, load_kernel, ruin_recreate
+from fixedfleet.search.ruin_recreate import (
+    RuinRecreateParameters,
+    anneal,
+    load_kernel,
+    ruin_recreate,
+)
 from fixedfleet.search.stop import Stop
 
 if TYPE_CHECKING:
@@ -55,7 +58,7 @@ CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
 # tours beyond this number of customers.
 _WHOLE_SHARE, _WHOLE_SECONDS, _MOST_WHOLE = 0.4, 3e-3, 0.9
 _USUAL_TOUR = 30
-_WHOLE = RuinRecreateParameters(ends=4, exchange=True, hasty=True)
+_WHOLE = RuinRecreateParameters(many=True)
 # N times the end temperature. The parts make up for an end that is less cold than that
 # of a search of its own.
 _WHOLE_END = 2.0

@@ -10,10 +10,8 @@ import numpy as np
 
 from fixedfleet.errors import (
     InputError,
-    at_least,
     check_seed,
     check_vehicle_cost,
-    check_whole,
 )
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.plan import PlanBatch
@@ -21,7 +19,6 @@ from fixedfleet.search import gpu_kernel
 from fixedfleet.search.gpu_arrays import pack
 from fixedfleet.search.gpu_parts import search_parts
 from fixedfleet.search.method import LEAST_SECONDS
-from fixedfleet.search.parameters import GPU_DEFAULTS, RuinRecreateParameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["gpu_search", "improve_batch", "require_gpu"]
 
 _MOST_ITERATIONS = 2**31 - 1  # that the kernel counts
-_MOST_REMOVED, _LONGEST_STRING = 16, 32  # what the lanes of a warp can hold
+_HOT, _COLD = 0.1, 0.015  # temperatures, for customers drawn in the unit square
 _MANY = 200  # with more customers, a single plan is searched part by part
 _ROUNDS = 10  # a time limit is divided into at least this many rounds
 _FIRST = 50  # iterations of the first round, which shows how fast the GPU is
@@ -54,8 +51,6 @@ def improve_batch(
     stop: Stop,
     seed: int = 0,
     vehicle_cost: float = 0.0,
-    parameters: RuinRecreateParameters = GPU_DEFAULTS,
-    chains: int = 1,
 ) -> PlanBatch:
     """
     Improve one plan for each instance, all at once.
@@ -76,11 +71,6 @@ def improve_batch(
         Seed of the random numbers, at least 0.
     vehicle_cost
         Fixed cost of each vehicle used.
-    parameters
-        Settings of the search.
-    chains
-        Independent searches per instance; the best plan of all of them is kept. For a
-        single instance, a few thousand chains are needed to keep a GPU busy.
 
     Raises
     ------
@@ -91,10 +81,8 @@ def improve_batch(
     """
     check_vehicle_cost(vehicle_cost)
     check_seed(seed)
-    check_whole("chains", chains, at_least(1))
-    _check_parameters(parameters)
     _check_starts(batch, starts)
-    call = _Call(batch, seed, vehicle_cost, parameters, chains)
+    call = _Call(batch, seed, vehicle_cost, chains=1)
     plans = starts
     try:
         for found in _rounds(call, starts, stop):
@@ -122,7 +110,7 @@ def gpu_search(task: SearchTask) -> None:
     batch = InstanceBatch.of([task.instance])
     starts = PlanBatch.from_plans([task.start])
     chains = _chains_to_fill(task.instance)
-    call = _Call(batch, task.seed, task.vehicle_cost, GPU_DEFAULTS, chains)
+    call = _Call(batch, task.seed, task.vehicle_cost, chains)
     for plans in _rounds(call, starts, task.stop):
         task.offer(plans[0])
 
@@ -134,7 +122,6 @@ class _Call:
     batch: InstanceBatch
     seed: int
     vehicle_cost: float
-    parameters: RuinRecreateParameters
     chains: int
 
     def improve(
@@ -159,10 +146,8 @@ class _Call:
         cooled
             Which part of the cooling this is, as shares of the whole.
         """
-        hot, cold = self.parameters.temperatures(self.batch.num_customers)
-        start, end = (hot * (cold / hot) ** share for share in cooled)
+        start, end = (_HOT * (_COLD / _HOT) ** share for share in cooled)
         limits = gpu_kernel.make_limits(
-            self.parameters,
             iterations=iterations,
             temperatures=(start, end),
             vehicle_cost=self.vehicle_cost,
@@ -230,14 +215,6 @@ def _compile(call: _Call, plans: PlanBatch) -> float:
 def _chains_to_fill(instance: Instance) -> int:
     nothing = PlanBatch(np.zeros((1, 1), dtype=np.int64))
     return gpu_kernel.chains_to_fill(pack(InstanceBatch.of([instance]), nothing))
-
-
-def _check_parameters(parameters: RuinRecreateParameters) -> None:
-    if parameters.removals > _MOST_REMOVED or parameters.longest > _LONGEST_STRING:
-        raise InputError(
-            f"removals is {parameters.removals:g}, longest {parameters.longest}; the "
-            f"GPU search takes at most {_MOST_REMOVED} and {_LONGEST_STRING}"
-        )
 
 
 def _check_starts(batch: InstanceBatch, starts: PlanBatch) -> None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fixedfleet.search.gpu_arrays import Group
-    from fixedfleet.search.parameters import RuinRecreateParameters
 
 __all__ = [
     "LIMITS",
@@ -42,6 +41,9 @@ LIMITS = np.dtype(  # the kernel's struct Limits
         ("seed", np.uint32),
     ]
 )
+# Customers removed on average (at most 16) and from one tour (at most 32), and one in
+# so many places is overlooked. The settings were fitted to batches.
+_REMOVED, _LONGEST, _BLINK = 8.0, 6, 100
 _BLOCKS = 16  # blocks per multiprocessor if registers suffice, that is 32 warps
 
 
@@ -62,7 +64,6 @@ def _resident(group: Group) -> int:
 
 
 def make_limits(
-    parameters: RuinRecreateParameters,
     *,
     iterations: int,
     temperatures: tuple[float, float],
@@ -71,30 +72,17 @@ def make_limits(
     seed: int = 0,
 ) -> NDArray[Any]:
     """
-    Return the limits of a launch.
+    Return the limits of a launch, whose iterations are those of each chain.
 
-    Parameters
-    ----------
-    parameters
-        Settings of the search; its temperatures do not count.
-    iterations
-        Iterations for each chain.
-    temperatures
-        Start and end temperature.
-    unit
-        Length that they are multiples of. Default: the scale of each instance.
-    vehicle_cost
-        Fixed cost of each vehicle used.
-    seed
-        Seed of the random numbers.
+    Temperatures are multiples of the unit. Default: the scale of each instance.
     """
     limits = (
         iterations,
         *temperatures,
         unit,
-        parameters.removals,
-        parameters.longest,
-        2**32 // parameters.blink,
+        _REMOVED,
+        _LONGEST,
+        2**32 // _BLINK,
         vehicle_cost,
         seed % 2**32,
     )

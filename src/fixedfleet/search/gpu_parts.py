@@ -17,7 +17,7 @@ import numpy as np
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.plan import Plan, PlanBatch
 from fixedfleet.search import gpu_kernel
-from fixedfleet.search.cpu_arrays import scale
+from fixedfleet.search.cpu_distances import scale
 from fixedfleet.search.decomposition import (
     CLOSING_SECONDS,
     anneal_whole,
@@ -26,7 +26,6 @@ from fixedfleet.search.decomposition import (
 )
 from fixedfleet.search.gpu_arrays import FAST_NODES, pack
 from fixedfleet.search.method import LEAST_SECONDS, better
-from fixedfleet.search.parameters import GPU_DEFAULTS
 from fixedfleet.search.parts import Tours
 
 if TYPE_CHECKING:
@@ -173,7 +172,6 @@ class _Rounds:
         with self.task.stop.paused():  # a kernel may have to be compiled
             chains = gpu_kernel.chains_to_fill(groups)
         limits = gpu_kernel.make_limits(
-            GPU_DEFAULTS,
             iterations=self.iterations,
             temperatures=(_HOT, _COLD),
             unit=self.unit,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fixedfleet.search.stop import Stop
 
 __all__ = [
+    "EXPENSIVE",
     "LEAST_SECONDS",
     "Incumbent",
     "SearchMethod",
@@ -32,6 +33,9 @@ __all__ = [
     "fit",
 ]
 
+# If a vehicle costs at least this share of a plan's length, the number of vehicles is
+# minimised first.
+EXPENSIVE = 0.05
 LEAST_SECONDS = 1e-3  # a step of a search is not worth its set-up in less time
 
 

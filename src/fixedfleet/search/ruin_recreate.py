@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
 from fixedfleet.compiling import clear_cache
+from fixedfleet.errors import InputError, above, at_least, between, check_settings
 from fixedfleet.instance import Instance
 from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.plan import Plan
 from fixedfleet.search import cpu_arrays, cpu_kernel
-from fixedfleet.search.cpu_arrays import BEST_ABSENT, NEXT, Problem, State, scale
-from fixedfleet.search.cpu_distances import MOST_WITH_MATRIX, along_curve, is_measured
-from fixedfleet.search.parameters import RuinRecreateParameters
+from fixedfleet.search.cpu_arrays import BEST_ABSENT, NEXT, Problem, State
+from fixedfleet.search.cpu_distances import (
+    MOST_WITH_MATRIX,
+    along_curve,
+    is_measured,
+    scale,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,13 +31,70 @@ if TYPE_CHECKING:
     from fixedfleet.search.parts import Part
     from fixedfleet.search.stop import Stop
 
-__all__ = ["anneal", "load_kernel", "ruin_recreate"]
+__all__ = ["RuinRecreateParameters", "anneal", "load_kernel", "ruin_recreate"]
 
-_DEFAULTS = RuinRecreateParameters()
 _CHUNK_SECONDS = 1e-3  # seconds between two readings of the clock
 _CHUNK_ITERATIONS = 1000  # at most, if the limit is a number of iterations
 _FIRST_CHUNK = 32  # iterations before the clock is first read, to measure the speed
 _ARRAYS_SECONDS = 3e-5  # for each customer, to make the arrays of a large instance
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuinRecreateParameters:
+    """
+    Settings of ruin and recreate; the defaults are fitted to N = 20 to 1,000 on a core.
+
+    Parameters
+    ----------
+    removals
+        Customers that an iteration removes on average.
+    longest
+        Most customers removed from one tour.
+    split
+        Probability that a removed string leaves out customers in its middle.
+    blink
+        One in so many places is overlooked when a customer is inserted.
+    neighbours
+        Number of nearest customers whose tours may be ruined together.
+    reach
+        Number of nearest customers beside which a place is looked for.
+    many
+        Whether to search as for many customers. An iteration then ends as soon as the
+        plan is longer than annealing can accept. Two ruined tours may exchange their
+        ends, if all legs are as long in both directions. A place is also looked for at
+        the begin and end of four tours on average, and beside all ``neighbours`` if
+        there is none beside the nearest.
+    start_temperature, end_temperature
+        Temperatures of the annealing, in lengths of an instance drawn in the unit
+        square; other instances are scaled by their mean distance. Default of the end:
+        1/N, because legs become shorter with more customers.
+    """
+
+    removals: Annotated[float, at_least(1)] = 10.0
+    longest: Annotated[int, at_least(1)] = 10
+    split: Annotated[float, between(0, 1)] = 0.5
+    blink: Annotated[int, at_least(2)] = 100
+    neighbours: Annotated[int, at_least(1)] = 40
+    reach: Annotated[int, at_least(1)] = 12
+    many: bool = False
+    start_temperature: Annotated[float, above(0)] = 0.1
+    end_temperature: Annotated[float | None, above(0)] = None
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.start_temperature < (self.end_temperature or 0):
+            raise InputError(
+                f"end_temperature is {self.end_temperature:g}, above start_temperature "
+                f"{self.start_temperature:g}"
+            )
+
+    def temperatures(self, customers: int) -> tuple[float, float]:
+        """Return start and end temperature for N customers in the unit square."""
+        end = self.end_temperature or 1 / customers
+        return self.start_temperature, min(end, self.start_temperature)
+
+
+_DEFAULTS = RuinRecreateParameters()
 
 
 def ruin_recreate(

@@ -1,0 +1,116 @@
+"""Ruin and recreate on one core: two tours exchange their ends.
+
+Strings are too short to move a long end, and a full fleet has no room to exchange ends
+of different loads. The removed strings leave that room.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fixedfleet.compiling import compiled
+from fixedfleet.search.cpu_arrays import (
+    NEXT,
+    PREV,
+    TOUR,
+    Problem,
+    State,
+    leg_between,
+    mark,
+)
+
+__all__ = ["exchange_ends", "swap_ends", "turn_round"]
+
+
+@compiled(_nrt=False)
+def exchange_ends(problem: Problem, state: State, cuts: Any, most: Any) -> Any:
+    """
+    Exchange the ends of two ruined tours: (one, other, change).
+
+    The first two are the nodes before the ends, or 0 if nothing is exchanged. The
+    change is the least of all pairs of ends, and below ``most``.
+    """
+    nodes, legs = state.nodes, state.legs
+    depot = len(problem.near_depot)
+    one = other = np.uint32(0)
+    change = most
+    for k in range(1, cuts):
+        a = state.cuts[k, 0]
+        end_a = nodes[a, NEXT]
+        for j in range(k):
+            b = state.cuts[j, 0]
+            end_b = nodes[b, NEXT]
+            # No tour becomes empty, and no empty one is used.
+            both = max(a, b) < depot or max(end_a, end_b) < depot
+            if both and nodes[a, TOUR] != nodes[b, TOUR]:
+                longer = np.float64(leg_between(problem, a, end_b)) - legs[a] - legs[b]
+                longer += leg_between(problem, b, end_a)
+                if longer < change:
+                    change = longer
+                    one, other = a, b
+    if one == 0 or not swap_ends(problem, state, one, other):
+        one = np.uint32(0)
+        change = 0.0
+    return one, other, change
+
+
+@compiled(_nrt=False)
+def swap_ends(problem: Problem, state: State, one: Any, other: Any) -> Any:
+    """Exchange what follows two nodes of different tours; return whether it fits."""
+    nodes, legs, loads = state.nodes, state.legs, state.loads
+    customers = len(problem.near_depot)
+    first, second = nodes[one, TOUR], nodes[other, TOUR]
+    more = _load_until(nodes, problem.demands, customers, one) - loads[first]
+    more -= _load_until(nodes, problem.demands, customers, other) - loads[second]
+    fits = max(loads[first] + more, loads[second] - more) <= problem.capacity
+    if fits:
+        end, other_end = nodes[one, NEXT], nodes[other, NEXT]
+        _append(nodes, customers, one, other_end)
+        _append(nodes, customers, other, end)
+        loads[first] += more
+        loads[second] -= more
+        legs[one] = leg_between(problem, one, nodes[one, NEXT])
+        legs[other] = leg_between(problem, other, nodes[other, NEXT])
+    return fits
+
+
+@compiled(_nrt=False)
+def _load_until(nodes: Any, demands: Any, customers: Any, node: Any) -> Any:
+    """Return the load of a tour up to a node."""
+    load = np.int64(0)
+    while node < customers:
+        load += demands[node]
+        node = nodes[node, PREV]
+    return load
+
+
+@compiled(_nrt=False)
+def _append(nodes: Any, customers: Any, before: Any, first: Any) -> None:
+    """Let the end of another tour, from its node ``first`` on, follow a node."""
+    tour = nodes[before, TOUR]
+    while first < customers:
+        nodes[before, NEXT] = first
+        nodes[first, PREV] = before
+        nodes[first, TOUR] = tour
+        before, first = first, nodes[first, NEXT]
+    nodes[before, NEXT] = customers + tour
+    nodes[customers + tour, PREV] = before
+
+
+@compiled(_nrt=False)
+def turn_round(state: State, customer: Any) -> None:
+    """Reverse the tour of a customer, unless the customer is absent."""
+    nodes, legs = state.nodes, state.legs
+    if nodes[customer, TOUR] < len(state.loads):
+        leg = legs[nodes[customer, PREV]]
+        node = np.uint32(customer)
+        while True:
+            after = nodes[node, NEXT]
+            nodes[node, NEXT], nodes[node, PREV] = nodes[node, PREV], after
+            legs[node], leg = leg, legs[node]
+            mark(state, node)
+            node = after
+            if node == customer:
+                break
