@@ -13,14 +13,12 @@ from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.version import own_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from fixedfleet.evaluate.methods import Method
     from fixedfleet.evaluate.rows import Row
 
 __all__ = ["digest", "machine_name", "made_with", "without_outdated"]
-
-_DIGITS = 8
 
 
 @functools.cache
@@ -38,13 +36,16 @@ def machine_name(gpu: bool = False) -> str:
     return platform.processor() or platform.machine()
 
 
-def made_with(method: Method) -> Mapping[str, str]:
+def made_with(method: Method) -> dict[str, str]:
     """Return what a method's rows record of their making; see :attr:`Row.made`."""
-    file = _network_of(method)
-    found = {"fixedfleet": own_version()}
-    if file is None:
-        return found
-    return found | {"network": digest(file), "network_file": file.name}
+    made = {"fixedfleet": own_version()}
+    for part in (method, getattr(method, "start", None)):
+        # A network that is not here is reported by the method's check.
+        with contextlib.suppress(InputError, MissingPackageError, OSError):
+            if network := getattr(part, "network", None):
+                file: Path = network()
+                made |= {"network": digest(file), "network_file": file.name}
+    return made
 
 
 def without_outdated(rows: Iterable[Row], methods: Sequence[Method]) -> list[Row]:
@@ -64,18 +65,5 @@ def without_outdated(rows: Iterable[Row], methods: Sequence[Method]) -> list[Row
 
 
 def digest(path: Path) -> str:
-    """Return the first digits of a file's SHA-256."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:_DIGITS]
-
-
-def _network_of(method: Method) -> Path | None:
-    """Return the file of the network that a method or its start uses, if it exists."""
-    start = getattr(method, "start", None)
-    network = getattr(method, "network", None) or getattr(start, "network", None)
-    if network is None:
-        return None
-    try:
-        file: Path = network()
-    except (InputError, MissingPackageError):
-        return None
-    return file if file.is_file() else None
+    """Return the first eight digits of a file's SHA-256."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:8]

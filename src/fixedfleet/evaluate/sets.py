@@ -257,18 +257,19 @@ def _paths(
     given = [spec] if isinstance(spec, (str, os.PathLike)) else list(spec)
     paths: list[Path] = []
     for entry in (os.fspath(path) for path in given):
+        matches = sorted(glob.glob(entry), key=_by_numbers)
         if os.path.exists(entry):
-            paths += _unfold(Path(entry))
-        elif matches := glob.glob(entry):
-            for match in sorted(matches, key=_by_numbers):
-                paths += _unfold(Path(match))
-        elif glob.escape(entry) == entry and Path(entry).suffix not in _READABLE:
+            matches = [entry]
+        for match in matches:
+            paths += _unfold(Path(match))
+        if matches:
+            continue
+        if glob.escape(entry) == entry and Path(entry).suffix not in _READABLE:
             raise InputError(
                 f"unknown set {entry!r}: choose from {_NAMES}, or give files "
                 f"{', '.join(_READABLE)}"
             )
-        else:
-            raise InputError(f"no file {entry}")
+        raise InputError(f"no file {entry}")
     return paths
 
 

@@ -126,13 +126,6 @@ def _violation(summary: Summary) -> str:
     return f"{summary.share_violating:.1%}, by {summary.excess:.2f} vehicles"
 
 
-def _priced(
-    value: Callable[[Summary], str],
-) -> Callable[[Summary], str]:
-    """Leave the column of a Cost_v empty where vehicles cost nothing."""
-    return lambda summary: value(summary) if summary.floor else NOTHING
-
-
 _TEXTS = ("set", "method", "minimises")
 _COLUMNS: dict[str, Callable[[Summary], str]] = {
     "set": lambda s: s.set,
@@ -145,8 +138,9 @@ _COLUMNS: dict[str, Callable[[Summary], str]] = {
     "not served": lambda s: f"{s.runs - s.served:,}" if s.runs > s.served else NOTHING,
     "length": lambda s: _mean(s.length),
     "vehicles": lambda s: show_mean(s.vehicles, 3),
-    "Cost_v": _priced(lambda s: _mean(s.cost_v)),
-    "floor of Cost_v": _priced(lambda s: _digits(s.cost_v_floor or 0.0)),
+    # Without a cost per vehicle, Cost_v is the length.
+    "Cost_v": lambda s: _mean(s.cost_v) if s.floor else NOTHING,
+    "floor of Cost_v": lambda s: _digits(s.cost_v_floor or 0) if s.floor else NOTHING,
     "gap %": lambda s: show_mean(s.gap, 3),
     "seconds per instance": lambda s: _digits(s.seconds.value, 3),
     "beyond the limit": lambda s: f"{s.overrun:.1%}" if s.overrun else NOTHING,
