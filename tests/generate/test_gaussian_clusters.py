@@ -41,6 +41,8 @@ def test_any_number_of_customers_has_a_fleet():
     assert (tight.demands.sum(axis=1) <= 180).all()
     with pytest.raises(ff.InputError, match="give more vehicles or a larger capacity"):
         generate.clustered(33, 1, seed=1, capacity=2, vehicles=3)
+    with pytest.raises(ff.InputError, match="above the capacity: give a larger one"):
+        generate.clustered(33, 1, seed=1, capacity=2)
 
 
 def test_clusters_bring_customers_together():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fixedfleet.errors import at_least, check_seed, check_whole
+from fixedfleet.errors import InputError, at_least, check_seed, check_whole
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import InstanceBatch
 
@@ -58,5 +58,5 @@ def smallest_fleet(instance: Instance) -> int:
     # the same instance.
     verdict = assess_fleet(instance, time_limit=0)
     if verdict.upper_bound is None:
-        raise RuntimeError("a demand was drawn above the capacity")
+        raise InputError("a demand was drawn above the capacity: give a larger one")
     return verdict.upper_bound

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from fixedfleet.errors import InputError, at_least, check_seed, check_whole
 from fixedfleet.instance import InstanceBatch
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["FLEETS", "test_set", "uniform"]
 
@@ -22,18 +17,15 @@ def _default_fleet(
     n: int, capacity: int | None, vehicles: int | None
 ) -> tuple[int, int]:
     """Return capacity and vehicles; None stands for the default of n customers."""
-    if capacity is not None and vehicles is not None:
-        return capacity, vehicles
-    if n not in FLEETS:
+    known = FLEETS.get(n, (None, None))
+    capacity = known[0] if capacity is None else capacity
+    vehicles = known[1] if vehicles is None else vehicles
+    if capacity is None or vehicles is None:
         raise InputError(
             f"no capacity and fleet are known for n = {n}: give capacity and vehicles, "
             f"or take n = {', '.join(map(str, FLEETS))}"
         )
-    default_capacity, default_vehicles = FLEETS[n]
-    return (
-        default_capacity if capacity is None else capacity,
-        default_vehicles if vehicles is None else vehicles,
-    )
+    return capacity, vehicles
 
 
 def uniform(
@@ -82,7 +74,7 @@ def uniform(
         return _draw_uniform(n, count, seed, capacity, vehicles)
     size = int(count * 1.1) + 64
     drawn = _draw_uniform(n, size, seed, capacity, vehicles)
-    rows = np.flatnonzero(_within_fleet(drawn))[:count]
+    rows = np.flatnonzero(drawn.minimum_vehicles <= drawn.vehicles)[:count]
     if len(rows) < count:
         raise InputError(
             f"in only {len(rows)} of {len(drawn)} instances the demands fit into "
@@ -106,7 +98,7 @@ def test_set(n: int, *, reject: bool = True) -> InstanceBatch:
     """
     n = check_whole("n", n, at_least(1))
     drawn = _draw_uniform(n, 10_000, 1234, *_default_fleet(n, None, None))
-    return drawn[_within_fleet(drawn)] if reject else drawn
+    return drawn[drawn.minimum_vehicles <= drawn.vehicles] if reject else drawn
 
 
 def _draw_uniform(
@@ -120,8 +112,3 @@ def _draw_uniform(
         capacity=capacity,
         vehicles=vehicles,
     )
-
-
-def _within_fleet(batch: InstanceBatch) -> NDArray[np.bool_]:
-    """Return which instances have Σq ≤ MQ, shape (B,)."""
-    return np.asarray(batch.minimum_vehicles <= batch.vehicles)
