@@ -68,9 +68,7 @@ class AttentionGreedy:
     def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
         """Return a plan per instance, with any number of vehicles."""
         model = self._model(instances[0].num_customers, self.device)
-        if len(instances) == 1:
-            return [model.solve(instances[0], seed=seed)]
-        return list(model.solve_batch(_stack(instances), seed=seed))
+        return list(model.solve_batch(InstanceBatch.of(instances), seed=seed))
 
     def _model(self, customers: int, device: str) -> Any:
         given = self.weights or os.environ.get(WEIGHTS_VARIABLE)
@@ -98,17 +96,6 @@ class AttentionSampling(AttentionGreedy):
     decoding: ClassVar[Decoding] = "sampling"
 
     samples: Annotated[int, at_least(1)] = 1280
-
-
-def _stack(instances: Sequence[Instance]) -> InstanceBatch:
-    """Return instances of equal size with Euclidean distances as a batch."""
-    for instance in instances:
-        if (instance.metric, instance.rounding) != ("euclidean", "none"):
-            raise InputError(
-                f"{instance.name} has {instance.metric} distances, rounding "
-                f"{instance.rounding}: it cannot be planned in a batch, give batch=1"
-            )
-    return InstanceBatch.of(instances)
 
 
 @functools.cache

@@ -17,13 +17,14 @@ from torch import Tensor
 from experiments.attention_model import Decoding
 from experiments.attention_model.attention_decoding import decode, shortest
 from experiments.attention_model.attention_weights import read_network
-from fixedfleet.instance import Instance, InstanceBatch
 from fixedfleet.model.devices import check_device
-from fixedfleet.model.features import Batch, collate, pairwise_distances
-from fixedfleet.plan import Plan, PlanBatch
+from fixedfleet.model.features import Batch, collate
+from fixedfleet.plan import PlanBatch
 
 if TYPE_CHECKING:
     import os
+
+    from fixedfleet.instance import InstanceBatch
 
 
 __all__ = ["AttentionModel"]
@@ -34,8 +35,6 @@ _NUMBERS = 2**26
 _ENCODED = 1500
 _DECODED = 80
 _DISTANCES = 10
-# Samples of a single instance that are drawn at a time.
-_ROUND = 128
 
 
 class AttentionModel:
@@ -85,25 +84,6 @@ class AttentionModel:
         self.network = read_network(path).to(self.device)
         self.customers = self.network.settings.customers
 
-    def solve(self, instance: Instance, *, seed: int = 0) -> Plan | None:
-        """
-        Return a plan with any number of vehicles; None if a customer fits into none.
-
-        Raises
-        ------
-        InputError
-            If the instance has no coordinates.
-        """
-        if not instance.has_coordinates:
-            raise InputError(
-                f"instance {instance.name!r} has a distance matrix and no coordinates, "
-                "which the Attention Model needs"
-            )
-        if instance.demand_units.max() > instance.capacity_units:
-            return None
-        routes = self._plan(instance, self._generator(seed), _ROUND)
-        return Plan.from_routes(routes[0].cpu())
-
     def solve_batch(
         self, batch: InstanceBatch, *, seed: int = 0, batch_size: int | None = None
     ) -> PlanBatch:
@@ -124,7 +104,8 @@ class AttentionModel:
         Raises
         ------
         InputError
-            If a customer demands more than the capacity.
+            If a customer demands more than the capacity, or an instance has no
+            coordinates.
         """
         _check_demands(batch)
         nodes = batch.num_customers + 1
@@ -134,7 +115,8 @@ class AttentionModel:
             batch_size = max(1, _NUMBERS // each)
         batch_size = check_whole("batch_size", batch_size, at_least(1))
         at_once = max(1, _NUMBERS // (_DECODED * nodes * batch_size))
-        generator = self._generator(seed)
+        seed = check_whole("seed", seed, at_least(0))
+        generator = torch.Generator(self.device).manual_seed(seed % 2**63)
         routes = np.zeros((len(batch), 2 * batch.num_customers), dtype=np.int64)
         for first in range(0, len(batch), batch_size):
             rows = slice(first, first + batch_size)
@@ -142,15 +124,8 @@ class AttentionModel:
             routes[rows] = found.cpu().numpy()
         return PlanBatch(routes)
 
-    def _generator(self, seed: int) -> torch.Generator:
-        seed = check_whole("seed", seed, at_least(0))
-        return torch.Generator(self.device).manual_seed(seed % 2**63)
-
     def _plan(
-        self,
-        instances: Instance | InstanceBatch,
-        generator: torch.Generator,
-        at_once: int,
+        self, instances: InstanceBatch, generator: torch.Generator, at_once: int
     ) -> Tensor:
         """Plan instances together, ``at_once`` samples at a time: routes (B, 2 N)."""
         batch = _as_trained(instances, self.device)
@@ -161,7 +136,8 @@ class AttentionModel:
             make = partial(decode, self.network, prepared, batch)
             if self.decoding == "greedy":
                 return make()[:, 0]
-            distances = _distances(instances, self.device)
+            own = np.stack([instance.distances for instance in instances])
+            distances = torch.from_numpy(own).to(self.device)
             size, nodes = batch.units.shape
             best = batch.units.new_zeros((size, 0, 2 * (nodes - 1)))
             for drawn in range(0, self.samples, at_once):
@@ -182,10 +158,8 @@ def _check_demands(batch: InstanceBatch) -> None:
         )
 
 
-def _as_trained(instances: Instance | InstanceBatch, device: torch.device) -> Batch:
+def _as_trained(instances: InstanceBatch, device: torch.device) -> Batch:
     """Collate instances; those inside the unit square keep their coordinates."""
-    if isinstance(instances, Instance):
-        instances = InstanceBatch.of([instances])
     batch = collate(instances, device)
     points = torch.from_numpy(np.array(instances.coordinates))
     points = points.view(batch.features.coordinates.shape)
@@ -197,10 +171,3 @@ def _as_trained(instances: Instance | InstanceBatch, device: torch.device) -> Ba
         batch.features.coordinates,
     )
     return batch._replace(features=batch.features._replace(coordinates=coordinates))
-
-
-def _distances(instances: Instance | InstanceBatch, device: torch.device) -> Tensor:
-    """Return the distances that decide which plan is the shortest: (B, N', N')."""
-    if isinstance(instances, Instance):
-        return torch.from_numpy(np.array(instances.distances)).to(device)[None]
-    return pairwise_distances(torch.from_numpy(instances.coordinates).to(device))

@@ -61,6 +61,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("weights") / "cvrp_20")
 
 
+def solve(model: AttentionModel, instance: ff.Instance, seed: int = 0) -> ff.Plan:
+    """Plan a single instance."""
+    return model.solve_batch(ff.InstanceBatch.of([instance]), seed=seed)[0]
+
+
 @pytest.fixture
 def batch() -> ff.InstanceBatch:
     """Nine instances of twelve customers."""
@@ -119,11 +124,10 @@ def test_any_instance_with_coordinates(
     """Whatever the metric, the scale and the amounts, only the fleet may be short."""
     model = AttentionModel(folder, decoding=decoding, samples=20)
     if not small.has_coordinates:
-        with pytest.raises(InputError, match="no coordinates, which the Attention"):
-            model.solve(small)
+        with pytest.raises(InputError, match="no coordinates, which a network needs"):
+            solve(model, small)
         return
-    plan = model.solve(small)
-    assert plan is not None
+    plan = solve(model, small)
     assert all(" tours for " in fault for fault in plan.check(small))
 
 
@@ -136,8 +140,7 @@ def test_amounts_too_fine_for_single_precision(folder: Path) -> None:
         capacity=1,
         vehicles=2,
     )
-    plan = AttentionModel(folder).solve(instance)
-    assert plan is not None
+    plan = solve(AttentionModel(folder), instance)
     assert plan.check(instance) == []
 
 
@@ -150,8 +153,7 @@ def test_loads_are_added_up_as_published(folder: Path) -> None:
         capacity=10,
         vehicles=2,
     )
-    plan = AttentionModel(folder, decoding="sampling", samples=200).solve(instance)
-    assert plan is not None
+    plan = solve(AttentionModel(folder, decoding="sampling", samples=200), instance)
     assert plan.vehicles == 2
 
 
@@ -161,7 +163,7 @@ def test_same_seed_same_samples(folder: Path, batch: ff.InstanceBatch) -> None:
     first, again, other = (model.solve_batch(batch, seed=s).routes for s in (4, 4, 5))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
-    one = [model.solve(batch[0], seed=s) for s in (4, 4)]
+    one = [solve(model, batch[0], seed=s) for s in (4, 4)]
     assert one[0] == one[1]
 
 
@@ -197,8 +199,7 @@ def test_the_shortest_by_the_instances_own_distances(
         vehicles=3,
     )
     model = AttentionModel(folder, decoding="sampling", samples=1000)
-    plan, best = model.solve(instance), optimal_plan(instance)
-    assert plan is not None
+    plan, best = solve(model, instance), optimal_plan(instance)
     assert best is not None
     assert plan.length(instance) == best.length(instance)
 
@@ -212,7 +213,7 @@ def test_parts_do_not_change_greedy_plans(
     assert np.array_equal(
         model.solve_batch(batch, batch_size=2).routes, together.routes
     )
-    alone = [model.solve(instance) for instance in batch]
+    alone = [solve(model, instance) for instance in batch]
     assert alone == list(together)
 
 
@@ -248,8 +249,9 @@ def test_coordinates_as_in_training(folder: Path, batch: ff.InstanceBatch) -> No
     points = np.array([[0, 1], [1, 1], [1, 0], [0.25, 0.75]])
     near = ff.Instance(depot=(0, 0), customers=points, **corners)
     far = ff.Instance(depot=(-512, 64), customers=1024 * points + [-512, 64], **corners)
-    seen = [attention_model._as_trained(x, torch.device("cpu")) for x in (near, far)]
-    assert torch.equal(seen[0].features.coordinates, seen[1].features.coordinates)
+    both = ff.InstanceBatch.of([near, far])
+    seen = attention_model._as_trained(both, torch.device("cpu")).features.coordinates
+    assert torch.equal(seen[0], seen[1])
 
 
 def test_scores_are_those_of_the_paper() -> None:
@@ -283,7 +285,7 @@ def test_scores_are_those_of_the_paper() -> None:
 
 
 def test_overloaded_customer(folder: Path, batch: ff.InstanceBatch) -> None:
-    """A customer who fits no vehicle gives no plan, and in a batch an error."""
+    """A customer who fits no vehicle is an error that names it."""
     demands = np.array(batch.demands)
     demands[3, 6] = 16
     large = ff.InstanceBatch(
@@ -293,10 +295,8 @@ def test_overloaded_customer(folder: Path, batch: ff.InstanceBatch) -> None:
         capacity=15,
         vehicles=9,
     )
-    model = AttentionModel(folder)
-    assert model.solve(large[3]) is None
     with pytest.raises(InputError, match="customer 7 of instance 3 demands 16 of"):
-        model.solve_batch(large)
+        AttentionModel(folder).solve_batch(large)
 
 
 def test_no_instances(folder: Path, batch: ff.InstanceBatch) -> None:

@@ -79,11 +79,10 @@ def test_it_may_exceed_the_fleet_and_a_search_may_not(weights):
         assert not any(p.unserved(i) for p, i in zip(plans, two, strict=True))
 
 
-def test_rounded_distances_are_not_planned_in_batches(shared, weights):
-    """A batch has plain Euclidean distances; others are refused with what would do."""
+def test_rounded_distances_are_planned_in_batches(shared, weights):
+    """Instances of any distances are planned together as alone."""
     instance = get_set(shared / "cvrplib" / "A" / "A-n32-k5.vrp").instances[0]
     method = get_method(f"am-greedy:batch=2,weights={weights}")
-    with pytest.raises(ff.InputError, match="give batch=1"):
-        method.solve([instance, instance])
-    (answer,) = method.solve([instance])
-    assert not answer.plan.unserved(instance)
+    (alone,) = method.solve([instance])
+    assert not alone.plan.unserved(instance)
+    assert [answer.plan for answer in method.solve([instance] * 2)] == [alone.plan] * 2
