@@ -41,14 +41,13 @@ from fixedfleet.plan import Objective
 from fixedfleet.wording import length_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
     from fixedfleet.fleet import FleetVerdict
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
 
 __all__ = [
-    "FleetDocument",
     "InstanceDocument",
     "InstanceFacts",
     "PlanDocument",
@@ -162,20 +161,6 @@ class VerdictDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FleetDocument(VerdictDocument):
-    """A verdict on an instance's fleet, with the packing that proves it."""
-
-    instance: str = about("name of the instance")
-    customers: int = about("number of customers")
-    capacity: int | float = about("what one vehicle carries")
-    packing: list[list[int]] | None = about(
-        "the customers of each vehicle, in no particular order; null if none was found"
-    )
-    notes: list[str] = about("remarks on how the instance was read")
-    doubts: list[Doubt] = about("what is probably a mistake in the instance")
-
-
-@dataclass(frozen=True, kw_only=True)
 class StageDocument:
     """The time that one step took, and what it gained."""
 
@@ -222,15 +207,10 @@ def describe_instance(
     instance: Instance, *, without: Collection[str] = ()
 ) -> InstanceDocument:
     """
-    Return the document of an instance.
+    Return the document of an instance, without some fields, which become null.
 
-    Parameters
-    ----------
-    instance
-        The instance.
-    without
-        Fields that become null: "vehicles" if the size of the fleet is not known yet,
-        or "matrix" if the reader does not need it.
+    Leave "vehicles" out if the size of the fleet is not known yet, and "matrix" if the
+    reader does not need it.
     """
     values: dict[str, Any] = {}
     for known in dataclasses.fields(InstanceDocument):
@@ -301,22 +281,19 @@ def describe_verdict(verdict: FleetVerdict) -> VerdictDocument:
 
 
 def describe_fleet(
-    instance: Instance,
-    verdict: FleetVerdict,
-    notes: Sequence[str] = (),
-    doubts: Sequence[Doubt] = (),
-) -> FleetDocument:
-    """Return the document of a verdict, with the packing that proves it."""
+    instance: Instance, verdict: FleetVerdict, notes: list[str], doubts: list[Doubt]
+) -> dict[str, Any]:
+    """Return a verdict with its packing, as ``fleet --json`` prints it."""
     packing = verdict.packing
-    return FleetDocument(
-        instance=instance.name,
-        customers=instance.num_customers,
-        capacity=instance.capacity,
-        packing=None if packing is None else [list(tour) for tour in packing],
-        notes=list(notes),
-        doubts=list(doubts),
+    return {
         **vars(describe_verdict(verdict)),
-    )
+        "instance": instance.name,
+        "customers": instance.num_customers,
+        "capacity": instance.capacity,
+        "packing": None if packing is None else packing.tours,
+        "notes": notes,
+        "doubts": [vars(doubt) for doubt in doubts],
+    }
 
 
 def finite(number: float) -> float | None:
@@ -328,13 +305,8 @@ def to_json(document: Any, *, one_line: bool = False) -> str:
     """
     Write a document, or a dictionary, as JSON.
 
-    Parameters
-    ----------
-    document
-        The document.
-    one_line
-        Whether to write everything on one line, for the network. Otherwise each key
-        has a line, and so has each row of a table.
+    Each key has a line, and so has each row of a table; or everything is on one line,
+    for the network.
     """
     is_plain = isinstance(document, (dict, list))
     data = document if is_plain else dataclasses.asdict(document)

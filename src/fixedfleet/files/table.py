@@ -75,34 +75,17 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """
-    A table with known columns.
+    """A table with known columns."""
 
-    Attributes
-    ----------
-    comments
-        The values of ``# key: value`` above the headings, by lower-case key.
-    rows
-        The number of each row, as a spreadsheet shows it.
-    columns
-        All columns, each as long as ``rows``.
-    places
-        The place of each known column, by its name.
-    dialect
-        How the file is written.
-    decimals
-        The decimal signs that the numbers of the table surely have.
-    notes
-        Remarks on how the file was read.
-    """
-
-    comments: dict[str, str]
-    rows: list[int]
-    columns: list[Column]
-    places: dict[str, int]
+    comments: dict[
+        str, str
+    ]  # of ``# key: value`` above the headings, by lower-case key
+    rows: list[int]  # the number of each row, as a spreadsheet shows it
+    columns: list[Column]  # each as long as the rows
+    places: dict[str, int]  # of the known columns, by name
     dialect: Dialect
-    decimals: set[str]
-    notes: list[str]
+    decimals: set[str]  # the decimal signs that the numbers surely have
+    notes: list[str]  # on how the file was read
 
     def column(self, name: str) -> Column:
         """Return a column by name, with empty cells if the table lacks it."""
@@ -162,8 +145,7 @@ def read_table(
     chosen
         Headings that the caller chose for columns, by the column's name.
     max_rows
-        Stop after one row more than this, so that the caller sees that the table is
-        too long without reading all of it.
+        Stop after so many rows, without reading the rest.
     """
     notes: list[str] = []
     chosen = chosen or {}
@@ -180,10 +162,9 @@ def read_table(
         comments, headings = _read_header(rows)
         places = _places(headings, names, chosen, numbers)
         full = (row for row in rows if any(cell.strip() for cell in row[1]))
-        most = None if max_rows is None else max_rows + 1
         body = {
             number: _trim(cells, len(headings), number)
-            for number, cells in islice(full, most)
+            for number, cells in islice(full, max_rows)
         }
     except csv.Error as error:
         raise InputError(f"not a CSV file: {error}") from None

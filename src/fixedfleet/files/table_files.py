@@ -51,7 +51,8 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     """Read an instance from a table with the depot's row and a row per customer."""
     for column in options.columns:
         check_choice("column", column, COLUMNS)
-    most = None if options.max_customers is None else options.max_customers + 1
+    # With the depot and one customer too many, the table is seen to be too long.
+    most = None if options.max_customers is None else options.max_customers + 2
     table = read_table(
         content, _NAMES, numbers=_NUMBERS, chosen=options.columns, max_rows=most
     )
