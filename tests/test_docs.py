@@ -217,7 +217,7 @@ RUN = {
     "docs/generators.md": "generate.draw('ring', 20, 3, seed=1).capacity[0] == 50",
     "docs/labels.md": "plans.feasible(batch)[labelled].all()",
     "docs/network.md": "load_model('mine.safetensors').config.normalisation == 'sharp'",
-    "docs/search.md": "outcome.feasible and found.plan.is_feasible(instance)"
+    "docs/search.md": "plan.is_feasible(instance) and found.plan.is_feasible(instance)"
     " and ff.solve(instance, search='reversed').feasible",
     "examples/README.md": "True",
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import fixedfleet as ff
-from fixedfleet import solvers
 
 pytest.importorskip("vroom")
 
@@ -15,8 +14,8 @@ from fixedfleet.solvers.vroom_adapter import Vroom
 
 def test_leaves_out_whom_it_cannot_place(impossible: ff.Instance) -> None:
     """A customer without a vehicle is missing from the plan, and the check says so."""
-    outcome = solvers.run(Vroom(), impossible, stop=Stop(0.05))
-    assert [fault.split()[-1] for fault in outcome.faults] == ["missing"]
+    plan = Vroom().solve(impossible, stop=Stop(0.05))
+    assert [fault.split()[-1] for fault in plan.check(impossible)] == ["missing"]
 
 
 def test_none_placed() -> None:
@@ -24,8 +23,8 @@ def test_none_placed() -> None:
     instance = ff.Instance(
         depot=(0, 0), customers=[[1, 0]], demands=[3], capacity=2, vehicles=1
     )
-    outcome = solvers.run(Vroom(), instance, stop=Stop(0.05))
-    assert outcome.faults == ("customer 1 missing",)
+    plan = Vroom().solve(instance, stop=Stop(0.05))
+    assert plan.check(instance) == ["customer 1 missing"]
 
 
 def test_overloaded_start() -> None:

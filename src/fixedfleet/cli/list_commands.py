@@ -39,9 +39,7 @@ def _solvers(_arguments: Arguments) -> int:
         except MissingPackageError as error:
             print(f"{name}: not available: {error}")
             continue
-        seed = "takes a seed" if solver.takes_seed else "takes no seed"
-        start = "takes a start" if solver.takes_start else "takes no start"
-        print(f"{name}: {_version(name)}; {seed}, {start}; limits: {solver.limits}")
+        print(f"{name}: {_version(name)}; limits: {solver.limits}")
     return 0
 
 

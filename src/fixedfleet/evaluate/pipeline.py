@@ -140,8 +140,7 @@ class Pipeline:
         self, instance: Instance, stop: Stop, seed: int, start: Plan | None = None
     ) -> Answer:
         solver = solvers.get(self.search)
-        found = solvers.run(solver, instance, stop=stop, seed=seed, start=start)
-        return Answer(found.plan)
+        return Answer(solvers.run(solver, instance, stop=stop, seed=seed, start=start))
 
     def _on_gpu(
         self,

@@ -103,8 +103,8 @@ class SolverTeacher(_OnCores):
     """
     An outside solver, on one core per instance.
 
-    A solver that takes a start solution begins with a packing. Instances that are
-    proven infeasible are not given to it.
+    The solver begins with a packing. Instances that are proven infeasible are not given
+    to it.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ class SolverTeacher(_OnCores):
         if verdict.status == "impossible":
             return None
         solver, stop = solvers.get(self.name), Stop(self.time_limit)
-        start = verdict.packing if solver.takes_start else None
-        return solvers.run(solver, instance, stop=stop, seed=seed, start=start).plan
+        start = verdict.packing
+        return solvers.run(solver, instance, stop=stop, seed=seed, start=start)
 
 
 for _solver in ("ortools", "pyvrp", "vroom", "hgs"):

@@ -53,8 +53,6 @@ class Command:
         The command line without the folder of the program.
     """
 
-    takes_seed: bool = True
-    takes_start: bool = False
     limits: str = (
         "a program that knows no fleet may use more vehicles; distances that are not "
         "rounded are measured in units of about a millionth of the longest"
@@ -77,8 +75,7 @@ class Command:
         seed: int = 0,
         start: Plan | None = None,
     ) -> Plan | None:
-        """Return the plan that the program wrote, feasible or not, or None."""
-        del start
+        """Return the plan that the program wrote, or None; no start is passed on."""
         stop.require_seconds(self.name)
         with tempfile.TemporaryDirectory(prefix="fixedfleet-command-") as name:
             folder = Path(name)

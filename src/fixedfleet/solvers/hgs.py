@@ -18,8 +18,6 @@ class Hgs:
     """The solver ``hgs``."""
 
     name: str = "hgs"
-    takes_seed: bool = True
-    takes_start: bool = True
     limits: str = (
         "the time limit counts the processor time of its thread, not wall time; "
         "amounts finer than 2^-32 of the sum of demands are rounded up"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fixedfleet.errors import require
 from fixedfleet.plan import Plan
 from fixedfleet.search.whole_numbers import whole_amounts, whole_distances
-from fixedfleet.solvers.protocol import improve_by
+from fixedfleet.solvers import improve_by
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
@@ -43,8 +43,6 @@ class OrtoolsRouting:
     """
 
     name: str = "ortools"
-    takes_seed: bool = False
-    takes_start: bool = True
     limits: str = (
         "it takes no seed and draws nothing at random, but if the time limit ends the "
         "search, runs differ; without a start it may find no plan for a tight fleet; "

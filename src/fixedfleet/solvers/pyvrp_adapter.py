@@ -10,17 +10,19 @@ import numpy as np
 from fixedfleet.errors import require
 from fixedfleet.plan import Plan
 from fixedfleet.search.whole_numbers import whole_amounts, whole_distances
+from fixedfleet.solvers import improve_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fixedfleet.instance import Instance
+    from fixedfleet.search.method import SearchTask
     from fixedfleet.search.stop import Stop
 
 pyvrp = require("pyvrp", "peers", "the solver 'pyvrp'")
 pyvrp_exceptions = require("pyvrp.exceptions", "peers", "the solver 'pyvrp'")
 
-__all__ = ["Pyvrp"]
+__all__ = ["Pyvrp", "pyvrp_search"]
 
 # Ten times the longest distance, the penalty of a unit, times all demand: below 2^63.
 _LONGEST = 2**24
@@ -31,8 +33,6 @@ class Pyvrp:
     """The solver ``pyvrp``."""
 
     name: str = "pyvrp"
-    takes_seed: bool = True
-    takes_start: bool = True
     limits: str = (
         "distances that are not whole, or above 2^24, are rounded to 2^-24 of the "
         "longest; amounts finer than 2^-33 of the sum of demands are rounded up"
@@ -68,6 +68,11 @@ class Pyvrp:
             [stop.idx + 1 for stop in route if stop.is_client()]
             for route in result.best.routes()
         )
+
+
+def pyvrp_search(task: SearchTask) -> None:
+    """Improve a plan by PyVRP, whatever a vehicle costs."""
+    improve_by(Pyvrp(), task)
 
 
 def _problem(instance: Instance) -> Any:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 from fixedfleet.errors import InputError, require
 from fixedfleet.plan import Plan
 from fixedfleet.search.whole_numbers import whole_amounts, whole_distances
+from fixedfleet.solvers import improve_by
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
+    from fixedfleet.search.method import SearchTask
     from fixedfleet.search.stop import Stop
 
 vroom = require("vroom", "peers", "the solver 'vroom'")
 
-__all__ = ["Vroom"]
+__all__ = ["Vroom", "vroom_search"]
 
 _EXPLORATION = 5  # the most thorough
 _LARGEST_SUM = 2**50
@@ -25,8 +27,6 @@ class Vroom:
     """The solver ``vroom``."""
 
     name: str = "vroom"
-    takes_seed: bool = False
-    takes_start: bool = True
     limits: str = (
         "it takes no seed and draws nothing at random, but if the time limit ends the "
         "search before it stops by itself, runs differ; it leaves customers that it "
@@ -56,6 +56,11 @@ class Vroom:
         return Plan(
             tour.tolist() for _, tour in stops.groupby("vehicle_id", sort=False)["id"]
         )
+
+
+def vroom_search(task: SearchTask) -> None:
+    """Improve a plan by VROOM, whatever a vehicle costs."""
+    improve_by(Vroom(), task)
 
 
 def _problem(instance: Instance, start: Plan | None) -> Any:
