@@ -110,12 +110,17 @@ def cluster() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(map(str, [*places, ROOT / "tests"])))
         patch.setenv("RAY_worker_niceness", "0")  # or other tests would be served first
+        for unneeded in ("start_monitor", "start_log_monitor", "start_api_server"):
+            patch.setattr(f"ray._private.node.Node.{unneeded}", _nothing, raising=False)
         ray.init(
             num_cpus=2,
             include_dashboard=False,
             log_to_driver=False,
             object_store_memory=100 * 2**20,
         )
+
+
+def _nothing(*_arguments: object, **_options: object) -> None: ...
 
 
 # Tests that share something costly are the work of one worker process: a browser, the
