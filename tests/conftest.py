@@ -136,15 +136,22 @@ GROUPS = {
         "test_solve_batch.py",
         "test_workers.py",
     ),
-    "training": ("training", "model", "test_train_command.py"),
+    "training": (
+        "training",
+        "model",
+        "test_train_command.py",
+        "test_the_tutorial_of_researchers_runs",
+    ),
     "evaluation": ("test_runner.py",),
 }
 
 
 def _group(nodeid: str) -> str:
     """Return the group of a test, or else the name of its file."""
-    room, name = nodeid.partition("::")[0].split("/")[-2:]
-    return next((g for g, parts in GROUPS.items() if {room, name} & {*parts}), name)
+    path, _, test = nodeid.partition("::")
+    room, name = path.split("/")[-2:]
+    places = {room, name, test}
+    return next((g for g, parts in GROUPS.items() if places & {*parts}), name)
 
 
 @pytest.hookimpl(wrapper=True)
