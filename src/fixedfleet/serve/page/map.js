@@ -3,8 +3,9 @@
 
 import { Camera } from "./camera.js";
 import { currentTheme, onThemeChange } from "./colours.js";
+import { byId, show } from "./elements.js";
 import { followGestures } from "./gestures.js";
-import { drawPointed, drawScene } from "./picture.js";
+import { drawScene } from "./picture.js";
 import { kilometresPerRadian, placesOf } from "./projection.js";
 import { customerAt, legAt } from "./spots.js";
 import { drawTiles } from "./tiles.js";
@@ -16,7 +17,6 @@ const KM_PER_MILE = 1.609344;
 
 export class FleetMap {
   #canvas;
-  #overlay; // a canvas above, with what follows the pointer
   #streets = null; // {canvas, address} of street tiles, if they are shown
   #scene = null;
   #camera = new Camera(() => this.#redraw({ stale: false }));
@@ -34,9 +34,8 @@ export class FleetMap {
    * onHover(customer or null, spot) and onPick(slot or null) report the pointer, and
    * onDrop(customer, {slot, place}) a stop that was dragged to a place in a tour.
    */
-  constructor({ canvas, overlay }, { onHover, onPick, onDrop }) {
+  constructor(canvas, { onHover, onPick, onDrop }) {
     this.#canvas = canvas;
-    this.#overlay = overlay;
     this.#onHover = onHover;
     this.#onPick = onPick;
     this.#onDrop = onDrop;
@@ -237,9 +236,20 @@ export class FleetMap {
     const frame = { width, height, view, theme: currentTheme() };
     if (this.#mayWait(now, view)) this.#shift(view);
     else if (this.#stale || this.#drawn.view !== view) this.#drawAll(now, frame);
-    const overlay = contextOf(this.#overlay, frame);
-    drawPointed(overlay, this.#scene, frame, this.#hovered, this.#drag);
+    this.#drawPointed();
     if (this.#drawn.view !== view) this.#redraw({ stale: false });
+  }
+
+  // What follows the pointer is above the canvas: a ring around a customer, and while a stop
+  // is dragged, its ways in the tour it would go to.
+  #drawPointed() {
+    const [hovered, drag] = [this.#hovered, this.#drag];
+    put("ring", hovered === null ? null : this.spotOf(hovered));
+    put("dragged", drag?.spot ?? null);
+    const ends = drag?.leg ? [drag.leg.before, drag.leg.behind] : [];
+    const [from, to] = ends.map((end) => this.spotOf(end));
+    const way = from && `M${from.x},${from.y}L${drag.spot.x},${drag.spot.y}L${to.x},${to.y}`;
+    byId("way").setAttribute("d", way ?? "");
   }
 
   #drawAll(now, frame) {
@@ -283,6 +293,11 @@ export class FleetMap {
     this.#canvas.style.transform = transform;
     if (this.#streets) this.#streets.canvas.style.transform = transform;
   }
+}
+
+function put(id, spot) {
+  show(byId(id), spot !== null);
+  for (const axis of spot ? ["x", "y"] : []) byId(id).setAttribute(`c${axis}`, spot[axis]);
 }
 
 // Return the context of a canvas that has as many pixels as the screen.

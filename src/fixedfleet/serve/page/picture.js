@@ -29,33 +29,6 @@ export function drawScene(context, scene, frame) {
   drawScale(pen, frame);
 }
 
-/*
- * Draw what follows the pointer: a ring around a customer, and while a stop is dragged, its
- * ways in the tour it would go to. drag is {spot, leg}, with the leg {before, behind} that the
- * stop would divide, or null.
- */
-export function drawPointed(context, scene, frame, hovered, drag) {
-  const { width, height, view } = frame;
-  const spotOf = (customer) => toScreen(scene.points[customer], view, width, height);
-  context.clearRect(0, 0, width, height);
-  if (hovered !== null) drawRing(context, scene, frame, hovered, spotOf(hovered));
-  if (!drag) return;
-  context.strokeStyle = frame.theme.ink;
-  context.lineWidth = 2.5;
-  context.setLineDash([6, 4]);
-  context.beginPath();
-  for (const neighbour of drag.leg ? [drag.leg.before, drag.leg.behind] : []) {
-    context.moveTo(drag.spot.x, drag.spot.y);
-    context.lineTo(spotOf(neighbour).x, spotOf(neighbour).y);
-  }
-  context.stroke();
-  context.setLineDash([]);
-  context.fillStyle = frame.theme.ink;
-  context.beginPath();
-  context.arc(drag.spot.x, drag.spot.y, 8, 0, TURN);
-  context.fill();
-}
-
 function penOf(context, scene, { width, height, view, theme }) {
   const spots = scene.points.map((point) => toScreen(point, view, width, height));
   // Dots outside the frame, with a margin for their radius, are not drawn.
@@ -215,16 +188,6 @@ function drawDepot({ context, spots, theme }) {
   context.stroke();
   context.fillStyle = theme.paper;
   context.fillRect(x - 3, y - 3, 6, 6);
-}
-
-function drawRing(context, scene, frame, customer, { x, y }) {
-  const dot = largestDot(scene, frame);
-  const radius = customer === 0 ? 11 : radiusOf(scene, customer, dot);
-  context.strokeStyle = frame.theme.ink;
-  context.lineWidth = 2;
-  context.beginPath();
-  context.arc(x, y, Math.max(9, radius) + 3.5, 0, TURN);
-  context.stroke();
 }
 
 /* Draw the number of each tour beside its farthest stop, unless the tour is chosen. */

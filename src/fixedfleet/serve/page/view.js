@@ -29,8 +29,7 @@ export class PlanView {
    */
   constructor({ onMove, onLock }) {
     this.#onMove = onMove;
-    const layers = { canvas: byId("canvas"), overlay: byId("overlay") };
-    this.#map = new FleetMap(layers, {
+    this.#map = new FleetMap(byId("canvas"), {
       onHover: (customer, spot) => this.#tip(customer, spot),
       onPick: (slot) => this.#pick(slot, true),
       onDrop: (customer, { slot, place }) => onMove(customer, slot, place),
