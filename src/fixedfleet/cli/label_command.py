@@ -31,7 +31,6 @@ def add_command(commands: Commands) -> None:
     add("--output", required=True, metavar="FOLDER", help="folder of the label files")
     add_options(parser, "--time-limit", default=None, help="seconds per instance")
     add_options(parser, "--iterations", help="iterations per instance")
-    add("--shard-size", type=int, metavar="ROWS", help="instances per file")
     add_options(parser, "--seed", "--processes", "--engine", "--quiet")
     parser.set_defaults(run=_label)
 
@@ -51,7 +50,6 @@ def _label(arguments: Arguments) -> int:
             read_batch(arguments.instances, arguments.vehicles, arguments.capacity),
             arguments.output,
             teacher=teacher,
-            shard_size=arguments.shard_size,
             processes=arguments.processes,
             engine=arguments.engine,
             seed=arguments.seed,

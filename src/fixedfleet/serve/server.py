@@ -83,11 +83,8 @@ class Server(uvicorn.Server):
         """
         Return the address that opens the page, with the token if there is one.
 
-        Parameters
-        ----------
-        once
-            Put a ticket that works once in place of the token. Other users of the
-            machine can see the command line of a browser, but not this token.
+        With ``once``, a ticket that works once replaces the token: other users of the
+        machine can see the command line of a browser.
         """
         if self._token is None:
             return self.url

@@ -73,13 +73,8 @@ class PlanStore:
 
     What :meth:`add` or :meth:`finish` has stored when it returns survives the death of
     the process and of the machine. One thread at a time may write, any thread may read.
-
-    Parameters
-    ----------
-    folder
-        The data folder. It is made if it does not exist.
-    keep
-        The number of finished plans to keep.
+    A folder that does not exist is made. The oldest finished plans beyond ``keep`` are
+    deleted.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 // Requests to the server, and its refusals as errors.
 
 /* The server refused a request: the sentence, and the field it is about, if any. */
-export class ServerError extends Error {
+class ServerError extends Error {
   constructor(status, { error, where = null }, retryAfter) {
     super(error);
     this.status = status;

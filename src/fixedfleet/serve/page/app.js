@@ -1,6 +1,6 @@
 // The page: it takes the customers, asks for a plan, follows it, shows it and changes it.
 
-import { ServerError, ask, drop, planPath, send } from "./api.js";
+import { ask, drop, planPath, send } from "./api.js";
 import { Comparison } from "./compare.js";
 import { focusDoubts, hideDoubts, isUndecided, showDoubts } from "./doubts.js";
 import { linkFiles, savePicture } from "./downloads.js";
@@ -248,7 +248,7 @@ class Page {
       await ask(planPath(this.#running.id), { method: "DELETE" });
     } catch (error) {
       // 409: it has finished a moment before.
-      if (!(error instanceof ServerError && error.status === 409)) this.#form.fail(error);
+      if (error.status !== 409) this.#form.fail(error);
     }
   }
 

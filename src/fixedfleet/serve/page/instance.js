@@ -13,12 +13,11 @@ export const unitOf = ({ metric, length_unit: unit }) =>
 export function instanceOf(document) {
   const { name, vehicles, capacity, metric, names, demands, customers } = document;
   const labels = (names ?? demands.map((_, i) => `${i + 1}`)).map(String);
-  const same = new Map(); // how many customers have a name
-  for (const label of labels) same.set(label, (same.get(label) ?? 0) + 1);
+  const same = Map.groupBy(labels, (label) => label);
   const stops = demands.map((demand, i) => ({
     index: i + 1,
     // Customers with the same name are told apart by their numbers.
-    name: same.get(labels[i]) > 1 ? `${labels[i]} (${i + 1})` : labels[i],
+    name: same.get(labels[i]).length > 1 ? `${labels[i]} (${i + 1})` : labels[i],
     demand,
     ...placeOf(customers?.[i], metric),
   }));

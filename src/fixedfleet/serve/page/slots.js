@@ -11,7 +11,7 @@ export function keepSlots(before, tours) {
     for (const customer of stops) slotOf.set(customer, slot);
   }
   const slots = new Array(tours.length).fill(-1);
-  const taken = new Set();
+  const taken = new Set([undefined]); // the slot of customers who had no tour
   let kept = 0;
   for (const [tour, slot, shared] of bySharing(tours, slotOf)) {
     if (slots[tour] === -1 && !taken.has(slot)) {
@@ -32,14 +32,9 @@ export function keepSlots(before, tours) {
 
 // Return pairs of a tour and an earlier slot, those that share most customers first.
 function bySharing(tours, slotOf) {
-  const pairs = [];
-  tours.forEach((stops, tour) => {
-    const shared = new Map();
-    for (const customer of stops) {
-      const slot = slotOf.get(customer);
-      if (slot !== undefined) shared.set(slot, (shared.get(slot) ?? 0) + 1);
-    }
-    for (const [slot, customers] of shared) pairs.push([tour, slot, customers]);
+  const pairs = tours.flatMap((stops, tour) => {
+    const shared = Map.groupBy(stops, (customer) => slotOf.get(customer));
+    return [...shared].map(([slot, customers]) => [tour, slot, customers.length]);
   });
   return pairs.sort((a, b) => b[2] - a[2]);
 }

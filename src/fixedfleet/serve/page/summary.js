@@ -26,11 +26,7 @@ export class Summary {
     this.#trace = [];
     this.#unit = unit;
     this.#limit = limit;
-    write(byId("cost"), "–");
-    write(byId("cost-unit"), unit);
-    write(byId("cost-of"), "");
-    write(byId("gain"), "");
-    write(byId("edited"), "");
+    say({ cost: "–", "cost-unit": unit, "cost-of": "", gain: "", edited: "" });
     show(byId("chart"), true);
     this.#lost = false;
     this.status("Sent to the server");
@@ -78,7 +74,8 @@ export class Summary {
     this.status(ending(plan));
     write(byId("edited"), "");
     if (!tours.length) {
-      this.#nothing();
+      say({ cost: "No plan", "cost-unit": "", "cost-of": "", gain: "" });
+      show(byId("chart"), false);
       return;
     }
     const served = tours.reduce((sum, tour) => sum + tour.length, 0);
@@ -104,25 +101,20 @@ export class Summary {
     this.status("Failed");
   }
 
-  #nothing() {
-    for (const id of ["cost", "cost-unit", "cost-of", "gain"]) write(byId(id), "");
-    write(byId("cost"), "No plan");
-    show(byId("chart"), false);
-  }
-
   #split({ length, vehicle_cost: each, vehicles_used: used }) {
     const fleet = `${used} × ${figures(each, 4)} for vehicles`;
     write(byId("gain"), `${lengthOf(length, this.#unit)} of way and ${fleet}`);
   }
 
   #figures(cost, used, fleet) {
-    write(byId("cost"), cost === null ? "–" : figures(cost, 5));
-    write(byId("cost-unit"), cost === null ? "" : this.#unit);
-    write(byId("cost-of"), `${used} of ${count(fleet, "vehicle")}`);
     const first = goodPart(this.#trace)[0]?.[1];
     const gain = first > 0 && cost !== null ? 1 - cost / first : 0;
-    const text = `${percent(gain)} below the first good plan`;
-    write(byId("gain"), gain > 0.0005 ? text : "");
+    say({
+      cost: cost === null ? "–" : figures(cost, 5),
+      "cost-unit": cost === null ? "" : this.#unit,
+      "cost-of": `${used} of ${count(fleet, "vehicle")}`,
+      gain: gain > 0.0005 ? `${percent(gain)} below the first good plan` : "",
+    });
   }
 
   #tick() {
@@ -141,6 +133,11 @@ export class Summary {
     this.#timer = null;
     this.#start = null;
   }
+}
+
+// Write texts into the elements with these ids.
+function say(texts) {
+  for (const [id, text] of Object.entries(texts)) write(byId(id), text);
 }
 
 function ending({ status, seconds, result }) {

@@ -1,6 +1,6 @@
 // Following a plan until it has ended, over broken connections as well.
 
-import { ServerError, ask, planPath } from "./api.js";
+import { ask, planPath } from "./api.js";
 
 const EVENTS = ["queued", "verdict", "improved", "done", "failed"];
 const LAST = ["done", "failed"];
@@ -19,7 +19,7 @@ export async function watch(id, { onEvent, onBroken = () => {}, onOpen = () => {
     if (last) return last;
     // The server refused the stream without telling why: a request tells.
     await ask(planPath(id), { signal }).catch((error) => {
-      if (!(error instanceof ServerError && RETRIED.includes(error.status))) throw error;
+      if (!RETRIED.includes(error.status)) throw error;
     });
     await sleep(PAUSE, signal);
   }
@@ -46,17 +46,9 @@ function follow(id, { onEvent, onBroken, onOpen }, signal) {
   }).finally(() => source.close());
 }
 
-export async function sleep(seconds, signal) {
-  signal?.throwIfAborted(); // an event that has happened already is not sent again
-  await new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, 1000 * seconds);
-    signal?.addEventListener("abort", stop, { once: true });
-  });
+export async function sleep(seconds, signal = new AbortController().signal) {
+  signal.throwIfAborted(); // an event that has happened already is not sent again
+  const over = AbortSignal.any([signal, AbortSignal.timeout(1000 * seconds)]);
+  await new Promise((resolve) => over.addEventListener("abort", resolve));
+  signal.throwIfAborted();
 }
