@@ -14,19 +14,23 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
-from torch.nn.functional import pad
 from torch.utils.flop_counter import FlopCounterMode
 
 from fixedfleet.model import Network
-from fixedfleet.training import Dataset, Preset, get_preset, load_dataset
+from fixedfleet.training import Preset, get_preset
 from fixedfleet.training.assignment import assign
 from fixedfleet.training.step import Stepper
-from fixedfleet.training.training_data import Bucket
+from fixedfleet.training.training_data import (
+    Bucket,
+    TrainingBatch,
+    read_labels,
+    to_tensors,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,16 +42,16 @@ PRESETS = ["paper20", "paper50", "paper100"]
 
 
 def measure(
-    preset: Preset, data: Dataset, seconds: float, table: Path | None = None
+    preset: Preset, data: TrainingBatch, seconds: float, table: Path | None = None
 ) -> dict[str, object]:
     """Time the steps of a preset on a dataset, and profile a few for the table."""
-    device = data.device
+    device, vehicles = data.routes.device, data.features.vehicles.shape[1]
     torch.manual_seed(0)
     network = Network(preset.model).to(device)
     size = preset.training.batch_size
     flops = _flops(network, data, size)
     begin = time.perf_counter()
-    bucket = Bucket(data, size)
+    bucket = Bucket(data, size, "")
     stepper = Stepper(network, [bucket], preset.loss, preset.training)
     stepper.prepare()
     compiled = time.perf_counter() - begin
@@ -58,8 +62,8 @@ def measure(
     step = _time(advance, seconds)
     if table is not None:
         with table.open("a", encoding="utf-8") as file:
-            file.write(f"{preset.name}, M = {data.vehicles}\n{_profile(advance)}\n")
-    cost = torch.rand(size, data.vehicles, data.vehicles, device=device)
+            file.write(f"{preset.name}, M = {vehicles}\n{_profile(advance)}\n")
+    cost = torch.rand(size, vehicles, vehicles, device=device)
     alone = _time(lambda: assign(cost), seconds / 5)
     # The memory of a captured step belongs to its graph: reserved, not allocated.
     on_gpu = device.type == "cuda"
@@ -67,7 +71,7 @@ def measure(
     return {
         "preset": preset.name,
         "device": torch.cuda.get_device_name(device) if on_gpu else "cpu",
-        "M": data.vehicles,
+        "M": vehicles,
         "batch": size,
         "epoch_s": round(step * EPOCH / size, 3),
         "step_ms": round(1e3 * step, 3),
@@ -81,12 +85,12 @@ def measure(
     }
 
 
-def _rows(data: Dataset, size: int) -> torch.Tensor:
-    return torch.randint(len(data), (size,), device=data.device)
+def _rows(data: TrainingBatch, size: int) -> torch.Tensor:
+    return torch.randint(len(data.routes), (size,), device=data.routes.device)
 
 
-def _codes(data: Dataset, size: int) -> torch.Tensor:
-    return torch.randint(8, (size,), device=data.device)
+def _codes(data: TrainingBatch, size: int) -> torch.Tensor:
+    return torch.randint(8, (size,), device=data.routes.device)
 
 
 def _profile(action: Callable[[], None]) -> str:
@@ -105,12 +109,12 @@ def _profile(action: Callable[[], None]) -> str:
     )
 
 
-def _flops(network: Network, data: Dataset, size: int) -> float:
+def _flops(network: Network, data: TrainingBatch, size: int) -> float:
     """Return the FLOP of a step's matrix products: three times the forward pass."""
     few = min(size, 8)
     counter = FlopCounterMode(display=False)
     with counter, torch.no_grad():
-        network(data.batch(torch.arange(few, device=data.device)).features)
+        network(data.take(torch.arange(few, device=data.routes.device)).features)
     return 3 * counter.get_total_flops() * size / few
 
 
@@ -149,15 +153,12 @@ def main() -> None:
     for name in options.presets:
         preset = get_preset(name)
         (path,) = options.labels.glob(f"vrp{preset.customers}_*.npz")
-        data = load_dataset(path, options.device).rows(0, options.limit)
+        ((instances, plans),) = read_labels(path)
+        instances, plans = instances[: options.limit], plans[: options.limit]
         if options.fleet:
-            more = options.fleet - data.vehicles
-            data = replace(
-                data,
-                routes=pad(data.routes, (0, more)),
-                fleets=torch.full_like(data.fleets, options.fleet),
-                vehicles=options.fleet,
-            )
+            fleets = np.full(len(instances), options.fleet)
+            instances = instances.with_vehicles(fleets)
+        data = to_tensors(instances, plans, options.device)
         row = measure(preset, data, options.seconds, options.profile)
         print(json.dumps(row), flush=True)
 

@@ -1,4 +1,4 @@
-"""A tiny labelled dataset, a tiny preset, and what a training leaves in its folder."""
+"""A few labels, a tiny preset, and what a training leaves in its folder."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 import torch
 
 import fixedfleet as ff
+from fixedfleet import training
 from fixedfleet.model.weights import read_tensors
-from fixedfleet.training import Preset, make_dataset
+from fixedfleet.training import Preset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,9 +48,9 @@ def tiny_labels(count: int, seed: int = 0) -> tuple[ff.InstanceBatch, ff.PlanBat
 
 
 @pytest.fixture(scope="session")
-def dataset():
+def labels():
     """Ninety-six labelled instances of six customers and three vehicles."""
-    return make_dataset(*tiny_labels(96))
+    return tiny_labels(96)
 
 
 @pytest.fixture(scope="session")
@@ -79,6 +80,11 @@ def preset():
             },
         },
     )
+
+
+def train(preset, labels, **options):
+    """Train on a CPU, unless another device is named."""
+    return training.train(preset, labels, **({"device": "cpu"} | options))
 
 
 def changed(preset: Preset, **settings: object) -> Preset:

@@ -9,41 +9,48 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet.model.weights import read_metadata, read_tensors, write_tensors
-from fixedfleet.training import find_checkpoint, make_dataset, train
+from fixedfleet.training import find_checkpoint
 
-from .conftest import assert_same_state, changed, read_log, state, tiny_labels
+from .conftest import (
+    assert_same_state,
+    changed,
+    read_log,
+    state,
+    tiny_labels,
+    train,
+)
 
 pytestmark = pytest.mark.slow  # any optimiser has torch load its compiler: 2 s
 
 
 @pytest.fixture(scope="module")
-def whole(preset, dataset, tmp_path_factory):
+def whole(preset, labels, tmp_path_factory):
     """The folder of a training that was never interrupted."""
     folder = tmp_path_factory.mktemp("whole")
-    train(preset, dataset, out=folder, display=None)
+    train(preset, labels, out=folder, display=None)
     return folder
 
 
-def _resume(preset, dataset, folder, display=None):
+def _resume(preset, labels, folder, display=None):
     return train(
-        preset, dataset, out=folder, resume=find_checkpoint(folder), display=display
+        preset, labels, out=folder, resume=find_checkpoint(folder), display=display
     )
 
 
 @pytest.mark.parametrize("steps", [5, 7])
 def test_stopped_and_resumed_equals_uninterrupted(
-    preset, dataset, whole, tmp_path, steps
+    preset, labels, whole, tmp_path, steps
 ):
     """Stopped at the end of an epoch or within one, a training continues exactly."""
-    stopped = train(changed(preset, steps=steps), dataset, out=tmp_path, display=None)
+    stopped = train(changed(preset, steps=steps), labels, out=tmp_path, display=None)
     assert not stopped.finished
     assert stopped.steps == steps
-    _resume(preset, dataset, tmp_path)
+    _resume(preset, labels, tmp_path)
     assert_same_state(whole, tmp_path)
 
 
 def test_killed_training_resumes_from_its_last_checkpoint(
-    preset, dataset, whole, tmp_path
+    preset, labels, whole, tmp_path
 ):
     """Killed without warning after a checkpoint, nothing before it is lost."""
 
@@ -51,16 +58,16 @@ def test_killed_training_resumes_from_its_last_checkpoint(
         if "epoch 3" in line:
             raise SystemExit("killed")
 
-    train(changed(preset, steps=7), dataset, out=tmp_path, display=None)
+    train(changed(preset, steps=7), labels, out=tmp_path, display=None)
     with pytest.raises(SystemExit):
-        _resume(preset, dataset, tmp_path, die)
-    _resume(preset, dataset, tmp_path)
+        _resume(preset, labels, tmp_path, die)
+    _resume(preset, labels, tmp_path)
     assert_same_state(whole, tmp_path)
     steps = [row["step"] for row in read_log(tmp_path)]
     assert steps == sorted(steps)
 
 
-def test_interrupted_training_saves_what_it_has(preset, dataset, whole, tmp_path):
+def test_interrupted_training_saves_what_it_has(preset, labels, whole, tmp_path):
     """Ctrl-C leaves a checkpoint of the very step, from which it continues exactly."""
 
     def interrupt(line):
@@ -68,44 +75,42 @@ def test_interrupted_training_saves_what_it_has(preset, dataset, whole, tmp_path
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(preset, dataset, out=tmp_path, display=interrupt)
-    _resume(preset, dataset, tmp_path)
+        train(preset, labels, out=tmp_path, display=interrupt)
+    _resume(preset, labels, tmp_path)
     assert_same_state(whole, tmp_path)
 
 
-def test_checkpoints_are_not_overwritten_silently(preset, dataset, tmp_path):
+def test_checkpoints_are_not_overwritten_silently(preset, labels, tmp_path):
     """A folder with a checkpoint is only trained into by resuming that checkpoint."""
     one, other = tmp_path / "one", tmp_path / "other"
     short = changed(preset, steps=1)
     for folder in (one, other):
         assert find_checkpoint(folder) is None
-        train(short, dataset, out=folder, display=None)
+        train(short, labels, out=folder, display=None)
     before = (one / "checkpoint.safetensors").read_bytes()
     for resume in (None, find_checkpoint(other)):
         with pytest.raises(ff.InputError, match="exists: resume it, or train into ano"):
-            train(preset, dataset, out=one, resume=resume, display=None)
+            train(preset, labels, out=one, resume=resume, display=None)
     assert (one / "checkpoint.safetensors").read_bytes() == before
 
 
-def test_a_checkpoint_of_another_folder_can_be_resumed(
-    preset, dataset, whole, tmp_path
-):
+def test_a_checkpoint_of_another_folder_can_be_resumed(preset, labels, whole, tmp_path):
     """A training continues in a new folder, and the old one stays as it is."""
-    train(changed(preset, steps=7), dataset, out=tmp_path / "one", display=None)
+    train(changed(preset, steps=7), labels, out=tmp_path / "one", display=None)
     before = find_checkpoint(tmp_path / "one").read_bytes()
     two = tmp_path / "two"
     there = find_checkpoint(tmp_path / "one")
-    train(preset, dataset, out=two, resume=there, display=None)
+    train(preset, labels, out=two, resume=there, display=None)
     assert_same_state(whole, two)
     assert there.read_bytes() == before
 
 
-def test_checkpoints_that_do_not_match_are_refused(preset, dataset, tmp_path):
+def test_checkpoints_that_do_not_match_are_refused(preset, labels, tmp_path):
     """Other settings, another seed, other labels, another size: each is named."""
-    train(changed(preset, steps=2), dataset, out=tmp_path, display=None)
+    train(changed(preset, steps=2), labels, out=tmp_path, display=None)
     path = find_checkpoint(tmp_path)
 
-    def resume(data=dataset, seed=0, settings=None):
+    def resume(data=labels, seed=0, settings=None):
         other = preset.with_settings(settings or {})
         train(other, data, out=tmp_path, resume=path, seed=seed, display=None)
 
@@ -114,7 +119,7 @@ def test_checkpoints_that_do_not_match_are_refused(preset, dataset, tmp_path):
     with pytest.raises(ff.InputError, match="made with seed 0"):
         resume(seed=5)
     with pytest.raises(ff.InputError, match="labels' fingerprint"):
-        resume(make_dataset(*tiny_labels(96, seed=9)))
+        resume(tiny_labels(96, seed=9))
     tensors, metadata = read_tensors(path)
     write_tensors(path, tensors, metadata | {"format": "77"})
     with pytest.raises(ff.InputError, match="format '77'"):
@@ -129,26 +134,26 @@ def test_checkpoints_that_do_not_match_are_refused(preset, dataset, tmp_path):
 
 
 def test_a_checkpoint_without_the_newer_settings_is_resumed(
-    preset, dataset, whole, tmp_path
+    preset, labels, whole, tmp_path
 ):
     """A checkpoint from before the budget was a setting continues exactly."""
-    train(changed(preset, steps=7), dataset, out=tmp_path, display=None)
+    train(changed(preset, steps=7), labels, out=tmp_path, display=None)
     path = find_checkpoint(tmp_path)
     tensors, metadata = read_tensors(path)
     settings = json.loads(metadata["preset"])
     del settings["training"]["minutes"], settings["training"]["steps"]
     write_tensors(path, tensors, metadata | {"preset": json.dumps(settings)})
-    _resume(preset, dataset, tmp_path)
+    _resume(preset, labels, tmp_path)
     assert_same_state(whole, tmp_path)
 
 
-def test_training_starts_with_given_weights(preset, dataset, whole, tmp_path):
+def test_training_starts_with_given_weights(preset, labels, whole, tmp_path):
     """Given weights are what it starts from, with a new optimiser and a new count."""
     weights = whole / "model.safetensors"
     lines: list[str] = []
     train(
         changed(preset, steps=1, learning_rate=0.0),
-        make_dataset(*tiny_labels(96, seed=9)),  # other labels are allowed
+        tiny_labels(96, seed=9),  # other labels are allowed
         out=tmp_path,
         weights=weights,
         display=lines.append,
@@ -163,14 +168,14 @@ def test_training_starts_with_given_weights(preset, dataset, whole, tmp_path):
     assert json.loads(metadata["card"])["weights"] == "model.safetensors"
 
 
-def test_weights_that_do_not_fit_are_refused(preset, dataset, whole, tmp_path):
+def test_weights_that_do_not_fit_are_refused(preset, labels, whole, tmp_path):
     """A network of other settings, no network, or a checkpoint besides: no training."""
     weights, checkpoint = whole / "model.safetensors", find_checkpoint(whole)
 
     def begin(weights, settings=None, resume=None):
         other = preset.with_settings(settings or {})
         out = tmp_path / "run"
-        train(other, dataset, out=out, weights=weights, resume=resume, display=None)
+        train(other, labels, out=out, weights=weights, resume=resume, display=None)
 
     with pytest.raises(ff.InputError, match=r"model\.shared = True.*has False"):
         begin(weights, {"model.shared": False})

@@ -11,8 +11,8 @@ import fixedfleet as ff
 from fixedfleet.model import ModelConfig
 from fixedfleet.model.features import Features
 from fixedfleet.model.normalise import make_normalisation, normalise
-from fixedfleet.training.dataset import TrainingBatch
 from fixedfleet.training.loss import LossConfig, plan_loss
+from fixedfleet.training.training_data import TrainingBatch
 
 TOURS = [[2, 5, 1], [4, 3], []]
 

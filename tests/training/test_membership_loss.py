@@ -9,6 +9,7 @@ import torch
 
 from fixedfleet.model.universal import Rounds
 from fixedfleet.training.membership_loss import MembershipLossConfig, membership_loss
+from fixedfleet.training.training_data import to_tensors
 
 NOTHING = MembershipLossConfig(cluster_weight=0.0, neighbour_weight=0.0)
 
@@ -23,9 +24,9 @@ def rounds_of(logits: torch.Tensor, batch, count: int = 1) -> Rounds:
 
 
 @pytest.fixture
-def batch(dataset):
+def batch(labels):
     """Four labelled instances."""
-    return dataset.batch(torch.arange(4))
+    return to_tensors(*labels, "cpu").take(torch.arange(4))
 
 
 def test_the_order_of_the_vehicles_does_not_matter(batch):

@@ -12,20 +12,19 @@ from pathlib import Path
 import pytest
 import torch
 
-from fixedfleet.model import Network
-from fixedfleet.training import train
+from fixedfleet.model import Network, collate
 
-from .conftest import changed, state
+from .conftest import changed, state, train
 
 pytestmark = pytest.mark.slow
 
 SCRIPT = """
 import json, sys
-from fixedfleet.training import Preset, make_dataset, train
+from fixedfleet.training import Preset, train
 from tests.training.conftest import tiny_labels
 
 preset = Preset.from_dict("tiny", json.loads(sys.argv[1]))
-labels = make_dataset(*tiny_labels(96))
+labels = tiny_labels(96)
 print("ready", flush=True)
 train(preset, labels, out=sys.argv[2], device="cpu", display=None)
 """
@@ -45,7 +44,7 @@ def short(preset):
 
 
 @pytest.fixture(scope="module")
-def two(short, dataset, tmp_path_factory):
+def two(short, labels, tmp_path_factory):
     """The folder of a training by this process and another, as torchrun starts them."""
     folder = tmp_path_factory.mktemp("two")
     root = Path(__file__).parents[2]
@@ -66,7 +65,7 @@ def two(short, dataset, tmp_path_factory):
             assert other.stdout.readline() == "ready\n"  # or this process would wait
             for name, value in {**places, "RANK": "0"}.items():
                 patch.setenv(name, value)
-            train(short, dataset, out=folder, device="cpu", display=None)
+            train(short, labels, out=folder, device="cpu", display=None)
             assert other.wait(60) == 0
         finally:
             other.kill()
@@ -87,11 +86,11 @@ def _network(preset, folder):
     return network
 
 
-def test_two_processes_train_as_one(short, dataset, two, tmp_path):
+def test_two_processes_train_as_one(short, labels, two, tmp_path):
     """Shared by two processes, a batch moves the weights as it does in one."""
-    train(short, dataset, out=tmp_path, display=None)
+    train(short, labels, out=tmp_path, display=None)
     # Predictions are compared: weights that the softmax ignores follow noise alone.
-    features = dataset.batch(torch.arange(8)).features
+    features = collate(labels[0][:8]).features
     places = (tmp_path, two)
     one, shared = (_network(short, folder)(features).exp() for folder in places)
     assert torch.allclose(one, shared, atol=1e-4)

@@ -1,4 +1,4 @@
-"""Training on a tiny dataset: it learns, is reproducible, and stops in clear words."""
+"""Training on a few labels: it learns, is reproducible, and stops in clear words."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet.model import devices, load_model
-from fixedfleet.training import NonFiniteLossError, get_preset, make_dataset, train
+from fixedfleet.training import NonFiniteLossError, get_preset
 from fixedfleet.training.trainer import learning_rate
 
-from .conftest import changed, losses, read_log, state, tiny_labels
+from .conftest import changed, losses, read_log, state, train
 
 pytestmark = pytest.mark.slow  # any optimiser has torch load its compiler: 2 s
 
 
-def test_training_lowers_the_loss(preset, dataset, tmp_path):
+def test_training_lowers_the_loss(preset, labels, tmp_path):
     """After a few epochs the loss is clearly below the first epoch's."""
-    result = train(changed(preset, epochs=25), dataset, out=tmp_path, display=None)
+    result = train(changed(preset, epochs=25), labels, out=tmp_path, display=None)
     found = losses(tmp_path)
     assert found[-1] < 0.8 * found[0]
     assert result.finished
@@ -45,34 +45,32 @@ def test_a_universal_network_learns_from_labels_of_all_sizes(tmp_path):
     assert load_model(tmp_path / "run" / "model.safetensors").config == brief.model
 
 
-def test_softassign_learns_too(preset, dataset, tmp_path):
+def test_softassign_learns_too(preset, labels, tmp_path):
     """SoftAssign lowers the loss as well."""
     settings = {
         "model.normalisation": "softassign",
         "model.softassign_iterations": 3,
         "training.epochs": 6,
     }
-    train(preset.with_settings(settings), dataset, out=tmp_path, display=None)
+    train(preset.with_settings(settings), labels, out=tmp_path, display=None)
     found = losses(tmp_path)
     assert found[-1] < found[0]
 
 
 @pytest.mark.parametrize("precision", ["bf16", "tf32", "fp32"])
-def test_every_precision_trains_the_papers_network(
-    preset, dataset, tmp_path, precision
-):
+def test_every_precision_trains_the_papers_network(preset, labels, tmp_path, precision):
     """The paper's network and loss train in each precision to a finite loss."""
     short = changed(preset, epochs=2, precision=precision)
-    train(short, dataset, out=tmp_path, display=None)
+    train(short, labels, out=tmp_path, display=None)
     found = losses(tmp_path)
     assert np.isfinite(found).all()
     assert found[-1] < found[0]
 
 
-def test_a_budget_in_minutes_replaces_the_epochs(preset, dataset, tmp_path):
+def test_a_budget_in_minutes_replaces_the_epochs(preset, labels, tmp_path):
     """A budget of almost no time ends after one pass, whatever the epochs."""
     short = changed(preset, minutes=1e-9)
-    result = train(short, dataset, out=tmp_path, display=None)
+    result = train(short, labels, out=tmp_path, display=None)
     assert result.finished
     assert result.steps == 5
 
@@ -88,11 +86,11 @@ def test_the_learning_rate_follows_warm_up_and_budget(preset):
     assert learning_rate(constant, 20, 1.0) == 5e-3
 
 
-def test_same_seed_same_weights(preset, dataset, tmp_path):
+def test_same_seed_same_weights(preset, labels, tmp_path):
     """The same seed trains the same weights, another seed others."""
     short = changed(preset, epochs=1)
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        train(short, dataset, out=tmp_path / name, seed=seed, display=None)
+        train(short, labels, out=tmp_path / name, seed=seed, display=None)
     one, two, three = (state(tmp_path / name) for name in "abc")
     key = "model.embed_depot.weight"
     assert torch.equal(one[key], two[key])
@@ -100,54 +98,54 @@ def test_same_seed_same_weights(preset, dataset, tmp_path):
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp32"])
-def test_nonfinite_loss_stops_with_its_step(preset, dataset, tmp_path, precision):
+def test_nonfinite_loss_stops_with_its_step(preset, labels, tmp_path, precision):
     """A loss that is not finite ends the training and names the step."""
     diverging = changed(
         preset, precision=precision, learning_rate=1e30, clip=0.0, warmup=0, epochs=8
     )
     with pytest.raises(NonFiniteLossError, match=r"since step [1-9]\d*:"):
-        train(diverging, dataset, out=tmp_path, display=None)
+        train(diverging, labels, out=tmp_path, display=None)
 
 
-def test_ruined_weights_are_not_saved(preset, dataset, tmp_path):
+def test_ruined_weights_are_not_saved(preset, labels, tmp_path):
     """Weights ruined by the very last step are noticed, and no file is left of them."""
     ruinous = changed(preset, learning_rate=1e30, weight_decay=1e30, steps=1)
     with pytest.raises(NonFiniteLossError, match="weights are not finite at step 1"):
-        train(ruinous, dataset, out=tmp_path, display=None)
+        train(ruinous, labels, out=tmp_path, display=None)
     assert not list(tmp_path.glob("*.safetensors"))
 
 
-def test_labels_of_another_size_are_refused(preset, dataset, tmp_path):
+def test_labels_of_another_size_are_refused(preset, labels, tmp_path):
     """Labels of six customers do not go into a preset for twenty."""
     with pytest.raises(
         ff.InputError, match="have 6 customers, preset 'paper20' is for 20"
     ):
-        train("paper20", dataset, out=tmp_path, display=None)
+        train("paper20", labels, out=tmp_path, display=None)
     with pytest.raises(ff.InputError, match="fewer than a batch"):
-        train(changed(preset, batch_size=500), dataset, out=tmp_path, display=None)
+        train(changed(preset, batch_size=500), labels, out=tmp_path, display=None)
 
 
 @pytest.mark.parametrize("device", ["cuda:99", "tpu"])
-def test_a_device_that_is_not_there_is_refused(preset, dataset, tmp_path, device):
+def test_a_device_that_is_not_there_is_refused(preset, labels, tmp_path, device):
     """A device that torch does not find is named before a folder is made."""
     with pytest.raises(ff.InputError, match=f"device '{device}' was|is '{device}', n"):
-        train(preset, dataset, out=tmp_path / "run", device=device, display=None)
+        train(preset, labels, out=tmp_path / "run", device=device, display=None)
     assert not (tmp_path / "run").exists()
 
 
-def test_too_large_a_batch_is_refused_before(preset, dataset, tmp_path, monkeypatch):
+def test_too_large_a_batch_is_refused_before(preset, labels, tmp_path, monkeypatch):
     """A batch that memory cannot hold is an error before a folder is made."""
     monkeypatch.setattr(devices, "required_bytes", lambda *_: 2**60)
     with pytest.raises(ff.InputError, match=r"lower training\.batch_size"):
-        train(preset, dataset, out=tmp_path / "run", display=None)
+        train(preset, labels, out=tmp_path / "run", display=None)
     assert not (tmp_path / "run").exists()
 
 
-def test_training_ends_with_what_it_took(preset, dataset, tmp_path):
+def test_training_ends_with_what_it_took(preset, labels, tmp_path):
     """Its last line and its log have seconds per epoch and the peak of the memory."""
     lines: list[str] = []
     short = changed(preset, epochs=2)
-    done = train(short, dataset, out=tmp_path, display=lines.append)
+    done = train(short, labels, out=tmp_path, display=lines.append)
     assert lines[-1].startswith("10 steps in ")
     assert lines[-1].endswith(" s per epoch of 80 labels")  # no GPU, no memory
     last = read_log(tmp_path)[-1]
@@ -157,20 +155,20 @@ def test_training_ends_with_what_it_took(preset, dataset, tmp_path):
 
 
 def test_gpu_memory_is_reported_where_there_is_a_gpu(
-    preset, dataset, tmp_path, monkeypatch
+    preset, labels, tmp_path, monkeypatch
 ):
     """With a GPU the last line names the memory in use at the peak."""
     monkeypatch.setattr(
         "fixedfleet.training.ranks.Ranks.peak_bytes", lambda self: 3 * 2**29
     )
     lines: list[str] = []
-    train(changed(preset, steps=2), dataset, out=tmp_path, display=lines.append)
+    train(changed(preset, steps=2), labels, out=tmp_path, display=lines.append)
     assert lines[-1].endswith(" labels, 1.50 GiB of GPU memory at the peak")
     assert read_log(tmp_path)[-1]["peak_GiB"] == 1.5
 
 
 def test_a_training_on_a_cpu_computes_in_calm_threads(
-    preset, dataset, tmp_path, monkeypatch
+    preset, labels, tmp_path, monkeypatch
 ):
     """Without a decision of the user, steps on a busy CPU do not wait in loops."""
     for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY"):
@@ -179,19 +177,19 @@ def test_a_training_on_a_cpu_computes_in_calm_threads(
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     monkeypatch.setattr(torch, "set_num_threads", seen.append)
     one = preset.with_settings({"training.steps": 1})
-    train(one, dataset, out=tmp_path / "run", display=None)
+    train(one, labels, out=tmp_path / "run", display=None)
     assert (seen[0], seen[-1]) == (1, 3)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
-def test_a_captured_step_trains_as_any_other(preset, tmp_path):
+def test_a_captured_step_trains_as_any_other(preset, labels, tmp_path):
     """On a GPU, the losses are the same with and without a CUDA graph."""
-    data = make_dataset(*tiny_labels(96), device="cuda")
     for graph in (True, False):
         train(
             changed(preset, compile=False, precision="fp32", graph=graph),
-            data,
+            labels,
             out=tmp_path / str(graph),
+            device="cuda",
             display=None,
         )
     with_graph, without = losses(tmp_path / "True"), losses(tmp_path / "False")

@@ -1,4 +1,4 @@
-"""Labels of all sizes in one training."""
+"""Labels: read with their instances, refused where wrong, sorted by size."""
 
 from __future__ import annotations
 
@@ -8,8 +8,123 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet.planning.tour_groups import take_groups
+from fixedfleet.training import Preset
 from fixedfleet.training.label_groups import tour_groups
-from fixedfleet.training.training_data import SHAPES, fill_buckets
+from fixedfleet.training.training_data import (
+    SHAPES,
+    fill_buckets,
+    gather_data,
+    read_labels,
+)
+
+from .conftest import tiny_labels
+
+CPU = torch.device("cpu")
+
+
+def _write(path, **changes):
+    """A label file of two instances of two customers, one a tour."""
+    fields = {
+        "routes": np.array([[1, 0, 2, 0], [2, 0, 1, 0]], dtype=np.uint8),
+        "labelled": np.array([True, True]),
+        "n": 2,
+        "capacity": 30,
+        "fleet": 2,
+        "seed": 7,
+        "count": 2,
+        "iterations": 1,
+    }
+    np.savez(path, **(fields | changes))
+    return path
+
+
+def test_instances_come_back_from_the_seed(tmp_path):
+    """The file's seed gives the instances it was made from."""
+    ((instances, plans),) = read_labels(_write(tmp_path / "a.npz"))
+    random = np.random.RandomState(7)
+    depots = random.uniform(size=(66, 2))
+    assert (instances.depots == depots[:2]).all()
+    assert plans.routes.tolist() == [[1, 0, 2, 0], [2, 0, 1, 0]]
+    assert instances.vehicles.tolist() == [2, 2]
+
+
+def test_rows_without_a_label_are_left_out(tmp_path):
+    """Only labelled rows are trained on."""
+    path = _write(tmp_path / "a.npz", labelled=np.array([False, True]))
+    assert read_labels(path)[0][1].routes.tolist() == [[2, 0, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"routes": np.array([[1, 0, 1, 0]] * 2)}, "row 0 is infeasible.*served twice"),
+        (
+            {"routes": np.array([[1, 2, 0, 0], [1, 0, 0, 0]])},
+            "row 1 is infeasible.*missing",
+        ),
+        (
+            {"routes": np.array([[1, 2, 0, 0]] * 2), "capacity": 1, "fleet": 18},
+            "infeasible: .*carries",
+        ),
+        (
+            {"routes": np.zeros((3, 4), dtype=int)},
+            r"a\.npz: .*\b3\b.*",
+        ),
+        ({"labelled": np.array([False, False])}, "holds no label"),
+    ],
+)
+def test_labels_that_do_not_match_are_refused(tmp_path, change, message):
+    """An infeasible label or one of other instances is an error with its row."""
+    with pytest.raises(ff.InputError, match=message):
+        read_labels(_write(tmp_path / "a.npz", **change))
+
+
+def test_files_that_are_none_are_refused(tmp_path):
+    """A missing, a corrupt and a foreign file are each named."""
+    with pytest.raises(FileNotFoundError, match=r"none\.npz"):
+        read_labels(tmp_path / "none.npz")
+    (tmp_path / "bad.npz").write_bytes(b"PK\x03\x04 not a zip")
+    with pytest.raises(ff.InputError, match=r"bad\.npz: not an npz file"):
+        read_labels(tmp_path / "bad.npz")
+    np.savez(tmp_path / "other.npz", routes=np.zeros((1, 1)))
+    with pytest.raises(ff.InputError, match=r"other\.npz: no array '"):
+        read_labels(tmp_path / "other.npz")
+
+
+def test_files_of_different_sizes_are_refused(tmp_path):
+    """Labels of two fleets do not go into one training."""
+    one = _write(tmp_path / "a.npz")
+    two = _write(tmp_path / "b.npz", fleet=3)
+    preset = Preset.from_dict("two", {"customers": 2, "training": {"validation": 1}})
+    with pytest.raises(ff.InputError, match=r"different sizes.*M=2; N=2, Q=30, M=3"):
+        gather_data(preset, [one, two], CPU, 0)
+    assert len(gather_data(preset, [one, one], CPU, 0)) == 3
+
+
+def test_labels_in_memory_are_checked():
+    """Instances without a plan each, and plans that are infeasible, are refused."""
+    instances, plans = tiny_labels(4)
+    with pytest.raises(ff.InputError, match="3 labels for 4 instances"):
+        read_labels((instances, plans[:3]))
+    with pytest.raises(ff.InputError, match="the label of row 1 is infeasible"):
+        read_labels((instances, plans[[0, 0, 2, 3]]))
+
+
+def test_fingerprint_tells_data_apart(preset):
+    """The same data has the same fingerprint, other data another."""
+    prints = [
+        gather_data(preset, tiny_labels(40, seed), CPU, 0).fingerprint
+        for seed in (0, 0, 1)
+    ]
+    assert prints[0] == prints[1] != prints[2]
+
+
+@pytest.mark.slow
+def test_published_labels_are_read(shared):
+    """The labels of 20 customers are read whole, with their fleet."""
+    ((instances, plans),) = read_labels(shared / "labels" / "vrp20_uniform_seed7.npz")
+    assert (instances.num_customers, len(plans)) == (20, 149_710)
+    assert (instances.vehicles == 4).all()
 
 
 def labelled(n: int, count: int, seed: int, tours: int):
@@ -58,11 +173,12 @@ def test_labels_are_sorted_by_size():
     """Small and large instances come into buckets of their own."""
     labels = [labelled(10, 20, 1, tours=3), labelled(40, 20, 2, tours=5)]
     buckets = fill_buckets(labels, "cpu", batch_size=1, parts=0, seed=0)
-    shapes = [(b.labels.num_customers, b.labels.vehicles) for b in buckets]
+    features = [bucket.labels.features for bucket in buckets]
+    shapes = [(f.nodes.shape[1] - 1, f.vehicles.shape[1]) for f in features]
     assert shapes == list(SHAPES[:2])
-    assert [len(bucket.labels) for bucket in buckets] == [20, 20]
+    assert [bucket.size for bucket in buckets] == [20, 20]
     assert buckets[0].batch_size >= buckets[1].batch_size
-    batch = buckets[0].labels.batch(torch.arange(3))
+    batch = buckets[0].labels.take(torch.arange(3))
     assert batch.features.nodes.sum(1).tolist() == [11, 11, 11]
     assert batch.features.vehicles.sum(1).tolist() == [4, 4, 4]
 

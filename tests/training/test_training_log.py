@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from fixedfleet.training import find_checkpoint, train
+from fixedfleet.training import find_checkpoint
 from fixedfleet.training import training_log as module
 
-from .conftest import changed, read_log
+from .conftest import changed, read_log, train
 
 
 @pytest.fixture
@@ -37,9 +37,9 @@ def board(monkeypatch):
 
 
 @pytest.mark.slow
-def test_tensorboard_gets_what_the_log_gets(preset, dataset, tmp_path, board):
+def test_tensorboard_gets_what_the_log_gets(preset, labels, tmp_path, board):
     """Every number of the log is a scalar of the same name, step and value."""
-    train(changed(preset, steps=7), dataset, out=tmp_path, display=None)
+    train(changed(preset, steps=7), labels, out=tmp_path, display=None)
     logged = [
         (name, value, row["step"])
         for row in read_log(tmp_path)
@@ -49,16 +49,16 @@ def test_tensorboard_gets_what_the_log_gets(preset, dataset, tmp_path, board):
     assert board["scalars"] == logged
     assert {"loss/total", "rate"} <= {name for name, _, _ in logged}
     resume = find_checkpoint(tmp_path)
-    train(preset, dataset, out=tmp_path, resume=resume, display=None)
+    train(preset, labels, out=tmp_path, resume=resume, display=None)
     # What a killed training wrote after its checkpoint is not shown twice.
     assert board["opened"] == [(tmp_path, 1), (tmp_path, 8)]
     assert board["closed"] == [True, True]
 
 
 @pytest.mark.slow
-def test_without_tensorboard_the_log_is_all(preset, dataset, tmp_path, monkeypatch):
+def test_without_tensorboard_the_log_is_all(preset, labels, tmp_path, monkeypatch):
     """TensorBoard is optional: the log is written without it."""
     monkeypatch.setattr(module, "has_tensorboard", lambda: False)
-    train(changed(preset, steps=5), dataset, out=tmp_path, display=None)
+    train(changed(preset, steps=5), labels, out=tmp_path, display=None)
     assert read_log(tmp_path)
     assert not list(tmp_path.glob("events*"))

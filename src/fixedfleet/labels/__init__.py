@@ -9,7 +9,12 @@ A run goes: ``label_run`` (what is missing) → ``label_files`` → ``workers`` 
 processes) → ``teacher`` (the plans) → ``label_files``.
 """
 
-from fixedfleet.labels.label_files import fingerprint, has_labels, load_labels
+from fixedfleet.labels.label_files import (
+    check_labels,
+    fingerprint,
+    has_labels,
+    load_labels,
+)
 from fixedfleet.labels.label_run import LabellingError, LabelSummary, label
 from fixedfleet.labels.teacher import (
     TEACHERS,
@@ -28,6 +33,7 @@ __all__ = [
     "SearchTeacher",
     "SolverTeacher",
     "Teacher",
+    "check_labels",
     "fingerprint",
     "get_teacher",
     "has_labels",

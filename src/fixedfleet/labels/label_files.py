@@ -41,6 +41,7 @@ __all__ = [
     "LABELLED",
     "NO_PLAN",
     "LabelFolder",
+    "check_labels",
     "fingerprint",
     "has_labels",
     "load_labels",
@@ -285,7 +286,7 @@ def load_labels(path: str | os.PathLike[str]) -> Labels:
     """
     path = Path(path)
     batch, plans, labelled = _read_folder(path) if path.is_dir() else _read_file(path)
-    _check(path, batch, plans, labelled)
+    check_labels(path, batch, plans, labelled)
     return batch, plans, labelled
 
 
@@ -320,8 +321,11 @@ def _read_file(path: Path) -> Labels:
     return batch, PlanBatch(routes), file.labelled
 
 
-def _check(
-    path: Path, batch: InstanceBatch, plans: PlanBatch, labelled: NDArray[np.bool_]
+def check_labels(
+    where: Path | str,
+    batch: InstanceBatch,
+    plans: PlanBatch,
+    labelled: NDArray[np.bool_],
 ) -> None:
     """Raise InputError if a label is infeasible for its instance."""
     for start in range(0, len(batch), _CHECKED_AT_ONCE):  # bounds the memory
@@ -331,4 +335,4 @@ def _check(
         if not feasible.all():
             row = int(rows[~feasible][0])
             fault = plans[row].check(batch[row])[0]
-            raise InputError(f"{path}: the label of row {row} is infeasible: {fault}")
+            raise InputError(f"{where}: the label of row {row} is infeasible: {fault}")

@@ -76,9 +76,23 @@ class Batch(NamedTuple):
     capacity: Tensor
 
 
-def collate(instances: InstanceBatch, device: torch.device | str = "cpu") -> Batch:
+def collate(
+    instances: InstanceBatch,
+    device: torch.device | str = "cpu",
+    *,
+    shape: tuple[int, int] | None = None,
+) -> Batch:
     """
     Turn instances into tensors.
+
+    Parameters
+    ----------
+    instances
+        The instances.
+    device
+        Where the tensors are to be.
+    shape
+        The customers and vehicles to pad to. Default: those of the largest instance.
 
     Raises
     ------
@@ -87,26 +101,28 @@ def collate(instances: InstanceBatch, device: torch.device | str = "cpu") -> Bat
     """
     if not len(instances):
         raise InputError("no instances given: the network needs at least one")
-    coordinates = np.array(instances.coordinates)
+    customers, fleet = shape or (instances.num_customers, int(instances.vehicles.max()))
+    behind = (0, customers - instances.num_customers)
+    coordinates = np.pad(instances.coordinates, ((0, 0), behind, (0, 0)))
     for row in np.flatnonzero(~instances.euclidean):
         coordinates[row, : instances.sizes[row] + 1] = _plane(instances[row])
-    units = torch.from_numpy(np.pad(instances.demands, ((0, 0), (1, 0))))
-    capacity = torch.from_numpy(np.array(instances.capacity))
-    units, capacity = units.to(device), capacity.to(device)
-    nodes = _first(instances.sizes + 1).to(device)
+    demands = np.pad(instances.demands, ((0, 0), (1, behind[1])))
+    units = torch.from_numpy(demands).to(device)
+    capacity = torch.from_numpy(np.array(instances.capacity)).to(device)
+    nodes = _first(instances.sizes + 1, customers + 1).to(device)
     points = scale_to_unit_square(torch.from_numpy(coordinates).to(device), nodes)
     features = Features(
         coordinates=points.float(),
         demands=(units.double() / capacity[:, None]).float(),
         nodes=nodes,
-        vehicles=_first(instances.vehicles).to(device),
+        vehicles=_first(instances.vehicles, fleet).to(device),
     )
     return Batch(features, units, capacity)
 
 
-def _first(counts: NDArray[np.int64]) -> Tensor:
-    """Return a mask of the first ``counts[b]`` columns of each row b."""
-    return torch.arange(int(counts.max())) < torch.from_numpy(np.array(counts))[:, None]
+def _first(counts: NDArray[np.int64], width: int) -> Tensor:
+    """Return a mask of the first ``counts[b]`` of ``width`` columns of each row b."""
+    return torch.arange(width) < torch.from_numpy(np.array(counts))[:, None]
 
 
 def _plane(instance: Instance) -> NDArray[np.float64]:

@@ -6,7 +6,6 @@ from fixedfleet.errors import require
 require("torch", "network", "training")
 
 from fixedfleet.training.checkpoint import find_checkpoint
-from fixedfleet.training.dataset import Dataset, load_dataset, make_dataset
 from fixedfleet.training.loss import LossConfig, plan_loss
 from fixedfleet.training.membership_loss import MembershipLossConfig
 from fixedfleet.training.presets import Preset, TrainConfig, get_preset, list_presets
@@ -14,7 +13,6 @@ from fixedfleet.training.trainer import NonFiniteLossError, TrainResult, train
 from fixedfleet.training.validation import Validation, validate
 
 __all__ = [
-    "Dataset",
     "LossConfig",
     "MembershipLossConfig",
     "NonFiniteLossError",
@@ -25,8 +23,6 @@ __all__ = [
     "find_checkpoint",
     "get_preset",
     "list_presets",
-    "load_dataset",
-    "make_dataset",
     "plan_loss",
     "train",
     "validate",

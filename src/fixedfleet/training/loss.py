@@ -14,7 +14,7 @@ from fixedfleet.training.greedy_loads import greedy_loads
 
 if TYPE_CHECKING:
     from fixedfleet.model.features import Features
-    from fixedfleet.training.dataset import TrainingBatch
+    from fixedfleet.training.training_data import TrainingBatch
 
 __all__ = ["LossConfig", "Target", "plan_loss"]
 

@@ -14,7 +14,7 @@ from fixedfleet.training.loss import Target
 
 if TYPE_CHECKING:
     from fixedfleet.model.universal import Rounds
-    from fixedfleet.training.dataset import TrainingBatch
+    from fixedfleet.training.training_data import TrainingBatch
 
 __all__ = ["MembershipLossConfig", "membership_loss"]
 

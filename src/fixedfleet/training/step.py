@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fixedfleet.model.weights import AnyNetwork
-    from fixedfleet.training.dataset import TrainingBatch
     from fixedfleet.training.presets import TrainConfig
-    from fixedfleet.training.training_data import Bucket
+    from fixedfleet.training.training_data import Bucket, TrainingBatch
 
 __all__ = ["Stepper", "loss_of"]
 
@@ -55,7 +54,7 @@ class Stepper:
     ) -> None:
         self.network, self.buckets = network, buckets
         self.loss, self.config, self.world = loss, config, world
-        self.device = buckets[0].labels.device
+        self.device = buckets[0].labels.routes.device
         on_gpu = self.device.type == "cuda"
         self.optimizers = _make_optimizers(network, config, self.device)
         self.average = (
@@ -179,11 +178,10 @@ class Stepper:
     def _body(self, bucket: int) -> None:
         """Do a step on ``rows``; nothing here may copy from the host (CUDA graph)."""
         self._zero_grad()
-        batch = self.buckets[bucket].labels.batch(
-            self.rows[bucket],
-            self.codes[bucket] if self.config.augment else None,
-            self.turn,
-        )
+        batch = self.buckets[bucket].labels.take(self.rows[bucket])
+        if self.config.augment:
+            turned = self.turn(batch.features.coordinates, self.codes[bucket])
+            batch = batch._replace(features=batch.features._replace(coordinates=turned))
         with matmul_precision(self.device, self.config.precision):
             output = self.forward(batch.features)
         found = loss_of(output, batch, self.loss)

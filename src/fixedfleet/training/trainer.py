@@ -20,7 +20,6 @@ from fixedfleet.training.checkpoint import (
     read_weights,
     write_checkpoint,
 )
-from fixedfleet.training.dataset import Dataset
 from fixedfleet.training.presets import get_preset
 from fixedfleet.training.ranks import Ranks
 from fixedfleet.training.step import Stepper
@@ -120,8 +119,8 @@ def train(
         All settings, the budget included, or the name of a preset;
         ``FILE.toml:NAME`` for one in a file.
     labels
-        Label files or folders, or a dataset on the device. For a preset of the paper,
-        all labels have one size.
+        Label files or folders, or a batch of instances and a batch of their plans. For
+        a preset of the paper, all instances have one size.
     out
         Folder for ``checkpoint.safetensors``, ``model.safetensors`` and ``log.jsonl``.
     resume
@@ -148,8 +147,6 @@ def train(
         preset = get_preset(preset)
     if weights is not None and resume is not None:
         raise InputError("resume and weights are both given: a checkpoint has weights")
-    if isinstance(labels, Dataset) and device is None:
-        device = labels.device
     with Ranks(device) as ranks, calm_threads(ranks.device):
         data = gather_data(preset, labels, ranks.device, seed)
         trainer = _Trainer(preset, data, ranks, Path(out), seed)
@@ -171,7 +168,7 @@ class _Trainer:
     ) -> None:
         self.preset, self.config = preset, preset.training
         self.data, self.ranks, self.out, self.seed = data, ranks, out, seed
-        self.steps_per_epoch = sum(data.steps)
+        self.steps_per_epoch = sum(bucket.steps for bucket in data.buckets)
         self._check_sizes()
         # This is a setting of the whole process, so it is always set.
         high = "highest" if self.config.precision == "fp32" else "high"
@@ -189,20 +186,22 @@ class _Trainer:
     def _check_sizes(self) -> None:
         """Refuse a batch that cannot be shared, filled or held in memory."""
         world = self.ranks.world
-        for labels, size in self.data.buckets:
+        for bucket in self.data.buckets:
+            size = bucket.batch_size
             if size % world:
                 raise InputError(
                     f"batch size {size} cannot be shared by {world} processes"
                 )
-            if len(labels) < size:
+            if bucket.size < size:
                 raise InputError(
-                    f"{len(labels)} labels to train on, fewer than a batch of {size}"
+                    f"{bucket.size} labels to train on, fewer than a batch of {size}"
                 )
+            features = bucket.labels.features
             check_memory(
                 self.preset.model,
                 size // world,
-                labels.num_customers + 1,
-                labels.vehicles,
+                features.nodes.shape[1],
+                features.vehicles.shape[1],
                 self.ranks.device,
                 advice="lower training.batch_size",
             )
@@ -276,7 +275,7 @@ class _Trainer:
     def headline(self, *, resumed: bool) -> str:
         """Return the first line that a training prints."""
         size = sum(p.numel() for p in self.stepper.network.parameters())
-        most = self.data.buckets[-1].labels.num_customers
+        most = self.data.buckets[-1].labels.features.nodes.shape[1] - 1
         sizes = f"up to {most}" if self.preset.universal else f"{most}"
         verb = f"resumes at step {self.step}" if resumed else "begins"
         if self.weights and not resumed:
@@ -375,7 +374,7 @@ class _Trainer:
         with self.stepper.averaged() as network:
             found = validate(
                 network,
-                self.data.held_out,
+                *self.data.held_out,
                 self.preset.loss,
                 self.config.precision,
             )
@@ -439,7 +438,7 @@ class _Trainer:
             "settings": settings,
             "labels": len(self.data),
             "fingerprint": self.data.fingerprint,
-            "vehicles": self.data.buckets[-1].labels.vehicles,
+            "vehicles": self.data.buckets[-1].labels.features.vehicles.shape[1],
             "seed": self.seed,
             "weights": self.weights,
             "steps": self.step,

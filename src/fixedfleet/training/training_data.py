@@ -1,49 +1,77 @@
-"""What a training learns from: labels from files, sorted into buckets by size."""
+"""What a training learns from: labels as tensors, sorted into buckets by size."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from fixedfleet.errors import InputError
-from fixedfleet.plan import PlanBatch
-from fixedfleet.training.dataset import (
-    Dataset,
-    join_labels,
-    labelled_rows,
-    load_dataset,
-    to_device,
-)
+from fixedfleet.instance import InstanceBatch
+from fixedfleet.labels import check_labels, fingerprint, load_labels
+from fixedfleet.model.features import Features, collate
+from fixedfleet.plan import PlanBatch, pad_routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from torch import Tensor
+    from numpy.typing import NDArray
 
-    from fixedfleet.instance import InstanceBatch
-    from fixedfleet.training.presets import Preset, TrainConfig
+    from fixedfleet.training.presets import Preset
     from fixedfleet.training.ranks import Ranks
 
-    Labels = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Dataset
     Labelled = tuple[InstanceBatch, PlanBatch]
+    LabelPath = str | os.PathLike[str]
+    Labels = LabelPath | Sequence[LabelPath] | Labelled
 
 __all__ = [
     "SHAPES",
     "Bucket",
+    "TrainingBatch",
     "TrainingData",
     "fill_buckets",
     "gather_data",
+    "read_labels",
+    "to_tensors",
 ]
 
 # Customers and vehicles that instances are padded to. With the depot, they are a
 # multiple of 8 elements, which attention on a GPU needs to be fast.
 SHAPES = ((23, 8), (55, 16), (103, 24), (207, 72))
 _REFERENCE = 128  # elements of the shape that ``training.batch_size`` is meant for
+
+
+class TrainingBatch(NamedTuple):
+    """
+    Instances and labels as tensors: those of a step, or all that steps are taken from.
+
+    Attributes
+    ----------
+    features
+        The input of the network.
+    routes
+        Labels: customers with a 0 after each tour, shape (B, N + M).
+    units, capacity
+        Whole units of demand and capacity, shapes (B, N') and (B,).
+    """
+
+    features: Features
+    routes: Tensor
+    units: Tensor
+    capacity: Tensor
+
+    def take(self, rows: Tensor) -> TrainingBatch:
+        """Return some rows, by their numbers."""
+        features = Features(*(part[rows] for part in self.features))
+        return TrainingBatch(
+            features, self.routes[rows], self.units[rows], self.capacity[rows]
+        )
 
 
 class Bucket(NamedTuple):
@@ -56,10 +84,23 @@ class Bucket(NamedTuple):
         The labels.
     batch_size
         Instances of a step.
+    fingerprint
+        Equal data has equal fingerprints.
     """
 
-    labels: Dataset
+    labels: TrainingBatch
     batch_size: int
+    fingerprint: str
+
+    @property
+    def size(self) -> int:
+        """The number of labels."""
+        return len(self.labels.routes)
+
+    @property
+    def steps(self) -> int:
+        """The number of batches in an epoch."""
+        return self.size // self.batch_size
 
 
 @dataclass(frozen=True)
@@ -72,23 +113,20 @@ class TrainingData:
     buckets
         The labels to train on, sorted by size; a single bucket for the paper's network.
     held_out
-        The labels held out.
-    fingerprint
-        Equal data has equal fingerprints.
+        The instances held out, and their labels.
     """
 
     buckets: list[Bucket]
-    held_out: Dataset
-    fingerprint: str
+    held_out: Labelled
 
     def __len__(self) -> int:
         """Return the number of labels to train on."""
-        return sum(len(bucket.labels) for bucket in self.buckets)
+        return sum(bucket.size for bucket in self.buckets)
 
     @property
-    def steps(self) -> list[int]:
-        """The number of batches of each bucket in an epoch."""
-        return [len(labels) // size for labels, size in self.buckets]
+    def fingerprint(self) -> str:
+        """A hash: equal data has equal fingerprints."""
+        return " ".join(bucket.fingerprint for bucket in self.buckets)
 
     def batches(
         self, epoch: int, seed: int, ranks: Ranks, first: int
@@ -110,12 +148,13 @@ class TrainingData:
         """
         generator = torch.Generator().manual_seed(_epoch_seed(seed, epoch))
         orders = [
-            torch.randperm(len(labels), generator=generator).to(ranks.device)
-            for labels, _ in self.buckets
+            torch.randperm(bucket.size, generator=generator).to(ranks.device)
+            for bucket in self.buckets
         ]
         codes = torch.randint(2**16, (len(self),), generator=generator)
         codes = codes.to(ranks.device)
-        numbers = torch.arange(len(orders)).repeat_interleave(torch.tensor(self.steps))
+        steps = torch.tensor([bucket.steps for bucket in self.buckets])
+        numbers = torch.arange(len(orders)).repeat_interleave(steps)
         mixed = numbers[torch.randperm(len(numbers), generator=generator)].tolist()
         begin = [0] * len(orders)  # where the next batch of each bucket begins
         for step, bucket in enumerate(mixed):
@@ -137,7 +176,8 @@ def gather_data(
     preset
         Says for how many customers, and how many labels are held out.
     labels
-        Label files or folders, or a dataset; the last labels are held out.
+        Label files or folders, or instances and their plans. The last labels are held
+        out; for a universal network, the last ones of each file.
     device
         Where the tensors are to stay.
     seed
@@ -149,44 +189,129 @@ def gather_data(
         If a file cannot be read, or the labels do not suit the preset.
     """
     config = preset.training
+    parts = read_labels(labels)
     if preset.universal:
-        if isinstance(labels, Dataset):
-            raise InputError("a universal network needs label files or folders")
-        paths = [labels] if isinstance(labels, str | os.PathLike) else labels
-        return _of_all_sizes(paths, device, config, seed)
-    dataset = labels if isinstance(labels, Dataset) else load_dataset(labels, device)
-    if dataset.num_customers != preset.customers:
-        raise InputError(
-            f"the labels have {dataset.num_customers} customers, preset "
-            f"{preset.name!r} is for {preset.customers}"
+        count = math.ceil(config.validation / len(parts))
+        split = [_split(part, count) for part in parts]
+        buckets = fill_buckets(
+            [train for train, _ in split],
+            device,
+            batch_size=config.batch_size,
+            parts=config.parts,
+            seed=seed,
         )
-    train, held_out = dataset.split(config.validation)
-    bucket = Bucket(train, config.batch_size)
-    return TrainingData([bucket], held_out, dataset.fingerprint)
+        return TrainingData(buckets, _join([last for _, last in split]))
+    whole = _join(parts)
+    _check_size(whole[0], preset)
+    train, held_out = _split(whole, config.validation)
+    bucket = Bucket(to_tensors(*train, device), config.batch_size, _fingerprint(*whole))
+    return TrainingData([bucket], held_out)
 
 
-def _of_all_sizes(
-    paths: Sequence[str | os.PathLike[str]],
-    device: torch.device,
-    config: TrainConfig,
-    seed: int,
-) -> TrainingData:
-    """Read labels of any sizes; the last ones of each file are held out."""
-    train, last = [], []
-    count = math.ceil(config.validation / len(paths))
-    for path in paths:
-        instances, plans = labelled_rows(path)
-        if count >= len(plans):
-            raise InputError(
-                f"{path}: {count} of {len(plans)} labels are to be held out"
-            )
-        train.append((instances[:-count], plans[:-count]))
-        last.append((instances[-count:], plans[-count:]))
-    buckets = fill_buckets(
-        train, device, batch_size=config.batch_size, parts=config.parts, seed=seed
+def read_labels(labels: Labels) -> list[Labelled]:
+    """Read the rows that have a label, file by file, and check all labels."""
+    if isinstance(labels, str | os.PathLike):
+        labels = [labels]
+    if isinstance(labels[0], InstanceBatch):
+        instances, plans = cast("Labelled", labels)
+        if len(instances) != len(plans) or not len(plans):
+            raise InputError(f"{len(plans)} labels for {len(instances)} instances")
+        check_labels("labels", instances, plans, np.ones(len(plans), dtype=bool))
+        parts = [(instances, plans)]
+    else:
+        parts = [_read_file(path) for path in cast("Sequence[LabelPath]", labels)]
+    for instances, _ in parts:
+        instances.require_plain("training")  # joining the arrays loses everything else
+    return parts
+
+
+def _read_file(path: LabelPath) -> Labelled:
+    instances, plans, labelled = load_labels(path)
+    rows = np.flatnonzero(labelled)
+    if not len(rows):
+        raise InputError(f"{path} holds no label")
+    return instances[rows], plans[rows]
+
+
+def _check_size(instances: InstanceBatch, preset: Preset) -> None:
+    """Raise InputError unless all instances have the same size, that of the preset."""
+    facts = (instances.sizes, instances.capacity, instances.vehicles)
+    sizes = np.unique(np.stack(facts, axis=1), axis=0)
+    if len(sizes) > 1:
+        listed = "; ".join(f"N={n}, Q={q}, M={m}" for n, q, m in sizes[:3])
+        raise InputError(f"labels of different sizes in one training: {listed}")
+    if sizes[0, 0] != preset.customers:
+        raise InputError(
+            f"the labels have {sizes[0, 0]} customers, preset {preset.name!r} is for "
+            f"{preset.customers}"
+        )
+
+
+def _split(labelled: Labelled, count: int) -> tuple[Labelled, Labelled]:
+    """Return the labels to train on, and the last ``count`` labels, held out."""
+    instances, plans = labelled
+    if count >= len(plans):
+        raise InputError(
+            f"{count} of {len(plans)} labels are to be held out for validation: leave "
+            "at least one to train on"
+        )
+    return (instances[:-count], plans[:-count]), (instances[-count:], plans[-count:])
+
+
+def _join(parts: Sequence[Labelled]) -> Labelled:
+    """Put labelled instances together, in the given order."""
+    width = max(plans.routes.shape[1] for _, plans in parts)
+    routes = [pad_routes(plans.routes, width) for _, plans in parts]
+    instances = InstanceBatch.concatenate([batch for batch, _ in parts])
+    return instances, PlanBatch(np.concatenate(routes))
+
+
+def to_tensors(
+    instances: InstanceBatch,
+    plans: PlanBatch,
+    device: torch.device | str,
+    shape: tuple[int, int] | None = None,
+) -> TrainingBatch:
+    """
+    Put labels on a device.
+
+    Parameters
+    ----------
+    instances, plans
+        The instances and their labels.
+    device
+        The device.
+    shape
+        The customers and vehicles to pad to. Default: those of the largest instance.
+    """
+    features, units, capacity = collate(instances, shape=shape)  # scaled on the CPU
+    routes = torch.from_numpy(_fit(instances, plans, shape))
+    return TrainingBatch(
+        Features(*(part.to(device) for part in features)),
+        routes.to(device, torch.int32),
+        units.to(device),
+        capacity.to(device),
     )
-    fingerprint = " ".join(bucket.labels.fingerprint for bucket in buckets)
-    return TrainingData(buckets, to_device(*join_labels(last), device), fingerprint)
+
+
+def _fit(
+    instances: InstanceBatch, plans: PlanBatch, shape: tuple[int, int] | None
+) -> NDArray[np.int64]:
+    """Bring routes to N + M entries, so that unused vehicles are zeros at the end."""
+    width = sum(shape or (instances.num_customers, int(instances.vehicles.max())))
+    padded = pad_routes(plans.routes, width)
+    if padded[:, width:].any():  # possible with empty tours between others
+        row = int(np.argmax(padded[:, width:].any(axis=1)))
+        raise InputError(f"the label of row {row} has more than {width} entries")
+    return np.ascontiguousarray(padded[:, :width], dtype=np.int64)
+
+
+def _fingerprint(
+    instances: InstanceBatch, plans: PlanBatch, shape: tuple[int, int] | None = None
+) -> str:
+    digest = hashlib.sha256(fingerprint(instances).encode())
+    digest.update(_fit(instances, plans, shape).tobytes())
+    return digest.hexdigest()[:16]
 
 
 def fill_buckets(
@@ -233,10 +358,10 @@ def fill_buckets(
     for shape, rows in zip(SHAPES, sorted_rows, strict=True):
         if not rows:
             continue
-        size = _batch_size(batch_size, shape)
-        labels = to_device(*join_labels(rows), device, shape)
-        if len(labels) >= size:
-            buckets.append(Bucket(replace(labels, instances=None), size))
+        size, whole = _batch_size(batch_size, shape), _join(rows)
+        labels, printed = to_tensors(*whole, device, shape), _fingerprint(*whole, shape)
+        if len(whole[1]) >= size:
+            buckets.append(Bucket(labels, size, printed))
     if not buckets:
         raise InputError("there are fewer labels of each size than a batch has")
     return buckets

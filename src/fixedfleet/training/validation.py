@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from numpy.typing import NDArray  # noqa: TC002 - a NamedTuple's fields are looked up
 
-from fixedfleet.errors import InputError
 from fixedfleet.model.devices import calm_threads, matmul_precision
-from fixedfleet.plan import PlanBatch
 from fixedfleet.planning import Prediction, decode, predict
 from fixedfleet.planning.greedy import capacity_violation
 from fixedfleet.training.step import loss_of
+from fixedfleet.training.training_data import to_tensors
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fixedfleet.instance import InstanceBatch
     from fixedfleet.model.devices import Precision
     from fixedfleet.model.weights import AnyNetwork
-    from fixedfleet.training.dataset import Dataset
+    from fixedfleet.plan import PlanBatch
     from fixedfleet.training.loss import LossConfig
     from fixedfleet.training.membership_loss import MembershipLossConfig
 
@@ -67,18 +67,10 @@ class Validation:
         return numbers
 
 
-class _Figures(NamedTuple):
-    """Figures of each instance, shape (B,); lengths are inf where infeasible."""
-
-    length: NDArray[np.float64]
-    label_length: NDArray[np.float64]
-    vehicles: NDArray[np.int64]
-    violation: NDArray[np.float64]
-
-
 def validate(
     network: AnyNetwork,
-    dataset: Dataset,
+    instances: InstanceBatch,
+    labels: PlanBatch,
     loss: LossConfig | MembershipLossConfig,
     precision: Precision = "bf16",
 ) -> Validation:
@@ -89,69 +81,63 @@ def validate(
     ----------
     network
         The network.
-    dataset
-        Labelled instances that it was not trained on, on the network's device.
+    instances, labels
+        Instances that it was not trained on, and their labels.
     loss
         The terms of the loss.
     precision
         Precision of the network's matrix products.
-
-    Raises
-    ------
-    InputError
-        If the dataset does not keep its instances.
     """
-    if dataset.instances is None:
-        raise InputError("the dataset keeps no instances: validate on one that does")
-    sums, parts = torch.zeros(len(loss.terms), device=dataset.device), []
-    for start in range(0, len(dataset), _BATCH_SIZE):
-        rows = dataset.rows(start, start + _BATCH_SIZE)
-        instances = dataset.instances[start : start + _BATCH_SIZE]
-        prediction = predict(instances, network, precision=precision)
-        sums += len(rows) * _losses(network, rows, loss, precision)
-        labels = PlanBatch(rows.routes.cpu().numpy())
-        parts.append(_figures(prediction, instances, labels))
-    found = _Figures(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-    solved = np.isfinite(found.length)
-    means = (sums / len(dataset)).tolist()
+    losses, figures = np.zeros(len(loss.terms)), []
+    for start in range(0, len(instances), _BATCH_SIZE):
+        rows = slice(start, start + _BATCH_SIZE)
+        some, plans = instances[rows], labels[rows]
+        prediction = predict(some, network, precision=precision)
+        figures.append(_measure(prediction, some))
+        losses += len(some) * _losses(network, some, plans, loss, precision)
+    length, vehicles, violation = np.concatenate(figures, axis=1)
+    solved = np.isfinite(length)
+    means = (losses / len(instances)).tolist()
     return Validation(
-        length=_mean(found.length[solved]),
-        label_length=_mean(found.label_length[solved]),
-        vehicles=_mean(found.vehicles[solved]),
+        length=_mean(length[solved]),
+        label_length=_mean(labels.lengths(instances)[solved]),
+        vehicles=_mean(vehicles[solved]),
         solved=float(solved.mean()),
-        violation=_mean(found.violation),
+        violation=_mean(violation),
         losses=dict(zip(loss.terms, means, strict=True)),
     )
+
+
+def _measure(prediction: Prediction, instances: InstanceBatch) -> NDArray[np.float64]:
+    """
+    Decode a prediction, and check and measure every plan.
+
+    Returns lengths, which are inf where a plan is infeasible, numbers of vehicles, and
+    violations of the capacity, shape (3, B).
+    """
+    plans = decode(prediction)
+    feasible = plans.feasible(instances)
+    length = np.where(feasible, plans.lengths(instances), np.inf)
+    violation = capacity_violation(prediction).cpu().numpy()
+    return np.stack((length, plans.vehicles(), violation))
 
 
 @torch.no_grad()
 def _losses(
     network: AnyNetwork,
-    rows: Dataset,
+    instances: InstanceBatch,
+    labels: PlanBatch,
     loss: LossConfig | MembershipLossConfig,
     precision: Precision,
-) -> torch.Tensor:
+) -> NDArray[np.float64]:
     """Return the mean loss of some labels and its terms, shape (terms,)."""
-    batch = rows.batch(torch.arange(len(rows), device=rows.device))
-    with matmul_precision(rows.device, precision), calm_threads(rows.device):
+    device = next(network.parameters()).device
+    batch = to_tensors(instances, labels, device)
+    with matmul_precision(device, precision), calm_threads(device):
         output = network(batch.features)
     found = loss_of(output, batch, loss)
-    return torch.stack([found[name] for name in loss.terms])
+    return np.array([float(found[name]) for name in loss.terms])
 
 
-def _figures(
-    prediction: Prediction, instances: InstanceBatch, labels: PlanBatch
-) -> _Figures:
-    """Decode a prediction, and check and measure every plan."""
-    plans = decode(prediction)
-    feasible = plans.feasible(instances)
-    return _Figures(
-        length=np.where(feasible, plans.lengths(instances), np.inf),
-        label_length=labels.lengths(instances),
-        vehicles=plans.vehicles(),
-        violation=capacity_violation(prediction).cpu().numpy(),
-    )
-
-
-def _mean(values: NDArray[np.float64] | NDArray[np.int64]) -> float:
+def _mean(values: NDArray[np.float64]) -> float:
     return float(values.mean()) if len(values) else float("nan")
