@@ -110,5 +110,5 @@ def test_reprs_of_a_training_fit_on_a_line():
     from fixedfleet.training import TrainResult
 
     network = Network(ModelConfig(width=8, hidden=8, layers=1))
-    done = TrainResult(network, 12, 3, 4.5, 1.5, 0, None, False)
+    done = TrainResult(network, 12, 3, 4.5, None, False)
     assert repr(done) == "TrainResult(12 steps, 3 epochs, 4.5 s, can be resumed)"

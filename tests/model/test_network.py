@@ -15,7 +15,6 @@ from fixedfleet.model.network import _vehicle_features
 TINY = {"width": 16, "hidden": 24, "layers": 2}
 KINDS = {
     "paper": TINY,
-    "per group": TINY | {"shared": False, "normalisation": "row"},
     "softassign": TINY | {"normalisation": "softassign"},
 }
 
@@ -45,8 +44,7 @@ def _same(left, right):
     ("change", "message"),
     [
         ({"width": 0}, "width is 0"),
-        ({"shared": "yes"}, "not true or false"),
-        ({"normalisation": "columns"}, "choose from vehicle, row, softassign"),
+        ({"normalisation": "columns"}, "choose from vehicle, softassign"),
     ],
 )
 def test_wrong_settings_are_errors(change, message):

@@ -120,7 +120,7 @@ def test_other_versions_and_sizes_are_refused(saved, change, message):
 def test_the_papers_networks_of_earlier_versions_load(saved, network):
     """Options that are gone do not matter where a network did without them."""
     settings = json.loads(read_metadata(saved)["config"])
-    settings |= {"pooling": "max", "heads": 8, "polar": False, "decoder_width": None}
+    settings |= {"pooling": "max", "heads": 8, "polar": False, "shared": True}
     metadata = read_metadata(saved) | {"config": json.dumps(settings)}
     save_file(load_file(saved), saved, metadata=metadata)
     assert load_model(saved).config == network.config
@@ -144,7 +144,7 @@ def test_a_normalisation_that_was_loaded_is_found_again(tmp_path):
     """A network saved with a class of one's own loads where that class is known."""
     file = tmp_path / "own.py"
     file.write_text(
-        "from fixedfleet.model.normalise import PerRow\nclass Sharp(PerRow): pass\n"
+        "from fixedfleet.model import Normalisation\nclass Sharp(Normalisation): pass\n"
     )
     name = f"{file}:Sharp"
     config = ModelConfig(width=8, hidden=8, layers=1, normalisation=name)

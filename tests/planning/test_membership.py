@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fixedfleet as ff
 from fixedfleet.planning import decode
-from fixedfleet.planning.membership import membership_scores
 
 from .conftest import log_of, make_prediction
 
@@ -28,15 +27,3 @@ def test_the_largest_regret_goes_first():
     edges = {(0, 1, 0): 0.5, (1, 1, 0): 0.4, (0, 2, 0): 0.5, (1, 2, 0): 0.001}
     plan = decode(make_prediction(log_of(edges, 2, 2), [0, 2, 2], 3))[0]
     assert plan == ff.Plan([[2], [1]])
-
-
-def test_edges_into_a_customer_count_if_row_sums_say_nothing():
-    """If all rows sum to one, the edges into a customer decide."""
-    # Each row sums to one, whatever the vehicle; vehicle 1 drives into customer 1.
-    edges = {(0, 1, 0): 1.0, (1, 1, 0): 1.0, (0, 2, 0): 1.0, (1, 2, 0): 1.0}
-    edges |= {(0, 0, 2): 0.9, (1, 0, 1): 0.9}
-    prediction = make_prediction(log_of(edges, 2, 2), [0, 1, 1], 2, constant_rows=True)
-    assert decode(prediction)[0] == ff.Plan([[2], [1]])
-    scores = membership_scores(prediction)[0]
-    assert scores[1, 1] > scores[1, 0]
-    assert scores[2, 0] > scores[2, 1]

@@ -36,16 +36,6 @@ def test_wrong_tensors_are_named(change, message):
         decode(dataclasses.replace(right, **change))
 
 
-@pytest.mark.parametrize(
-    ("normalisation", "constant"), [("row", True), ("softassign", False)]
-)
-def test_a_prediction_knows_its_normalisation(normalisation, constant):
-    """Decoders learn what the sums of Ŷ mean from the prediction."""
-    config = ModelConfig(width=8, hidden=8, layers=1, normalisation=normalisation)
-    instances = generate.uniform(20, 2, seed=1)
-    assert predict(instances, Network(config)).constant_rows == constant
-
-
 def test_the_first_view_is_the_prediction_itself():
     """Symmetries give other predictions of the same instances; the first is none."""
     torch.manual_seed(0)

@@ -177,8 +177,8 @@ def test_weights_that_do_not_fit_are_refused(preset, labels, whole, tmp_path):
         out = tmp_path / "run"
         train(other, labels, out=out, weights=weights, resume=resume, display=None)
 
-    with pytest.raises(ff.InputError, match=r"model\.shared = True.*has False"):
-        begin(weights, {"model.shared": False})
+    with pytest.raises(ff.InputError, match=r"model\.width = 16.*has 8"):
+        begin(weights, {"model.width": 8})
     with pytest.raises(ff.InputError, match="no network 'none'"):
         begin("none")
     with pytest.raises(ff.InputError, match="not a fixedfleet network"):

@@ -49,7 +49,6 @@ def test_softassign_learns_too(preset, labels, tmp_path):
     """SoftAssign lowers the loss as well."""
     settings = {
         "model.normalisation": "softassign",
-        "model.softassign_iterations": 3,
         "training.epochs": 6,
     }
     train(preset.with_settings(settings), labels, out=tmp_path, display=None)
@@ -150,8 +149,7 @@ def test_training_ends_with_what_it_took(preset, labels, tmp_path):
     assert lines[-1].endswith(" s per epoch of 80 labels")  # no GPU, no memory
     last = read_log(tmp_path)[-1]
     assert last["epoch_seconds"] == pytest.approx(done.seconds / 2)
-    assert done.epoch_seconds == last["epoch_seconds"]
-    assert last["peak_GiB"] == done.peak_bytes == 0
+    assert last["peak_GiB"] == 0
 
 
 def test_gpu_memory_is_reported_where_there_is_a_gpu(
@@ -183,14 +181,14 @@ def test_a_training_on_a_cpu_computes_in_calm_threads(
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 def test_a_captured_step_trains_as_any_other(preset, labels, tmp_path):
-    """On a GPU, the losses are the same with and without a CUDA graph."""
-    for graph in (True, False):
+    """On a GPU, the losses are the same if the step is compiled and if it is not."""
+    for compiled in (True, False):
         train(
-            changed(preset, compile=False, precision="fp32", graph=graph),
+            changed(preset, compile=compiled, precision="fp32"),
             labels,
-            out=tmp_path / str(graph),
+            out=tmp_path / str(compiled),
             device="cuda",
             display=None,
         )
-    with_graph, without = losses(tmp_path / "True"), losses(tmp_path / "False")
-    assert with_graph == pytest.approx(without, rel=1e-3)
+    captured, plain = losses(tmp_path / "True"), losses(tmp_path / "False")
+    assert captured == pytest.approx(plain, rel=1e-3)

@@ -106,8 +106,10 @@ def test_labels_in_memory_are_checked():
     instances, plans = tiny_labels(4)
     with pytest.raises(ff.InputError, match="3 labels for 4 instances"):
         read_labels((instances, plans[:3]))
+    routes = np.array(plans.routes)
+    routes[1] = 0
     with pytest.raises(ff.InputError, match="the label of row 1 is infeasible"):
-        read_labels((instances, plans[[0, 0, 2, 3]]))
+        read_labels((instances, ff.PlanBatch(routes)))
 
 
 def test_fingerprint_tells_data_apart(preset):

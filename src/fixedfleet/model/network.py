@@ -31,13 +31,9 @@ class ModelConfig:
         Hidden width of the fully connected layer.
     layers
         The number of pooling layers, L.
-    shared
-        Whether depot, customers and vehicles share the function f of a layer.
     normalisation
-        What sums to one: ``vehicle`` (as in the paper), ``row``, ``softassign``, or a
+        What sums to one: ``vehicle`` (as in the paper), ``softassign``, or a
         normalisation of your own: a registered name or "module.py:Name".
-    softassign_iterations
-        The number of iterations of ``softassign``.
 
     Raises
     ------
@@ -48,9 +44,7 @@ class ModelConfig:
     width: Annotated[int, at_least(1)] = 256
     hidden: Annotated[int, at_least(1)] = 1024
     layers: Annotated[int, at_least(0)] = 8
-    shared: bool = True
     normalisation: str = "vehicle"
-    softassign_iterations: Annotated[int, at_least(1)] = 10
 
     def __post_init__(self) -> None:
         check_settings(self, "model.")

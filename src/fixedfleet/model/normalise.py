@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +25,7 @@ __all__ = [
 
 # Masked scores are finite until the end: a row with nothing but −inf would become NaN.
 _MASKED = -1e9
+_ITERATIONS = 10  # of SoftAssign
 
 
 class Normalisation(nn.Module):
@@ -38,16 +39,7 @@ class Normalisation(nn.Module):
     ----------
     config
         The settings of the network that uses it.
-
-    Attributes
-    ----------
-    constant_rows
-        Whether Σ_j Ŷ_kij is the same for all vehicles k and customers i. By default,
-        the larger it is, the likelier k serves i. If it is constant, the assignment
-        of customers to vehicles also counts the edges into i.
     """
-
-    constant_rows: ClassVar[bool] = False
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -73,7 +65,6 @@ NORMALISATIONS: Registry[type[Normalisation]] = Registry(
     "normalisation",
     {
         "vehicle": "fixedfleet.model.normalise:PerVehicle",
-        "row": "fixedfleet.model.normalise:PerRow",
         "softassign": "fixedfleet.model.normalise:SoftAssign",
     },
 )
@@ -127,16 +118,6 @@ class PerVehicle(Normalisation):
         return scores.flatten(2).log_softmax(-1).view_as(scores)
 
 
-class PerRow(Normalisation):
-    """The edges of a vehicle out of a location sum to one."""
-
-    constant_rows = True
-
-    def forward(self, scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
-        """Return log-probabilities, shape (B, M, N', N')."""
-        return scores.log_softmax(-1)
-
-
 class SoftAssign(Normalisation):
     """
     The edges of all vehicles out of a customer sum to one, and so do those into it.
@@ -144,14 +125,10 @@ class SoftAssign(Normalisation):
     For the depot, the edges of each vehicle sum to one.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__(config)
-        self.iterations = config.softassign_iterations
-
     def forward(self, scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
         """Return log-probabilities, shape (B, M, N', N')."""
         logs = _out_of_each(scores)
-        for _ in range(self.iterations):
+        for _ in range(_ITERATIONS):
             # The sums of padded rows are arbitrary, so they are masked each time.
             logs = logs.masked_fill(~allowed, _MASKED).transpose(2, 3)
             logs = _out_of_each(logs).transpose(2, 3).masked_fill(~allowed, _MASKED)

@@ -152,22 +152,16 @@ class Pairs(NamedTuple):
 
 
 class MaxPoolingLayer(nn.Module):
-    """
-    The paper's layer: max pooling over the three groups, then the function f_g.
-
-    Depot, customers and vehicles share one f, or have one each.
-    """
+    """The paper's layer: max pooling over the three groups, then the function f."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         width, hidden = config.width, config.hidden
         self.priming = Priming(width)
-        self.feed = nn.ModuleList(
-            nn.Sequential(
-                nn.Linear(4 * width, hidden), nn.ReLU(), nn.Linear(hidden, width)
-            )
-            for _ in range(1 if config.shared else 3)
+        f = nn.Sequential(
+            nn.Linear(4 * width, hidden), nn.ReLU(), nn.Linear(hidden, width)
         )
+        self.feed = nn.ModuleList([f])  # networks are stored with these names
         self.norm = nn.LayerNorm(width)
         self.fused = False
 
@@ -188,14 +182,7 @@ class MaxPoolingLayer(nn.Module):
         n = nodes.shape[1]
         joined = torch.cat((nodes, vehicles), dim=1)  # (B, N' + M, d)
         inputs = torch.cat((joined, *contexts), dim=2)  # (B, N' + M, 4d)
-        if len(self.feed) == 1:
-            step = self.feed[0](inputs)
-        else:
-            groups = (inputs[:, :1], inputs[:, 1:n], inputs[:, n:])
-            step = torch.cat(
-                [feed(x) for feed, x in zip(self.feed, groups, strict=True)], dim=1
-            )
-        joined = self.norm(joined + step)
+        joined = self.norm(joined + self.feed[0](inputs))
         return joined[:, :n], joined[:, n:]
 
     def contexts(

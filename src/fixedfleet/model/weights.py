@@ -58,6 +58,8 @@ _FORMER = {
     "edge_heads": 0,
     "membership": False,
     "decoder_width": None,
+    "shared": True,
+    "softassign_iterations": 10,
 }
 
 

@@ -59,10 +59,7 @@ def membership_scores(prediction: Prediction) -> Tensor:
         part = prediction.log_probs[:, vehicle].double()  # (B, N', N')
         shares = (part.clamp(max=0.0).exp_() * _UNITS_PER_ONE).round_().long()
         shares = shares.masked_fill_(padding[:, None], 0)
-        total = shares.sum(2)
-        if prediction.constant_rows:
-            total = total + shares.masked_fill_(padding[:, :, None], 0).sum(1)
-        totals.append(total)
+        totals.append(shares.sum(2))
     log = torch.stack(totals, 2).clamp(min=1).double().log()
     return (log * _LOG_UNITS_PER_ONE).round().long()
 

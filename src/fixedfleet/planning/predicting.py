@@ -132,8 +132,7 @@ def predict_views(
         if isinstance(network, UniversalNetwork):
             yield _make_prediction(Factors(*joined), seen)
         else:
-            constant = network.normalisation.constant_rows
-            yield _make_prediction(joined[0], seen, constant_rows=constant)
+            yield _make_prediction(joined[0], seen)
 
 
 def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Prediction:
@@ -189,9 +188,7 @@ def _predict_part(
     return (pad(output, (0, behind, 0, behind, 0, unused), value=-torch.inf),)
 
 
-def _make_prediction(
-    log_probs: Tensor | Factors, batch: Batch, *, constant_rows: bool = False
-) -> Prediction:
+def _make_prediction(log_probs: Tensor | Factors, batch: Batch) -> Prediction:
     """Return the prediction with all that decoders need of the instances."""
     customers = batch.features.nodes.clone()
     customers[:, 0] = False
@@ -204,5 +201,4 @@ def _make_prediction(
         customers=customers,
         vehicles=batch.features.vehicles,
         distances=(step[..., 0].square() + step[..., 1].square()).sqrt(),
-        constant_rows=constant_rows,
     )

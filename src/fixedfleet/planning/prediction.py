@@ -83,9 +83,6 @@ class Prediction:
         Which vehicles exist, shape (B, M); padding comes last.
     distances
         Distances to compare tours by, float64, shape (B, N', N').
-    constant_rows
-        Whether Σ_j Ŷ_kij says nothing about vehicle k and customer i, as in
-        :class:`fixedfleet.model.Normalisation`.
     instances
         The instance or the batch that was predicted; None if it is not known.
 
@@ -101,7 +98,6 @@ class Prediction:
     customers: Tensor
     vehicles: Tensor
     distances: Tensor
-    constant_rows: bool = False
     instances: Instance | InstanceBatch | None = None
 
     def __post_init__(self) -> None:
@@ -167,7 +163,6 @@ class Prediction:
             customers=self.customers[rows],
             vehicles=self.vehicles[rows],
             distances=self.distances[rows],
-            constant_rows=self.constant_rows,
             instances=found,
         )
 

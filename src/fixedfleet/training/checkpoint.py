@@ -36,7 +36,7 @@ CHECKPOINT = "checkpoint.safetensors"
 CHECKPOINT_FORMAT = 1
 _KIND = "fixedfleet checkpoint"
 # A resumed training may change these: they do not change what a step does.
-_FREE = {"epochs", "minutes", "steps", "validate_every", "compile", "graph"}
+_FREE = {"epochs", "minutes", "steps", "validate_every", "compile"}
 
 
 @dataclass(frozen=True)

@@ -81,9 +81,8 @@ class TrainConfig:
     precision
         ``bf16``: matrix products in bfloat16; ``tf32``: in TensorFloat-32; ``fp32``.
     compile
-        Whether the network is compiled, on a GPU.
-    graph
-        Whether a whole step becomes one CUDA graph, on one GPU.
+        Whether the network is compiled, on a GPU. With one process, a whole step then
+        also becomes one CUDA graph.
     validation
         Number of labels held out for validation.
     validate_every
@@ -110,7 +109,6 @@ class TrainConfig:
     parts: Annotated[int, at_least(0)] = 0
     precision: Precision = "bf16"
     compile: bool = True
-    graph: bool = True
     validation: Annotated[int, at_least(1)] = 1000
     validate_every: Annotated[int, at_least(1)] = 10
 

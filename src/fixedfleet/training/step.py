@@ -130,7 +130,7 @@ class Stepper:
                 for _ in range(_WARM_UPS):
                     self._body(bucket)
             torch.cuda.current_stream().wait_stream(stream)
-            if self.config.graph and self.world == 1:
+            if self.config.compile and self.world == 1:
                 self._zero_grad()
                 graph = torch.cuda.CUDAGraph()
                 with torch.cuda.graph(graph, pool=pool):

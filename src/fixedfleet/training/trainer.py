@@ -65,11 +65,6 @@ class TrainResult:
         Steps and whole epochs done.
     seconds
         Time spent in steps.
-    epoch_seconds
-        Time per epoch, by the mean of all steps.
-    peak_bytes
-        The most GPU memory in use since the training was started or resumed; 0 without
-        a GPU.
     validation
         The last validation, or None if there was none.
     finished
@@ -80,8 +75,6 @@ class TrainResult:
     steps: int
     epochs: int
     seconds: float
-    epoch_seconds: float
-    peak_bytes: int
     validation: Validation | None
     finished: bool
 
@@ -178,7 +171,7 @@ class _Trainer:
         self.stepper = Stepper(
             network, data.buckets, preset.loss, self.config, world=ranks.world
         )
-        self.epoch, self.step_in_epoch, self.seconds = 0, 0, 0.0
+        self.step, self.seconds = 0, 0.0  # done in total
         self.weights: str | None = None
         self.saved, self.validated = 0.0, -1
         self.validation: Validation | None = None
@@ -207,21 +200,11 @@ class _Trainer:
             )
 
     @property
-    def step(self) -> int:
-        """Steps done in total."""
-        return self.epoch * self.steps_per_epoch + self.step_in_epoch
-
-    @property
     def progress(self) -> float:
         """The share of the budget that is used up."""
         if self.config.minutes is not None:
             return self.seconds / (60 * self.config.minutes)
         return self.step / (self.config.epochs * self.steps_per_epoch)
-
-    @property
-    def epoch_seconds(self) -> float:
-        """Time per epoch, by the mean of all steps."""
-        return self.seconds / max(1, self.step) * self.steps_per_epoch
 
     # ------------------------------------------------------------------- start
 
@@ -264,7 +247,7 @@ class _Trainer:
                 seed=self.seed,
                 fingerprint=self.data.fingerprint,
             )
-            self.epoch, self.step_in_epoch = position.epoch, position.step
+            self.step = position.epoch * self.steps_per_epoch + position.step
             self.seconds, self.weights = position.seconds, position.weights
             return state
         if weights is None:
@@ -294,8 +277,8 @@ class _Trainer:
         try:
             while self.progress < 1 and not self._stopped():
                 self._epoch(log)
-                whole = self.step_in_epoch == 0
-                if whole and self.epoch % self.config.validate_every == 0:
+                often = self.config.validate_every * self.steps_per_epoch
+                if self.step % often == 0:
                     self._validate(log)
         except KeyboardInterrupt:
             log.say(f"interrupted at step {self.step}")
@@ -315,11 +298,10 @@ class _Trainer:
     def _epoch(self, log: TrainingLog) -> None:
         """Do the rest of an epoch; wait for the device only now and then."""
         begin, first, spent = time.perf_counter(), self.step, self.seconds
-        for batch in self.data.batches(
-            self.epoch, self.seed, self.ranks, self.step_in_epoch
-        ):
+        epoch, done = divmod(self.step, self.steps_per_epoch)
+        for batch in self.data.batches(epoch, self.seed, self.ranks, done):
             self.stepper.step(*batch, self._learning_rate())
-            self.step_in_epoch += 1
+            self.step += 1
             if self.ranks.world == 1:  # several processes take the first one's time
                 self.seconds = spent + time.perf_counter() - begin
             ended = self._stopped()
@@ -334,8 +316,6 @@ class _Trainer:
         self._wait()
         self.seconds = self.ranks.agree(spent + time.perf_counter() - begin)
         self._report(log, self.step - first, self.seconds - spent)
-        if self.step_in_epoch == self.steps_per_epoch:
-            self.epoch, self.step_in_epoch = self.epoch + 1, 0
 
     def _learning_rate(self) -> float:
         return learning_rate(self.config, self.step, self.progress)
@@ -359,7 +339,8 @@ class _Trainer:
         rate = steps * size / max(seconds, 1e-9)
         left = max(0.0, self.seconds * (1 / max(self.progress, 1e-9) - 1))
         log.say(
-            f"epoch {self.epoch + 1}, step {self.step}: loss {losses['total']:.4f}, "
+            f"epoch {math.ceil(self.step / self.steps_per_epoch)}, step {self.step}: "
+            f"loss {losses['total']:.4f}, "
             f"{rate:,.0f} instances/s, {self.seconds / 60:.1f} min, "
             f"{left / 60:.1f} min left"
         )
@@ -391,12 +372,13 @@ class _Trainer:
     def _conclude(self, log: TrainingLog) -> None:
         """Report the time and the memory that the training took."""
         peak = self.ranks.peak_bytes() / 2**30
+        epoch = self.seconds / max(1, self.step) * self.steps_per_epoch
         memory = f", {peak:.2f} GiB of GPU memory at the peak" if peak else ""
         log.say(
-            f"{self.step} steps in {self.seconds:.1f} s: {self.epoch_seconds:.3f} s "
+            f"{self.step} steps in {self.seconds:.1f} s: {epoch:.3f} s "
             f"per epoch of {len(self.data):,} labels{memory}"
         )
-        metrics = {"epoch_seconds": self.epoch_seconds, "peak_GiB": peak}
+        metrics = {"epoch_seconds": epoch, "peak_GiB": peak}
         log.add(self.step, metrics | {"seconds": self.seconds})
         log.close()
 
@@ -444,8 +426,6 @@ class _Trainer:
             "steps": self.step,
             "epochs": round(self.step / self.steps_per_epoch, 2),
             "minutes": round(self.seconds / 60, 2),
-            "epoch_seconds": round(self.epoch_seconds, 3),
-            "peak_GiB": round(self.ranks.peak_bytes() / 2**30, 2),
             "validation": None if found is None else found.to_dict(),
         }
 
@@ -456,10 +436,8 @@ class _Trainer:
         return TrainResult(
             network=network.eval(),
             steps=self.step,
-            epochs=self.epoch,
+            epochs=self.step // self.steps_per_epoch,
             seconds=self.seconds,
-            epoch_seconds=self.epoch_seconds,
-            peak_bytes=self.ranks.peak_bytes(),
             validation=self.validation,
             finished=finished,
         )
