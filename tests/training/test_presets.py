@@ -21,7 +21,6 @@ def test_paper_presets_are_the_papers(n, width, batch):
         1024,
         8,
     )
-    assert (model.shared, model.normalisation) == (True, "vehicle")
     assert (training.batch_size, training.epochs, training.learning_rate) == (
         batch,
         60,

@@ -20,10 +20,8 @@ __all__ = [
     "MASKED",
     "Batch",
     "Features",
-    "attention_mask",
     "centrality",
     "collate",
-    "element_groups",
     "pairwise_distances",
     "rotation",
     "scale_to_unit_square",
@@ -182,23 +180,6 @@ def symmetry(coordinates: Tensor, code: Tensor) -> Tensor:
     y = torch.where((bits & 2) > 0, 1 - y, y)
     swap = (bits & 4) > 0
     return torch.cat((torch.where(swap, y, x), torch.where(swap, x, y)), dim=2)
-
-
-def element_groups(features: Features) -> Tensor:
-    """Return 0 for the depot, 1 for customers and 2 for vehicles, shape (N' + M,)."""
-    n, m = features.nodes.shape[1], features.vehicles.shape[1]
-    place = torch.arange(n + m, device=features.nodes.device)
-    # Compared, not assigned: `group[0] = 0` would copy a number from the host, which a
-    # CUDA graph under capture does not allow.
-    return (place > 0).long() + (place >= n).long()
-
-
-def attention_mask(features: Features) -> Tensor:
-    """0 where element i attends to j, else far below any score, (B, 1, T, T)."""
-    real = torch.cat((features.nodes, features.vehicles), dim=1)
-    own = torch.eye(real.shape[1], dtype=torch.bool, device=real.device)
-    heard = real[:, None, :] & ~own  # (B, T, T)
-    return torch.where(heard, 0.0, MASKED)[:, None]
 
 
 def rotation(coordinates: Tensor, code: Tensor) -> Tensor:

@@ -12,12 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from fixedfleet.errors import InputError, at_least, check_settings
-from fixedfleet.model.features import (
-    MASKED,
-    attention_mask,
-    element_groups,
-    sweep_anchors,
-)
+from fixedfleet.model.features import MASKED, sweep_anchors
 
 if TYPE_CHECKING:
     from fixedfleet.model.features import Features
@@ -26,7 +21,8 @@ __all__ = ["Rounds", "UniversalConfig", "UniversalNetwork"]
 
 _TINY = 1e-6
 _PAIR_WIDTH = 32  # channels of the features of a pair
-_KINDS = (1, 2, 4, 5, 7, 8)  # kinds of pairs: 3 · (group of i) + (group of j)
+# Kinds of pairs: 3 · (group of i) + (group of j); depot 0, customers 1, vehicles 2.
+_KINDS = (1, 2, 4, 5, 7, 8)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +134,9 @@ class UniversalNetwork(nn.Module):
         """Return the predictions of all rounds."""
         with torch.autocast(features.demands.device.type, enabled=False):
             scene = _look(features)
-            anchors, needed = _sweep(features, scene)
+            anchors, needed = sweep_anchors(
+                features._replace(coordinates=scene.points, demands=scene.demands)
+            )
             depot, customers = scene.shape, _customer_features(scene)
             vehicles = _vehicle_features(scene, anchors, needed)
         tokens = torch.cat(
@@ -317,10 +315,13 @@ def _look(features: Features) -> _Scene:
     customers = (places - 1).clamp_min(1)
     fleet = vehicles.sum(1).to(points.dtype)
     shape = (demands.sum(1) / fleet, fleet.log() / 3, customers.log() / 5)
-    group = element_groups(features)
+    real = torch.cat((nodes, vehicles), dim=1)
+    place = torch.arange(real.shape[1], device=real.device)
+    heard = real[:, None] & (place[:, None] != place)  # (B, T, T)
+    # Compared, not assigned, and one by one: a number or a list would be copied from
+    # the host, which a CUDA graph under capture does not allow.
+    group = (place > 0).long() + (place >= nodes.shape[1]).long()
     kinds = 3 * group[:, None] + group
-    # Compared one by one: a list as an index would be copied from the host, which a
-    # CUDA graph under capture does not allow.
     told = torch.stack([kinds == known for known in _KINDS]).to(points.dtype)
     return _Scene(
         points=points,
@@ -329,15 +330,8 @@ def _look(features: Features) -> _Scene:
         vehicles=vehicles,
         density=customers.sqrt(),
         shape=torch.stack(shape, dim=1),
-        mask=attention_mask(features),
+        mask=torch.where(heard, 0.0, MASKED)[:, None],
         kinds=told.expand(len(points), -1, -1, -1),
-    )
-
-
-def _sweep(features: Features, scene: _Scene) -> tuple[Tensor, Tensor]:
-    """Return the first places of the vehicles, and which of them have a share."""
-    return sweep_anchors(
-        features._replace(coordinates=scene.points, demands=scene.demands)
     )
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["replan_groups", "take_groups"]
+__all__ = ["number_tours", "replan_groups", "take_groups"]
 
 # Tours per group in the first pass and in all others: what measured best.
 _FIRST, _LATER = 5, 3
@@ -84,7 +84,7 @@ def take_groups(
         The number that each customer has in the whole instance, shape (G, N).
     """
     routes = np.asarray(plans.routes[rows])  # (G, L)
-    tour, stops = _tours(routes)
+    tour, stops = number_tours(routes)
     inside = np.take_along_axis(groups, np.minimum(tour, groups.shape[1] - 1), axis=1)
     kept = inside & stops
     # The customers that are kept get numbers from 1, in their old order.
@@ -114,7 +114,9 @@ def take_groups(
     )
 
 
-def _tours(routes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def number_tours(
+    routes: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the tour of each entry of routes, and which entries are no padding."""
     home = routes == 0
     ends = home & (np.pad(routes, ((0, 0), (1, 0)))[:, :-1] > 0)
@@ -128,7 +130,7 @@ def _divide(
     routes = np.asarray(plans.routes)
     count = plans.vehicles()
     most = int(count.max(initial=1))
-    tour, _ = _tours(routes)
+    tour, _ = number_tours(routes)
     member = (tour[:, None] == np.arange(most)[:, None]) & (routes > 0)[:, None]
     points = np.take_along_axis(instances.coordinates, routes[..., None], axis=1)
     steps = points - instances.depots[:, None]
@@ -160,10 +162,10 @@ def _put_back(
     new = np.pad(found.routes[better], ((0, 0), (0, 1)))
     replaced = np.zeros((len(plans), groups.shape[1]), dtype=np.bool_)
     np.logical_or.at(replaced, rows[better], groups[better])
-    tour, stops = _tours(old)
+    tour, stops = number_tours(old)
     gone = np.take_along_axis(replaced, np.minimum(tour, groups.shape[1] - 1), axis=1)
     kept = np.nonzero(stops & ~gone)
-    added = np.nonzero(_tours(new)[1])
+    added = np.nonzero(number_tours(new)[1])
     names = np.pad(customers[better], ((0, 0), (1, 0)))
     stop = np.concatenate((old[kept], names[added[0], new[added]]))
     row = np.concatenate((kept[0], rows[better][added[0]]))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fixedfleet.compiling import compiled
-from fixedfleet.planning.tour_groups import take_groups
+from fixedfleet.planning.tour_groups import number_tours, take_groups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,18 +40,7 @@ def tour_groups(
     seed
         Seed of the choice.
     """
-    rng = np.random.default_rng(seed)
-    shape = len(plans) * count, 1 + int((plans.routes == 0).sum(axis=1).max())
-    groups = np.zeros(shape, dtype=np.bool_)
-    _choose_groups(
-        np.ascontiguousarray(instances.coordinates),
-        np.ascontiguousarray(plans.routes, dtype=np.int64),
-        rng.choice(_CUSTOMERS, size=shape[0], p=_CHANCES)
-        * rng.uniform(0.5, 1.5, shape[0]),
-        rng.uniform(size=(shape[0], 2)),
-        rng.uniform(size=shape),
-        groups,
-    )
+    groups = _choose_groups(instances, plans, count, np.random.default_rng(seed))
     found = np.flatnonzero(groups.any(axis=1))
     if not len(found):
         return instances[:0], plans[:0]
@@ -64,73 +51,48 @@ def tour_groups(
     return some.with_vehicles(some.vehicles + spare), labels
 
 
-@compiled()
 def _choose_groups(
-    points: NDArray[np.float64],
-    routes: NDArray[np.int64],
-    wanted: NDArray[np.float64],
-    chance: NDArray[np.float64],
-    lots: NDArray[np.float64],
-    groups: NDArray[np.bool_],
-) -> None:
-    """
-    Say which tours belong to each group, and leave those of few tours empty.
-
-    Parameters
-    ----------
-    points, routes
-        The instances and their labels.
-    wanted
-        The number of customers that each group is to have, about; shape (G,).
-    chance
-        Random numbers for the kind and the first tour of each group, shape (G, 2).
-    lots
-        Random numbers for the tours of each group, shape (G, tours).
-    groups
-        Where the choice is written to, shape (G, tours).
-    """
-    most = lots.shape[1]
-    centres, members = np.zeros((most, 2)), np.zeros(most)
-    each = len(groups) // max(1, len(routes))
-    for row in range(len(routes)):
-        tours = _measure_tours(points[row], routes[row], centres, members)
-        if tours < 3:
-            continue
-        for group in range(row * each, (row + 1) * each):
-            kept = round(wanted[group] * tours / members[:tours].sum())
-            kept = min(tours - 1, max(2, kept))
-            kind, first = chance[group, 0], int(chance[group, 1] * tours)
-            apart = lots[group, :tours].copy()
-            x0, y0 = centres[first]
-            for tour in range(tours):
-                x, y = centres[tour]
-                if kind < _SAME_DIRECTION:
-                    angle = abs(math.atan2(y, x) - math.atan2(y0, x0))
-                    apart[tour] = min(angle, 2 * math.pi - angle)
-                elif kind < _SAME_DIRECTION + _CLOSE:
-                    apart[tour] = math.hypot(x - x0, y - y0)
-            for place in np.argsort(apart)[:kept]:
-                groups[group, place] = True
+    instances: InstanceBatch, plans: PlanBatch, count: int, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Return which tours belong to each group, shape (B · count, tours)."""
+    centres, members = _measure_tours(instances, plans)
+    rows = np.repeat(np.arange(len(plans)), count)  # the label of each group
+    tours = (members > 0).sum(axis=1)[rows]
+    wanted = rng.choice(_CUSTOMERS, size=len(rows), p=_CHANCES)
+    wanted = wanted * rng.uniform(0.5, 1.5, len(rows))
+    kind, first = rng.uniform(size=(len(rows), 2)).T[..., None]
+    apart = rng.uniform(size=(len(rows), members.shape[1]))
+    # All tours are compared with the first one.
+    first = (first * tours[:, None]).astype(np.int64)
+    angle = np.arctan2(centres[..., 1], centres[..., 0])[rows]
+    turn = np.abs(angle - np.take_along_axis(angle, first, axis=1))
+    turn = np.minimum(turn, 2 * np.pi - turn)
+    steps = centres[rows] - centres[rows[:, None], first]
+    close = kind < _SAME_DIRECTION + _CLOSE
+    apart = np.where(close, np.hypot(steps[..., 0], steps[..., 1]), apart)
+    apart = np.where(kind < _SAME_DIRECTION, turn, apart)
+    apart[members[rows] == 0] = np.inf
+    kept = np.rint(wanted * tours / members.sum(axis=1)[rows])
+    kept = np.minimum(np.maximum(kept, 2), tours - 1)
+    groups = np.zeros(apart.shape, dtype=np.bool_)
+    chosen = np.arange(apart.shape[1]) < kept[:, None]
+    np.put_along_axis(groups, np.argsort(apart, axis=1), chosen, axis=1)
+    groups[tours < 3] = False
+    return groups
 
 
-@compiled()
 def _measure_tours(
-    points: NDArray[np.float64],
-    route: NDArray[np.int64],
-    centres: NDArray[np.float64],
-    members: NDArray[np.float64],
-) -> int:
-    """Write the centre of each tour, relative to the depot, and its customers."""
-    centres[:], members[:] = 0.0, 0.0
-    tours = 0
-    for customer in route:
-        if customer:
-            centres[tours] += points[customer] - points[0]
-            members[tours] += 1
-        elif members[tours]:
-            centres[tours] /= members[tours]
-            tours += 1
-    if tours < len(members) and members[tours]:
-        centres[tours] /= members[tours]
-        tours += 1
-    return tours
+    instances: InstanceBatch, plans: PlanBatch
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the centre of each tour, relative to the depot, and its customers."""
+    routes = np.asarray(plans.routes, dtype=np.int64)
+    served = routes > 0
+    tour, _ = number_tours(routes)
+    shape = len(plans), 1 + int((routes == 0).sum(axis=1).max())
+    place = (np.arange(len(plans))[:, None] * shape[1] + tour)[served]
+    points = np.take_along_axis(instances.coordinates, routes[..., None], axis=1)
+    steps = (points - instances.depots[:, None])[served]
+    size = shape[0] * shape[1]
+    members = np.bincount(place, minlength=size).reshape(shape)
+    sums = [np.bincount(place, axis, size).reshape(shape) for axis in steps.T]
+    return np.stack(sums, axis=2) / np.maximum(members, 1)[..., None], members

@@ -32,19 +32,17 @@ class Ranks:
         if str(device) == "cuda":
             device = f"cuda:{local}"
         self.device = check_device(str(device))
-        self.own_group = False
 
     def __enter__(self) -> Self:
         if self.device.type == "cuda":
             torch.cuda.set_device(self.device)
-        if self.world > 1 and not distributed.is_initialized():
+        if self.world > 1:
             kind = "nccl" if self.device.type == "cuda" else "gloo"
             distributed.init_process_group(kind)
-            self.own_group = True
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self.own_group:
+        if self.world > 1:
             distributed.destroy_process_group()
 
     @property

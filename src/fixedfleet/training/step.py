@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,6 +10,7 @@ from torch import Tensor, distributed
 from fixedfleet.model.devices import matmul_precision
 from fixedfleet.model.features import rotation, symmetry
 from fixedfleet.model.network import Network
+from fixedfleet.model.weights import make_network
 from fixedfleet.training.loss import LossConfig, plan_loss
 from fixedfleet.training.membership_loss import MembershipLossConfig, membership_loss
 from fixedfleet.training.muon import Muon
@@ -60,7 +60,6 @@ class Stepper:
         self.average = (
             [p.detach().clone() for p in network.parameters()] if config.ema else []
         )
-        self._begin_optimizer()
         sizes = [bucket.batch_size // world for bucket in buckets]
         self.rows, self.codes = (
             [torch.zeros(size, dtype=torch.long, device=self.device) for size in sizes]
@@ -80,18 +79,6 @@ class Stepper:
             network.compile_parts()
         self.turn = symmetry if isinstance(network, Network) else rotation
         self.graphs: list[torch.cuda.CUDAGraph] = []
-
-    def _begin_optimizer(self) -> None:
-        """Make Adam's state now, so that a checkpoint can be copied into it."""
-        where = self.device if self.device.type == "cuda" else "cpu"
-        adam = self.optimizers[0]
-        for group in adam.param_groups:
-            for p in group["params"]:
-                adam.state[p] = {
-                    "step": torch.zeros((), dtype=torch.float32, device=where),
-                    "exp_avg": torch.zeros_like(p),
-                    "exp_avg_sq": torch.zeros_like(p),
-                }
 
     def tensors(self) -> dict[str, Tensor]:
         """Return everything a step changes, by name, to save it or to copy into it."""
@@ -214,19 +201,13 @@ class Stepper:
             start += grad.numel()
         return flat[: len(losses)]
 
-    @contextlib.contextmanager
-    def averaged(self) -> Any:
-        """Put the moving average into the network within this context."""
-        if not self.average:
-            yield self.network
-            return
-        weights = [p.detach() for p in self.network.parameters()]
-        own = [p.clone() for p in weights]
-        torch._foreach_copy_(weights, self.average)
-        try:
-            yield self.network
-        finally:
-            torch._foreach_copy_(weights, own)
+    @torch.no_grad()
+    def averaged(self) -> AnyNetwork:
+        """Return a copy of the network, with the moving average if there is one."""
+        network = make_network(self.network.config).to(self.device)
+        weights = self.average or list(self.network.parameters())
+        torch._foreach_copy_(list(network.parameters()), weights)
+        return network.eval()
 
 
 def loss_of(
@@ -262,6 +243,12 @@ def _make_optimizers(
         fused=on_gpu,
         capturable=on_gpu,
     )
+    for p in others:  # made now, so that a checkpoint can be copied into it
+        adam.state[p] = {
+            "step": torch.zeros((), device=device),
+            "exp_avg": torch.zeros_like(p),
+            "exp_avg_sq": torch.zeros_like(p),
+        }
     optimizers: list[torch.optim.Optimizer] = [adam]
     adam.param_groups[0]["factor"] = 1.0
     if matrices:

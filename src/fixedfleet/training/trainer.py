@@ -290,7 +290,14 @@ class _Trainer:
             self._validate(log)
         self._save()
         self._conclude(log)
-        return self._result(finished)
+        return TrainResult(
+            network=self.stepper.averaged(),
+            steps=self.step,
+            epochs=self.step // self.steps_per_epoch,
+            seconds=self.seconds,
+            validation=self.validation,
+            finished=finished,
+        )
 
     def _stopped(self) -> bool:
         return self.config.steps is not None and self.step >= self.config.steps
@@ -352,14 +359,12 @@ class _Trainer:
         self.validated = self.step
         if not self.ranks.first:
             return
-        with self.stepper.averaged() as network:
-            found = validate(
-                network,
-                *self.data.held_out,
-                self.preset.loss,
-                self.config.precision,
-            )
-        self.validation = found
+        self.validation = found = validate(
+            self.stepper.averaged(),
+            *self.data.held_out,
+            self.preset.loss,
+            self.config.precision,
+        )
         log.say(
             f"  held out: loss {found.losses['total']:.4f}; decoded: length "
             f"{found.length:.4f}, labels {found.label_length:.4f}, "
@@ -406,8 +411,8 @@ class _Trainer:
         write_checkpoint(
             self.out / CHECKPOINT, self.stepper.tensors(), position, self.preset
         )
-        with self.stepper.averaged() as network:
-            save_model(network, self.out / "model.safetensors", card=self._card())
+        network = self.stepper.averaged()
+        save_model(network, self.out / "model.safetensors", card=self._card())
         self.saved = time.monotonic()
 
     def _card(self) -> dict[str, Any]:
@@ -428,19 +433,6 @@ class _Trainer:
             "minutes": round(self.seconds / 60, 2),
             "validation": None if found is None else found.to_dict(),
         }
-
-    def _result(self, finished: bool) -> TrainResult:
-        network = make_network(self.preset.model).to(self.ranks.device)
-        with self.stepper.averaged() as trained:
-            network.load_state_dict(trained.state_dict())
-        return TrainResult(
-            network=network.eval(),
-            steps=self.step,
-            epochs=self.step // self.steps_per_epoch,
-            seconds=self.seconds,
-            validation=self.validation,
-            finished=finished,
-        )
 
 
 def learning_rate(config: TrainConfig, step: int, progress: float) -> float:

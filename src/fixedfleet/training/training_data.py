@@ -17,6 +17,7 @@ from fixedfleet.instance import InstanceBatch
 from fixedfleet.labels import check_labels, fingerprint, load_labels
 from fixedfleet.model.features import Features, collate
 from fixedfleet.plan import PlanBatch, pad_routes
+from fixedfleet.training.label_groups import tour_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -349,8 +350,6 @@ def fill_buckets(
     for number, (instances, plans) in enumerate(labelled):
         pieces = [(instances, plans)]
         if parts:
-            from fixedfleet.training.label_groups import tour_groups  # loads Numba
-
             pieces.append(tour_groups(instances, plans, parts, seed + number))
         for piece in pieces:
             _sort(*piece, sorted_rows)
