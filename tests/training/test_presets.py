@@ -21,6 +21,7 @@ def test_paper_presets_are_the_papers(n, width, batch):
         1024,
         8,
     )
+    assert model.normalisation == "vehicle"
     assert (training.batch_size, training.epochs, training.learning_rate) == (
         batch,
         60,

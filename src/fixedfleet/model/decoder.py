@@ -104,14 +104,7 @@ class Decoder(nn.Module):
         self.fused = False
 
     def forward(self, nodes: Tensor, vehicles: Tensor) -> Tensor:
-        """
-        Return the scores, shape (B, M, N', N'), in float32.
-
-        Parameters
-        ----------
-        nodes, vehicles
-            Embeddings, shapes (B, N', d) and (B, M, d).
-        """
+        """Return the scores of embeddings (B, N', d) and (B, M, d) in float32."""
         a, b, c = self.start(nodes), self.end(nodes), self.vehicle(vehicles)
         scores = edge_scores(a, b, c, vehicles, fused=self.fused)
         return scores / math.sqrt(nodes.shape[2])

@@ -118,18 +118,8 @@ def check_memory(
     """
     Raise InputError if a prediction does not fit into the memory of the device.
 
-    On a GPU the free memory counts, on a CPU the whole memory of the machine.
-
-    Parameters
-    ----------
-    config
-        The settings of the network.
-    size, nodes, vehicles
-        The number of instances, of locations with the depot, and of vehicles.
-    device
-        The device.
-    advice
-        What the user can do, for the message.
+    On a GPU the free memory counts, on a CPU the whole memory of the machine. The
+    message ends with the advice.
     """
     need = required_bytes(config, size, nodes, vehicles)
     if device.type == "cuda":

@@ -43,16 +43,7 @@ class Priming(nn.Module):
         self.offset = nn.Parameter(torch.zeros(width))
 
     def forward(self, distances: Tensor, demands: Tensor) -> Tensor:
-        """
-        Return the weights of pairs.
-
-        Parameters
-        ----------
-        distances
-            d_ij / mean d, broadcastable to (…, d).
-        demands
-            q_i + q_j as shares of the capacity, broadcastable to (…, d).
-        """
+        """Return the weights of pairs, from d_ij / mean d and q_i + q_j."""
         gain, rate, demand, offset = self.values()
         return gain * torch.exp(-rate * distances) + demand * demands + offset
 
@@ -168,16 +159,7 @@ class MaxPoolingLayer(nn.Module):
     def forward(
         self, nodes: Tensor, vehicles: Tensor, pairs: Pairs
     ) -> tuple[Tensor, Tensor]:
-        """
-        Return the next embeddings of depot and customers, and of the vehicles.
-
-        Parameters
-        ----------
-        nodes, vehicles
-            Embeddings, shapes (B, N', d) and (B, M, d).
-        pairs
-            The instances.
-        """
+        """Return the next embeddings (B, N', d) and (B, M, d)."""
         contexts = self.contexts(nodes, vehicles, pairs)
         n = nodes.shape[1]
         joined = torch.cat((nodes, vehicles), dim=1)  # (B, N' + M, d)

@@ -218,16 +218,8 @@ class _Round(nn.Module):
         """
         Return the embeddings after this round, and its prediction.
 
-        Parameters
-        ----------
-        tokens
-            Embeddings of depot, customers and vehicles, shape (B, T, d).
-        scene
-            The instances.
-        anchors
-            Where the vehicles are, shape (B, M, 2).
-        served
-            The probabilities of the previous round, shape (B, N, M), if there is one.
+        ``anchors`` are the places of the vehicles, (B, M, 2), and ``served`` the
+        probabilities of the previous round, (B, N, M).
         """
         biases, scores = self.pairs(scene, anchors, served)
         for layer, bias in zip(self.layers, biases.unbind(0), strict=True):

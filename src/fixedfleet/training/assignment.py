@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fixedfleet.errors import InputError, require
+from fixedfleet.errors import require
 
 __all__ = ["assign", "match_tours"]
 
@@ -32,28 +32,11 @@ def match_tours(costs: Tensor, vehicles: Tensor) -> Tensor:
 
 def assign(cost: Tensor) -> Tensor:
     """
-    Match rows to columns at the least total cost, exactly.
+    Match rows to columns of costs (B, M, M) at the least total cost, exactly.
 
     On a GPU a kernel finds shortest augmenting paths, one warp per instance; elsewhere
-    SciPy solves the assignments.
-
-    Parameters
-    ----------
-    cost
-        Finite costs, shape (B, M, M).
-
-    Returns
-    -------
-    Tensor
-        The column of each row, shape (B, M).
-
-    Raises
-    ------
-    InputError
-        If the costs are not square.
+    SciPy solves the assignments. Returns the column of each row, shape (B, M).
     """
-    if cost.ndim != 3 or cost.shape[1] != cost.shape[2]:
-        raise InputError(f"costs have shape {tuple(cost.shape)}, not (B, M, M)")
     # The kernel might not end with a cost that is not finite. The trainer notices such
     # costs by the loss.
     cost = cost.detach().float().nan_to_num(nan=1e6, posinf=1e6, neginf=-1e6)

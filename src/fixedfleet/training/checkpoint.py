@@ -104,20 +104,11 @@ def read_checkpoint(
     """
     Read a checkpoint, and check that this training can continue from it.
 
-    Parameters
-    ----------
-    path
-        The checkpoint.
-    tensors
-        The state to be replaced; the checkpoint must have these names and shapes.
-    preset, seed, fingerprint
-        Settings, seed and fingerprint of the labels of this training.
-
     Raises
     ------
     InputError
-        If the file is corrupt, of another version or size, or was made with other
-        settings, another seed or other labels.
+        If the file is corrupt, of another version, or without tensors of these names
+        and shapes, or if it was made with other settings, another seed or other labels.
     """
     stored, metadata = read_tensors(path)
     if metadata.get("kind") != _KIND:
@@ -157,13 +148,6 @@ def read_weights(
 ) -> dict[str, Tensor]:
     """
     Read the weights of a network to start from, named as in :class:`Stepper`.
-
-    Parameters
-    ----------
-    source
-        The file of the network, or the name of a shipped one.
-    config
-        The configuration that it must have.
 
     Raises
     ------

@@ -17,9 +17,9 @@ def greedy_loads(
     log_probs: Tensor, units: Tensor, customers: Tensor, vehicles: Tensor
 ) -> Tensor:
     """
-    Return the loads of the plan that follows the likeliest arcs, whatever the capacity.
+    Return the loads (B, M) of the plan that follows the likeliest arcs.
 
-    The loads are those of :func:`fixedfleet.planning.pseudo_greedy`, but no values are
+    They are those of :func:`fixedfleet.planning.pseudo_greedy`, but no values are
     checked, because that would wait for the GPU. There, a kernel's program follows the
     arcs of one instance.
 
@@ -30,13 +30,7 @@ def greedy_loads(
     units
         Whole units of demand, shape (B, N'), 0 for the depot.
     customers, vehicles
-        Which locations are customers, shape (B, N'), and which vehicles exist, shape
-        (B, M).
-
-    Returns
-    -------
-    Tensor
-        Loads in whole units, shape (B, M).
+        Which locations are customers, (B, N'), and which vehicles exist, (B, M).
     """
     if log_probs.is_cuda:
         return _walk_on_gpu(log_probs, units, customers, vehicles)

@@ -170,14 +170,7 @@ class Preset:
         return cls(name=name, customers=customers, **parts)
 
     def with_settings(self, settings: Mapping[str, Any]) -> Preset:
-        """
-        Return the preset with some settings changed.
-
-        Parameters
-        ----------
-        settings
-            Values by dotted name, such as ``{"model.layers": 4}``.
-        """
+        """Return the preset with settings changed, such as ``{"model.layers": 4}``."""
         tables = self.to_dict()
         for key, value in settings.items():
             table, _, name = key.partition(".")

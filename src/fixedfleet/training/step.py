@@ -133,16 +133,10 @@ class Stepper:
         self, bucket: int, rows: Tensor, codes: Tensor, learning_rate: float
     ) -> None:
         """
-        Take one step, without waiting for the device.
+        Take a step on this process's share of a batch, without waiting for the device.
 
-        Parameters
-        ----------
-        bucket
-            The number of the bucket that the batch comes from.
-        rows, codes
-            This process's share of the batch, and the symmetries of its instances.
-        learning_rate
-            The learning rate of this step.
+        ``bucket`` is the number of the bucket that the rows are from, and ``codes`` say
+        how the instances are turned.
         """
         self.rows[bucket].copy_(rows, non_blocking=True)
         self.codes[bucket].copy_(codes, non_blocking=True)

@@ -172,17 +172,7 @@ def gather_data(
     """
     Read labels, check them, and bring them to the device.
 
-    Parameters
-    ----------
-    preset
-        Says for how many customers, and how many labels are held out.
-    labels
-        Label files or folders, or instances and their plans. The last labels are held
-        out; for a universal network, the last ones of each file.
-    device
-        Where the tensors are to stay.
-    seed
-        The seed of the training.
+    The last labels are held out; for a universal network, the last ones of each file.
 
     Raises
     ------
@@ -274,16 +264,9 @@ def to_tensors(
     shape: tuple[int, int] | None = None,
 ) -> TrainingBatch:
     """
-    Put labels on a device.
+    Put labels on a device, padded to a shape of customers and vehicles.
 
-    Parameters
-    ----------
-    instances, plans
-        The instances and their labels.
-    device
-        The device.
-    shape
-        The customers and vehicles to pad to. Default: those of the largest instance.
+    By default, these are the customers and vehicles of the largest instance.
     """
     features, units, capacity = collate(instances, shape=shape)  # scaled on the CPU
     routes = torch.from_numpy(_fit(instances, plans, shape))
@@ -332,14 +315,10 @@ def fill_buckets(
         Instances and labels; each entry may have sizes and fleets of its own.
     device
         Where the tensors are to stay.
-    batch_size
-        Instances of a step in the bucket of 100 customers. Batches of smaller instances
-        are larger, so that all steps take about the same time.
-    parts
-        Groups of neighbouring tours that are taken from each label as instances of
-        their own.
+    batch_size, parts
+        As in :class:`TrainConfig`.
     seed
-        Seed of the choice of these groups.
+        Seed of the choice of groups of tours.
 
     Raises
     ------
