@@ -13,7 +13,7 @@ from fixedfleet.instance import Instance
 from fixedfleet.wording import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = ["ReadOptions", "Reading", "build_reading"]
 
@@ -107,13 +107,11 @@ class Reading:
         names = ", ".join(self.instance.name_of(customer) for customer in unwanted)
         if rows is not None:
             rows = [row for i, row in enumerate(rows) if i not in unwanted]
+        note = f"{count(len(unwanted), 'customer')} left out: {names}"
         return replace(
             self,
             instance=instance,
-            notes=[
-                *self.notes,
-                f"{count(len(unwanted), 'customer')} left out: {names}",
-            ],
+            notes=[*self.notes, note],
             doubts=find_doubts(instance, rows),
             rows=rows,
         )
@@ -131,26 +129,15 @@ def build_reading(
     """
     Build an instance from what a file says and what the caller says.
 
-    Parameters
-    ----------
-    fields
-        Arguments of :class:`Instance` as the file states them; None for a fleet or a
-        capacity that it does not state.
-    sources
-        Where the file states the fleet, the capacity and the rounding.
-    options
-        What the caller says.
-    notes, rows, dialect
-        As in :class:`Reading`.
+    ``fields`` are arguments of :class:`Instance` as the file states them, with None for
+    a fleet or a capacity that it does not state. ``sources`` says where the file states
+    the fleet, the capacity and the rounding. The others are as in :class:`Reading`.
     """
     stated = {"rounding": "none", **fields}
     given = {name: getattr(options, name) for name in _ASKED}
     asked = {name: value for name, value in given.items() if value not in (None, "")}
     chosen = stated | asked
-    sources = {**sources, **dict.fromkeys(asked, "as asked for")}
     check_choice("rounding", chosen["rounding"], get_args(Rounding))
-    why = f" ({sources['rounding']})" if "rounding" in sources else ""
-    notes = [*notes, _ROUNDING[chosen["rounding"]] + why]
     missing = [name for name in _QUESTIONS if chosen.get(name) is None]
     if missing and not options.allow_missing:
         raise InputError(
@@ -158,25 +145,31 @@ def build_reading(
             "state it in the file"
         )
     for name in _QUESTIONS:
-        if name not in (*missing, *asked):
-            check_number(f"{name} ({sources[name]})", chosen[name], above(0))
-    capacity = stated.get("capacity")
-    if "capacity" in asked and capacity not in (None, asked["capacity"]):
-        notes.append(
-            f"capacity {asked['capacity']:g}, as asked for; the file says "
-            f"{check_number('capacity', capacity):g}"
-        )
-    if "vehicles" not in missing:
-        way = "," if "vehicles" in asked else " taken from"
-        fleet = count(chosen["vehicles"], "vehicle")
-        notes.append(f"fleet of {fleet}{way} {sources['vehicles']}")
+        if stated.get(name) is not None and name not in asked:
+            check_number(f"{name} ({sources[name]})", stated[name], above(0))
     instance = Instance(**chosen | dict.fromkeys(missing, 1))
-    doubts = find_doubts(instance, rows)
     return Reading(
         instance=instance,
-        notes=notes,
+        notes=[*notes, *_explain(stated, asked, sources)],
         missing=missing,
-        doubts=doubts,
+        doubts=find_doubts(instance, rows),
         rows=rows,
         dialect=dialect or Dialect(),
     )
+
+
+def _explain(
+    stated: Mapping[str, Any], asked: Mapping[str, Any], sources: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield notes that say where rounding, capacity and fleet come from."""
+    why = "as asked for" if "rounding" in asked else sources.get("rounding")
+    rounding = _ROUNDING[asked.get("rounding", stated["rounding"])]
+    yield f"{rounding} ({why})" if why else rounding
+    if "capacity" in asked and stated.get("capacity") not in (None, asked["capacity"]):
+        said = check_number("capacity", stated["capacity"])
+        yield f"capacity {asked['capacity']:g}, as asked for; the file says {said:g}"
+    if "vehicles" in asked:
+        yield f"fleet of {count(asked['vehicles'], 'vehicle')}, as asked for"
+    elif stated.get("vehicles") is not None:
+        fleet = count(stated["vehicles"], "vehicle")
+        yield f"fleet of {fleet} taken from {sources['vehicles']}"
