@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -16,7 +15,6 @@ from fixedfleet.instance.one_instance import (
     WHOLE,
     Instance,
     read_only,
-    set_field,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +30,6 @@ __all__ = ["InstanceBatch"]
 _ARRAYS = ("depots", "customers", "demands", "capacity", "vehicles", "sizes")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class InstanceBatch:
     """
     Instances as arrays, padded to the largest number of customers, N.
@@ -58,32 +55,47 @@ class InstanceBatch:
     sizes
         Numbers of customers, shape (B,), or one for all. Default: N. The entries
         behind them are padding: demand 0, at the place of the depot.
+
+    Attributes
+    ----------
     originals
-        The instances that :meth:`of` was given. With decimal demands, the arrays hold
-        demands and capacity in whole units; without coordinates, they hold zeros.
+        The instances that :meth:`of` was given, else None. With decimal demands, the
+        arrays hold demands and capacity in whole units; without coordinates, they hold
+        zeros.
     """
 
-    depots: NDArray[np.float64]
-    customers: NDArray[np.float64]
-    demands: NDArray[np.int64]
-    capacity: NDArray[np.int64]
-    vehicles: NDArray[np.int64]
-    sizes: NDArray[np.int64] = None  # type: ignore[assignment]  # set on construction
-    originals: tuple[Instance, ...] | None = None
+    def __init__(
+        self,
+        *,
+        depots: ArrayLike,
+        customers: ArrayLike,
+        demands: ArrayLike,
+        capacity: ArrayLike,
+        vehicles: ArrayLike,
+        sizes: ArrayLike | None = None,
+    ) -> None:
+        self.originals: tuple[Instance, ...] | None = None
+        self.depots = check_array("depots", depots, ("B", 2), COORDINATES)
+        shape = (len(self.depots), "N", 2)
+        self.customers = check_array("customers", customers, shape, COORDINATES)
+        count, n, _ = self.customers.shape
+        if n < 1:
+            raise InputError("customers has N = 0: give at least one customer")
+        bounds = between(0, LARGEST_WHOLE)
+        whole = check_array("demands", demands, (count, n), bounds, whole=True)
+        self.demands = whole.astype(np.int64)
+        self.capacity = _per_instance("capacity", capacity, count)
+        self.vehicles = _per_instance("vehicles", vehicles, count)
+        self.sizes = _per_instance("sizes", n if sizes is None else sizes, count)
+        if self.sizes.max(initial=1) > n:
+            raise InputError(f"sizes has {self.sizes.max()}, customers has N = {n}")
+        if (self.sizes < n).any():
+            self._move_padding()
+        self._freeze()
 
-    if TYPE_CHECKING:  # the arguments may be anything array-like
-
-        def __init__(
-            self,
-            *,
-            depots: ArrayLike,
-            customers: ArrayLike,
-            demands: ArrayLike,
-            capacity: ArrayLike,
-            vehicles: ArrayLike,
-            sizes: ArrayLike | None = None,
-            originals: tuple[Instance, ...] | None = None,
-        ) -> None: ...
+    def _freeze(self) -> None:
+        for name in _ARRAYS:
+            read_only(getattr(self, name))
 
     @classmethod
     def of(cls, instances: InstanceBatch | Iterable[Instance]) -> InstanceBatch:
@@ -108,18 +120,17 @@ class InstanceBatch:
             if one.has_coordinates:
                 points[row] = one.coordinates[0]
                 points[row, : len(one.coordinates)] = one.coordinates
-        return cls(
-            depots=points[:, 0],
-            customers=points[:, 1:],
-            demands=demands[:, 1:],
-            # A capacity that exceeds all sums of demands may also exceed an int64.
-            capacity=np.array(
-                [min(one.capacity_units, UNITS_BELOW) for one in given], dtype=np.int64
-            ),
-            vehicles=np.array([one.vehicles for one in given], dtype=np.int64),
-            sizes=sizes,
-            originals=given,
-        )
+        batch = object.__new__(cls)  # amounts in units may exceed what __init__ takes
+        batch.originals = given
+        batch.depots, batch.customers = points[:, 0], points[:, 1:]
+        batch.demands = demands[:, 1:]
+        # A capacity that exceeds all sums of demands may also exceed an int64.
+        bounds = [min(one.capacity_units, UNITS_BELOW) for one in given]
+        batch.capacity = np.array(bounds, dtype=np.int64)
+        batch.vehicles = np.array([one.vehicles for one in given], dtype=np.int64)
+        batch.sizes = sizes
+        batch._freeze()
+        return batch
 
     @classmethod
     def concatenate(cls, batches: Iterable[InstanceBatch]) -> InstanceBatch:
@@ -136,34 +147,6 @@ class InstanceBatch:
                 own = [np.pad(a, [(0, 0), (0, n - a.shape[1]), *rest]) for a in own]
             arrays[name] = np.concatenate(own)
         return cls(**arrays)
-
-    def __post_init__(self) -> None:
-        if self.originals is None:
-            self._check_arrays()
-        for name in _ARRAYS:
-            read_only(getattr(self, name))
-
-    def _check_arrays(self) -> None:
-        """Replace all fields by checked copies."""
-        depots = check_array("depots", self.depots, ("B", 2), COORDINATES)
-        shape = (len(depots), "N", 2)
-        customers = check_array("customers", self.customers, shape, COORDINATES)
-        count, n, _ = customers.shape
-        if n < 1:
-            raise InputError("customers has N = 0: give at least one customer")
-        bounds = between(0, LARGEST_WHOLE)
-        demands = check_array("demands", self.demands, (count, n), bounds, whole=True)
-        set_field(self, "depots", depots)
-        set_field(self, "customers", customers)
-        set_field(self, "demands", demands.astype(np.int64))
-        if self.sizes is None:
-            set_field(self, "sizes", n)
-        for name in ("capacity", "vehicles", "sizes"):
-            set_field(self, name, _per_instance(name, getattr(self, name), count))
-        if self.sizes.max(initial=1) > n:
-            raise InputError(f"sizes has {self.sizes.max()}, customers has N = {n}")
-        if (self.sizes < n).any():
-            self._move_padding()
 
     def _move_padding(self) -> None:
         """Put the padding of shorter rows at the place of the depot."""
@@ -223,8 +206,6 @@ class InstanceBatch:
             return NotImplemented
         return list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         least, most = self.sizes.min(initial=self.num_customers), self.num_customers
         customers = f"{most}" if least == most else f"{least} to {most}"
@@ -279,7 +260,8 @@ class InstanceBatch:
     def with_vehicles(self, vehicles: ArrayLike) -> InstanceBatch:
         """Return the same instances with other fleets."""
         if self.originals is None:
-            return replace(self, vehicles=np.asarray(vehicles))
+            arrays = {name: getattr(self, name) for name in _ARRAYS}
+            return InstanceBatch(**arrays | {"vehicles": vehicles})
         fleets = _per_instance("vehicles", vehicles, len(self))
         pairs = zip(self.originals, fleets.tolist(), strict=True)
         return InstanceBatch.of(one.with_vehicles(fleet) for one, fleet in pairs)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Locations = Sequence[int] | NDArray[np.integer[Any]]
 
-__all__ = ["COORDINATES", "UNITS_BELOW", "WHOLE", "Instance", "read_only", "set_field"]
+__all__ = ["COORDINATES", "UNITS_BELOW", "WHOLE", "Instance", "read_only"]
 
 # The sum of larger coordinates or distances could be infinite.
 COORDINATES = between(-1e300, 1e300)
@@ -136,23 +136,25 @@ class Instance:
 
     def __post_init__(self) -> None:
         capacity = check_number("capacity", self.capacity, above(0))
-        set_field(
+        _set_field(
             self, "capacity", int(capacity) if capacity.is_integer() else capacity
         )
-        set_field(self, "vehicles", check_whole("vehicles", self.vehicles, WHOLE))
-        set_field(self, "demands", _check_demands(self.demands))
+        _set_field(self, "vehicles", check_whole("vehicles", self.vehicles, WHOLE))
+        _set_field(self, "demands", _check_demands(self.demands))
         check_choice("metric", self.metric, get_args(Metric))
         check_choice("rounding", self.rounding, get_args(Rounding))
         check_choice("length unit", self.length_unit, get_args(LengthUnit))
         self._check_locations()
         _ = self._units  # raises if the demands cannot be summed exactly
         if self.names is not None:
-            set_field(self, "names", tuple(str(name) for name in self.names))
+            _set_field(self, "names", tuple(str(name) for name in self.names))
             if len(self.names) != self.num_customers:
                 raise InputError(
                     f"{len(self.names)} names given for {self.num_customers} customers"
                 )
-        set_field(self, "columns", _check_columns(self.columns, self.num_customers + 1))
+        _set_field(
+            self, "columns", _check_columns(self.columns, self.num_customers + 1)
+        )
 
     def _check_locations(self) -> None:
         n = self.num_customers
@@ -165,13 +167,13 @@ class Instance:
         if self.depot is not None:
             depot = check_array("depot", self.depot, (2,), COORDINATES)
             customers = check_array("customers", self.customers, (n, 2), COORDINATES)
-            set_field(self, "depot", read_only(depot))
-            set_field(self, "customers", read_only(customers))
+            _set_field(self, "depot", read_only(depot))
+            _set_field(self, "customers", read_only(customers))
         if self.matrix is not None:
             size = (n + 1, n + 1)
             matrix = check_array("matrix", self.matrix, size, _DISTANCES)
-            set_field(self, "matrix", read_only(matrix))
-            set_field(self, "metric", "explicit")
+            _set_field(self, "matrix", read_only(matrix))
+            _set_field(self, "metric", "explicit")
         elif self.depot is None:
             raise InputError("neither coordinates nor a distance matrix given")
         elif self.metric == "explicit":
@@ -337,7 +339,7 @@ def _same(left: Any, right: Any) -> bool:
     return bool(np.array_equal(left, right) if arrays else left == right)
 
 
-def set_field(instance: object, name: str, value: object) -> None:
+def _set_field(instance: object, name: str, value: object) -> None:
     """Set a field of a frozen dataclass."""
     object.__setattr__(instance, name, value)
 
