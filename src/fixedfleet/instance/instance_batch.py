@@ -91,11 +91,19 @@ class InstanceBatch:
             raise InputError(f"sizes has {self.sizes.max()}, customers has N = {n}")
         if (self.sizes < n).any():
             self._move_padding()
-        self._freeze()
-
-    def _freeze(self) -> None:
         for name in _ARRAYS:
             read_only(getattr(self, name))
+
+    @classmethod
+    def _of_checked(
+        cls, arrays: dict[str, NDArray[Any]], originals: tuple[Instance, ...] | None
+    ) -> InstanceBatch:
+        """Return a batch of arrays that need no check."""
+        batch = object.__new__(cls)
+        batch.originals = originals
+        for name in _ARRAYS:
+            setattr(batch, name, read_only(np.ascontiguousarray(arrays[name])))
+        return batch
 
     @classmethod
     def of(cls, instances: InstanceBatch | Iterable[Instance]) -> InstanceBatch:
@@ -120,17 +128,17 @@ class InstanceBatch:
             if one.has_coordinates:
                 points[row] = one.coordinates[0]
                 points[row, : len(one.coordinates)] = one.coordinates
-        batch = object.__new__(cls)  # amounts in units may exceed what __init__ takes
-        batch.originals = given
-        batch.depots, batch.customers = points[:, 0], points[:, 1:]
-        batch.demands = demands[:, 1:]
         # A capacity that exceeds all sums of demands may also exceed an int64.
-        bounds = [min(one.capacity_units, UNITS_BELOW) for one in given]
-        batch.capacity = np.array(bounds, dtype=np.int64)
-        batch.vehicles = np.array([one.vehicles for one in given], dtype=np.int64)
-        batch.sizes = sizes
-        batch._freeze()
-        return batch
+        capacity = [min(one.capacity_units, UNITS_BELOW) for one in given]
+        arrays = {
+            "depots": points[:, 0],
+            "customers": points[:, 1:],
+            "demands": demands[:, 1:],
+            "capacity": np.array(capacity, dtype=np.int64),
+            "vehicles": np.array([one.vehicles for one in given], dtype=np.int64),
+            "sizes": sizes,
+        }
+        return cls._of_checked(arrays, given)
 
     @classmethod
     def concatenate(cls, batches: Iterable[InstanceBatch]) -> InstanceBatch:
@@ -196,7 +204,7 @@ class InstanceBatch:
         n = int(arrays["sizes"].max(initial=0)) or self.num_customers
         for name in ("customers", "demands"):
             arrays[name] = arrays[name][:, :n]
-        return InstanceBatch(**arrays)
+        return InstanceBatch._of_checked(arrays, None)
 
     def __iter__(self) -> Iterator[Instance]:
         return (self[row] for row in range(len(self)))
