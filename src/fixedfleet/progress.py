@@ -1,8 +1,9 @@
-"""Progress of a run, and the one printer of it.
+"""
+Progress of a run, and the one printer of it.
 
 :class:`ProgressPrinter` prints a line from time to time. On a terminal, it rewrites one
 line in place; elsewhere, it prints rows. A run that counts its work passes it a
-:class:`Progress`. Anything else passes text to ``show``, as :class:`SearchRows` does.
+:class:`Progress`. Anything else passes text to ``show``.
 """
 
 from __future__ import annotations
@@ -10,14 +11,9 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fixedfleet.plan import Plan
-
-__all__ = ["Progress", "ProgressPrinter", "SearchRows"]
+__all__ = ["Progress", "ProgressPrinter"]
 
 _CLEAR = "\r\x1b[K"  # return to the beginning of the line and clear it
 
@@ -121,38 +117,6 @@ class ProgressPrinter:
     def _write(self, text: str) -> None:
         self.stream.write(text)
         self.stream.flush()
-
-
-class SearchRows:
-    """
-    Print a row of time, cost and vehicles as the best plan of a search improves.
-
-    ``forward`` is also called with each better plan, as (seconds, cost, plan).
-    """
-
-    def __init__(
-        self,
-        stream: TextIO,
-        forward: Callable[[float, float, Plan], None] | None = None,
-    ) -> None:
-        self._printer = ProgressPrinter(stream, interval=0.25, in_place=False)
-        self._forward = forward
-
-    def head(self, text: str) -> None:
-        """Print a text, then the names of the columns."""
-        names = f"{'seconds':>9}  {'best cost':>14}  {'vehicles':>8}"
-        print(text, names, sep="\n", file=self._printer.stream, flush=True)
-
-    def improved(self, seconds: float, cost: float, plan: Plan) -> None:
-        """Show a better plan."""
-        self._printer.show(f"{seconds:9.2f}  {cost:14.8g}  {plan.vehicles:8d}")
-        if self._forward is not None:
-            self._forward(seconds, cost, plan)
-
-    def end(self, text: str) -> None:
-        """Print the last row if it is still kept, then a text."""
-        self._printer.end()
-        print(text, file=self._printer.stream, flush=True)
 
 
 def _clock(seconds: float) -> str:

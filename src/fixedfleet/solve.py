@@ -11,7 +11,7 @@ from fixedfleet.errors import InputError, at_least, check_choice, check_whole
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.interrupts import interrupt_noted
 from fixedfleet.plan import Objective, Plan, charge
-from fixedfleet.progress import SearchRows
+from fixedfleet.progress import ProgressPrinter
 from fixedfleet.result import Result, Stage, with_gains
 from fixedfleet.search import SEARCHES, Stop, better, improve
 from fixedfleet.search.construct import StartName, load_start, make_start
@@ -96,7 +96,14 @@ def solve(
     """
     charged = charge(objective, vehicle_cost)
     _check(instance, start, search)
-    rows = SearchRows(sys.stdout, on_improvement) if display else None
+    rows = ProgressPrinter(sys.stdout, interval=0.25, in_place=False)
+
+    def show(seconds: float, cost: float, plan: Plan) -> None:
+        rows.show(f"{seconds:9.2f}  {cost:14.8g}  {plan.vehicles:8d}")
+        if on_improvement is not None:
+            on_improvement(seconds, cost, plan)
+
+    tell = show if display else on_improvement
     call = _Call(
         search=search,
         objective=objective,
@@ -110,9 +117,8 @@ def solve(
             else check_whole("cores", cores, at_least(1))
         ),
         limit=Stop(time_limit, asked=stop),
-        rows=rows,
+        display=display,
     )
-    tell = on_improvement if rows is None else rows.improved
     with interrupt_noted(call.limit.interrupt):
         if len(locked):
             locks = LockedTours(locked, instance, charged)
@@ -120,8 +126,9 @@ def solve(
             result = locks.whole(rest)
         else:
             result = _plan(instance, start, call, tell)
-    if rows is not None:
-        rows.end(str(result))
+    if display:
+        rows.end()
+        print(result, flush=True)
     return result
 
 
@@ -137,7 +144,7 @@ class _Call:
     seed: int
     cores: int
     limit: Stop
-    rows: SearchRows | None
+    display: bool
 
     def stage(
         self, name: str, begin: float, instance: Instance, plan: Plan | None
@@ -157,8 +164,9 @@ def _plan(
             load_start(start)
     verdict, larger, stage = _judge(instance, call)
     stages = [stage]
-    if call.rows is not None:
-        call.rows.head(f"{instance!r}\n{verdict}")
+    if call.display:
+        names = f"{'seconds':>9}  {'best cost':>14}  {'vehicles':>8}"
+        print(f"{instance!r}\n{verdict}\n{names}", flush=True)
 
     plan, partial = verdict.packing, None
     if plan is None and isinstance(start, str):
