@@ -33,16 +33,10 @@ _TOLERANCE = 1.1  # a run beyond this many time limits counts as beyond
 @dataclass(frozen=True)
 class Mean:
     """
-    A mean over instances, with half the width of its 95 % interval.
+    A mean over ``count`` instances, the seeds of each averaged first.
 
-    Attributes
-    ----------
-    value
-        The mean.
-    half
-        Half of the interval by Student's t; None for a single instance.
-    count
-        Number of instances. The seeds of an instance are averaged first.
+    ``half`` is half the width of its 95 % interval by Student's t; None for a single
+    instance.
     """
 
     value: float

@@ -46,11 +46,9 @@ class Pipeline:
     ----------
     name
         Name in the rows.
-    start
-        Makes the first plans. With :class:`NoStart`, the search is an outside solver
-        that begins with nothing.
-    search
-        Improves the plans; empty for none.
+    start, search
+        The search is empty if there is none. With :class:`NoStart`, it is an outside
+        solver that begins with nothing.
     objective
         What the search minimises.
     guarantee

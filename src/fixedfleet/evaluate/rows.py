@@ -36,18 +36,15 @@ class Row:
 
     Attributes
     ----------
-    set
-        Name of the set that the instance was taken from when the row was made.
-    instance
-        Name of the instance, the same in every set that contains it.
-    method
-        The method's name: its spec without paths and without the objective.
-    objective
-        What the method minimises: ``length`` or ``cost-v``.
-    time_limit
-        Time limit in seconds; None for a method that takes no time limit.
-    iterations
-        Number of iterations given instead of a time limit; else None.
+    set, instance
+        Name of the set that the row was made for, and of the instance, which is the
+        same in every set that contains it.
+    method, objective
+        The method's name, which is its spec without paths and without the objective;
+        and what it minimises.
+    time_limit, iterations
+        Seconds, or the number of iterations given instead. Both are None for a method
+        that takes no limit.
     seed
         Seed of the run.
     customers, fleet

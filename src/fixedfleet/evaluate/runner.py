@@ -42,10 +42,8 @@ class EvaluationSummary:
     ----------
     rows
         The rows that were asked for.
-    new
-        Number of rows written.
-    found
-        Number of rows that were in the file before.
+    new, found
+        Number of rows written, and of those that were in the file before.
     faults
         Number of rows written without a plan that serves all customers.
     seconds
