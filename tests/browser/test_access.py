@@ -184,7 +184,7 @@ def test_long_tours_have_sheets_without_spilled_pages(open_page, address):
     reader.expect(sheet.locator("h2")).to_have_text("Van A")
     assert re.search(r"Vehicle 1 of 6.*20\d\d", sheet.text_content())
     reader.expect(sheet.locator("th")).to_contain_text(["phone", "remarks"])
-    reader.expect(sheet.locator(".tick")).to_have_count(24)
+    reader.expect(sheet.locator("td.done")).to_have_count(24)
     reader.expect(sheet.locator("tbody")).to_contain_text("Ring twice")
 
 

@@ -35,7 +35,7 @@ def test_the_steps_of_the_tutorial_lead_to_the_sheets(open_page, tmp_path):
     assert len(re.findall(rb"/Type\s*/Page\b", document)) == 4
     reader.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     reader.see(".sheet h2").to_have_text(["Anna", "Ben", "Cem", "Dora"])
-    reader.see(".tick").to_have_count(42)
+    reader.see("td.done").to_have_count(42)
     sheets = reader.page.text_content("#sheets")
     assert "Anlieferung bis 10 Uhr" in sheets and "0221 4710 101" in sheets
     reader.page.evaluate("window.dispatchEvent(new Event('afterprint'))")

@@ -1,6 +1,5 @@
-// Moves and zooms the map: by dragging, wheel, two fingers, and buttons.
+// Moves and zooms the map: by dragging, wheel and two fingers.
 
-const STEP = 1.5;
 const SLACK = 4; // pixels that a pointer may move during a click
 
 /*
@@ -76,10 +75,4 @@ function pinch(fingers, moving, spot, map) {
   const middle = { x: (spot.x + other.x) / 2, y: (spot.y + other.y) / 2 };
   map.zoom(apart(spot) / apart(before), middle);
   map.pan((spot.x - before.x) / 2, (spot.y - before.y) / 2);
-}
-
-export function followButtons({ closer, farther, whole }, map) {
-  closer.addEventListener("click", () => map.zoom(STEP));
-  farther.addEventListener("click", () => map.zoom(1 / STEP));
-  whole.addEventListener("click", () => map.showAll());
 }

@@ -95,52 +95,35 @@ function tourMap(tour, scene, room, density) {
   return canvas;
 }
 
-function stopTable({ stops }, instance) {
-  const more = Object.entries(instance.columns);
-  const { demandUnit: unit } = instance;
+function stopTable({ stops }, { stops: customers, columns, demandUnit: unit, depot }) {
+  const demand = (customer) => customers[customer - 1].demand;
   let sum = 0;
-  const rows = stops.map((customer, place) => {
-    const stop = instance.stops[customer - 1];
-    sum += stop.demand;
-    return row("td", {
-      number: `${place + 1}`,
-      name: nameOf(stop),
-      more: more.map(([, texts]) => texts[customer]),
-      sums: [amount(stop.demand), amount(sum)],
-      done: make("span", { class: "tick" }),
-    });
-  });
-  const head = row("th", {
-    number: "No.",
-    name: "Customer",
-    more: more.map(([heading]) => heading),
-    sums: [unit ? `Demand (${unit})` : "Demand", "Load so far"],
-    done: "Done",
-  });
-  const depot = instance.depot?.name ?? "depot";
-  more.forEach(([, texts], i) => {
-    if (!texts.every((text) => text.length <= SHORT)) return;
-    for (const { cells } of rows) cells[2 + i].classList.add("short");
-  });
-  const width = 4 + more.length; // cells behind the number
-  const body = [end(`From ${depot}`, width), ...rows, end(`Back to ${depot}`, width)];
-  const parts = [make("thead", {}, head), make("tbody", {}, ...body)];
-  return make("table", { class: "sheet-stops" }, ...parts);
-}
-
-function row(cell, { number, name, more, sums, done }) {
-  return make(
-    "tr",
-    {},
-    make(cell, { class: "number", text: number }),
-    make(cell, { text: name }),
-    ...more.map((text) => make(cell, { text })),
-    ...sums.map((text) => make(cell, { class: "sum", text })),
-    make(cell, { class: "done" }, done),
-  );
-}
-
-function end(text, width) {
-  const cells = [make("td", {}), make("td", { text, colspan: width })];
-  return make("tr", { class: "sheet-depot" }, ...cells);
+  const parts = [
+    { head: "No.", kind: "number", text: (_, place) => `${place + 1}` },
+    { head: "Customer", text: (customer) => nameOf(customers[customer - 1]) },
+    ...Object.entries(columns).map(([head, texts]) => ({
+      head,
+      kind: stops.every((customer) => texts[customer].length <= SHORT) ? "short" : null,
+      text: (customer) => texts[customer],
+    })),
+    {
+      head: unit ? `Demand (${unit})` : "Demand",
+      kind: "sum",
+      text: (customer) => amount(demand(customer)),
+    },
+    { head: "Load so far", kind: "sum", text: (customer) => amount((sum += demand(customer))) },
+    { head: "Done", kind: "done", text: () => "" },
+  ];
+  const row = (tag, textOf) =>
+    make("tr", {}, ...parts.map((part) => make(tag, { class: part.kind, text: textOf(part) })));
+  const end = (text) => {
+    const cells = [make("td", {}), make("td", { text, colspan: parts.length - 1 })];
+    return make("tr", { class: "sheet-depot" }, ...cells);
+  };
+  const rows = stops.map((stop, place) => row("td", (part) => part.text(stop, place)));
+  const home = depot.name ?? "depot";
+  const body = [end(`From ${home}`), ...rows, end(`Back to ${home}`)];
+  const head = row("th", (part) => part.head);
+  const table = [make("thead", {}, head), make("tbody", {}, ...body)];
+  return make("table", { class: "sheet-stops" }, ...table);
 }

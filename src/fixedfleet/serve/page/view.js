@@ -1,7 +1,6 @@
 // The plan that the page shows: on the map, in figures, and as a list of tours.
 
 import { byId, make, show, warn, write } from "./elements.js";
-import { followButtons } from "./gestures.js";
 import { currentTours, instanceOf, servesAll } from "./instance.js";
 import { FleetMap } from "./map.js";
 import { askForPlace } from "./move.js";
@@ -10,6 +9,8 @@ import { keepSlots } from "./slots.js";
 import { Summary } from "./summary.js";
 import { describePlace, showTip } from "./tip.js";
 import { TourList } from "./tours.js";
+
+const STEP = 1.5; // by which a button zooms
 
 export class PlanView {
   #map;
@@ -41,8 +42,9 @@ export class PlanView {
       onMove,
       onLock,
     });
-    const [closer, farther, whole] = ["closer", "farther", "whole"].map(byId);
-    followButtons({ closer, farther, whole }, this.#map);
+    byId("closer").addEventListener("click", () => this.#map.zoom(STEP));
+    byId("farther").addEventListener("click", () => this.#map.zoom(1 / STEP));
+    byId("whole").addEventListener("click", () => this.#map.showAll());
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.#clear();
     });
