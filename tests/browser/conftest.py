@@ -6,9 +6,8 @@ import json
 import os
 import random
 import shutil
-import subprocess
-import sys
 import tempfile
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,20 +18,8 @@ import pytest
 
 PATIENCE = 40_000  # milliseconds to wait for what must come, on a busy machine too
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
-
-
 TOKEN = "token-100%+&=#"  # an address must quote these characters
 TILES = "https://tiles.example.org/{z}/{x}/{y}.png"
-# All tests are one client, and each leaves short plans behind. The browser need not ask
-# for each of the page's files again whenever a test opens the page.
-SERVE = """
-import sys
-from fixedfleet.cli import main
-from fixedfleet.serve import jobs, security
-jobs.JOBS_PER_CLIENT = 64
-security.FILE_CACHE = "max-age=3600"
-sys.exit(main(["serve", "--port", "0", *sys.argv[1:]]))
-"""
 
 
 def wait_for_workers(url):
@@ -47,23 +34,28 @@ def wait_for_workers(url):
 
 
 @contextmanager
-def serving(*options, **variables):
-    """Start a server with an empty data folder, and give the address that it prints."""
+def serving(**settings):
+    """Start a server in this process, with an empty data folder; give its address."""
     pytest.importorskip("fastapi")
     pytest.importorskip("uvicorn")
-    with tempfile.TemporaryDirectory() as folder:
-        command = (sys.executable, "-c", SERVE, "--data", folder, *options)
-        server = subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, env={**os.environ, **variables}
-        )
+    from fixedfleet.serve import jobs, security
+    from fixedfleet.serve.server import Server
+    from fixedfleet.serve.settings import Settings
+
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        # All tests are one client, and each leaves short plans behind.
+        patch.setattr(jobs, "JOBS_PER_CLIENT", 64)
+        # The browser need not ask for all files again whenever a test opens the page.
+        patch.setattr(security, "FILE_CACHE", "max-age=3600")
+        server = Server(Settings(data=Path(folder), port=0, **settings))
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
         try:
-            line = server.stdout.readline()
-            address = next(word for word in line.split() if word.startswith("http://"))
-            wait_for_workers(address.partition("?")[0])
-            yield address
+            wait_for_workers(server.url)
+            yield server.address()
         finally:
-            server.terminate()
-            server.communicate()
+            server.should_exit = True
+            thread.join()
 
 
 # For the package, not for the session: while Playwright runs, no other test could run
@@ -71,15 +63,14 @@ def serving(*options, **variables):
 @pytest.fixture(scope="package")
 def address():
     """The address of a server without a token."""
-    with serving("--no-token", "--workers", "2") as address:
+    with serving(workers=2) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def guarded():
     """The address, with the token, of a server that needs one and has street tiles."""
-    options = ("--tiles", TILES, "--workers", "1")
-    with serving(*options, FIXEDFLEET_TOKEN=TOKEN) as address:
+    with serving(token=TOKEN, tiles=TILES, workers=1) as address:
         yield address
 
 
