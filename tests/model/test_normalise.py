@@ -6,14 +6,9 @@ import pytest
 import torch
 
 import fixedfleet as ff
-from fixedfleet.model import NORMALISATIONS, Features, ModelConfig, Normalisation
+from fixedfleet.model import NORMALISATIONS, Features, ModelConfig, Network
 from fixedfleet.model import normalise as module
-from fixedfleet.model.normalise import (
-    PerVehicle,
-    allowed_edges,
-    make_normalisation,
-    normalise,
-)
+from fixedfleet.model.normalise import allowed_edges, normalise, per_vehicle
 
 
 @pytest.fixture
@@ -27,8 +22,7 @@ def padded():
 
 def _normalised(scores, nodes, vehicles, how):
     features = Features(torch.zeros(2, 5, 2), torch.zeros(2, 5), nodes, vehicles)
-    normalisation = make_normalisation(ModelConfig(normalisation=how))
-    return normalise(normalisation, scores, features)
+    return normalise(NORMALISATIONS.get(how), scores, features)
 
 
 def test_only_the_depot_may_follow_itself(padded):
@@ -93,26 +87,20 @@ def test_unknown_normalisation_is_an_error():
 
 
 def test_a_normalisation_of_ones_own(padded, tmp_path):
-    """A class is used by its registered name, or by its file's name."""
+    """A function is used by its registered name, or by its file's name."""
 
     @NORMALISATIONS.register("test-sharp")
-    class Sharp(PerVehicle):
-        """Twice as sharp."""
-
-        def forward(self, scores, allowed, features):
-            return super().forward(2 * scores, allowed, features)
+    def sharp(scores, allowed, features):
+        return per_vehicle(2 * scores, allowed, features)
 
     wanted = _normalised(2 * padded[0], *padded[1:], "vehicle")
     assert torch.equal(_normalised(*padded, "test-sharp"), wanted)
     file = tmp_path / "own.py"
     file.write_text(
-        "from fixedfleet.model.normalise import PerVehicle\n"
-        "class Sharp(PerVehicle):\n"
-        "    def forward(self, scores, allowed, features):\n"
-        "        return super().forward(2 * scores, allowed, features)\n"
-        "nothing = 3\n"
+        "from fixedfleet.model.normalise import per_vehicle\n"
+        "def sharp(scores, allowed, features):\n"
+        "    return per_vehicle(2 * scores, allowed, features)\n"
     )
-    assert torch.equal(_normalised(*padded, f"{file}:Sharp"), wanted)
-    with pytest.raises(ff.InputError, match="not a normalisation: make it a subclass"):
-        _normalised(*padded, f"{file}:nothing")
-    assert issubclass(Sharp, Normalisation)
+    assert torch.equal(_normalised(*padded, f"{file}:sharp"), wanted)
+    config = ModelConfig(width=8, hidden=8, layers=1, normalisation=f"{file}:sharp")
+    assert Network(config).normalisation is NORMALISATIONS.get(f"{file}:sharp")

@@ -8,9 +8,8 @@ import pytest
 import torch
 
 import fixedfleet as ff
-from fixedfleet.model import ModelConfig
 from fixedfleet.model.features import Features
-from fixedfleet.model.normalise import make_normalisation, normalise
+from fixedfleet.model.normalise import NORMALISATIONS, normalise
 from fixedfleet.training.loss import LossConfig, plan_loss
 from fixedfleet.training.training_data import TrainingBatch
 
@@ -39,8 +38,7 @@ def _predict(features, how="softassign", seed=0):
 
 
 def _normalised(scores, features, how="softassign"):
-    normalisation = make_normalisation(ModelConfig(normalisation=how))
-    return normalise(normalisation, scores, features)
+    return normalise(NORMALISATIONS.get(how), scores, features)
 
 
 def _routes(tours, width):

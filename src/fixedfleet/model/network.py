@@ -12,7 +12,7 @@ from fixedfleet.errors import at_least, check_settings
 from fixedfleet.model.decoder import Decoder
 from fixedfleet.model.features import Features, centrality, pairwise_distances
 from fixedfleet.model.kernels import load_kernels
-from fixedfleet.model.normalise import NORMALISATIONS, make_normalisation, normalise
+from fixedfleet.model.normalise import NORMALISATIONS, normalise
 from fixedfleet.model.pooling import MaxPoolingLayer, Pairs
 
 __all__ = ["ModelConfig", "Network"]
@@ -72,7 +72,7 @@ class Network(nn.Module):
             MaxPoolingLayer(config) for _ in range(config.layers)
         )
         self.decoder = Decoder(d)
-        self.normalisation = make_normalisation(config)
+        self.normalisation = NORMALISATIONS.get(config.normalisation)
 
     def forward(self, features: Features) -> Tensor:
         """Return log Ŷ, shape (B, M, N', N'), −inf where an edge is not allowed."""

@@ -3,48 +3,32 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from fixedfleet.errors import InputError
 from fixedfleet.registry import Registry
 
 if TYPE_CHECKING:
     from fixedfleet.model.features import Features
-    from fixedfleet.model.network import ModelConfig
 
-__all__ = [
-    "NORMALISATIONS",
-    "Normalisation",
-    "allowed_edges",
-    "make_normalisation",
-    "normalise",
-]
+__all__ = ["NORMALISATIONS", "Normalisation", "allowed_edges", "normalise"]
 
 # Masked scores are finite until the end: a row with nothing but −inf would become NaN.
 _MASKED = -1e9
 _ITERATIONS = 10  # of SoftAssign
 
 
-class Normalisation(nn.Module):
+class Normalisation(Protocol):
     """
     A way to turn scores into log-probabilities.
 
-    To add one, subclass this class, write ``forward``, and register the class with
-    ``@NORMALISATIONS.register("name")``. It may have weights.
-
-    Parameters
-    ----------
-    config
-        The settings of the network that uses it.
+    To add one, write such a function and register it with
+    ``@NORMALISATIONS.register("name")``.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-
-    def forward(self, scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
+    def __call__(self, scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
         """
         Return log-probabilities, shape (B, M, N', N').
 
@@ -58,27 +42,16 @@ class Normalisation(nn.Module):
         features
             The instances.
         """
-        raise NotImplementedError
+        ...
 
 
-NORMALISATIONS: Registry[type[Normalisation]] = Registry(
+NORMALISATIONS: Registry[Normalisation] = Registry(
     "normalisation",
     {
-        "vehicle": "fixedfleet.model.normalise:PerVehicle",
-        "softassign": "fixedfleet.model.normalise:SoftAssign",
+        "vehicle": "fixedfleet.model.normalise:per_vehicle",
+        "softassign": "fixedfleet.model.normalise:soft_assign",
     },
 )
-
-
-def make_normalisation(config: ModelConfig) -> Normalisation:
-    """Return the normalisation that the settings of a network name."""
-    kind = NORMALISATIONS.get(config.normalisation)
-    if not (isinstance(kind, type) and issubclass(kind, Normalisation)):
-        raise InputError(
-            f"{config.normalisation!r} is not a normalisation: make it a subclass of "
-            "fixedfleet.model.Normalisation"
-        )
-    return kind(config)
 
 
 def normalise(
@@ -87,7 +60,7 @@ def normalise(
     """Return log Ŷ of scores (B, M, N', N'), −inf where an edge is not allowed."""
     allowed = allowed_edges(features.nodes, features.vehicles)
     logs = scores.float().masked_fill(~allowed, _MASKED)
-    logs = cast("Tensor", normalisation(logs, allowed, features))
+    logs = normalisation(logs, allowed, features)
     return logs.masked_fill(~allowed, -math.inf)
 
 
@@ -110,30 +83,24 @@ def allowed_edges(nodes: Tensor, vehicles: Tensor) -> Tensor:
     return edges[:, None] & vehicles[:, :, None, None]
 
 
-class PerVehicle(Normalisation):
-    """All edges of a vehicle sum to one, as in the paper."""
-
-    def forward(self, scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
-        """Return log-probabilities, shape (B, M, N', N')."""
-        return scores.flatten(2).log_softmax(-1).view_as(scores)
+def per_vehicle(scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
+    """Let all edges of a vehicle sum to one, as in the paper."""
+    return scores.flatten(2).log_softmax(-1).view_as(scores)
 
 
-class SoftAssign(Normalisation):
+def soft_assign(scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
     """
-    The edges of all vehicles out of a customer sum to one, and so do those into it.
+    Let the edges of all vehicles out of a customer sum to one, and those into it.
 
     For the depot, the edges of each vehicle sum to one.
     """
-
-    def forward(self, scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
-        """Return log-probabilities, shape (B, M, N', N')."""
-        logs = _out_of_each(scores)
-        for _ in range(_ITERATIONS):
-            # The sums of padded rows are arbitrary, so they are masked each time.
-            logs = logs.masked_fill(~allowed, _MASKED).transpose(2, 3)
-            logs = _out_of_each(logs).transpose(2, 3).masked_fill(~allowed, _MASKED)
-            logs = _out_of_each(logs)
-        return logs
+    logs = _out_of_each(scores)
+    for _ in range(_ITERATIONS):
+        # The sums of padded rows are arbitrary, so they are masked each time.
+        logs = logs.masked_fill(~allowed, _MASKED).transpose(2, 3)
+        logs = _out_of_each(logs).transpose(2, 3).masked_fill(~allowed, _MASKED)
+        logs = _out_of_each(logs)
+    return logs
 
 
 def _out_of_each(logs: Tensor) -> Tensor:
