@@ -86,6 +86,10 @@ class Network(nn.Module):
         scores = self.decoder(nodes, vehicles)
         return normalise(self.normalisation, scores, features)
 
+    def compile_parts(self) -> None:
+        """Compile the network once for each shape of a batch."""
+        self.compile(dynamic=False)
+
     def fuse(self, fused: bool = True) -> Network:
         """
         Choose whether decoder and max pooling run in Triton's kernels on a GPU.

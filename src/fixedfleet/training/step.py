@@ -70,12 +70,9 @@ class Stepper:
         self.step_number = torch.zeros((), dtype=torch.long, device=self.device)
         self.first_bad = torch.full_like(self.step_number, -1)
         self.sums = torch.zeros(len(loss.terms), device=self.device)
-        self.forward: Any = network
         if isinstance(network, Network):
             network.fuse(on_gpu and config.compile)
-            if on_gpu and config.compile:
-                self.forward = torch.compile(network, dynamic=False)
-        elif on_gpu and config.compile:
+        if on_gpu and config.compile:
             network.compile_parts()
         self.turn = symmetry if isinstance(network, Network) else rotation
         self.graphs: list[torch.cuda.CUDAGraph] = []
@@ -164,7 +161,7 @@ class Stepper:
             turned = self.turn(batch.features.coordinates, self.codes[bucket])
             batch = batch._replace(features=batch.features._replace(coordinates=turned))
         with matmul_precision(self.device, self.config.precision):
-            output = self.forward(batch.features)
+            output = self.network(batch.features)
         found = loss_of(output, batch, self.loss)
         found["total"].backward()  # type: ignore[no-untyped-call]
         losses = torch.stack([found[name].detach() for name in self.loss.terms])
