@@ -42,17 +42,8 @@ def make_start(
     """
     Make a feasible plan to start a search from.
 
-    Parameters
-    ----------
-    name
-        What makes the plan.
-    instance
-        The instance to plan for.
-    packing
-        The packing that proves the fleet sufficient. It is returned if the start leaves
-        customers unassigned and no places are found for them.
-    seed
-        Seed of the search for those places.
+    If it leaves customers unassigned and no places are found for them, the packing that
+    proves the fleet sufficient is returned.
     """
     if name == "packing":
         return packing

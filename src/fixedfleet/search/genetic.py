@@ -104,8 +104,6 @@ def hgs_plans(
 
     Parameters
     ----------
-    instance, seed, parameters
-        The instance, the seed and the parameters of the search.
     stop
         Either a number of iterations without improvement after which to end, or seconds
         of processor time. With a time limit HGS-CVRP starts anew when it no longer

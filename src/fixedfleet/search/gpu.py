@@ -23,8 +23,6 @@ from fixedfleet.search.method import LEAST_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from fixedfleet.instance import Instance
     from fixedfleet.search.method import SearchTask
     from fixedfleet.search.stop import Stop
@@ -60,17 +58,13 @@ def improve_batch(
 
     Parameters
     ----------
-    batch
-        The instances.
-    starts
-        A feasible plan for each.
+    batch, starts
+        The instances, and a feasible plan for each.
     stop
-        Either the iterations for each chain or a time limit for the whole batch.
+        Either the iterations for each instance or a time limit for the whole batch.
         After Ctrl-C the best plans so far are returned.
-    seed
-        Seed of the random numbers, at least 0.
-    vehicle_cost
-        Fixed cost of each vehicle used.
+    seed, vehicle_cost
+        Seed of the random numbers, and fixed cost of each vehicle used.
 
     Raises
     ------
@@ -133,41 +127,22 @@ class _Call:
         cooled: tuple[float, float] = (0.0, 1.0),
     ) -> PlanBatch:
         """
-        Run some iterations.
+        Run some iterations of each chain; return the better plan of each instance.
 
-        Parameters
-        ----------
-        plans
-            The plans to start from.
-        iterations
-            Iterations for each chain.
-        round_number
-            Number of the round; each has random numbers of its own.
-        cooled
-            Which part of the cooling this is, as shares of the whole.
+        Each round has random numbers of its own. ``cooled`` is which part of the
+        cooling it is, as shares of the whole.
         """
         start, end = (_HOT * (_COLD / _HOT) ** share for share in cooled)
-        limits = gpu_kernel.make_limits(
+        return gpu_kernel.improve(
+            self.batch,
+            plans,
+            pack(self.batch, plans),
+            chains=self.chains,
             iterations=iterations,
             temperatures=(start, end),
             vehicle_cost=self.vehicle_cost,
             seed=self.seed + round_number,
         )
-        found = gpu_kernel.search(pack(self.batch, plans), limits, self.chains)
-        costs = plans.costs_v(self.batch, self.vehicle_cost)  # while the GPU works
-        return self._better(plans, costs, found())
-
-    def _better(
-        self, old: PlanBatch, old_costs: NDArray[np.float64], new: PlanBatch
-    ) -> PlanBatch:
-        """Return the cheaper plan of each instance, measured in float64."""
-        bad = np.flatnonzero(~new.feasible(self.batch))
-        if len(bad):
-            row = int(bad[0])
-            fault = new[row].check(self.batch[row])[0]
-            raise RuntimeError(f"the GPU returned an infeasible plan {row}: {fault}")
-        better = new.costs_v(self.batch, self.vehicle_cost) < old_costs
-        return old.replace(better, new[better])
 
 
 def _rounds(call: _Call, plans: PlanBatch, stop: Stop) -> Iterator[PlanBatch]:

@@ -11,8 +11,6 @@ from fixedfleet.errors import InputError
 from fixedfleet.plan import pad_routes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from fixedfleet.instance import InstanceBatch
@@ -32,37 +30,16 @@ _LARGEST_CAPACITY = 2**31 - 2  # loads are int32, and 2^31 − 1 means "no place
 
 @dataclass(frozen=True)
 class Group:
-    """
-    Instances that one launch improves, padded to the same shape.
+    """Instances that one launch improves, padded to the same shape."""
 
-    Attributes
-    ----------
-    rows
-        Their rows in the batch, shape (B,).
-    slots
-        The size class: nodes per lane.
-    sizes
-        Customers, vehicles, capacity and row of each instance, shape (B, 4).
-    points
-        Coordinates relative to the depot, shape (B, L, 2), or None with matrices.
-    rounded
-        Whether distances between points are rounded to whole numbers.
-    matrices
-        Distances [from, to], shape (B, L, L), or None with points.
-    demands
-        Shape (B, L - 1).
-    starts
-        Routes to start from, shape (B, W), with W enough for any plan.
-    """
-
-    rows: NDArray[np.int64]
-    slots: int
-    sizes: NDArray[np.int32]
-    points: NDArray[np.float32] | None
-    rounded: bool
-    matrices: NDArray[np.float32] | None
-    demands: NDArray[np.int32]
-    starts: NDArray[np.uint16]
+    rows: NDArray[np.int64]  # (B,): their rows in the batch
+    slots: int  # the size class: nodes per lane
+    sizes: NDArray[np.int32]  # (B, 4): customers, vehicles, capacity and row of each
+    points: NDArray[np.float32] | None  # (B, L, 2): relative to the depot
+    rounded: bool  # whether distances between points are rounded to whole numbers
+    matrices: NDArray[np.float32] | None  # (B, L, L): [from, to], instead of points
+    demands: NDArray[np.int32]  # (B, L - 1)
+    starts: NDArray[np.uint16]  # (B, W): routes to start from; any plan fits into W
 
     @property
     def locations(self) -> int:
@@ -97,30 +74,52 @@ def size_classes(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def pack(batch: InstanceBatch, starts: PlanBatch) -> list[Group]:
     """Sort the instances into groups of one size class and one kind of distances."""
-    return list(_groups(batch, starts))
-
-
-def _groups(batch: InstanceBatch, starts: PlanBatch) -> Iterator[Group]:
     sizes = _sizes(batch)
     classes = size_classes(count_nodes(batch))
     kinds = _kinds(batch)
-    for slots in np.unique(classes):
+    groups = []
+    for slots in np.unique(classes).tolist():
         for kind in (_MATRIX, _POINTS, _ROUNDED):
             rows = np.flatnonzero((classes == slots) & (kinds == kind))
-            if not len(rows):
-                continue
-            largest = int(batch.sizes[rows].max())
-            width = int(sizes[rows, :2].sum(axis=1).max())
-            yield Group(
-                rows=rows,
-                slots=int(slots),
-                sizes=sizes[rows],
-                points=None if kind == _MATRIX else _points(batch, rows, largest),
-                rounded=kind == _ROUNDED,
-                matrices=_matrices(batch, rows, largest) if kind == _MATRIX else None,
-                demands=_demands(batch, rows, largest),
-                starts=pad_routes(starts.routes[rows], width).astype(np.uint16),
-            )
+            if len(rows):
+                groups.append(_group(batch, starts, sizes[rows], rows, slots, kind))
+    return groups
+
+
+def _group(
+    batch: InstanceBatch,
+    starts: PlanBatch,
+    sizes: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    slots: int,
+    kind: int,
+) -> Group:
+    """Return the group of some rows of a batch."""
+    largest = int(batch.sizes[rows].max())
+    width = int(sizes[:, :2].sum(axis=1).max())
+    points = matrices = None
+    if kind == _MATRIX:
+        shape = len(rows), largest + 1, largest + 1
+        matrices = np.zeros(shape, dtype=np.float32)
+        for place, row in enumerate(rows.tolist()):
+            distances = batch[row].distances
+            matrices[place, : len(distances), : len(distances)] = distances
+    else:
+        # float32 keeps seven digits, and the first are often those of the depot.
+        relative = batch.coordinates[rows, : largest + 1] - batch.depots[rows, None]
+        points = relative.astype(np.float32)
+    # A demand above the capacity fits into no vehicle, however large it is.
+    demands = np.minimum(batch.demands[rows, :largest], batch.capacity[rows, None] + 1)
+    return Group(
+        rows=rows,
+        slots=slots,
+        sizes=sizes,
+        points=points,
+        rounded=kind == _ROUNDED,
+        matrices=matrices,
+        demands=demands.astype(np.int32),
+        starts=pad_routes(starts.routes[rows], width).astype(np.uint16),
+    )
 
 
 def _kinds(batch: InstanceBatch) -> NDArray[np.int64]:
@@ -143,29 +142,3 @@ def _sizes(batch: InstanceBatch) -> NDArray[np.int32]:
         )
     columns = batch.sizes, fleet, batch.capacity, np.arange(len(batch))
     return np.stack(columns, axis=1).astype(np.int32)
-
-
-def _points(
-    batch: InstanceBatch, rows: NDArray[np.int64], largest: int
-) -> NDArray[np.float32]:
-    # Relative to the depot: float32 keeps seven digits, and the first are often shared.
-    relative = batch.coordinates[rows, : largest + 1] - batch.depots[rows, None]
-    return np.asarray(relative, dtype=np.float32)
-
-
-def _matrices(
-    batch: InstanceBatch, rows: NDArray[np.int64], largest: int
-) -> NDArray[np.float32]:
-    matrices = np.zeros((len(rows), largest + 1, largest + 1), dtype=np.float32)
-    for place, row in enumerate(rows):
-        distances = batch[int(row)].distances
-        matrices[place, : len(distances), : len(distances)] = distances
-    return matrices
-
-
-def _demands(
-    batch: InstanceBatch, rows: NDArray[np.int64], largest: int
-) -> NDArray[np.int32]:
-    # A demand above the capacity fits into no vehicle, however large it is.
-    bounded = np.minimum(batch.demands[rows, :largest], batch.capacity[rows, None] + 1)
-    return np.asarray(bounded, dtype=np.int32)

@@ -16,17 +16,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fixedfleet.instance import InstanceBatch
     from fixedfleet.search.gpu_arrays import Group
 
-__all__ = [
-    "LIMITS",
-    "chains_to_fill",
-    "launch",
-    "load_cupy",
-    "make_limits",
-    "pick",
-    "search",
-]
+__all__ = ["LIMITS", "chains_to_fill", "improve", "launch", "load_cupy", "pick"]
 
 LIMITS = np.dtype(  # the kernel's struct Limits
     [
@@ -63,18 +56,24 @@ def _resident(group: Group) -> int:
     return warps * int(blocks)
 
 
-def make_limits(
+def improve(
+    batch: InstanceBatch,
+    plans: PlanBatch,
+    groups: Sequence[Group],
     *,
+    chains: int,
     iterations: int,
     temperatures: tuple[float, float],
     unit: float = 0.0,
-    vehicle_cost: float = 0.0,
-    seed: int = 0,
-) -> NDArray[Any]:
+    vehicle_cost: float,
+    seed: int,
+) -> PlanBatch:
     """
-    Return the limits of a launch, whose iterations are those of each chain.
+    Search by some chains for each instance; return the cheaper plan of each.
 
-    Temperatures are multiples of the unit. Default: the scale of each instance.
+    ``groups`` are those of the instances and their plans. The iterations are those of
+    each chain. The temperatures are multiples of the unit, by default of the scale of
+    each instance.
     """
     limits = (
         iterations,
@@ -86,51 +85,27 @@ def make_limits(
         vehicle_cost,
         seed % 2**32,
     )
-    return np.array([limits], dtype=LIMITS)
-
-
-def search(
-    groups: Sequence[Group], limits: NDArray[Any], chains: int
-) -> Callable[[], PlanBatch]:
-    """
-    Start the search for the groups of a batch.
-
-    Parameters
-    ----------
-    groups
-        The groups of all instances of the batch.
-    limits
-        From :func:`make_limits`.
-    chains
-        Chains per instance.
-
-    Returns
-    -------
-    Callable
-        A function that waits for the best plan of the chains of each instance.
-    """
-    pending = [launch(group, limits, chains) for group in groups]
-
-    def wait() -> PlanBatch:
-        found = [
-            (group.rows, routes())
-            for group, routes in zip(groups, pending, strict=True)
-        ]
-        return PlanBatch.gather(sum(len(group.rows) for group in groups), found)
-
-    return wait
+    array = np.array([limits], dtype=LIMITS)
+    pending = [(group.rows, launch(group, array, chains)) for group in groups]
+    costs = plans.costs_v(batch, vehicle_cost)  # while the GPU works
+    routes = [(rows, wait()) for rows, wait in pending]
+    found = PlanBatch.gather(len(batch), routes)
+    bad = np.flatnonzero(~found.feasible(batch))
+    if len(bad):
+        row = int(bad[0])
+        fault = found[row].check(batch[row])[0]
+        raise RuntimeError(f"the GPU returned an infeasible plan {row}: {fault}")
+    better = found.costs_v(batch, vehicle_cost) < costs  # in float64
+    return plans.replace(better, found[better])
 
 
 def launch(
     group: Group, limits: NDArray[Any], chains: int
 ) -> Callable[[], NDArray[np.uint16]]:
     """
-    Start the search for a group, see :func:`search`.
+    Start the search for a group.
 
-    Returns
-    -------
-    Callable
-        A function that waits for the routes of the best chains, shape (B, W).
+    Returns a function that waits for the routes of the best chains, shape (B, W).
     """
     cupy = load_cupy()
     kernel, warps = _kernel_of(group), _warps(group)

@@ -12,8 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.plan import Plan, PlanBatch
 from fixedfleet.search import gpu_kernel
@@ -29,7 +27,7 @@ from fixedfleet.search.method import LEAST_SECONDS, better
 from fixedfleet.search.parts import Tours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from fixedfleet.search.method import SearchTask
     from fixedfleet.search.parts import Part
@@ -138,8 +136,9 @@ class _Rounds:
         bred = {row: self.threads.submit(self._breed, parts[row]) for row in rows}
         plans = [part.plan for part in parts]
         small = [row for row, fit in enumerate(fits) if fit]
-        for row, plan in self._search_on_gpu([parts[row] for row in small]):
-            plans[small[row]] = plan
+        found = self._search_on_gpu([parts[row] for row in small])
+        for row, plan in zip(small, found, strict=True):
+            plans[row] = plan
         begin = self.stop.elapsed()
         for row, future in bred.items():
             plans[row] = better(
@@ -161,34 +160,31 @@ class _Rounds:
             vehicle_cost=self.task.vehicle_cost,
         )
 
-    def _search_on_gpu(self, parts: list[Part]) -> Iterator[tuple[int, Plan]]:
-        """Search parts by many chains each; yield the plans that are better."""
+    def _search_on_gpu(self, parts: list[Part]) -> Iterable[Plan]:
+        """Search parts by many chains each; return the best plan of each part."""
         self.on_gpu = 0.0
         if not parts:
-            return
+            return ()
         batch = InstanceBatch.of(part.instance for part in parts)
         known = PlanBatch.from_plans(part.plan for part in parts)
         groups = pack(batch, known)
         with self.task.stop.paused():  # a kernel may have to be compiled
             chains = gpu_kernel.chains_to_fill(groups)
-        limits = gpu_kernel.make_limits(
+        begin = self.stop.elapsed()
+        found = gpu_kernel.improve(
+            batch,
+            known,
+            groups,
+            chains=chains,
             iterations=self.iterations,
             temperatures=(_HOT, _COLD),
             unit=self.unit,
             vehicle_cost=self.task.vehicle_cost,
             seed=parts[0].seed,
         )
-        begin = self.stop.elapsed()
-        wait = gpu_kernel.search(groups, limits, chains)
-        before = known.costs_v(batch, self.task.vehicle_cost)  # while the GPU works
-        found = wait()
         self.on_gpu = self.stop.elapsed() - begin
         self.stop.count(chains * len(parts) * self.iterations)
-        if not found.feasible(batch).all():
-            raise RuntimeError("the GPU returned an infeasible plan")
-        shorter = found.costs_v(batch, self.task.vehicle_cost) < before
-        for row in np.flatnonzero(shorter).tolist():
-            yield row, found[row]
+        return found
 
     def end(self, changed: bool) -> None:
         """Note how long the round took; choose larger parts if it changed none."""

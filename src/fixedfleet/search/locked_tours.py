@@ -23,21 +23,7 @@ __all__ = ["LockedTours"]
 
 class LockedTours:
     """
-    Tours that must stay as they are, and the customers in none of them.
-
-    Parameters
-    ----------
-    tours
-        A plan, which may leave customers out, or tours.
-    instance
-        The instance with all customers.
-    vehicle_cost
-        Fixed cost of each vehicle used.
-
-    Attributes
-    ----------
-    rest
-        The instance of the other customers and vehicles.
+    Tours that must stay as they are; ``rest`` has the other customers and vehicles.
 
     Raises
     ------

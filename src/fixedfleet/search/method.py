@@ -89,26 +89,8 @@ class Incumbent:
     """
     The best plan of a search so far.
 
-    Parameters
-    ----------
-    instance
-        The instance that plans are checked and measured with.
-    start
-        The first plan.
-    stop
-        Whose clock is noted.
-    vehicle_cost
-        Fixed cost of each vehicle used.
-    on_improvement
-        Called with (seconds, cost, plan) for each better plan without unassigned
-        customers.
-
-    Attributes
-    ----------
-    plan, cost
-        The best plan and its cost.
-    trace
-        (seconds, cost) of each improvement.
+    Each better plan without unassigned customers adds (seconds, cost) to ``trace``, by
+    the clock of the stop. ``on_improvement`` is called with these and the plan.
     """
 
     def __init__(
@@ -137,11 +119,8 @@ class Incumbent:
         """
         Keep a plan if it is better: fewer unassigned customers, then lower cost.
 
-        Raises
-        ------
-        RuntimeError
-            If the plan is better but exceeds fleet or capacity or serves a customer
-            twice.
+        A better plan that exceeds fleet or capacity, or serves a customer twice, is a
+        RuntimeError.
         """
         begin = self.stop.elapsed()
         unassigned, cost = _rank(self.instance, plan, self.vehicle_cost)

@@ -39,16 +39,7 @@ def partial_plan(
     """
     Plan for a fleet that may be too small: fewest unassigned customers, then cost.
 
-    Parameters
-    ----------
-    instance
-        The instance to plan for. Its fleet is a hard bound.
-    stop
-        When to stop searching for a shorter plan; None for the packing as it is.
-    seed
-        Seed of the search.
-    vehicle_cost
-        Fixed cost of each vehicle used.
+    Without a stop, the packing is returned as it is.
     """
     best = serve_most(instance)
     if stop is None or not best.tours:

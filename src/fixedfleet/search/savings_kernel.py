@@ -26,23 +26,12 @@ def join_tours(pairs: Any, demands: Any, capacity: Any, symmetric: Any) -> Any:
     """
     Join tours of one customer each while the capacity allows it.
 
-    Parameters
-    ----------
-    pairs
-        Customers (i, j), the best pair first: j may be visited directly behind i.
-    demands
-        Demand of each location.
-    capacity
-        Capacity of a vehicle.
-    symmetric
-        Whether a tour may be reversed.
+    In each of the pairs, the best first, the second customer may be visited directly
+    behind the first; if distances are symmetric, also before it.
 
-    Returns
-    -------
-    tuple
-        ``first``: the first customer of each tour, or 0 if it was joined to another;
-        ``behind``: the customer behind each customer, 0 for the last of a tour;
-        ``loads``: the load of each tour. A tour has the number of one of its customers.
+    Returns the first customer of each tour, or 0 if it was joined to another; the
+    customer behind each customer, 0 for the last of a tour; and the load of each tour.
+    A tour has the number of one of its customers.
     """
     first = np.arange(len(demands))
     last = np.arange(len(demands))

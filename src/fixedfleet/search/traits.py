@@ -9,25 +9,12 @@ __all__ = ["Traits", "search_traits"]
 
 @dataclass(frozen=True)
 class Traits:
-    """
-    What a search or solver can do; the defaults suit a search of one's own.
+    """What a search or solver can do; the defaults suit a search of one's own."""
 
-    Attributes
-    ----------
-    counts
-        Whether it can end after a number of iterations.
-    ends
-        Whether it ends by itself, so that it needs no limit.
-    reports
-        Whether it reports improvements while it runs.
-    prices
-        Whether it can minimise Cost_v.
-    """
-
-    counts: bool = False
-    ends: bool = False
-    reports: bool = True
-    prices: bool = False
+    counts: bool = False  # whether it can end after a number of iterations
+    ends: bool = False  # whether it ends by itself, so that it needs no limit
+    reports: bool = True  # whether it reports improvements while it runs
+    prices: bool = False  # whether it can minimise Cost_v
 
 
 _TRAITS = {

@@ -23,14 +23,7 @@ def whole_amounts(instance: Instance, *, largest: int) -> tuple[NDArray[np.int64
     holds if the demands, divided by their greatest common divisor, sum to at most
     ``largest``. Otherwise amounts are counted in coarser units, demands rounded up and
     the capacity down: a plan that fills a vehicle to the last digit may then be missed,
-    but no vehicle is overloaded.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    largest
-        Largest sum of the demands, above the number of customers.
+    but no vehicle is overloaded. ``largest`` is above the number of customers.
     """
     demands, capacity = instance.demand_units, instance.capacity_units
     common = int(np.gcd.reduce(demands)) or 1
