@@ -121,19 +121,16 @@ def _read_back(legs: Any, customer: Any, node: Any) -> Any:
 
 
 def _by_points(legs: Any, customer: Any, node: Any) -> Any:
-    return _measure(legs.points, legs.radius, legs.rounding, customer, node)
+    points = legs.points
+    x = points[customer, 0] - points[node, 0]
+    y = points[customer, 1] - points[node, 1]
+    z = points[customer, 2] - points[node, 2]
+    chord = sqrt(x * x + y * y + z * z)
+    return np.float32(_length(chord, legs.radius, legs.rounding))
 
 
 _compile(leg_to, _read_there)
 _compile(leg_from, _read_back)
-
-
-@compiled(inline="always", _nrt=False)
-def _measure(points: Any, radius: Any, rounding: Any, start: Any, end: Any) -> Any:
-    x = points[start, 0] - points[end, 0]
-    y = points[start, 1] - points[end, 1]
-    z = points[start, 2] - points[end, 2]
-    return np.float32(_length(sqrt(x * x + y * y + z * z), radius, rounding))
 
 
 @compiled(_nrt=False)

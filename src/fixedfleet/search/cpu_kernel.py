@@ -244,17 +244,6 @@ def _try(
 
 
 @inlined
-def _try_behind(
-    problem: Problem, state: State, customer: Any, before: Any, cost: Any, place: Any
-) -> Any:
-    """Compare the place behind a node with the best so far: (cost, place)."""
-    legs = leg_from(problem.legs, customer, before) + leg_to(
-        problem.legs, customer, state.nodes[before, NEXT]
-    )
-    return _try(problem, state, before, legs, cost, place)
-
-
-@inlined
 def _place(problem: Problem, state: State, customer: Any) -> Any:
     """Find the cheapest place with room: the node before it, 0 if there is none."""
     nodes, loads = state.nodes, state.loads
@@ -301,11 +290,14 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
             node = np.uint32(depot + r)
             if loads[r] > room or nodes[node, NEXT] == node:
                 continue
-            cost, place = _try_behind(problem, state, customer, node, cost, place)
-            node = nodes[node, NEXT]
-            while node < depot:
-                cost, place = _try_behind(problem, state, customer, node, cost, place)
-                node = nodes[node, NEXT]
+            while True:
+                after = nodes[node, NEXT]
+                legs = leg_from(problem.legs, customer, node)
+                legs += leg_to(problem.legs, customer, after)
+                cost, place = _try(problem, state, node, legs, cost, place)
+                node = after
+                if node >= depot:
+                    break
     if state.counts[USED] < tours and room >= 0:
         alone = leg_from(problem.legs, customer, depot) + leg_to(
             problem.legs, customer, depot
