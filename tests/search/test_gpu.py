@@ -18,7 +18,7 @@ import fixedfleet as ff
 from fixedfleet import generate, search
 from fixedfleet.errors import MissingPackageError
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.search import SearchResult, Stop, gpu, gpu_kernel
+from fixedfleet.search import SearchResult, Stop, gpu_kernel
 from fixedfleet.search.gpu import improve_batch
 from fixedfleet.search.gpu_arrays import pack, size_classes
 
@@ -264,7 +264,8 @@ def test_chains_that_fill_a_gpu(monkeypatch, make_instance):
     monkeypatch.setattr(gpu_kernel, "load_cupy", lambda: cupy)
     monkeypatch.setattr(gpu_kernel, "_resident", lambda group: 128 // group.slots)
     small = make_instance(n=100, vehicles=11, capacity=50)
-    assert gpu._chains_to_fill(small) == 132 * 32
+    alone = pack(ff.InstanceBatch.of([small]), packed([small]))
+    assert gpu_kernel.chains_to_fill(alone) == 132 * 32
     large = make_instance(n=200, vehicles=20, capacity=50)
     batch = ff.InstanceBatch.of([small, large, large])
     groups = pack(batch, packed([small, large, large]))
@@ -287,7 +288,7 @@ def launches(monkeypatch):
         return lambda: group.starts
 
     monkeypatch.setattr(gpu_kernel, "launch", launch)
-    monkeypatch.setattr(gpu, "_chains_to_fill", lambda _: 2)
+    monkeypatch.setattr(gpu_kernel, "chains_to_fill", lambda _: 2)
     monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
     return seen
 
@@ -393,7 +394,7 @@ def test_emulated_kernel_finds_the_optimum(emulated, square):
 def test_emulated_search_of_one_instance(emulated, monkeypatch, square):
     """``solve`` on a GPU takes one instance from its packing to the optimum."""
     monkeypatch.setattr(gpu_kernel, "load_cupy", lambda: None)
-    monkeypatch.setattr(gpu, "_chains_to_fill", lambda _: 2)
+    monkeypatch.setattr(gpu_kernel, "chains_to_fill", lambda _: 2)
     result = ff.solve(square, 0.2, search="gpu")
     assert result.length == pytest.approx(4 + 4 * 2**0.5)
     assert [stage.name for stage in result.stages] == ["fleet", "gpu"]
@@ -435,7 +436,7 @@ def test_emulated_lanes_do_not_race(emulated, make_instance):
 @emulates
 def test_emulated_vehicle_cost_empties_tours(emulated, monkeypatch, square):
     """An expensive vehicle stays at the depot if another has room for its customers."""
-    monkeypatch.setattr(gpu, "_chains_to_fill", lambda _: 2)
+    monkeypatch.setattr(gpu_kernel, "chains_to_fill", lambda _: 2)
     found = search.improve(
         replace(square, capacity=4),
         ff.Plan([[1, 2], [3, 4]]),

@@ -23,7 +23,6 @@ from fixedfleet.search.method import LEAST_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fixedfleet.instance import Instance
     from fixedfleet.search.method import SearchTask
     from fixedfleet.search.stop import Stop
 
@@ -103,7 +102,7 @@ def gpu_search(task: SearchTask) -> None:
         return
     batch = InstanceBatch.of([task.instance])
     starts = PlanBatch.from_plans([task.start])
-    chains = _chains_to_fill(task.instance)
+    chains = gpu_kernel.chains_to_fill(pack(batch, starts))
     call = _Call(batch, task.seed, task.vehicle_cost, chains)
     for plans in _rounds(call, starts, task.stop):
         task.offer(plans[0])
@@ -185,11 +184,6 @@ def _compile(call: _Call, plans: PlanBatch) -> float:
     begin = time.perf_counter()
     call.improve(plans, 1)
     return time.perf_counter() - begin
-
-
-def _chains_to_fill(instance: Instance) -> int:
-    nothing = PlanBatch(np.zeros((1, 1), dtype=np.int64))
-    return gpu_kernel.chains_to_fill(pack(InstanceBatch.of([instance]), nothing))
 
 
 def _check_starts(batch: InstanceBatch, starts: PlanBatch) -> None:

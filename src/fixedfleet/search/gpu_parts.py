@@ -81,11 +81,6 @@ def _divide(tours: Tours, size: float) -> list[Part]:
     return tours.divide(count)
 
 
-def _nodes(part: Part) -> int:
-    """Return the number of customers and vehicles of a part."""
-    return part.instance.num_customers + part.instance.vehicles
-
-
 class _Rounds:
     """The rounds of a search: how long they are, and how they search the parts."""
 
@@ -130,7 +125,10 @@ class _Rounds:
 
     def search(self, parts: list[Part]) -> list[Plan]:
         """Search parts on the GPU and on the cores; return the best plan of each."""
-        fits = [_nodes(part) <= FAST_NODES for part in parts]
+        fits = [
+            part.instance.num_customers + part.instance.vehicles <= FAST_NODES
+            for part in parts
+        ]
         # The cores search what is too large for the GPU, then any others.
         rows = sorted(range(len(parts)), key=fits.__getitem__)[: self.task.cores]
         bred = {row: self.threads.submit(self._breed, parts[row]) for row in rows}

@@ -31,10 +31,8 @@ class Stop:
 
     Attributes
     ----------
-    seconds
-        The time limit; infinite if there is none.
-    iterations
-        Most iterations, or None.
+    seconds, iterations
+        The limits. Without a time limit, the seconds are infinite.
     done
         Iterations counted so far.
     """
