@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import contextlib
 import json
 import math
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-__all__ = ["TrainingLog", "has_tensorboard"]
+__all__ = ["TrainingLog"]
 
 
 class TrainingLog:
@@ -42,7 +42,7 @@ class TrainingLog:
         lines = self.path.read_text().splitlines() if self.path.exists() else []
         kept = [line for line in lines if _step_of(line) <= step] if step else []
         write_text(self.path, "".join(f"{line}\n" for line in kept))
-        if has_tensorboard():
+        with contextlib.suppress(ImportError):  # TensorBoard is optional
             from torch.utils.tensorboard import SummaryWriter
 
             self.board = SummaryWriter(str(self.path.parent), purge_step=step + 1)
@@ -74,11 +74,6 @@ class TrainingLog:
         """Finish writing."""
         if self.board is not None:
             self.board.close()
-
-
-def has_tensorboard() -> bool:
-    """Return whether TensorBoard is installed."""
-    return importlib.util.find_spec("tensorboard") is not None
 
 
 def _step_of(line: str) -> float:
