@@ -7,8 +7,7 @@ import math
 import re
 import sys
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -105,13 +104,17 @@ def solve_batch(
     MissingPackageError
         If the chosen start or search needs a package that is not installed.
     """
-    search, device = _choose(search, device)
-    limit = _check_limit(time_limit, iterations, search)
+    if search == "auto" and device is not None and device.startswith("cuda"):
+        search = "gpu"
+    device = device or ("cuda" if search == "gpu" else "cpu")
     charged = charge(objective, vehicle_cost)
-    _check(start, search, device)
+    _check(start, search, device, engine)
     check_engine(engine, processes)
-    if engine == "ray" and search == "gpu":
-        raise InputError("the search gpu takes the GPU of this machine: leave Ray out")
+    limit = None
+    if search != "none":
+        if (time_limit is None) == (iterations is None):
+            raise InputError("give either a time limit or a number of iterations")
+        limit = Stop(time_limit, iterations=iterations)
     batch = InstanceBatch.of(instances)
     stages = _Stages(charged, display)
 
@@ -131,12 +134,9 @@ def solve_batch(
                 solvable, plans, packings, limit, seed, charged
             )
         else:
-            cores = _CLUSTER_CORES if engine == "ray" else available_cores()
-            workers = processes or cores
-            chunks = _chunks(solvable, plans, packings, workers, limit.seconds)
             shared = search, limit, seed, charged
             plans, interrupted = _over_cores(
-                shared, chunks, plans, stages, processes, engine
+                shared, solvable, plans, packings, stages, processes, engine
             )
         stages.close(search, solvable, plans)
 
@@ -166,16 +166,7 @@ def solve_batch(
 
 
 class _Stages:
-    """
-    The stages so far, printed as they end.
-
-    Parameters
-    ----------
-    charged
-        Vehicle cost in the objective.
-    display
-        Whether to print.
-    """
+    """The stages so far, printed as they end; ``charged`` is a vehicle's cost."""
 
     def __init__(self, charged: float, display: bool) -> None:
         self.closed: list[Stage] = []
@@ -268,22 +259,28 @@ def _on_gpu(
 
 
 def _over_cores(
-    shared: tuple[Any, ...],
-    chunks: list[_Chunk],
+    shared: tuple[str, Stop, int, float],
+    batch: InstanceBatch,
     plans: PlanBatch,
+    packings: PlanBatch,
     stages: _Stages,
     processes: int | None,
     engine: Engine | Literal["here"],
 ) -> tuple[PlanBatch, bool]:
-    """Improve the chunks in processes; also return whether Ctrl-C ended it."""
-    found: dict[int, Plan] = {}
+    """Improve all plans in processes; also return whether Ctrl-C ended it."""
+    workers = _CLUSTER_CORES if engine == "ray" else available_cores()
+    size = min(_CHUNK, max(1, -(-len(batch) // (_CHUNKS * (processes or workers)))))
+    if (seconds := shared[1].seconds) < math.inf:
+        size = min(size, max(1, int(_CHUNK_SECONDS / seconds)))
+    rows = [slice(begin, begin + size) for begin in range(0, len(batch), size)]
     if engine != "ray":
-        processes = min(processes or available_cores(), len(chunks))
+        processes = min(processes or workers, len(rows))
         engine = "processes" if processes > 1 else "here"
+    found: dict[int, Plan] = {}
     with interrupt_noted() as pressed:
         jobs = run_jobs(
             _improve,
-            chunks,
+            ((some.start, batch[some], plans[some], packings[some]) for some in rows),
             shared=shared,
             engine=engine,
             processes=processes,
@@ -303,45 +300,22 @@ def _replace(plans: PlanBatch, others: dict[int, Plan]) -> PlanBatch:
     return plans.replace(list(others), PlanBatch.from_plans(others.values()))
 
 
-# ------------------------------------------------------------- the work of one core
-
-
-@dataclass(frozen=True)
-class _Chunk:
-    """Some instances with their rows in the batch, their plans and their packings."""
-
-    rows: list[int]
-    instances: InstanceBatch
-    plans: PlanBatch
-    packings: PlanBatch
-
-
-def _chunks(
-    batch: InstanceBatch,
-    plans: PlanBatch,
-    packings: PlanBatch,
-    workers: int,
-    seconds: float,
-) -> list[_Chunk]:
-    """Divide a batch among processes; ``seconds`` is the time limit per instance."""
-    size = min(_CHUNK, max(1, -(-len(batch) // (_CHUNKS * workers))))
-    if seconds < math.inf:
-        size = min(size, max(1, int(_CHUNK_SECONDS / seconds)))
-    chunks = []
-    for begin in range(0, len(batch), size):
-        rows = list(range(begin, min(begin + size, len(batch))))
-        chunks.append(_Chunk(rows, batch[rows], plans[rows], packings[rows]))
-    return chunks
-
-
 def _improve(
-    chunk: _Chunk, call: Call, search: str, limit: Stop, seed: int, charged: float
+    chunk: tuple[int, InstanceBatch, PlanBatch, PlanBatch],
+    call: Call,
+    search: str,
+    limit: Stop,
+    seed: int,
+    charged: float,
 ) -> dict[int, Plan]:
-    """Return better plans by row, as many as are found before the call ends."""
+    """
+    Return better plans by row, as many as are found before the call ends.
+
+    A chunk is its first row in the batch, its instances, their plans and packings.
+    """
     found = {}
-    for row, instance, plan, packing in zip(
-        chunk.rows, chunk.instances, chunk.plans, chunk.packings, strict=True
-    ):
+    first, *parts = chunk
+    for row, (instance, plan, packing) in enumerate(zip(*parts, strict=True), first):
         if call.ending():
             break
         found[row] = improve(
@@ -356,29 +330,7 @@ def _improve(
     return found
 
 
-# ------------------------------------------------------------------- the arguments
-
-
-def _choose(search: BatchSearch, device: str | None) -> tuple[BatchSearch, str]:
-    """Return which search runs, and where the network predicts."""
-    on_gpu = device is not None and device.startswith("cuda")
-    if search == "auto" and on_gpu:
-        search = "gpu"
-    return search, device or ("cuda" if search == "gpu" else "cpu")
-
-
-def _check_limit(
-    time_limit: float | None, iterations: int | None, search: str
-) -> Stop | None:
-    """Return the limit per instance; None if there is no search."""
-    if search == "none":
-        return None
-    if (time_limit is None) == (iterations is None):
-        raise InputError("give either a time limit or a number of iterations")
-    return Stop(time_limit, iterations=iterations)
-
-
-def _check(start: str, search: str, device: str) -> None:
+def _check(start: str, search: str, device: str, engine: str) -> None:
     """Raise InputError for a wrong argument, before anything is computed."""
     check_choice("start", start, get_args(BatchStart))
     check_choice("search", search, get_args(BatchSearch))
@@ -387,6 +339,10 @@ def _check(start: str, search: str, device: str) -> None:
     if search == "gpu":
         from fixedfleet.search.gpu import require_gpu
 
+        if engine == "ray":
+            raise InputError(
+                "the search gpu takes the GPU of this machine: leave Ray out"
+            )
         require_gpu()
     if start == "network":
         from fixedfleet.model.devices import check_device
