@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from itertools import accumulate
 from random import Random
 from typing import TYPE_CHECKING
 
 from fixedfleet.fleet import exact_packing
-from fixedfleet.fleet.bounds import martello_toth, volume
 from fixedfleet.fleet.packing import best_fit, fill
 from fixedfleet.plan import Plan
 from fixedfleet.wording import count, with_unit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fixedfleet.fleet.packing import Packing
     from fixedfleet.instance import Instance
 
-__all__ = ["SmallestFleet"]
+__all__ = ["SmallestFleet", "martello_toth"]
 
 _RANDOM_PACKINGS = 3
 
@@ -40,7 +43,7 @@ class SmallestFleet:
         self.sizes = [units // self.unit for units in demands]
         self.capacity = instance.capacity_units // self.unit
         self.packing: Packing = best_fit(self.sizes, self.capacity)
-        self.lower = max(1, volume(self.sizes, self.capacity))
+        self.lower: int = max(1, -(-sum(self.sizes) // self.capacity))
         self.proofs: list[tuple[int, str]] = []
         if self.open:
             bound = martello_toth(self.sizes, self.capacity)
@@ -130,3 +133,25 @@ class SmallestFleet:
         """Keep a packing that needs fewer vehicles than the best one so far."""
         if packing is not None and len(packing) < self.upper:
             self.packing = packing
+
+
+def martello_toth(sizes: Sequence[int], capacity: int) -> int:
+    """
+    Return Martello and Toth's lower bound L2 for demands from 1 to the capacity.
+
+    Take a threshold a ≤ Q/2. No two demands above Q/2 share a vehicle, and a demand
+    above Q − a leaves no room for a demand of a or more. So the demands from a to Q/2
+    must fit beside the demands from Q/2 to Q − a, or into further vehicles. L2 is the
+    largest bound over all thresholds. With a = 0, it is at least ⌈Σq/Q⌉.
+    """
+    ordered = sorted(sizes)
+    sums = list(accumulate(ordered, initial=0))
+    half = bisect_right(ordered, capacity // 2)  # ordered[half:] are above Q/2
+    best = 0
+    for threshold in [0, *dict.fromkeys(ordered[:half])]:
+        low = bisect_left(ordered, threshold)
+        high = max(half, bisect_right(ordered, capacity - threshold))
+        room = (high - half) * capacity - (sums[high] - sums[half])
+        overflow = max(0, sums[half] - sums[low] - room)
+        best = max(best, len(ordered) - half - (-overflow // capacity))
+    return best

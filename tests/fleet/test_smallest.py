@@ -1,4 +1,4 @@
-"""Tests of the lower bounds."""
+"""Tests of the lower bound on the smallest fleet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fixedfleet.fleet.bounds import martello_toth, volume
+from fixedfleet.fleet.smallest import martello_toth
 
 
 @st.composite
@@ -33,10 +33,11 @@ def l2_as_published(sizes, capacity):
 @given(loads())
 @settings(deadline=None, max_examples=150)
 def test_bounds_never_exceed_the_fewest_vehicles(fewest, case):
-    """No bound claims more vehicles than are needed."""
+    """The bound is at least ⌈Σq/Q⌉, and no more vehicles than are needed."""
     sizes, capacity = case
     needed = fewest(sizes, capacity)
-    assert volume(sizes, capacity) <= martello_toth(sizes, capacity) <= needed
+    assert sum(sizes) <= martello_toth(sizes, capacity) * capacity
+    assert martello_toth(sizes, capacity) <= needed
 
 
 @given(loads())
