@@ -97,6 +97,18 @@ def test_ctrl_c_ends_every_part():
     assert other.over()
 
 
+def test_the_share_that_is_used(clock):
+    """Iterations count if they are limited, and the seconds of a step otherwise."""
+    stop = Stop(10)
+    clock[0] += 2
+    step = stop.part(0.5)
+    clock[0] += 0.75
+    assert (stop.used(), step.used()) == (0.275, 0.25)
+    counted = Stop(10, iterations=8)
+    counted.count(2)
+    assert counted.used() == 0.25
+
+
 def test_the_same_limits_start_again(clock):
     """A limit can be sent to a process and begins there."""
     limit = pickle.loads(pickle.dumps(Stop(10)))

@@ -102,6 +102,8 @@ def hgs_plans(
     """
     Search for short plans in one run of HGS-CVRP, from plans or from nothing.
 
+    Returns different feasible plans, the best first; an empty list if none was found.
+
     Parameters
     ----------
     stop
@@ -115,11 +117,6 @@ def hgs_plans(
         Plans that join the first population. Each must serve every customer once within
         the fleet, but may overload its tours. The first answer is never longer than the
         shortest feasible start.
-
-    Returns
-    -------
-    list
-        Different feasible plans, the best first; empty if none was found.
     """
     fleet = min(instance.vehicles, instance.num_customers)
     demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)

@@ -102,7 +102,8 @@ def gpu_search(task: SearchTask) -> None:
         return
     batch = InstanceBatch.of([task.instance])
     starts = PlanBatch.from_plans([task.start])
-    chains = gpu_kernel.chains_to_fill(pack(batch, starts))
+    with task.stop.paused():  # the kernel may have to be compiled
+        chains = gpu_kernel.chains_to_fill(pack(batch, starts))
     call = _Call(batch, task.seed, task.vehicle_cost, chains)
     for plans in _rounds(call, starts, task.stop):
         task.offer(plans[0])

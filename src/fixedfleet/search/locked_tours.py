@@ -61,10 +61,7 @@ class LockedTours:
         """
         Return what a start has besides the locked tours; a start's name as it is.
 
-        Raises
-        ------
-        InputError
-            If the start does not have the locked tours.
+        A start without the locked tours is an InputError.
         """
         if not isinstance(start, Plan):
             return start

@@ -133,7 +133,7 @@ def ruin_recreate(
             stop.count(count)
             cost = _report(task, state, cost)
     finally:  # also after Ctrl-C
-        task.offer(_best_plan(state))
+        task.offer(_read_plan(state, state.best))
 
 
 def anneal(
@@ -204,7 +204,7 @@ def _report(task: SearchTask, state: State, reported: float) -> float:
     cost = _best_cost(state)
     if cost < reported:
         if task.best.watched:
-            task.offer(_best_plan(state))
+            task.offer(_read_plan(state, state.best))
         elif task.vehicle_cost == task.best.vehicle_cost:
             task.best.note(cost)
     return min(cost, reported)
@@ -213,11 +213,6 @@ def _report(task: SearchTask, state: State, reported: float) -> float:
 def _best_cost(state: State) -> float:
     """Return the cost of the best plan, infinite while customers are unassigned."""
     return np.inf if state.counts[BEST_ABSENT] > 0 else float(state.costs[1])
-
-
-def _best_plan(state: State) -> Plan:
-    """Read the best plan out of a state."""
-    return _read_plan(state, state.best)
 
 
 def _read_plan(state: State, links: NDArray[np.uint32]) -> Plan:
