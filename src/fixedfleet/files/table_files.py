@@ -40,10 +40,9 @@ _NAMES = {heading: column for column in COLUMNS for heading in _HEADINGS[column]
 _NUMBERS = ("x", "y", "lat", "lon", "demand", "capacity")
 _AXES = (("lat", "lon"), ("x", "y"))
 _LIMITS = {"lat": 90.0, "lon": 180.0}
-_COMMENTS = (
-    *("name", "capacity", "vehicles", "metric", "rounding"),
-    *("unit", "length_unit"),
-)
+_COMMENTS = {
+    "name", "capacity", "vehicles", "metric", "rounding", "unit", "length_unit",
+}  # fmt: skip
 _UNSERVED = "unserved"  # in the column "tour" of a plan
 
 
@@ -58,40 +57,39 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     )
     options.check_size(len(table.rows) - 1)
     axes, metric = _axes(table)
-    depot = _depot(table, options)
-    order = [depot, *(i for i in range(len(table.rows)) if i != depot)]
-    xs, ys = (_coordinates(table, axis, metric) for axis in axes)
-    points, demands = list(zip(xs, ys, strict=True)), _demands(table, depot)
-    depot_name, *names = (table.column("name").cells[i] for i in order)
+    _move_depot(table, options)
+    depot, *customers = zip(
+        *(_coordinates(table, axis, metric) for axis in axes), strict=True
+    )
+    depot_name, *names = table.column("name").cells
+    numbered = [name or str(i) for i, name in enumerate(names, 1)]
     comments = table.comments
     vehicles, fleet_place = _constant(table, "vehicles")
     capacity, capacity_place = _constant(table, "capacity")
-    further = _further(table, axes, order)
-    if unknown := sorted(comments.keys() - set(_COMMENTS)):
-        table.notes.append(f"comments ignored: {', '.join(unknown)}")
+    unit = split_heading(table.column("demand").heading)[1]
     fields = {
-        "depot": points[depot],
-        "customers": [points[i] for i in order[1:]],
-        "demands": [demands[i] for i in order[1:]],
-        "names": [name or str(i) for i, name in enumerate(names, 1)],
+        "depot": depot,
+        "customers": customers,
+        "demands": _demands(table),
+        "names": numbered if any(names) else None,
         "depot_name": depot_name or "depot",
         "name": comments.get("name", ""),
         "metric": metric,
         "rounding": comments.get("rounding", "none").strip(),
         "vehicles": vehicles and to_whole(vehicles, fleet_place),
         "capacity": capacity and table.number(capacity, capacity_place),
-        "unit": comments.get(
-            "unit", split_heading(table.column("demand").heading)[1]
-        ).strip(),
+        "unit": comments.get("unit", unit).strip(),
         "length_unit": comments.get("length_unit", "").strip(),
-        "columns": further,
+        "columns": _further(table, axes),
     }
+    if unknown := sorted(comments.keys() - _COMMENTS):
+        table.notes.append(f"comments ignored: {', '.join(unknown)}")
     return build_reading(
-        fields | ({} if any(names) else {"names": None}),
+        fields,
         {"vehicles": fleet_place, "capacity": capacity_place},
         options,
         table.notes,
-        rows=[table.rows[i] for i in order],
+        rows=table.rows,
         dialect=table.dialect,
     )
 
@@ -116,8 +114,8 @@ def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
     return pairs[0], cast("Metric", metric)
 
 
-def _depot(table: Table, options: ReadOptions) -> int:
-    """Return the place of the depot's row among all rows, from 0."""
+def _move_depot(table: Table, options: ReadOptions) -> None:
+    """Make the depot's row the first one."""
     if len(table.rows) < 2:
         raise InputError(
             "no customers: write a row for the depot and one per customer under the "
@@ -125,7 +123,7 @@ def _depot(table: Table, options: ReadOptions) -> int:
         )
     if options.depot is None:
         table.notes.append(f"the depot is the first row (row {table.rows[0]})")
-        return 0
+        return
     names = table.column("name").cells
     found = [i for i, name in enumerate(names) if name == str(options.depot)]
     if len(found) != 1:
@@ -133,7 +131,9 @@ def _depot(table: Table, options: ReadOptions) -> int:
         raise InputError(
             f"{said} named {shorten(str(options.depot))}: the depot is one row"
         )
-    return found[0]
+    table.rows.insert(0, table.rows.pop(found[0]))
+    for column in table.columns:
+        column.cells.insert(0, column.cells.pop(found[0]))
 
 
 def _coordinates(table: Table, axis: str, metric: Metric) -> list[float]:
@@ -153,29 +153,27 @@ def _coordinates(table: Table, axis: str, metric: Metric) -> list[float]:
     return values
 
 
-def _demands(table: Table, depot: int) -> list[float]:
-    demands = []
-    for i, demand in enumerate(table.numbers("demand")):
-        what = f"row {table.rows[i]}: {table.column('demand').heading}"
-        if demand is None and i != depot:
+def _demands(table: Table) -> list[float]:
+    """Return the demands of the customers; the depot, in the first row, has none."""
+    depot, *demands = table.numbers("demand")
+    if depot:
+        raise InputError(
+            f"row {table.rows[0]} is the depot and has demand {depot:g}, not 0: put "
+            "the depot first, or give depot= its name"
+        )
+    for row, demand in zip(table.rows[1:], demands, strict=True):
+        what = f"row {row}: {table.column('demand').heading}"
+        if demand is None:
             raise InputError(
                 f"{what} is empty; only the depot has no demand, and there is one "
-                f"depot, in row {table.rows[depot]}"
+                f"depot, in row {table.rows[0]}"
             )
-        if demand and i == depot:
-            raise InputError(
-                f"row {table.rows[i]} is the depot and has demand {demand:g}, not 0: "
-                "put the depot first, or give depot= its name"
-            )
-        if demand and demand < 0:
+        if demand < 0:
             raise InputError(f"{what} is {demand:g}, not at least 0")
-        demands.append(demand or 0.0)
-    return demands
+    return [demand or 0.0 for demand in demands]
 
 
-def _further(
-    table: Table, axes: Sequence[str], order: Sequence[int]
-) -> dict[str, list[str]]:
+def _further(table: Table, axes: Sequence[str]) -> dict[str, list[str]]:
     """Return the columns that planning does not need, by heading; plans repeat them."""
     columns: dict[str, list[str]] = {}
     unused = {axis for pair in _AXES for axis in pair} - {*axes}
@@ -184,7 +182,7 @@ def _further(
         if place in known:
             continue
         if heading:
-            columns[_free_heading(heading, columns)] = [cells[i] for i in order]
+            columns[_free_heading(heading, columns)] = cells
         elif any(cell.strip() for cell in cells):  # spreadsheets leave empty columns
             table.notes.append("a column without a heading was ignored")
     if columns:
