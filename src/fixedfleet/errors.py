@@ -87,6 +87,9 @@ class Bounds:
         return f" of at least {self.least:,}" if self.least > -math.inf else ""
 
 
+_ANY = Bounds()
+
+
 def at_least(least: float) -> Bounds:
     """Bounds of a setting that may be ``least`` or more."""
     return Bounds(least)
@@ -111,9 +114,8 @@ def check_choice(what: str, value: Any, choices: Iterable[Any]) -> None:
         )
 
 
-def check_number(what: str, number: Any, bounds: Bounds | None = None) -> float:
+def check_number(what: str, number: Any, bounds: Bounds = _ANY) -> float:
     """Return a finite number within the bounds; raise InputError for anything else."""
-    bounds = bounds or Bounds()
     try:
         value = float(number)
     except (TypeError, ValueError, OverflowError):
@@ -125,9 +127,8 @@ def check_number(what: str, number: Any, bounds: Bounds | None = None) -> float:
     return value
 
 
-def check_whole(what: str, number: Any, bounds: Bounds | None = None) -> int:
+def check_whole(what: str, number: Any, bounds: Bounds = _ANY) -> int:
     """Return a whole number within the bounds; raise InputError for anything else."""
-    bounds = bounds or Bounds()
     try:
         whole = int(number)
         good = whole == number and not isinstance(number, bool)
@@ -152,7 +153,7 @@ def check_array(
     what: str,
     values: Any,
     shape: Sequence[int | str],
-    bounds: Bounds | None = None,
+    bounds: Bounds = _ANY,
     *,
     whole: bool = False,
 ) -> NDArray[np.float64]:
@@ -162,7 +163,6 @@ def check_array(
     A letter in the shape stands for any size: ``("B", 2)``. With ``whole``, all numbers
     must be whole numbers.
     """
-    bounds = bounds or Bounds()
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "biufO":  # astype would also convert text and dates
@@ -221,7 +221,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def _check_hint(name: str, value: Any, hint: Any) -> None:
-    bounds = Bounds()
+    bounds = _ANY
     if get_origin(hint) is Annotated:
         hint, *marks = get_args(hint)
         bounds = next((mark for mark in marks if isinstance(mark, Bounds)), bounds)
