@@ -76,7 +76,7 @@ def example():
 
     def make(client, name, **changes):
         found = {one["name"]: one for one in client.get("/examples").json()}
-        return {"text": found[name]["text"], "time_limit": 0.5, "wait": 30} | changes
+        return {"text": found[name]["text"], "time_limit": 0.2, "wait": 30} | changes
 
     return make
 
@@ -201,6 +201,6 @@ def start_server():
 def server(tmp_path_factory):
     """A server as users start it, with one worker that searches, for all tests."""
     folder = tmp_path_factory.mktemp("service")
-    with live_server(folder) as server:
+    with live_server(folder, FIXEDFLEET_TOKEN="") as server:
         server.wait_for(lambda health: health["workers"] == 1)
         yield server
