@@ -9,7 +9,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 # No bound tells whether four vehicles of 24 carry these; no packing into four exists.
 HARD = [7, 6, 10, 11, 5, 7, 7, 5, 6, 10, 11, 10]
 FLEET = ("--vehicles", 2, "--capacity", 2)
-FAST = (*FLEET, "--time-limit", 0.1)
+FAST = (*FLEET, "--time-limit", 0.05)
 VRP = """NAME : two-k1
 TYPE : CVRP
 DIMENSION : 3

@@ -108,6 +108,7 @@ def test_a_table_shows_what_was_asked_for(evaluate):
 @pytest.mark.slow
 def test_bad_input_is_one_line(evaluate, shared, tmp_path):
     """Unknown sets and methods, other files, missing limits: code 2 and the reason."""
+    evaluate = partial(evaluate, "--count", 1)
     good = ("--set", "uniform20:3", "--method", "packing", "--results", "r")
     assert refused(evaluate(*good[:4]), "--results")
     assert refused(evaluate("--set", "vrp21", *good[2:]), "no set vrp21")
