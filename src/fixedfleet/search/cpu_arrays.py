@@ -154,7 +154,7 @@ def lay_out(
     demands = np.zeros(n + 1 + fleet, dtype=np.int64)
     demands[: n + 1] = instance.demand_units
     symmetric = isinstance(legs, Points) or legs.back is legs.there
-    near_there, near_back = _near_legs(legs, neighbours)
+    near_there, near_back, near_depot = _near_legs(legs, neighbours, reach)
     if symmetric:  # one array instead of two equal ones, for the processor's cache
         near_back = near_there
     # A capacity above the sum of all demands may be beyond 64 bits.
@@ -167,7 +167,7 @@ def lay_out(
         near_there=near_there,
         near_back=near_back,
         reach=np.int64(reach),
-        near_depot=_near_depot(legs, neighbours, reach),
+        near_depot=near_depot,
         vehicle_cost=np.float64(vehicle_cost),
         removals=np.float64(parameters.removals),
         longest=np.int64(parameters.longest),
@@ -220,42 +220,35 @@ def _fleet(instance: Instance) -> int:
 
 
 @compiled()
-def _near_legs(legs: Any, neighbours: Any) -> Any:
-    """Return the lengths to and from the neighbours, each of shape (N', K)."""
+def _near_legs(legs: Any, neighbours: Any, reach: Any) -> Any:
+    """
+    Return the lengths to and from the neighbours, each of shape (N', K).
+
+    With them comes whether the depot is as near as the nearest to look beside, (N',).
+    """
+    size = neighbours.shape[0]
     there = np.zeros(neighbours.shape, dtype=np.float32)
     back = np.zeros(neighbours.shape, dtype=np.float32)
-    for i in range(neighbours.shape[0]):
+    near_depot = np.ones(size, dtype=np.bool_)
+    for i in range(size):
         for k in range(neighbours.shape[1]):
             there[i, k] = leg_to(legs, i, neighbours[i, k])
             back[i, k] = leg_from(legs, i, neighbours[i, k])
-    return there, back
-
-
-@compiled()
-def _near_depot(legs: Any, neighbours: Any, reach: Any) -> Any:
-    """Return which locations have the depot among their nearest, shape (N',)."""
-    size = neighbours.shape[0]
-    near = np.ones(size, dtype=np.bool_)
-    for i in range(size):
         if 0 < reach < size - 1:
-            last = neighbours[i, reach - 1]
-            far = leg_to(legs, i, last) + leg_from(legs, i, last)
-            near[i] = leg_to(legs, i, 0) + leg_from(legs, i, 0) <= far
-    return near
+            far = there[i, reach - 1] + back[i, reach - 1]
+            near_depot[i] = leg_to(legs, i, 0) + leg_from(legs, i, 0) <= far
+    return there, back, near_depot
 
 
 @compiled()
 def load(problem: Problem, state: State, routes: Any) -> None:
-    """Make a plan, given as a row of routes, the current and the best one."""
+    """Put a plan, given as a row of routes, into an empty state."""
     nodes, tours = state.nodes, len(state.loads)
     customers = len(problem.near_depot)
     for node in range(len(nodes)):
         depot = node >= customers
         nodes[node, NEXT] = nodes[node, PREV] = node
         nodes[node, TOUR] = node - customers if depot else tours
-        nodes[node, MARK] = 0
-        state.legs[node] = 0.0
-    state.loads[:] = 0
     used = 0
     cost = 0.0
     before = customers
@@ -286,6 +279,5 @@ def load(problem: Problem, state: State, routes: Any) -> None:
     state.costs[:] = cost
     state.counts[ABSENT] = state.counts[BEST_ABSENT] = absent
     state.counts[USED] = used
-    state.counts[CHANGED] = 0
     for node in range(len(nodes)):
         state.best[node] = nodes[node, NEXT]
