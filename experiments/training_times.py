@@ -6,86 +6,34 @@ The page shows what ``benchmarks/train_speed.py`` has measured, whose lines are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from experiments.pages import show_time
 from experiments.published import published
 from experiments.trainings import read_json_lines
 from experiments.versions import command
 from fixedfleet.errors import InputError
-from fixedfleet.evaluate.tables import csv_table, markdown_table
+from fixedfleet.evaluate.tables import NOTHING, csv_table, markdown_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from experiments.definitions import Options
-    from experiments.published import PublishedRow
 
-__all__ = ["NAME", "Measurement", "render"]
+__all__ = ["NAME", "render"]
 
 NAME = "training-times"
 _FILE = f"{NAME}.jsonl"
 _SIZES = (20, 50, 100)
 _EPOCH = 100_000  # labels: as many as the paper has, roughly
 _LARGEST_FLEET = 11
+_CSV = ("table", "set", "source", "method", "epoch_seconds", "total_seconds", "on")
 
-
-@dataclass(frozen=True)
-class Measurement:
-    """
-    How fast a preset trains.
-
-    Attributes
-    ----------
-    preset, customers
-        The preset, and the number of customers it is for.
-    epoch
-        Seconds for 100,000 labels.
-    epochs
-        Epochs that the preset has by default.
-    device, versions
-        Where and with what it was measured, if the line says so.
-    """
-
-    preset: str
-    customers: int
-    epoch: float
-    epochs: int
-    device: str
-    versions: str
-
-
-def _read_measurements(options: Options) -> list[Measurement]:
-    """Read what was measured: one line of JSON per preset, of several the last."""
-    from fixedfleet.training import list_presets
-
-    presets = list_presets()
-    found = {}
-    for line in read_json_lines(options.out / _FILE):
-        name, epoch = line.get("preset"), line.get("epoch_s")
-        if name not in presets or not isinstance(epoch, int | float):
-            continue
-        customers = presets[name].customers
-        if customers is None:  # an epoch of all sizes cannot be compared
-            continue
-        if line.get("M", 0) > _LARGEST_FLEET:  # a measurement of another fleet
-            continue
-        found[name] = Measurement(
-            preset=name,
-            customers=customers,
-            epoch=epoch,
-            epochs=presets[name].training.epochs,
-            device=str(line.get("device", "not named")),
-            versions=str(line.get("versions", "not recorded")),
-        )
-    return [found[name] for name in presets if name in found]
+Fields = dict[str, Any]  # a line, by the names of the CSV and some more
 
 
 def render(options: Options) -> tuple[str, str]:
     """Return the table as Markdown and as CSV."""
-    found = _read_measurements(options)
-    if not found:
+    measured = _measured(options)
+    if not measured:
         raise InputError(
             f"no measurements in {options.out / _FILE}: benchmarks/train_speed.py "
             "prints such lines"
@@ -93,20 +41,20 @@ def render(options: Options) -> tuple[str, str]:
     source = published(NAME)
     if source is None:
         raise InputError(f"published.toml has no table {NAME}")
+    lines = measured + [
+        {
+            "set": row.set,
+            "source": "published",
+            "method": row.method,
+            "epoch_seconds": row.epoch,
+            "total_seconds": row.total,
+            "more": "> " if row.bound else "",
+        }
+        for row in source.rows
+    ]
     parts = ["# Training times\n"]
     for size in _SIZES:
-        body = [
-            [
-                f"**`{one.preset}`**",
-                show_time(one.epoch),
-                str(one.epochs),
-                show_time(one.epoch * one.epochs),
-                one.device,
-            ]
-            for one in found
-            if one.customers == size
-        ]
-        body += [_published(row) for row in source.on(f"vrp{size}")]
+        body = [_shown(line) for line in lines if line["set"] == f"vrp{size}"]
         headings = ("method", "one epoch", "epochs", "in total", "on")
         parts.append(f"## VRP{size}\n\n{markdown_table(headings, body)}")
     parts.append(
@@ -115,27 +63,44 @@ def render(options: Options) -> tuple[str, str]:
         f"Italics: published, {source.source}, on {source.instances}; > marks a lower "
         "bound.\n"
     )
-    versions = "; or ".join(dict.fromkeys(one.versions for one in found))
+    versions = "; or ".join(dict.fromkeys(line["versions"] for line in measured))
     parts.append(f"Versions: {versions}.\n\n    {command(NAME, options)}\n")
-    return "\n".join(parts), _csv(found, source.rows)
+    rows = [[(line | {"table": NAME}).get(name) for name in _CSV] for line in lines]
+    return "\n".join(parts), csv_table(_CSV, rows)
 
 
-def _published(row: PublishedRow) -> list[str]:
-    more = "> " if row.bound else ""
-    times = [f"{more}{show_time(row.epoch)}", "–", f"{more}{show_time(row.total)}"]
-    return [f"*{row.method}*", *times, "published"]
+def _measured(options: Options) -> list[Fields]:
+    """Read what was measured: one line of JSON per preset, of several the last."""
+    from fixedfleet.training import list_presets
+
+    presets = list_presets()
+    found: dict[str, Fields] = {}
+    for line in read_json_lines(options.out / _FILE):
+        preset = presets.get(line.get("preset", ""))
+        if preset is None or "epoch_s" not in line:
+            continue
+        # An epoch of all sizes, or of a larger fleet, cannot be compared.
+        if preset.customers is None or line.get("M", 0) > _LARGEST_FLEET:
+            continue
+        found[preset.name] = {
+            "set": f"vrp{preset.customers}",
+            "source": "measured",
+            "method": preset.name,
+            "epoch_seconds": line["epoch_s"],
+            "epochs": preset.training.epochs,
+            "total_seconds": line["epoch_s"] * preset.training.epochs,
+            "on": line.get("device", "not named"),
+            "versions": line.get("versions", "not recorded"),
+        }
+    return [found[name] for name in presets if name in found]
 
 
-def _csv(found: Sequence[Measurement], printed: Sequence[PublishedRow]) -> str:
-    rows: list[tuple[object, ...]] = []
-    for one in found:
-        what = (NAME, f"vrp{one.customers}", "measured", one.preset)
-        rows.append((*what, one.epoch, one.epoch * one.epochs, one.device))
-    rows += [
-        (NAME, row.set, "published", row.method, row.epoch, row.total, None)
-        for row in printed
+def _shown(line: Fields) -> list[str]:
+    ours, more = line["source"] == "measured", line.get("more", "")
+    return [
+        f"**`{line['method']}`**" if ours else f"*{line['method']}*",
+        f"{more}{show_time(line['epoch_seconds'])}",
+        str(line.get("epochs", NOTHING)),
+        f"{more}{show_time(line['total_seconds'])}",
+        line["on"] if ours else "published",
     ]
-    headings = (
-        "table", "set", "source", "method", "epoch_seconds", "total_seconds", "on",
-    )  # fmt: skip
-    return csv_table(headings, rows)
