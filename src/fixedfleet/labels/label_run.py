@@ -217,20 +217,15 @@ def _follow(
             shards.write_shard(shard, event.value)
             counts += np.bincount(event.value["status"], minlength=3)
         elif isinstance(event, Lost):
-            _warn(event)
+            if not event.again:
+                raise LabellingError(
+                    f"{event.reason} on {event.job}, as another one did before: this "
+                    "shard is not labelled; finished shards are kept"
+                )
+            _log.warning("%s on %s, which is tried again", event.reason, event.job)
         else:
             running[shard] = event.value
         report(int(counts.sum()) + sum(running.values()))
-
-
-def _warn(lost: Lost) -> None:
-    """Warn of a worker that died; raise LabellingError if its shard is given up."""
-    if not lost.again:
-        raise LabellingError(
-            f"{lost.reason} on {lost.job}, as another one did before: this shard is "
-            "not labelled; finished shards are kept"
-        )
-    _log.warning("%s on %s, which is tried again", lost.reason, lost.job)
 
 
 def _shard_size(
@@ -327,8 +322,7 @@ def _ask(
     except (InputError, MissingPackageError):
         raise
     except Exception as error:
-        place = place_of(error)
-        failure = LabellingError(f"{where} failed: {error!r} ({place})")
+        failure = LabellingError(f"{where} failed: {error!r} ({place_of(error)})")
         failure.add_note(traceback.format_exc())  # the cause is lost between processes
         raise failure from error
     routes, claimed = np.asarray(answer[0]), np.asarray(answer[1])

@@ -87,14 +87,13 @@ class _OnCores:
     def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Labelled:
         """Plan one instance after the other."""
         plans = [
-            self.plan(instance, int(seed))
+            self._plan(instance, int(seed))
             for instance, seed in zip(batch, seeds, strict=True)
         ]
         labelled = np.array([plan is not None for plan in plans], dtype=bool)
         return PlanBatch.from_plans(plan or Plan([]) for plan in plans).routes, labelled
 
-    def plan(self, instance: Instance, seed: int) -> Plan | None:
-        """Return the plan of one instance; None if there is none."""
+    def _plan(self, instance: Instance, seed: int) -> Plan | None:
         raise NotImplementedError
 
 
@@ -121,8 +120,7 @@ class SolverTeacher(_OnCores):
         solvers.get(self.name)  # raises if it is unknown or its package is missing
         check_settings(self)
 
-    def plan(self, instance: Instance, seed: int) -> Plan | None:
-        """Return what the solver finds."""
+    def _plan(self, instance: Instance, seed: int) -> Plan | None:
         verdict = assess_fleet(instance)
         if verdict.status == "impossible":
             return None
@@ -161,8 +159,7 @@ class SearchTeacher(_OnCores):
                 "both"
             )
 
-    def plan(self, instance: Instance, seed: int) -> Plan | None:
-        """Return the improved packing."""
+    def _plan(self, instance: Instance, seed: int) -> Plan | None:
         start = assess_fleet(instance).packing
         if start is None:
             return None
