@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from fixedfleet.evaluate.rows import Row, Trace
 
@@ -37,15 +38,12 @@ def primal_integral(trace: Trace, reference: float, limit: float) -> float:
     arXiv:2310.04140 (2023).
     """
     _check(reference, limit)
-    best, last, area = _WORST * reference, 0.0, 0.0
-    for seconds, cost in trace:
-        if seconds > limit:
-            break
-        if cost < best:
-            area += best * (seconds - last)
-            best, last = cost, seconds
-    area += best * (limit - last)
-    return 100 * (area / (limit * reference) - 1)
+    worst = _WORST * reference
+
+    def excess(cost: float) -> float:
+        return 100 * (min(cost, worst) / reference - 1)
+
+    return _mean_over_time(excess, limit, trace)
 
 
 def wrap(trace: Trace, base: Trace, reference: float, limit: float) -> float:
@@ -73,18 +71,31 @@ def wrap(trace: Trace, base: Trace, reference: float, limit: float) -> float:
     _check(reference, limit)
     if not base:
         raise InputError("WRAP needs a base method that found a plan")
-    times = sorted({0.0, *(t for t, _ in (*trace, *base) if t < limit)})
-    area = 0.0
-    for begin, end in zip(times, [*times[1:], limit], strict=True):
-        mine, other = _best(trace, begin), _best(base, begin)
-        if other is None:
-            other = base[0][1]
-        if mine is None or other <= reference:
-            area += end - begin
-        else:
-            share = (min(mine, other) - reference) / (other - reference)
-            area += max(0.0, share) * (end - begin)
-    return area / limit
+    first = base[0][1]
+
+    def relative(mine: float, other: float) -> float:
+        other = min(other, first)
+        if other <= reference:
+            return 1.0
+        return max(0.0, (min(mine, other) - reference) / (other - reference))
+
+    return _mean_over_time(relative, limit, trace, base)
+
+
+def _mean_over_time(value: Callable[..., float], limit: float, *traces: Trace) -> float:
+    """Return the mean up to the limit of a function of the best costs at each time."""
+    steps = sorted(
+        (seconds, place, cost)
+        for place, trace in enumerate(traces)
+        for seconds, cost in trace
+        if seconds < limit
+    )
+    best = [math.inf] * len(traces)
+    area = last = 0.0
+    for seconds, place, cost in steps:
+        area += value(*best) * (seconds - last)
+        best[place], last = min(best[place], cost), seconds
+    return (area + value(*best) * (limit - last)) / limit
 
 
 def curve(rows: Iterable[Row], limit: float) -> Trace | None:
@@ -110,10 +121,6 @@ def curve(rows: Iterable[Row], limit: float) -> Trace | None:
         if row.cost is not None and (not ends or row.cost < ends[-1][1]):
             ends.append((row.seconds, row.cost))
     return tuple(ends)
-
-
-def _best(trace: Trace, time: float) -> float | None:
-    return min((cost for seconds, cost in trace if seconds <= time), default=None)
 
 
 def _check(reference: float, limit: float) -> None:
