@@ -223,21 +223,8 @@ def _explore(
     """
     Try all chains with the first move of the path that then move ``ejected``.
 
-    Parameters
-    ----------
-    state
-        The instance and its assignment.
-    gain
-        What the first move gains.
-    ejected
-        The customer of the second move.
-    most, length
-        The gain of the best chain so far, and the number of its moves.
-
-    Returns
-    -------
-    tuple
-        The number of moves tried; gain and number of moves of the best chain now.
+    The first move gains ``gain``. Return the number of moves tried, and what the best
+    chain so far gains, ``most``, and the number of its moves, ``length``.
     """
     path, rank = state.path, state.rank
     level, tried = 1, 0

@@ -53,18 +53,11 @@ DECODERS: Registry[PlanDecoder] = Registry(
 
 def get_decoder(decoder: str | PlanDecoder) -> PlanDecoder:
     """
-    Return a decoder by its name, or the decoder itself where one is given.
+    Return a decoder by its name; raise InputError if there is none.
 
-    Parameters
-    ----------
-    decoder
-        ``greedy``, ``edges``, ``membership``, ``beam``, or ``beam200`` for a beam of
-        width 200; a registered name; "module.py:Name"; or a decoder.
-
-    Raises
-    ------
-    InputError
-        If there is no such decoder.
+    The name is ``greedy``, ``edges``, ``membership``, ``beam``, or ``beam200`` for a
+    beam of width 200; a registered name; or "module.py:Name". A decoder is returned as
+    it is.
     """
     if isinstance(decoder, str) and decoder.startswith("beam"):
         width = decoder.removeprefix("beam")
@@ -82,26 +75,9 @@ def decode(
     repair: RepairMethod | RepairOptions = "room",
 ) -> PlanBatch:
     """
-    Turn a prediction into plans.
+    Turn a prediction into plans, as :meth:`Prediction.decode` does.
 
-    Plans never exceed the capacity and serve no customer twice. They use at most M
-    vehicles, unless the repair guarantees that every customer is served. An instance
-    gets the same plan alone as in a padded batch.
-
-    Parameters
-    ----------
-    prediction
-        The prediction and its instances.
-    decoding
-        The decoder, as :func:`get_decoder` takes it.
-    repair
-        How customers that the decoder left out are put back: ``none``, ``paper``,
-        ``room``, or the options of a repair.
-
-    Raises
-    ------
-    InputError
-        If a number of the prediction is wrong, or there is no such decoder or repair.
+    An instance gets the same plan alone as in a padded batch.
     """
     options = repair if isinstance(repair, RepairOptions) else RepairOptions(repair)
     make_tours = get_decoder(decoding)

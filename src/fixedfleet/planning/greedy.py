@@ -38,10 +38,7 @@ def greedy_tours(prediction: Prediction) -> Tensor:
     likeliest free location. Its tour ends when that is the depot.
     """
     return follow_edges(
-        prediction.edges,
-        prediction.demands,
-        prediction.customers,
-        prediction.room,
+        prediction.edges, prediction.demands, prediction.customers, prediction.room
     )
 
 
@@ -51,11 +48,9 @@ def pseudo_greedy(prediction: Prediction) -> Tensor:
 
     The tours may exceed the capacity, and they may leave customers out.
     """
+    room = unlimited_room(prediction.vehicles)
     return follow_edges(
-        prediction.edges,
-        prediction.demands,
-        prediction.customers,
-        unlimited_room(prediction.vehicles),
+        prediction.edges, prediction.demands, prediction.customers, room
     )
 
 
@@ -82,18 +77,8 @@ def follow_edges(
     Follow the likeliest edges, for all instances at once.
 
     Every step either serves a customer or ends a tour, so N + M steps are enough for
-    every instance.
-
-    Parameters
-    ----------
-    log_probs
-        log Ŷ, shape (B, M, N', N').
-    demands
-        Whole units, shape (B, N').
-    customers
-        Which locations are customers, shape (B, N').
-    room
-        What each vehicle may carry, shape (B, M); −1 for one that must not be used.
+    every instance. The tensors are those of a :class:`Prediction`; ``room`` (B, M) is
+    what each vehicle may carry, −1 for one that must not be used.
     """
     batch, fleet, size, _ = log_probs.shape
     edges = log_probs.reshape(-1, size)  # (B · M · N', N')

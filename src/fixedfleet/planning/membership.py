@@ -68,15 +68,9 @@ def plan_members(prediction: Prediction, value: Tensor) -> Tensor:
     """
     Return tours whose customers have a large sum of values, within the capacity.
 
-    On a GPU, one kernel does all if CuPy is installed. Otherwise the CPU does the same,
-    with the same result.
-
-    Parameters
-    ----------
-    prediction
-        The instances.
-    value
-        The value of each customer in each vehicle, whole numbers, shape (B, N', M).
+    Values are whole numbers, for each customer in each vehicle, shape (B, N', M). On a
+    GPU, one kernel does all if CuPy is installed. Otherwise the CPU does the same, with
+    the same result.
     """
     arrays = member_arrays(prediction, value)
     shape = len(prediction), prediction.fleet, prediction.locations - 1

@@ -215,15 +215,7 @@ def _portions(
     Yield rows in portions whose decoding fits into the memory, smaller instances first.
 
     The portions are large: a GPU decodes many instances in the time of the slowest one.
-
-    Parameters
-    ----------
-    instances
-        The instances.
-    memory
-        Bytes.
-    edges
-        Whether decoding looks at the M·N'² edges of all vehicles.
+    ``memory`` is in bytes; ``edges`` says whether decoding looks at all M·N'² edges.
     """
     rows = np.argsort(instances.sizes, kind="stable")
     if not len(rows):

@@ -27,15 +27,8 @@ def order_tours(
     """
     Write the tours of one instance, ordered by farthest insertion, 2-opt and Or-opt.
 
-    Parameters
-    ----------
-    distances
-        From each location to each other, shape (N', N').
-    vehicle
-        The vehicle of each location, shape (N',); M for the depot and for those that
-        no vehicle serves.
-    routes
-        Where the tours are written to, shape (M, N).
+    ``vehicle`` has the vehicle of each location, shape (N',); M for the depot and for
+    customers that no vehicle serves. The tours are written to ``routes``, shape (M, N).
     """
     for k in range(len(routes)):
         stops = np.flatnonzero(vehicle == k)

@@ -95,17 +95,10 @@ def predict_views(
     precision: Precision | None = None,
 ) -> Iterator[Prediction]:
     """
-    Yield predictions of the same instances under several symmetries of the square.
+    Yield predictions of the same instances under some of the square's eight symmetries.
 
-    Parameters
-    ----------
-    network
-        The network; it predicts on the device of its weights.
-    instances, precision
-        As in :func:`predict`.
-    symmetries
-        How many of the eight symmetries to use. The first leaves the coordinates as
-        they are.
+    The first symmetry leaves the coordinates as they are. For the other arguments see
+    :func:`predict`.
     """
     device = next(network.parameters()).device
     batch = collate(instances, device)

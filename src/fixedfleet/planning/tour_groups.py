@@ -31,16 +31,8 @@ def replan_groups(
     Plan groups of neighbouring tours again, and keep what is shorter.
 
     In each pass, the tours of an instance are sorted by their direction from the depot
-    and divided into groups. The groups of the next pass begin one tour later.
-
-    Parameters
-    ----------
-    instances, plans
-        Instances and their plans.
-    plan
-        Plans many instances at once.
-    passes
-        How often all tours are divided into groups.
+    and divided into groups, which ``plan`` plans. The groups of the next pass begin one
+    tour later.
     """
     for number in range(passes):
         size = _FIRST if number == 0 else _LATER
@@ -69,10 +61,8 @@ def take_groups(
     ----------
     instances, plans
         Instances and their plans.
-    rows
-        The instance of each group, shape (G,).
-    groups
-        Which tours of the plan belong to the group, shape (G, tours).
+    rows, groups
+        The instance of each group (G,), and which of its tours belong to it (G, tours).
 
     Returns
     -------

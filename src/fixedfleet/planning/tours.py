@@ -35,15 +35,9 @@ def make_plans(tours: Tensor) -> PlanBatch:
 
 def split_walks(walks: Tensor, fleet: int) -> Tensor:
     """
-    Split walks into tours, shape (B, M, N).
+    Split walks (B, N + M) into tours (B, M, N).
 
-    Parameters
-    ----------
-    walks
-        Shape (B, N + M): the locations in visiting order. Each 0 ends the tour of a
-        vehicle, and the next vehicle begins.
-    fleet
-        The number of vehicles, M.
+    A walk has locations in visiting order. Each 0 ends the tour of a vehicle.
     """
     batch, steps = walks.shape
     longest = steps - fleet

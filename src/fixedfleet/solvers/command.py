@@ -46,11 +46,6 @@ class Command:
         The command line, in which ``{instance}`` and ``{solution}`` stand for paths of
         files, and ``{seconds}``, ``{seed}`` and ``{vehicles}`` for numbers:
         ``hgs {instance} {solution} -t {seconds} -seed {seed} -nbVeh {vehicles}``.
-
-    Attributes
-    ----------
-    name
-        The command line without the folder of the program.
     """
 
     limits: str = (
@@ -100,11 +95,6 @@ def _run_program(words: list[str], folder: Path, seconds: float) -> str:
 
     A program that takes far longer than ``seconds`` is stopped; then the text is empty.
     The files that it has written count nevertheless.
-
-    Raises
-    ------
-    RuntimeError
-        If the program ends with an error.
     """
     try:
         done = subprocess.run(

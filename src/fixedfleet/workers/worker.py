@@ -54,13 +54,6 @@ class Worker:
         Keep the process on this core.
     variables
         More environment variables for the process.
-
-    Attributes
-    ----------
-    core
-        The core it is kept on, if any.
-    busy
-        Whether it has a job.
     """
 
     # Starting a process changes the environment of this one for a moment.
@@ -91,7 +84,7 @@ class Worker:
             self._process.start()
         far.close()
         self.core = core
-        self.busy = False
+        self.busy = False  # whether it has a job
         self._gone = False
         self._job: Any = None
         self._begun = 0.0
@@ -126,11 +119,6 @@ class Worker:
         Wait for the next event; return None if there is none within the timeout.
 
         What a job has raised is raised here; the worker is free then.
-
-        Raises
-        ------
-        InputError
-            If the process could not load its work.
         """
         end = inf if timeout is None else time.monotonic() + timeout
         while True:
