@@ -38,21 +38,9 @@ class Solver(Protocol):
     limits: str
 
     def solve(
-        self,
-        instance: Instance,
-        *,
-        stop: Stop,
-        seed: int = 0,
-        start: Plan | None = None,
+        self, instance: Instance, stop: Stop, seed: int = 0, start: Plan | None = None
     ) -> Plan | None:
-        """
-        Return the best plan found, feasible or not, or None.
-
-        Raises
-        ------
-        InputError
-            If the package cannot count the limit.
-        """
+        """Return the best plan found, feasible or not, or None."""
 
 
 SOLVERS: Registry[Callable[[], Solver]] = Registry(
@@ -71,14 +59,8 @@ def get(name: str) -> Solver:
     Return the solver of that name, with its default parameters.
 
     ``command:`` is followed by the command line of any program, see
-    :class:`fixedfleet.solvers.command.Command`.
-
-    Raises
-    ------
-    InputError
-        If there is no such solver.
-    MissingPackageError
-        If its package or program is not installed.
+    :class:`fixedfleet.solvers.command.Command`. A package or program that is not
+    installed raises MissingPackageError.
     """
     kind, colon, template = name.partition(":")
     if kind == "command" and colon:
@@ -96,14 +78,7 @@ def run(
     seed: int = 0,
     start: Plan | None = None,
 ) -> Plan | None:
-    """
-    Return what a solver finds, after a check of the limit and the start.
-
-    Raises
-    ------
-    InputError
-        If the solver cannot count the limit, or the start is not feasible.
-    """
+    """Return what a solver finds, after a check of the limit and the start."""
     if _LONGEST_LIMIT < stop.seconds < math.inf:
         raise InputError(
             f"time limit is {stop.seconds:g}; {solver.name} takes at most "

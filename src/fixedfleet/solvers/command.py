@@ -63,12 +63,7 @@ class Command:
         self.words[0] = str(Path(program).absolute())
 
     def solve(
-        self,
-        instance: Instance,
-        *,
-        stop: Stop,
-        seed: int = 0,
-        start: Plan | None = None,
+        self, instance: Instance, stop: Stop, seed: int = 0, start: Plan | None = None
     ) -> Plan | None:
         """Return the plan that the program wrote, or None; no start is passed on."""
         stop.require_seconds(self.name)

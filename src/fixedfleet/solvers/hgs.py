@@ -24,18 +24,9 @@ class Hgs:
     )
 
     def solve(
-        self,
-        instance: Instance,
-        *,
-        stop: Stop,
-        seed: int = 0,
-        start: Plan | None = None,
+        self, instance: Instance, stop: Stop, seed: int = 0, start: Plan | None = None
     ) -> Plan | None:
         """Return the best plan found, or None."""
-        plans = hgs_plans(
-            instance,
-            stop=stop,
-            seed=seed,
-            starts=() if start is None else (start,),
-        )
+        starts = () if start is None else (start,)
+        plans = hgs_plans(instance, stop=stop, seed=seed, starts=starts)
         return plans[0] if plans else None

@@ -54,12 +54,7 @@ class OrtoolsRouting:
         self.descent, self.vehicle_cost = descent, vehicle_cost
 
     def solve(
-        self,
-        instance: Instance,
-        *,
-        stop: Stop,
-        seed: int = 0,
-        start: Plan | None = None,
+        self, instance: Instance, stop: Stop, seed: int = 0, start: Plan | None = None
     ) -> Plan | None:
         """Return the best plan found, or None."""
         stop.require_seconds(self.name)

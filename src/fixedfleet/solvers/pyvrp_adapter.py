@@ -39,12 +39,7 @@ class Pyvrp:
     )
 
     def solve(
-        self,
-        instance: Instance,
-        *,
-        stop: Stop,
-        seed: int = 0,
-        start: Plan | None = None,
+        self, instance: Instance, stop: Stop, seed: int = 0, start: Plan | None = None
     ) -> Plan | None:
         """Return the best plan found, an overloaded one if none was feasible."""
         data = _problem(instance)

@@ -35,12 +35,7 @@ class Vroom:
     )
 
     def solve(
-        self,
-        instance: Instance,
-        *,
-        stop: Stop,
-        seed: int = 0,
-        start: Plan | None = None,
+        self, instance: Instance, stop: Stop, seed: int = 0, start: Plan | None = None
     ) -> Plan | None:
         """Return the plan found, without the customers VROOM could not place."""
         stop.require_seconds(self.name)
