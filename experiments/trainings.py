@@ -85,7 +85,7 @@ class Training:
 
     def train(self, labels: Path, options: Options) -> None:
         """Train it, or resume it."""
-        from fixedfleet.training import find_checkpoint, get_preset, train
+        from fixedfleet.training import get_preset, train
 
         folder = self.folder(options.work)
         settings = self._all_settings()
@@ -95,7 +95,7 @@ class Training:
             get_preset(self.preset).with_settings(settings),
             find_labels(labels, self.customers),
             out=folder,
-            resume=find_checkpoint(folder),
+            resume=(folder / _CHECKPOINT).exists(),
             device=options.device,
             seed=options.seed if self.seed is None else self.seed,
             display=options.display,

@@ -44,16 +44,12 @@ def command(tmp_path):
 @pytest.mark.slow
 def test_command_line_trains_and_resumes(command, tmp_path, capsys):
     """The command trains, resumes, and starts again with the weights it left."""
-    one, two, three = (str(tmp_path / name) for name in ("one", "two", "three"))
+    one, two = (str(tmp_path / name) for name in ("one", "two"))
     common = [*command, "--epochs", "2"]
     assert main([*common, "--out", one, "--set", "training.steps=3"]) == 0
-    checkpoint = f"{one}/checkpoint.safetensors"
-    assert main([*common, "--out", three, "--resume", checkpoint]) == 0
-    assert "resumes at step 3" in capsys.readouterr().out
     assert main([*common, "--out", one, "--resume"]) == 0
     assert "resumes at step 3" in capsys.readouterr().out
-    for folder in (one, three):
-        assert int(read_tensors(f"{folder}/checkpoint.safetensors")[0]["step"]) == 8
+    assert int(read_tensors(f"{one}/checkpoint.safetensors")[0]["step"]) == 8
     weights, first = f"{one}/model.safetensors", ["--set", "training.steps=1"]
     assert main([*common, "--out", two, "--weights", weights, *first]) == 0
     assert "begins with the weights of" in capsys.readouterr().out

@@ -84,7 +84,7 @@ def test_a_training_is_made_once(trained, tmp_path, labels):
     changes = UNLOADED | {"training.validate_every": 1, "training.epochs": 2}
     assert asked.preset == get_preset("paper20").with_settings(changes)
     assert asked.labels == [labels / "vrp20_made_up.npz"]
-    assert (asked.device, asked.seed, asked.resume) == ("cpu", 4, None)
+    assert (asked.device, asked.seed, asked.resume) == ("cpu", 4, False)
 
 
 def test_a_training_of_another_kind_is_not_taken_over(trained, tmp_path, labels):

@@ -9,7 +9,7 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet.model.weights import read_metadata, read_tensors, write_tensors
-from fixedfleet.training import find_checkpoint
+from fixedfleet.training.checkpoint import CHECKPOINT
 
 from .conftest import (
     assert_same_state,
@@ -32,9 +32,7 @@ def whole(preset, labels, tmp_path_factory):
 
 
 def _resume(preset, labels, folder, display=None):
-    return train(
-        preset, labels, out=folder, resume=find_checkpoint(folder), display=display
-    )
+    return train(preset, labels, out=folder, resume=True, display=display)
 
 
 @pytest.mark.parametrize("steps", [5, 7])
@@ -82,37 +80,21 @@ def test_interrupted_training_saves_what_it_has(preset, labels, whole, tmp_path)
 
 def test_checkpoints_are_not_overwritten_silently(preset, labels, tmp_path):
     """A folder with a checkpoint is only trained into by resuming that checkpoint."""
-    one, other = tmp_path / "one", tmp_path / "other"
-    short = changed(preset, steps=1)
-    for folder in (one, other):
-        assert find_checkpoint(folder) is None
-        train(short, labels, out=folder, display=None)
-    before = (one / "checkpoint.safetensors").read_bytes()
-    for resume in (None, find_checkpoint(other)):
-        with pytest.raises(ff.InputError, match="exists: resume it, or train into ano"):
-            train(preset, labels, out=one, resume=resume, display=None)
-    assert (one / "checkpoint.safetensors").read_bytes() == before
-
-
-def test_a_checkpoint_of_another_folder_can_be_resumed(preset, labels, whole, tmp_path):
-    """A training continues in a new folder, and the old one stays as it is."""
-    train(changed(preset, steps=7), labels, out=tmp_path / "one", display=None)
-    before = find_checkpoint(tmp_path / "one").read_bytes()
-    two = tmp_path / "two"
-    there = find_checkpoint(tmp_path / "one")
-    train(preset, labels, out=two, resume=there, display=None)
-    assert_same_state(whole, two)
-    assert there.read_bytes() == before
+    train(changed(preset, steps=1), labels, out=tmp_path, display=None)
+    before = (tmp_path / CHECKPOINT).read_bytes()
+    with pytest.raises(ff.InputError, match="exists: resume it, or train into another"):
+        train(preset, labels, out=tmp_path, display=None)
+    assert (tmp_path / CHECKPOINT).read_bytes() == before
 
 
 def test_checkpoints_that_do_not_match_are_refused(preset, labels, tmp_path):
     """Other settings, another seed, other labels, another size: each is named."""
     train(changed(preset, steps=2), labels, out=tmp_path, display=None)
-    path = find_checkpoint(tmp_path)
+    path = tmp_path / CHECKPOINT
 
     def resume(data=labels, seed=0, settings=None):
         other = preset.with_settings(settings or {})
-        train(other, data, out=tmp_path, resume=path, seed=seed, display=None)
+        train(other, data, out=tmp_path, resume=True, seed=seed, display=None)
 
     with pytest.raises(ff.InputError, match=r"made with model\.width = 16.*has 8"):
         resume(settings={"model.width": 8})
@@ -138,7 +120,7 @@ def test_a_checkpoint_without_the_newer_settings_is_resumed(
 ):
     """A checkpoint from before the budget was a setting continues exactly."""
     train(changed(preset, steps=7), labels, out=tmp_path, display=None)
-    path = find_checkpoint(tmp_path)
+    path = tmp_path / CHECKPOINT
     tensors, metadata = read_tensors(path)
     settings = json.loads(metadata["preset"])
     del settings["training"]["minutes"], settings["training"]["steps"]
@@ -170,9 +152,9 @@ def test_training_starts_with_given_weights(preset, labels, whole, tmp_path):
 
 def test_weights_that_do_not_fit_are_refused(preset, labels, whole, tmp_path):
     """A network of other settings, no network, or a checkpoint besides: no training."""
-    weights, checkpoint = whole / "model.safetensors", find_checkpoint(whole)
+    weights, checkpoint = whole / "model.safetensors", whole / CHECKPOINT
 
-    def begin(weights, settings=None, resume=None):
+    def begin(weights, settings=None, resume=False):
         other = preset.with_settings(settings or {})
         out = tmp_path / "run"
         train(other, labels, out=out, weights=weights, resume=resume, display=None)
@@ -184,5 +166,5 @@ def test_weights_that_do_not_fit_are_refused(preset, labels, whole, tmp_path):
     with pytest.raises(ff.InputError, match="not a fixedfleet network"):
         begin(checkpoint)
     with pytest.raises(ff.InputError, match="both given"):
-        begin(weights, resume=checkpoint)
+        begin(weights, resume=True)
     assert not list(tmp_path.iterdir())

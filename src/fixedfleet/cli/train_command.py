@@ -44,10 +44,8 @@ def add_command(commands: Commands) -> None:
     start = parser.add_mutually_exclusive_group()
     start.add_argument(
         "--resume",
-        nargs="?",
-        const="",
-        metavar="CHECKPOINT",
-        help="continue from the checkpoint in --out, or from another one",
+        action="store_true",
+        help="continue from the checkpoint in --out",
     )
     start.add_argument(
         "--weights",
@@ -69,8 +67,6 @@ def add_command(commands: Commands) -> None:
 def _train(arguments: Arguments) -> int:
     settings = dict(map(parse_setting, arguments.set))
     checkpoint = Path(arguments.out) / "checkpoint.safetensors"
-    if arguments.resume == "":
-        arguments.resume = str(checkpoint)
     require("torch", "network", "training")
     from fixedfleet.training import NonFiniteLossError, get_preset, train
 

@@ -5,7 +5,6 @@ from fixedfleet.errors import require
 
 require("torch", "network", "training")
 
-from fixedfleet.training.checkpoint import find_checkpoint
 from fixedfleet.training.loss import LossConfig, plan_loss
 from fixedfleet.training.membership_loss import MembershipLossConfig
 from fixedfleet.training.presets import Preset, TrainConfig, get_preset, list_presets
@@ -20,7 +19,6 @@ __all__ = [
     "TrainConfig",
     "TrainResult",
     "Validation",
-    "find_checkpoint",
     "get_preset",
     "list_presets",
     "plan_loss",

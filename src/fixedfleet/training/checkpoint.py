@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -26,7 +25,6 @@ __all__ = [
     "CHECKPOINT",
     "CHECKPOINT_FORMAT",
     "Position",
-    "find_checkpoint",
     "read_checkpoint",
     "read_weights",
     "write_checkpoint",
@@ -67,12 +65,6 @@ class Position:
     seed: int
     fingerprint: str
     weights: str | None = None
-
-
-def find_checkpoint(folder: str | os.PathLike[str]) -> Path | None:
-    """Return the checkpoint of a training in a folder, or None if there is none."""
-    path = Path(folder) / CHECKPOINT
-    return path if path.exists() else None
 
 
 def write_checkpoint(

@@ -95,7 +95,7 @@ def train(
     labels: Labels,
     *,
     out: str | os.PathLike[str],
-    resume: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     weights: str | os.PathLike[str] | None = None,
     device: str | torch.device | None = None,
     seed: int = 0,
@@ -117,8 +117,7 @@ def train(
     out
         Folder for ``checkpoint.safetensors``, ``model.safetensors`` and ``log.jsonl``.
     resume
-        A checkpoint to continue from, as :func:`find_checkpoint` returns it; None to
-        start a new training.
+        Whether to continue from the checkpoint in ``out``.
     weights
         A network of the same configuration to start from, as a file or the name of a
         shipped one. Optimiser, schedule and budget start anew.
@@ -138,7 +137,7 @@ def train(
     """
     if isinstance(preset, str):
         preset = get_preset(preset)
-    if weights is not None and resume is not None:
+    if weights is not None and resume:
         raise InputError("resume and weights are both given: a checkpoint has weights")
     with Ranks(device) as ranks, calm_threads(ranks.device):
         data = gather_data(preset, labels, ranks.device, seed)
@@ -149,7 +148,7 @@ def train(
             trainer.step,
             display if ranks.first else None,
         )
-        log.say(trainer.headline(resumed=resume is not None))
+        log.say(trainer.headline(resumed=resume))
         return trainer.run(log)
 
 
@@ -208,11 +207,7 @@ class _Trainer:
 
     # ------------------------------------------------------------------- start
 
-    def start(
-        self,
-        resume: str | os.PathLike[str] | None,
-        weights: str | os.PathLike[str] | None,
-    ) -> None:
+    def start(self, resume: bool, weights: str | os.PathLike[str] | None) -> None:
         """
         Take over what the training starts from, and compile before the clock starts.
 
@@ -231,17 +226,15 @@ class _Trainer:
             ) from error
 
     def _read_state(
-        self,
-        resume: str | os.PathLike[str] | None,
-        weights: str | os.PathLike[str] | None,
+        self, resume: bool, weights: str | os.PathLike[str] | None
     ) -> dict[str, Tensor] | None:
         """Read a checkpoint or a network; None for random weights."""
-        own = self.out / CHECKPOINT
-        if own.exists() and (resume is None or Path(resume).resolve() != own.resolve()):
-            raise InputError(f"{own} exists: resume it, or train into another folder")
-        if resume is not None:
+        path = self.out / CHECKPOINT
+        if path.exists() and not resume:
+            raise InputError(f"{path} exists: resume it, or train into another folder")
+        if resume:
             state, position = read_checkpoint(
-                resume,
+                path,
                 self.stepper.tensors(),
                 self.preset,
                 seed=self.seed,
