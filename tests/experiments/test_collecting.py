@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from experiments.cells import measured_cells, read_stores
 from experiments.collecting import collect, group_runs, row_files
 from experiments.definitions import Line, Options, Table, load_tables
 from fixedfleet.errors import InputError, MissingPackageError
+from fixedfleet.evaluate import origin
 from fixedfleet.evaluate.pipeline import Pipeline
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.starts import NetworkStart
@@ -72,6 +74,7 @@ def calls(monkeypatch, make_row):
     machine = "fixedfleet.evaluate.rows.machine_name"
     monkeypatch.setattr(machine, lambda: "a made-up processor")
     monkeypatch.setattr(collecting, "evaluate", evaluate)
+    monkeypatch.setattr(origin, "digest", cache(origin.digest))  # of the same networks
     monkeypatch.setattr(NetworkStart, "check", lambda _self: None)  # loads weights
     monkeypatch.delenv(WEIGHTS_VARIABLE, raising=False)
     return asked
