@@ -213,8 +213,20 @@ def test_what_nobody_has_given_is_reported():
     reading = parse("x,y,demand\n0,0,\n1,1,7\n", ReadOptions(allow_missing=True))
     assert reading.instance.num_customers == 1
     assert reading.missing == ["capacity", "vehicles"]
-    with pytest.raises(InputError, match="the file does not say what a vehicle"):
+    with pytest.raises(InputError, match="what a vehicle carries: give capacity=, or "):
         parse("x,y,demand\n0,0,\n1,1,7\n")
+
+
+def test_an_error_says_how_a_file_states_its_fleet():
+    """Each format has its own way to state the fleet, which the error names."""
+    texts = {
+        "the line '# vehicles: …'": "# capacity: 9\nx,y,demand\n0,0,\n1,1,7\n",
+        "the key 'vehicles'": '{"depot": [0, 0], "customers": [[1, 1]],'
+        ' "demands": [1], "capacity": 9}',
+    }
+    for way, text in texts.items():
+        with pytest.raises(InputError, match=f"add {way} to the file"):
+            parse(text)
 
 
 @pytest.mark.parametrize("filler", ["\n", " \n", "\t", " ", "\r\n", "NAME\n", "#\n"])

@@ -130,8 +130,9 @@ def build_reading(
     Build an instance from what a file says and what the caller says.
 
     ``fields`` are arguments of :class:`Instance` as the file states them, with None for
-    a fleet or a capacity that it does not state. ``sources`` says where the file states
-    the fleet, the capacity and the rounding. The others are as in :class:`Reading`.
+    a fleet or a capacity that it does not state. ``sources`` says where the file
+    states, or should state, the fleet, the capacity and the rounding. The others are
+    as in :class:`Reading`.
     """
     stated = {"rounding": "none", **fields}
     given = {name: getattr(options, name) for name in _ASKED}
@@ -142,7 +143,7 @@ def build_reading(
     if missing and not options.allow_missing:
         raise InputError(
             f"the file does not say {_QUESTIONS[missing[0]]}: give {missing[0]}=, or "
-            "state it in the file"
+            f"add {sources[missing[0]]} to the file"
         )
     for name in _QUESTIONS:
         if stated.get(name) is not None and name not in asked:

@@ -212,7 +212,9 @@ def _constant(table: Table, key: str) -> tuple[str | None, str]:
                 "all vehicles are alike"
             )
         said = cell or said
-    return said, f"column {table.column(key).heading}" if said else ""
+    if said is None:
+        return None, f"the line '# {key}: …'"
+    return said, f"column {table.column(key).heading}"
 
 
 def instance_rows(instance: Instance) -> list[Row]:

@@ -182,7 +182,9 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
         "rounding": "CVRPLIB's convention"
         if kind == "EUC_2D"
         else f"{kind} in the file",
-        "capacity": f"line {file.lines.get('CAPACITY')}",
+        "capacity": f"line {file.lines['CAPACITY']}"
+        if "CAPACITY" in file.lines
+        else "the header CAPACITY",
     }
     if comment := _ROUNDING_IN_COMMENT.search(file.headers["COMMENT"]):
         fields["rounding"], sources["rounding"] = comment[1], "the file's comment"
@@ -355,7 +357,7 @@ def _vehicles(file: VrplibFile) -> tuple[int | None, str]:
         return int(match[1]), f"the name {name}"
     if match := _FLEET_IN_COMMENT.search(comment):
         return int(match[1]), f"the comment {match[0]!r}"
-    return None, ""
+    return None, "the header VEHICLES"
 
 
 def format_instance(instance: Instance, *, plain: bool = False) -> str:
