@@ -48,25 +48,22 @@ class _Plans(NamedTuple):
     vehicle: Tensor  # the vehicle under way, M after the last one
     here: Tensor  # its last location
     left: Tensor  # its room
+    walk: Tensor  # all locations so far, (W, steps)
 
 
 def _search(prediction: Prediction, width: int) -> Tensor:
     """Return the walk of the best plan of each instance, shape (B, N + M)."""
     plans = _first_plans(prediction, width)
-    steps = []
     for _ in range(prediction.locations - 1 + prediction.fleet):
         score, parent, target = _likeliest(prediction, plans, width)
         plans = _extend(prediction, plans, score, parent, target)
-        steps.append((parent, target))
     missing = prediction.demands[plans.owner] * (plans.need != NEVER)
-    keys = (
-        (plans.score == -torch.inf).long(),
-        missing[:, 1:].sum(1),
-        plans.length,
-        -plans.score,
-    )
-    best = _lexicographic_argmin(*(key.view(-1, width) for key in keys))
-    return _trace_back(steps, prediction.rows * width + best)
+    absent = (plans.score == -torch.inf).long()
+    best = torch.arange(width, device=absent.device).repeat(len(prediction), 1)
+    for key in (-plans.score, plans.length, missing[:, 1:].sum(1), absent):
+        ranked = key.view(-1, width).gather(1, best).argsort(dim=1, stable=True)
+        best = best.gather(1, ranked)  # by this key, and on a tie by those before
+    return plans.walk[prediction.rows * width + best[:, 0]]
 
 
 def _first_plans(prediction: Prediction, width: int) -> _Plans:
@@ -78,8 +75,10 @@ def _first_plans(prediction: Prediction, width: int) -> _Plans:
     length = torch.zeros_like(owner, dtype=torch.float64)
     score = length.view(-1, width).clone()
     score[:, 1:] = -torch.inf
-    zeros = torch.zeros_like(owner)
-    return _Plans(owner, room, need, score.flatten(), length, zeros, zeros, room[:, 0])
+    zeros, left = torch.zeros_like(owner), room[:, 0]
+    walk = owner.new_empty((len(owner), 0))
+    score = score.flatten()
+    return _Plans(owner, room, need, score, length, zeros, zeros, left, walk)
 
 
 def _likeliest(
@@ -120,23 +119,5 @@ def _extend(
         vehicle=vehicle,
         here=target,
         left=torch.where(home, fresh, rest),
+        walk=torch.cat((plans.walk[parent], target[:, None]), 1),
     )
-
-
-def _lexicographic_argmin(*keys: Tensor) -> Tensor:
-    """Return the column of the least first key, (B,); ties by the next key (B, S)."""
-    tied = torch.ones_like(keys[0], dtype=torch.bool)
-    for key in keys:
-        most = torch.inf if key.is_floating_point() else torch.iinfo(key.dtype).max
-        masked = key.masked_fill(~tied, most)
-        tied = tied & (masked == masked.amin(1, keepdim=True))
-    return tied.byte().argmax(1)
-
-
-def _trace_back(steps: list[tuple[Tensor, Tensor]], row: Tensor) -> Tensor:
-    """Return the walks of the plans that ended in the given rows, (B, N + M)."""
-    walk = []
-    for parent, target in reversed(steps):
-        walk.append(target[row])
-        row = parent[row]
-    return torch.stack(walk[::-1], 1)
