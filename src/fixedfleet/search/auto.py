@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fixedfleet.search.cpu_arrays import measurable
 from fixedfleet.search.decomposition import decomposition
 from fixedfleet.search.genetic import genetic_search, small_population
-from fixedfleet.search.method import EXPENSIVE, LEAST_SECONDS
+from fixedfleet.search.method import EXPENSIVE, LEAST_SECONDS, MANY
 from fixedfleet.search.ruin_recreate import RuinRecreateParameters, ruin_recreate
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ __all__ = ["auto_search", "recipe_for"]
 # With a vehicle cost, this share of the time is spent on whether one vehicle more or
 # less pays.
 _FLEET_SHARE = 0.2
-# With more customers, parts of the plan are searched one by one.
-_MANY = 200
 # The genetic search may find no plan within the fleet if time is short or the fleet is
 # full. Ruin and recreate runs first, so that there is a better plan than the start:
 # for a moment, and longer if the demands fill the fleet to this share.
@@ -46,7 +44,7 @@ def auto_search(task: SearchTask) -> None:
     if plan is not task.start:
         instance = instance.with_vehicles(plan.vehicles)
     shorten = replace(task, instance=instance, vehicle_cost=0.0)
-    if instance.num_customers > _MANY and measurable(instance):
+    if instance.num_customers > MANY and measurable(instance):
         _run(decomposition, shorten, until, plan)
     else:
         n = instance.num_customers

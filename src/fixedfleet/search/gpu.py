@@ -18,7 +18,7 @@ from fixedfleet.plan import PlanBatch
 from fixedfleet.search import gpu_kernel
 from fixedfleet.search.gpu_arrays import pack
 from fixedfleet.search.gpu_parts import search_parts
-from fixedfleet.search.method import LEAST_SECONDS
+from fixedfleet.search.method import LEAST_SECONDS, MANY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,6 @@ __all__ = ["gpu_search", "improve_batch", "require_gpu"]
 
 _MOST_ITERATIONS = 2**31 - 1  # that the kernel counts
 _HOT, _COLD = 0.1, 0.015  # temperatures, for customers drawn in the unit square
-_MANY = 200  # with more customers, a single plan is searched part by part
 _ROUNDS = 10  # a time limit is divided into at least this many rounds
 _FIRST = 50  # iterations of the first round, which shows how fast the GPU is
 _GROWTH = 8  # a round has at most this many times the iterations of the last one
@@ -97,7 +96,7 @@ def gpu_search(task: SearchTask) -> None:
             "the search on a GPU needs a feasible plan to start from, and this start "
             f"is not feasible: {faults[0]}"
         )
-    if task.instance.num_customers > _MANY:
+    if task.instance.num_customers > MANY:
         search_parts(task)
         return
     batch = InstanceBatch.of([task.instance])

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EXPENSIVE",
     "LEAST_SECONDS",
+    "MANY",
     "Incumbent",
     "SearchMethod",
     "SearchResult",
@@ -36,6 +37,7 @@ __all__ = [
 # If a vehicle costs at least this share of a plan's length, the number of vehicles is
 # minimised first.
 EXPENSIVE = 0.05
+MANY = 200  # with more customers, a plan is searched part by part
 LEAST_SECONDS = 1e-3  # a step of a search is not worth its set-up in less time
 
 
