@@ -7,11 +7,12 @@ import { linkFiles, savePicture } from "./downloads.js";
 import { listEarlier } from "./earlier.js";
 import { Editor, bestPlace } from "./editor.js";
 import { byId, show, warn, write } from "./elements.js";
-import { FleetForm } from "./fleet.js";
+import * as form from "./fleet.js";
 import { instanceOf, servesAll, toursOf } from "./instance.js";
 import { count, lengthOf } from "./numbers.js";
 import { printSheets } from "./sheets.js";
-import { Source } from "./source.js";
+import * as source from "./source.js";
+import * as summary from "./summary.js";
 import { showVerdict } from "./verdict.js";
 import { PlanView } from "./view.js";
 import { sleep, watch } from "./watch.js";
@@ -25,8 +26,6 @@ const planInAddress = () => new URLSearchParams(location.hash.slice(1)).get("pla
 const putPlan = (id) =>
   history.replaceState(null, "", id === null ? location.pathname : `#plan=${id}`);
 
-const source = new Source(load);
-const form = new FleetForm({ onPlan: makePlan, onChange: weighSoon });
 const view = new PlanView({
   onMove: move,
   onLock: (slot) => editor.toggleLock(slot),
@@ -62,6 +61,8 @@ async function start() {
 }
 
 function listen() {
+  source.listen(load);
+  form.listen({ onPlan: makePlan, onChange: weighSoon });
   byId("cancel").addEventListener("click", stop);
   byId("undo").addEventListener("click", () => editor.undo());
   byId("redo").addEventListener("click", () => editor.redo());
@@ -214,7 +215,7 @@ async function follow(id) {
     const last = await watch(id, {
       onEvent: hear,
       onBroken: lose,
-      onOpen: () => view.status.regain(),
+      onOpen: summary.regain,
       signal: stopper.signal,
     });
     setRunning(null);
@@ -255,13 +256,13 @@ function giveUp() {
 }
 
 function lose() {
-  view.status.lose();
+  summary.lose();
   say("The connection to the server is lost");
 }
 
 function hear(name, data) {
   if (name === "queued") {
-    view.status.status(
+    summary.status(
       data.position ? `Waiting: ${count(data.position, "plan")} before yours` : "Waiting",
     );
   } else if (name === "verdict") {

@@ -9,133 +9,129 @@ const TEXTS = ["unit", "length_unit", "vehicle_names"];
 const KEPT = ["vehicles", "capacity", ...TEXTS];
 const PLACE = "fixedfleet-fleet"; // in the browser's store
 
-export class FleetForm {
-  #form = byId("fleet-form");
-
-  /* onPlan() when the form is sent; onChange() when the fleet has been edited. */
-  constructor({ onPlan, onChange }) {
-    this.#form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      onPlan();
-    });
-    for (const name of NUMBERS) {
-      byId(name).addEventListener("input", () => this.#mark(name, ""));
-      byId(name).addEventListener("change", () => this.#mark(name, errorIn(name)));
-    }
-    for (const name of KEPT) byId(name).addEventListener("input", () => this.#keep());
-    for (const name of ["vehicles", "capacity", "unit"]) {
-      byId(name).addEventListener("input", () => onChange());
-    }
-    byId("length_unit").addEventListener("change", () => onChange());
-    for (const name of TEXTS) byId(name).value = kept()[name] ?? byId(name).value;
+/* Call onPlan() when the form is sent, and onChange() when the fleet has been edited. */
+export function listen({ onPlan, onChange }) {
+  byId("fleet-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    onPlan();
+  });
+  for (const name of NUMBERS) {
+    byId(name).addEventListener("input", () => mark(name, ""));
+    byId(name).addEventListener("change", () => mark(name, errorIn(name)));
   }
-
-  /* Return what was typed; a field that is empty or wrong is null. The server checks it. */
-  values() {
-    const typed = Object.fromEntries(NUMBERS.map((name) => [name, numberIn(name)]));
-    typed.vehicle_cost ??= 0;
-    typed.objective = typed.vehicle_cost === 0 ? "length" : "cost-v";
-    return typed;
+  for (const name of KEPT) byId(name).addEventListener("input", keep);
+  for (const name of ["vehicles", "capacity", "unit"]) {
+    byId(name).addEventListener("input", onChange);
   }
+  byId("length_unit").addEventListener("change", onChange);
+  for (const name of TEXTS) byId(name).value = kept()[name] ?? byId(name).value;
+}
 
-  /* Return the names of the units, as the server takes them. */
-  units({ geographic }) {
-    const units = geographic ? { length_unit: byId("length_unit").value } : {};
-    const unit = byId("unit").value.trim();
-    return unit ? { ...units, unit } : units;
+/* Return what was typed; a field that is empty or wrong is null. The server checks it. */
+export function values() {
+  const typed = Object.fromEntries(NUMBERS.map((name) => [name, numberIn(name)]));
+  typed.vehicle_cost ??= 0;
+  typed.objective = typed.vehicle_cost === 0 ? "length" : "cost-v";
+  return typed;
+}
+
+/* Return the names of the units, as the server takes them. */
+export function units({ geographic }) {
+  const lengths = geographic ? { length_unit: byId("length_unit").value } : {};
+  const unit = byId("unit").value.trim();
+  return unit ? { ...lengths, unit } : lengths;
+}
+
+/* Return the names of the vehicles. */
+export function names() {
+  const lines = byId("vehicle_names").value.split("\n");
+  return lines.map((line) => line.trim()).filter(Boolean);
+}
+
+export function fill(known) {
+  for (const name of NUMBERS) {
+    const value = known[name];
+    if (value !== undefined) byId(name).value = value === null ? "" : typedNumber(value);
   }
-
-  /* Return the names of the vehicles. */
-  names() {
-    const lines = byId("vehicle_names").value.split("\n");
-    return lines.map((line) => line.trim()).filter(Boolean);
+  for (const name of ["unit", "length_unit"]) {
+    if (known[name]) byId(name).value = known[name];
   }
+}
 
-  fill(values) {
-    for (const name of NUMBERS) {
-      const value = values[name];
-      if (value !== undefined) byId(name).value = value === null ? "" : typedNumber(value);
-    }
-    for (const name of ["unit", "length_unit"]) {
-      if (values[name]) byId(name).value = values[name];
-    }
+/* Fill in the fleet of a file; what the file does not say stays as the user typed it. */
+export function fillFrom({ vehicles, capacity, demandUnit, unit }) {
+  const before = kept();
+  fill({
+    vehicles: vehicles ?? before.vehicles ?? null,
+    capacity: capacity ?? before.capacity ?? null,
+    unit: demandUnit,
+    length_unit: unit,
+  });
+}
+
+export function enable({ geographic }) {
+  byId("plan").disabled = false;
+  byId("fleet-fields").disabled = false;
+  byId("length_unit").disabled = !geographic;
+}
+
+/* Say on the button that only the tours that are not locked are planned. */
+export function setLocked(tours) {
+  write(byId("plan"), tours ? "Plan the other tours" : "Plan");
+}
+
+/* Show how full the vehicles would be, if their capacity is known. */
+export function weigh(instance) {
+  const { vehicles, capacity } = values();
+  const room = vehicles * capacity;
+  const share = room > 0 ? instance.total_demand / room : null;
+  show(byId("filling"), share !== null);
+  if (share === null) return;
+  byId("filling-bar").style.setProperty("--fill", Math.min(1, share));
+  byId("filling-bar").classList.toggle("over", share > 1);
+  const all = amount(room, byId("unit").value.trim());
+  write(
+    byId("filling-text"),
+    `${amount(instance.total_demand)} of ${all}: ${percent(share)} full`,
+  );
+}
+
+export function clearErrors() {
+  for (const name of NUMBERS) mark(name, "");
+  warn("form-error", "");
+}
+
+/* Return whether all fields are numbers; mark the first that is not. */
+export function isReadable() {
+  const bad = NUMBERS.find((name) => errorIn(name));
+  if (bad) fail({ field: bad, message: errorIn(bad) });
+  return !bad;
+}
+
+/* Show an error beside the field it names, or below the button. */
+export function fail(error, { focus = true } = {}) {
+  const { field } = error;
+  if (!NUMBERS.includes(field)) {
+    warn("form-error", error.message);
+    return;
   }
+  // The name of the field is above it already.
+  mark(field, error.message.replace(`${field}: `, ""));
+  if (focus) byId(field).focus();
+}
 
-  /* Fill in the fleet of a file; what the file does not say stays as the user typed it. */
-  fillFrom({ vehicles, capacity, demandUnit, unit }) {
-    const before = kept();
-    this.fill({
-      vehicles: vehicles ?? before.vehicles ?? null,
-      capacity: capacity ?? before.capacity ?? null,
-      unit: demandUnit,
-      length_unit: unit,
-    });
-  }
+function mark(name, message) {
+  warn(`${name}-error`, message);
+  byId(name).ariaInvalid = message ? "true" : null;
+}
 
-  enable({ geographic }) {
-    byId("plan").disabled = false;
-    byId("fleet-fields").disabled = false;
-    byId("length_unit").disabled = !geographic;
-  }
-
-  /* Say on the button that only the tours that are not locked are planned. */
-  setLocked(tours) {
-    write(byId("plan"), tours ? "Plan the other tours" : "Plan");
-  }
-
-  /* Show how full the vehicles would be, if their capacity is known. */
-  weigh(instance) {
-    const { vehicles, capacity } = this.values();
-    const room = vehicles * capacity;
-    const share = room > 0 ? instance.total_demand / room : null;
-    show(byId("filling"), share !== null);
-    if (share === null) return;
-    byId("filling-bar").style.setProperty("--fill", Math.min(1, share));
-    byId("filling-bar").classList.toggle("over", share > 1);
-    const all = amount(room, byId("unit").value.trim());
-    write(
-      byId("filling-text"),
-      `${amount(instance.total_demand)} of ${all}: ${percent(share)} full`,
-    );
-  }
-
-  clearErrors() {
-    for (const name of NUMBERS) this.#mark(name, "");
-    warn("form-error", "");
-  }
-
-  /* Return whether all fields are numbers; mark the first that is not. */
-  isReadable() {
-    const bad = NUMBERS.find((name) => errorIn(name));
-    if (bad) this.fail({ field: bad, message: errorIn(bad) });
-    return !bad;
-  }
-
-  /* Show an error beside the field it names, or below the button. */
-  fail(error, { focus = true } = {}) {
-    const { field } = error;
-    if (!NUMBERS.includes(field)) {
-      warn("form-error", error.message);
-      return;
-    }
-    // The name of the field is above it already.
-    this.#mark(field, error.message.replace(`${field}: `, ""));
-    if (focus) byId(field).focus();
-  }
-
-  #mark(name, message) {
-    warn(`${name}-error`, message);
-    byId(name).ariaInvalid = message ? "true" : null;
-  }
-
-  #keep() {
-    const { vehicles, capacity } = this.values();
-    const texts = Object.fromEntries(TEXTS.map((name) => [name, byId(name).value]));
-    try {
-      localStorage.setItem(PLACE, JSON.stringify({ vehicles, capacity, ...texts }));
-    } catch {
-      // A browser without a store forgets the fleet.
-    }
+function keep() {
+  const { vehicles, capacity } = values();
+  const texts = Object.fromEntries(TEXTS.map((name) => [name, byId(name).value]));
+  try {
+    localStorage.setItem(PLACE, JSON.stringify({ vehicles, capacity, ...texts }));
+  } catch {
+    // A browser without a store forgets the fleet.
   }
 }
 

@@ -7,106 +7,102 @@ import { amount, capital, count, sentence } from "./numbers.js";
 const EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 const TYPES = { csv: "text/csv", xlsx: EXCEL }; // of all others the server finds out
 
-/*
- * Call onGiven(given, {title}) with what the user gives: {text} or {file: {bytes, type}}.
- */
-export class Source {
-  #onGiven;
-  #largest = Infinity; // bytes
+let give; // see listen
+let largest = Infinity; // bytes
 
-  constructor(onGiven) {
-    this.#onGiven = onGiven;
-    const file = byId("file");
-    file.addEventListener("change", () => {
-      if (file.files.length) this.#take(file.files[0]);
-      file.value = ""; // the same file may be chosen again
-    });
-    byId("use-table").addEventListener("click", () => this.#paste(byId("table").value));
-    byId("change").addEventListener("click", () => this.open(byId("ways-in").hidden));
-    this.#followDrops();
-  }
+/* Call onGiven(given, {title}) with what the user gives: {text} or {file: {bytes, type}}. */
+export function listen(onGiven) {
+  give = onGiven;
+  const file = byId("file");
+  file.addEventListener("change", () => {
+    if (file.files.length) take(file.files[0]);
+    file.value = ""; // the same file may be chosen again
+  });
+  byId("use-table").addEventListener("click", () => paste(byId("table").value));
+  byId("change").addEventListener("click", () => open(byId("ways-in").hidden));
+  followDrops();
+}
 
-  fail(message) {
-    warn("source-error", message);
-    if (message) this.open(true);
-  }
+export function fail(message) {
+  warn("source-error", message);
+  if (message) open(true);
+}
 
-  open(open) {
-    show(byId("ways-in"), open);
-    byId("change").setAttribute("aria-expanded", open);
-  }
+function open(isOpen) {
+  show(byId("ways-in"), isOpen);
+  byId("change").ariaExpanded = `${isOpen}`;
+}
 
-  /* Say how many bytes the server reads. */
-  limit(bytes) {
-    this.#largest = bytes;
-  }
+/* Say how many bytes the server reads. */
+export function limit(bytes) {
+  largest = bytes;
+}
 
-  describe(instance, notes, title) {
-    write(byId("loaded-name"), instance.name || title || "Your customers");
-    write(byId("loaded-count"), count(instance.customers, "customer"));
-    byId("notes-list").replaceChildren(
-      ...notes.map((note) => make("li", { text: sentence(note) })),
+export function describe(instance, notes, title) {
+  write(byId("loaded-name"), instance.name || title || "Your customers");
+  write(byId("loaded-count"), count(instance.customers, "customer"));
+  byId("notes-list").replaceChildren(
+    ...notes.map((note) => make("li", { text: sentence(note) })),
+  );
+  show(byId("notes"), notes.length > 0);
+  show(byId("loaded"), true);
+  fail("");
+  open(false);
+}
+
+export async function listExamples() {
+  const examples = await ask("examples");
+  const items = examples.map((example) => {
+    const { name, title, text } = example;
+    const [what, more] = title.split(": ");
+    const button = make(
+      "button",
+      { type: "button", class: "example", "data-example": name },
+      make("span", { class: "example-title", text: what }),
+      make("span", { class: "example-size", text: capital(more) }),
     );
-    show(byId("notes"), notes.length > 0);
-    show(byId("loaded"), true);
-    this.fail("");
-    this.open(false);
-  }
+    button.addEventListener("click", () => give({ text }, { title }));
+    return make("li", {}, button);
+  });
+  byId("example-list").replaceChildren(...items);
+  show(byId("examples"), items.length > 0);
+}
 
-  async listExamples() {
-    const examples = await ask("examples");
-    const items = examples.map((example) => {
-      const { name, title, text } = example;
-      const [what, more] = title.split(": ");
-      const button = make(
-        "button",
-        { type: "button", class: "example", "data-example": name },
-        make("span", { class: "example-title", text: what }),
-        make("span", { class: "example-size", text: capital(more) }),
-      );
-      button.addEventListener("click", () => this.#onGiven({ text }, { title }));
-      return make("li", {}, button);
-    });
-    byId("example-list").replaceChildren(...items);
-    show(byId("examples"), items.length > 0);
-  }
+function paste(text) {
+  if (text.trim()) give({ text }, { title: "Pasted table" });
+  else fail("the table is empty: paste a header and the rows below it");
+}
 
-  #paste(text) {
-    if (text.trim()) this.#onGiven({ text }, { title: "Pasted table" });
-    else this.fail("the table is empty: paste a header and the rows below it");
+async function take(file) {
+  if (file.size > largest) {
+    const [size, most] = [file.size, largest].map((b) => amount(b / 1e6, "MB"));
+    fail(
+      `${file.name} has ${size}, and this server reads files of up to ${most}: remove ` +
+        "rows and columns that are not needed, or plan it with “fixedfleet solve”",
+    );
+    return;
   }
+  const extension = file.name.split(".").at(-1).toLowerCase();
+  const type = TYPES[extension] ?? "text/plain";
+  const bytes = await file.arrayBuffer();
+  give({ file: { bytes, type } }, { title: file.name });
+}
 
-  async #take(file) {
-    if (file.size > this.#largest) {
-      const [size, most] = [file.size, this.#largest].map((b) => amount(b / 1e6, "MB"));
-      this.fail(
-        `${file.name} has ${size}, and this server reads files of up to ${most}: remove ` +
-          "rows and columns that are not needed, or plan it with “fixedfleet solve”",
-      );
-      return;
-    }
-    const extension = file.name.split(".").at(-1).toLowerCase();
-    const type = TYPES[extension] ?? "text/plain";
-    const bytes = await file.arrayBuffer();
-    this.#onGiven({ file: { bytes, type } }, { title: file.name });
-  }
-
-  #followDrops() {
-    const root = document.documentElement;
-    const carriesFile = (event) => event.dataTransfer?.types.includes("Files");
-    root.addEventListener("dragover", (event) => {
-      if (!carriesFile(event)) return;
-      event.preventDefault();
-      root.classList.add("dragging");
-    });
-    root.addEventListener("dragleave", (event) => {
-      if (!event.relatedTarget) root.classList.remove("dragging");
-    });
-    root.addEventListener("drop", (event) => {
-      root.classList.remove("dragging");
-      if (!carriesFile(event)) return;
-      event.preventDefault();
-      if (event.dataTransfer.files.length) this.#take(event.dataTransfer.files[0]);
-    });
-  }
+function followDrops() {
+  const root = document.documentElement;
+  const carriesFile = (event) => event.dataTransfer?.types.includes("Files");
+  root.addEventListener("dragover", (event) => {
+    if (!carriesFile(event)) return;
+    event.preventDefault();
+    root.classList.add("dragging");
+  });
+  root.addEventListener("dragleave", (event) => {
+    if (!event.relatedTarget) root.classList.remove("dragging");
+  });
+  root.addEventListener("drop", (event) => {
+    root.classList.remove("dragging");
+    if (!carriesFile(event)) return;
+    event.preventDefault();
+    if (event.dataTransfer.files.length) take(event.dataTransfer.files[0]);
+  });
 }

@@ -14,125 +14,118 @@ export function goodPart(trace) {
   return first === -1 ? trace : trace.slice(first);
 }
 
-export class Summary {
-  #trace = [];
-  #unit = "";
-  #limit = 0;
-  #start = null; // when the search began, on this machine's clock; null if none runs
-  #timer = null;
-  #lost = false; // whether the connection to the server is broken
+let trace = [];
+let unit = "";
+let limit = 0;
+let start = Infinity; // when the search began, on this machine's clock
+let timer = null;
+let lost = false; // whether the connection to the server is broken
 
-  begin(unit, limit) {
-    this.#trace = [];
-    this.#unit = unit;
-    this.#limit = limit;
-    say({ cost: "–", "cost-unit": unit, "cost-of": "", gain: "", edited: "" });
-    show(byId("chart"), true);
-    this.#lost = false;
-    this.status("Sent to the server");
-    this.#draw(0);
-  }
+export function begin(lengthUnit, seconds) {
+  [trace, unit, limit, lost] = [[], lengthUnit, seconds, false];
+  say({ cost: "–", "cost-unit": unit, "cost-of": "", gain: "", edited: "" });
+  show(byId("chart"), true);
+  status("Sent to the server");
+  redraw(0);
+}
 
-  status(text) {
-    write(byId("status"), text);
-  }
+export function status(text) {
+  write(byId("status"), text);
+}
 
-  /* Say that the connection is lost, until something is heard again. */
-  lose() {
-    this.#lost = true;
-    this.status("The connection to the server is lost: trying again");
-  }
+/* Say that the connection is lost, until something is heard again. */
+export function lose() {
+  lost = true;
+  status("The connection to the server is lost: trying again");
+}
 
-  regain() {
-    if (!this.#lost) return;
-    this.#lost = false;
-    this.status("Connected again");
-  }
+export function regain() {
+  if (!lost) return;
+  lost = false;
+  status("Connected again");
+}
 
-  /* Note that the search began so many seconds ago. */
-  runsSince(since) {
-    const start = performance.now() - 1000 * since;
-    this.#start = this.#start === null ? start : Math.min(start, this.#start);
-    this.#timer ??= setInterval(() => this.#tick(), 100);
-    this.#tick();
-  }
+// Note that the search began so many seconds ago.
+function runsSince(since) {
+  start = Math.min(start, performance.now() - 1000 * since);
+  timer ??= setInterval(tick, 100);
+  tick();
+}
 
-  improve(since, cost, used, fleet) {
-    const last = this.#trace.at(-1);
-    if (cost !== null && (!last || cost < last[1])) this.#trace.push([since, cost]);
-    this.runsSince(since);
-    this.#figures(cost, used, fleet);
-  }
+export function improve(since, cost, used, fleet) {
+  const last = trace.at(-1);
+  if (cost !== null && (!last || cost < last[1])) trace.push([since, cost]);
+  runsSince(since);
+  showCost(cost, used, fleet);
+}
 
-  finish(plan) {
-    this.#stop();
-    const { result } = plan;
-    const tours = toursOf(result);
-    this.#limit = plan.request.time_limit;
-    this.#trace = result?.trace ?? [];
-    this.#lost = false;
-    this.status(ending(plan));
-    write(byId("edited"), "");
-    if (!tours.length) {
-      say({ cost: "No plan", "cost-unit": "", "cost-of": "", gain: "" });
-      show(byId("chart"), false);
-      return;
-    }
-    const served = tours.reduce((sum, tour) => sum + tour.length, 0);
-    this.#figures(result.cost ?? served, tours.length, result.vehicles_planned_for);
-    if (!servesAll(result)) write(byId("gain"), "for the customers served");
-    else if (result.objective === "cost-v") this.#split(result);
-    show(byId("chart"), goodPart(this.#trace).length > 1);
-    this.#draw(plan.seconds ?? this.#trace.at(-1)?.[0] ?? 0);
+export function finish(plan) {
+  stop();
+  const { result } = plan;
+  const tours = toursOf(result);
+  limit = plan.request.time_limit;
+  trace = result?.trace ?? [];
+  lost = false;
+  status(ending(plan));
+  write(byId("edited"), "");
+  if (!tours.length) {
+    say({ cost: "No plan", "cost-unit": "", "cost-of": "", gain: "" });
+    show(byId("chart"), false);
+    return;
   }
+  const served = tours.reduce((sum, tour) => sum + tour.length, 0);
+  showCost(result.cost ?? served, tours.length, result.vehicles_planned_for);
+  if (!servesAll(result)) write(byId("gain"), "for the customers served");
+  else if (result.objective === "cost-v") split(result);
+  show(byId("chart"), goodPart(trace).length > 1);
+  redraw(plan.seconds ?? trace.at(-1)?.[0] ?? 0);
+}
 
-  /* Show the cost of the tours that the user has changed, beside the plan's. */
-  edit({ edited, result }) {
-    this.#figures(edited.cost, edited.vehicles_used, result.vehicles_planned_for);
-    const more = edited.cost - (result.cost ?? edited.cost);
-    const text = lengthOf(Math.abs(more), this.#unit, 3);
-    const change = more > 0 ? `${text} more than the plan found` : `${text} less`;
-    const same = Math.abs(more) < 5e-7;
-    write(byId("edited"), same ? "Changed by you" : `Changed by you: ${change}`);
-  }
+/* Show the cost of the tours that the user has changed, beside the plan's. */
+export function edit({ edited, result }) {
+  showCost(edited.cost, edited.vehicles_used, result.vehicles_planned_for);
+  const more = edited.cost - (result.cost ?? edited.cost);
+  const text = lengthOf(Math.abs(more), unit, 3);
+  const change = more > 0 ? `${text} more than the plan found` : `${text} less`;
+  const same = Math.abs(more) < 5e-7;
+  write(byId("edited"), same ? "Changed by you" : `Changed by you: ${change}`);
+}
 
-  fail() {
-    this.#stop();
-    this.status("Failed");
-  }
+export function fail() {
+  stop();
+  status("Failed");
+}
 
-  #split({ length, vehicle_cost: each, vehicles_used: used }) {
-    const fleet = `${used} × ${figures(each, 4)} for vehicles`;
-    write(byId("gain"), `${lengthOf(length, this.#unit)} of way and ${fleet}`);
-  }
+function split({ length, vehicle_cost: each, vehicles_used: used }) {
+  const fleet = `${used} × ${figures(each, 4)} for vehicles`;
+  write(byId("gain"), `${lengthOf(length, unit)} of way and ${fleet}`);
+}
 
-  #figures(cost, used, fleet) {
-    const first = goodPart(this.#trace)[0]?.[1];
-    const gain = first > 0 && cost !== null ? 1 - cost / first : 0;
-    say({
-      cost: cost === null ? "–" : figures(cost, 5),
-      "cost-unit": cost === null ? "" : this.#unit,
-      "cost-of": `${used} of ${count(fleet, "vehicle")}`,
-      gain: gain > 0.0005 ? `${percent(gain)} below the first good plan` : "",
-    });
-  }
+function showCost(cost, used, fleet) {
+  const first = goodPart(trace)[0]?.[1];
+  const gain = first > 0 && cost !== null ? 1 - cost / first : 0;
+  say({
+    cost: cost === null ? "–" : figures(cost, 5),
+    "cost-unit": cost === null ? "" : unit,
+    "cost-of": `${used} of ${count(fleet, "vehicle")}`,
+    gain: gain > 0.0005 ? `${percent(gain)} below the first good plan` : "",
+  });
+}
 
-  #tick() {
-    const shown = Math.min((performance.now() - this.#start) / 1000, this.#limit);
-    if (this.#lost) return; // the page does not know whether the search goes on
-    this.status(`Planning: ${age(shown)} of ${limitOf(this.#limit)}`);
-    this.#draw(shown);
-  }
+function tick() {
+  const shown = Math.min((performance.now() - start) / 1000, limit);
+  if (lost) return; // the page does not know whether the search goes on
+  status(`Planning: ${age(shown)} of ${limitOf(limit)}`);
+  redraw(shown);
+}
 
-  #draw(now) {
-    drawChart(goodPart(this.#trace), { now, limit: this.#limit, unit: this.#unit });
-  }
+function redraw(now) {
+  drawChart(goodPart(trace), { now, limit, unit });
+}
 
-  #stop() {
-    clearInterval(this.#timer);
-    this.#timer = null;
-    this.#start = null;
-  }
+function stop() {
+  clearInterval(timer);
+  [timer, start] = [null, Infinity];
 }
 
 // Write texts into the elements with these ids.

@@ -6,7 +6,7 @@ import { FleetMap } from "./map.js";
 import { askForPlace } from "./move.js";
 import { amount, count, nameOf } from "./numbers.js";
 import { keepSlots } from "./slots.js";
-import { Summary } from "./summary.js";
+import * as summary from "./summary.js";
 import { describePlace, showTip } from "./tip.js";
 import { TourList } from "./tours.js";
 
@@ -15,7 +15,6 @@ const STEP = 1.5; // by which a button zooms
 export class PlanView {
   #map;
   #list;
-  #summary = new Summary();
   #onMove;
   #selected = null;
 
@@ -54,10 +53,6 @@ export class PlanView {
     return this.#map.scene;
   }
 
-  get status() {
-    return this.#summary;
-  }
-
   /* Show street tiles beneath the map. */
   showStreets({ tiles, attribution }) {
     this.#map.showStreets(byId("streets"), tiles);
@@ -89,7 +84,7 @@ export class PlanView {
     this.instance = instanceOf(instance);
     this.#list.setInstance(this.instance);
     this.#reset();
-    this.#summary.begin(this.instance.unit, request.time_limit);
+    summary.begin(this.instance.unit, request.time_limit);
     show(byId("intro"), false);
     show(byId("summary"), true);
     show(byId("downloads"), false);
@@ -109,14 +104,14 @@ export class PlanView {
         locked: false,
       })),
     );
-    this.#summary.improve(seconds, cost, tours.length, fleet);
+    summary.improve(seconds, cost, tours.length, fleet);
   }
 
   /* Show a finished plan; its tours have the same numbers as in the files. */
   finish(plan) {
     this.plan = plan;
     const { result } = plan;
-    this.#summary.finish(plan);
+    summary.finish(plan);
     show(byId("intro"), false);
     show(byId("summary"), true);
     show(byId("downloads"), result !== null);
@@ -130,7 +125,7 @@ export class PlanView {
     this.#setTours(tours, left.unserved);
     this.#setEditable(true);
     if (this.#selected !== null) this.#select(selected === -1 ? null : selected);
-    if (plan.edited) this.#summary.edit(plan);
+    if (plan.edited) summary.edit(plan);
   }
 
   /* Show tours {slot, stops, name, locked} that the user has just changed. */
@@ -154,7 +149,7 @@ export class PlanView {
       return { ...tour, load, length };
     });
     this.#setTours(tours, edited.unserved);
-    this.#summary.edit(this.plan);
+    summary.edit(this.plan);
   }
 
   /* Give the focus to a customer in the list, and open its tour. */
@@ -166,7 +161,7 @@ export class PlanView {
   }
 
   fail(message) {
-    this.#summary.fail();
+    summary.fail();
     warn("result-error", message);
   }
 
