@@ -391,6 +391,16 @@ def run_on(ray, monkeypatch, jobs, **options):
     return list(run_jobs(double, jobs, engine="ray", processes=2, **options))
 
 
+def test_a_cluster_that_shrinks_is_given_no_further_job(monkeypatch):
+    """More jobs may run than the cluster has room for, when a node has left it."""
+    rooms = iter([2, 1, 1])
+    monkeypatch.setattr(on_ray, "_room", lambda ray: next(rooms))
+    monkeypatch.setattr(on_ray, "require", lambda *_: ray)
+    ray = FakeRay([], [(1, True, None, None), (2, True, None, None)])
+    jobs = run_jobs(double, [0, 1], engine="ray", seconds_for=lambda job: 0)
+    assert [type(event) for event in jobs] == [Lost, Lost]
+
+
 def test_each_job_asks_for_what_it_needs(monkeypatch):
     """A job that needs a GPU does not make the others wait for one."""
     ray = FakeRay([(1, True, None, None), (2, True, None, None)])

@@ -175,9 +175,9 @@ def _plan(
         if plan is None and larger is not None:
             plan, instance = larger, instance.with_vehicles(larger.vehicles)
 
-    if isinstance(start, Plan) or _worth(plan, verdict, call):
-        plan, made = _begin(instance, start, plan, call)
-        stages.extend(made)
+    if start != "packing" and (isinstance(start, Plan) or _worth(plan, verdict, call)):
+        plan, stage = _begin(instance, start, plan, call)
+        stages.append(stage)
 
     found = None
     if call.search != "none" and _worth(plan, verdict, call):
@@ -247,15 +247,13 @@ def _worth(plan: Plan | None, verdict: FleetVerdict, call: _Call) -> bool:
 
 def _begin(
     instance: Instance, start: Plan | StartName, packing: Plan | None, call: _Call
-) -> tuple[Plan | None, list[Stage]]:
-    """Return the plan that the search starts from, and its stage if it is a step."""
+) -> tuple[Plan | None, Stage]:
+    """Return the plan that the search starts from, if it is not the packing."""
     begin = call.limit.elapsed()
     if isinstance(start, Plan):
-        return start, [call.stage("start", begin, instance, start)]
-    if start == "packing":
-        return packing, []
+        return start, call.stage("start", begin, instance, start)
     plan = make_start(start, instance, packing, seed=call.seed)
-    return plan, [call.stage(start, begin, instance, plan)]
+    return plan, call.stage(start, begin, instance, plan)
 
 
 def _search(

@@ -81,6 +81,7 @@ class Todo:
 
     def take(self, most: int) -> list[Any]:
         """Return at most so many jobs."""
+        most = max(0, most)  # a cluster that has lost a node may be too full
         again, self._again = self._again[:most], self._again[most:]
         return [*again, *islice(self._jobs, most - len(again))]
 
