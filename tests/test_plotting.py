@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
 import fixedfleet as ff
-
-matplotlib = pytest.importorskip("matplotlib")
-
-from matplotlib.figure import Figure  # noqa: E402
-
-from fixedfleet.plotting import (  # noqa: E402
+from fixedfleet.plotting import (
     check_drawable,
     plot_instance,
     plot_plan,
     save_plan_picture,
+)
+
+pytestmark = pytest.mark.skipif(
+    find_spec("matplotlib") is None, reason="matplotlib is not installed"
 )
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -27,6 +27,8 @@ PLAN = ff.Plan([[1, 2], [3, 4]])
 @pytest.fixture
 def ax():
     """Axes of a figure that no window belongs to."""
+    from matplotlib.figure import Figure
+
     return Figure().subplots()
 
 
@@ -153,7 +155,7 @@ def test_a_picture_is_whole_or_not_there(square, tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise RuntimeError
 
-    monkeypatch.setattr(Figure, "savefig", fail)
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
     with pytest.raises(RuntimeError):
         save_plan_picture(path, square, PLAN)
     assert path.read_text() == "before"
