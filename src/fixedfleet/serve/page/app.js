@@ -5,7 +5,7 @@ import { Comparison } from "./compare.js";
 import { focusDoubts, hideDoubts, isUndecided, showDoubts } from "./doubts.js";
 import { linkFiles, savePicture } from "./downloads.js";
 import { listEarlier } from "./earlier.js";
-import { Editor, bestPlace } from "./editor.js";
+import * as editor from "./editor.js";
 import { byId, show, warn, write } from "./elements.js";
 import * as form from "./fleet.js";
 import { instanceOf, servesAll, toursOf } from "./instance.js";
@@ -28,12 +28,7 @@ const putPlan = (id) =>
 
 const view = new PlanView({
   onMove: move,
-  onLock: (slot) => editor.toggleLock(slot),
-});
-const editor = new Editor({
-  onChange: showChange,
-  onSaved: showSaved,
-  onError: (error) => warn("edit-error", error.message),
+  onLock: editor.toggleLock,
 });
 const comparison = new Comparison(showFinished);
 let customers = null; // the customers, as send() takes them
@@ -62,10 +57,15 @@ async function start() {
 
 function listen() {
   source.listen(load);
+  editor.listen({
+    onChange: showChange,
+    onSaved: showSaved,
+    onError: (error) => warn("edit-error", error.message),
+  });
   form.listen({ onPlan: makePlan, onChange: weighSoon });
   byId("cancel").addEventListener("click", stop);
-  byId("undo").addEventListener("click", () => editor.undo());
-  byId("redo").addEventListener("click", () => editor.redo());
+  byId("undo").addEventListener("click", editor.undo);
+  byId("redo").addEventListener("click", editor.redo);
   byId("print").addEventListener("click", () => window.print());
   byId("picture").addEventListener("click", keepPicture);
   document.addEventListener("keydown", hearKey);
@@ -194,7 +194,7 @@ async function makePlan() {
 
 // Return what to ask for. The locked tours come first, and so do their vehicles' names.
 function wishes() {
-  const locked = editor.locked;
+  const locked = editor.lockedTours();
   const names = locked.map((tour) => tour.name);
   const others = form.names().filter((name) => !names.includes(name));
   const asked = {
@@ -324,10 +324,10 @@ async function reopen(id) {
 // Changes by the user
 
 function move(customer, slot, place) {
-  if (!editor.isOpen) return;
+  if (!editor.isOpen()) return;
   const focused = document.activeElement?.closest("#tour-list") !== null;
   const tour = view.tours.find((one) => one.slot === slot);
-  const best = () => bestPlace(tour?.stops ?? [], customer, view.scene?.points);
+  const best = () => editor.bestPlace(tour?.stops ?? [], customer, view.scene?.points);
   editor.move(customer, slot, place ?? best());
   if (focused) view.focusStop(customer);
 }
@@ -348,14 +348,14 @@ function showSaved(edited) {
 }
 
 function showTools() {
-  byId("undo").disabled = !editor.canUndo;
-  byId("redo").disabled = !editor.canRedo;
-  form.setLocked(editor.locked.length);
+  byId("undo").disabled = !editor.canUndo();
+  byId("redo").disabled = !editor.canRedo();
+  form.setLocked(editor.lockedTours().length);
 }
 
 function hearKey(event) {
   const typing = event.target.closest?.("input, textarea, dialog");
-  if (!(event.ctrlKey || event.metaKey) || typing || !editor.isOpen) return;
+  if (!(event.ctrlKey || event.metaKey) || typing || !editor.isOpen()) return;
   const key = event.key.toLowerCase();
   if (key === "y" || (key === "z" && event.shiftKey)) editor.redo();
   else if (key === "z") editor.undo();

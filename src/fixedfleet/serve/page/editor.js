@@ -12,8 +12,8 @@ const PAUSE = 2; // seconds before a change is sent again to a server that is aw
  * With a slot that no tour has, the customer gets a tour of its own; with the slot null, it
  * is left out. Tours without stops disappear.
  */
-export function withStop(tours, customer, slot, place) {
-  const others = tours.map((tour) => ({
+function withStop(before, customer, slot, place) {
+  const others = before.map((tour) => ({
     ...tour,
     stops: tour.stops.filter((stop) => stop !== customer),
   }));
@@ -42,126 +42,105 @@ export function bestPlace(stops, customer, points) {
   return best;
 }
 
-export class Editor {
-  #plan = null;
-  #tours = []; // {slot, stops, name, locked}
-  #past = [];
-  #future = [];
-  #saving = false;
-  #unsaved = false;
-  #names = [];
-  #onChange;
-  #onSaved;
-  #onError;
+let plan = null; // null: nothing is edited
+let tours = []; // {slot, stops, name, locked}
+let vehicleNames = [];
+let [past, future] = [[], []];
+let saving = false;
+let unsaved = null; // {plan, tours} that the server has yet to be told
+let report; // see listen
 
-  /*
-   * onChange(tours) shows changed tours at once, onSaved(edited) what the server has
-   * measured, and onError(error) why it has not.
-   */
-  constructor({ onChange, onSaved, onError }) {
-    this.#onChange = onChange;
-    this.#onSaved = onSaved;
-    this.#onError = onError;
+/*
+ * Call onChange(tours) to show changed tours at once, onSaved(edited) with what the server
+ * has measured, and onError(error) with why it has not.
+ */
+export function listen({ onChange, onSaved, onError }) {
+  report = { onChange, onSaved, onError };
+}
+
+/* Begin with the tours of a finished plan, and with the names of all vehicles. */
+export function open(finished, found, names) {
+  close();
+  [plan, vehicleNames] = [finished, names];
+  tours = found.map(({ slot, stops, name, locked }) => ({ slot, stops, name, locked }));
+}
+
+export function close() {
+  plan = null;
+  [tours, past, future] = [[], [], []];
+}
+
+export const isOpen = () => plan !== null;
+export const canUndo = () => past.length > 0;
+export const canRedo = () => future.length > 0;
+export const lockedTours = () => tours.filter((tour) => tour.locked);
+
+/* Move a customer to a place in a tour; see withStop. */
+export function move(customer, slot, place) {
+  const moved = withStop(tours, customer, slot, place);
+  const used = new Set(moved.map((tour) => tour.name));
+  for (const tour of moved) {
+    if (tour.slot !== slot || tours.some((one) => one.slot === slot)) continue;
+    tour.name = vehicleNames.find((name) => !used.has(name)) ?? "";
   }
+  change(moved);
+}
 
-  /* Begin with the tours of a finished plan. names are those of all vehicles. */
-  open(plan, tours, names) {
-    this.#plan = plan;
-    this.#names = names;
-    [this.#past, this.#future] = [[], []];
-    this.#tours = tours.map(({ slot, stops, name, locked }) => ({ slot, stops, name, locked }));
-  }
+/* Lock a tour, or unlock it. */
+export function toggleLock(slot) {
+  change(
+    tours.map((tour) => (tour.slot === slot ? { ...tour, locked: !tour.locked } : tour)),
+  );
+}
 
-  close() {
-    this.#plan = null;
-    [this.#tours, this.#past, this.#future] = [[], [], []];
-  }
+export function undo() {
+  if (canUndo()) step(past, future);
+}
 
-  get isOpen() {
-    return this.#plan !== null;
-  }
+export function redo() {
+  if (canRedo()) step(future, past);
+}
 
-  get canUndo() {
-    return this.#past.length > 0;
-  }
+function step(from, to) {
+  to.push(tours);
+  set(from.pop());
+}
 
-  get canRedo() {
-    return this.#future.length > 0;
-  }
+function change(changed) {
+  past.push(tours);
+  future = [];
+  set(changed);
+}
 
-  get locked() {
-    return this.#tours.filter((tour) => tour.locked);
-  }
+function set(changed) {
+  tours = changed;
+  report.onChange(tours);
+  unsaved = { plan, tours };
+  if (!saving) save();
+}
 
-  /* Move a customer to a place in a tour; see withStop. */
-  move(customer, slot, place) {
-    const tours = withStop(this.#tours, customer, slot, place);
-    const used = new Set(tours.map((tour) => tour.name));
-    for (const tour of tours) {
-      if (tour.slot !== slot || this.#tours.some((one) => one.slot === slot)) continue;
-      tour.name = this.#names.find((name) => !used.has(name)) ?? "";
+// One request at a time, and only for the newest tours.
+async function save() {
+  saving = true;
+  while (unsaved) {
+    const newest = unsaved;
+    const { plan: edited, tours: wanted } = newest;
+    unsaved = null;
+    const json = {
+      tours: wanted.map((tour) => tour.stops),
+      locked: wanted.flatMap((tour, i) => (tour.locked ? [i + 1] : [])),
+      vehicle_names: wanted.map((tour) => tour.name),
+    };
+    try {
+      edited.edited = await ask(`${planPath(edited.id)}/tours`, { method: "PUT", json });
+      if (edited === plan && !unsaved) report.onSaved(edited.edited);
+    } catch (error) {
+      if (edited !== plan) continue;
+      report.onError(error);
+      if (error.status !== 0) continue;
+      await sleep(PAUSE);
+      if (edited === plan) unsaved ??= newest;
     }
-    this.#change(tours);
   }
-
-  /* Lock a tour, or unlock it. */
-  toggleLock(slot) {
-    this.#change(
-      this.#tours.map((tour) =>
-        tour.slot === slot ? { ...tour, locked: !tour.locked } : tour,
-      ),
-    );
-  }
-
-  undo() {
-    if (this.canUndo) this.#step(this.#past, this.#future);
-  }
-
-  redo() {
-    if (this.canRedo) this.#step(this.#future, this.#past);
-  }
-
-  #step(from, to) {
-    to.push(this.#tours);
-    this.#set(from.pop());
-  }
-
-  #change(tours) {
-    this.#past.push(this.#tours);
-    this.#future = [];
-    this.#set(tours);
-  }
-
-  #set(tours) {
-    this.#tours = tours;
-    this.#onChange(tours);
-    this.#unsaved = true;
-    if (!this.#saving) this.#save();
-  }
-
-  // One request at a time, and only for the newest tours.
-  async #save() {
-    this.#saving = true;
-    while (this.#unsaved) {
-      this.#unsaved = false;
-      const [plan, tours] = [this.#plan, this.#tours];
-      const locked = tours.flatMap((tour, i) => (tour.locked ? [i + 1] : []));
-      const json = {
-        tours: tours.map((tour) => tour.stops),
-        locked,
-        vehicle_names: tours.map((tour) => tour.name),
-      };
-      try {
-        plan.edited = await ask(`${planPath(plan.id)}/tours`, { method: "PUT", json });
-        if (plan === this.#plan && !this.#unsaved) this.#onSaved(plan.edited);
-      } catch (error) {
-        if (plan !== this.#plan) continue;
-        this.#onError(error);
-        if (error.status !== 0) continue;
-        await sleep(PAUSE);
-        this.#unsaved = plan === this.#plan;
-      }
-    }
-    this.#saving = false;
-  }
+  saving = false;
 }
