@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -24,21 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["DECODERS", "PlanDecoder", "decode", "get_decoder"]
 
 
-class PlanDecoder(Protocol):
-    """
-    A function that turns a prediction into tours.
-
-    The tours must not exceed the capacity and must not serve a customer twice. They may
-    leave customers out.
-    """
-
-    def __call__(self, prediction: Prediction, /) -> Tensor:
-        """
-        Return the tours, shape (B, M, N).
-
-        Each has its customers in visiting order, then zeros.
-        """
-
+# A decoder turns a prediction into tours, shape (B, M, N): the customers of each in
+# visiting order, then zeros. Tours must not exceed the capacity, and must not serve a
+# customer twice. They may leave customers out.
+PlanDecoder = Callable[["Prediction"], "Tensor"]
 
 DECODERS: Registry[PlanDecoder] = Registry(
     "decoder",
