@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.registry import user_modules
+from fixedfleet import registry
 from tests.oracle import optimal_plan as plan_optimally
 from tests.small_instances import IMPOSSIBLE, SMALL
 
@@ -38,13 +38,17 @@ def shared() -> Path:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def forget_files():
-    """Forget the files of users that tests have loaded, by the way "module.py:Name".
+def forget_parts():
+    """Forget the parts that tests have registered or loaded by "module.py:Name".
 
     Every worker process of a later test would load them too, and torch with them.
     """
-    yield
-    for module in user_modules():
+    registries = [(one, one._parts) for one in registry._registries.values()]
+    with pytest.MonkeyPatch.context() as patch:
+        for one, parts in registries:
+            patch.setattr(one, "_parts", dict(parts))
+        yield
+    for module in registry.user_modules():
         del sys.modules[module.__name__]
 
 
