@@ -236,9 +236,12 @@ def test_what_a_page_shows_runs(page, folder, monkeypatch):
     for package in ("torch", "safetensors", "matplotlib"):
         pytest.importorskip(package)
     from fixedfleet.evaluate import METHODS
+    from fixedfleet.generate import DISTRIBUTIONS
+    from fixedfleet.model import NORMALISATIONS
+    from fixedfleet.planning import DECODERS
     from fixedfleet.search import SEARCHES
 
-    for registry in (SEARCHES, METHODS, ff.generate.DISTRIBUTIONS):
+    for registry in (SEARCHES, METHODS, DISTRIBUTIONS, NORMALISATIONS, DECODERS):
         monkeypatch.setattr(registry, "_parts", dict(registry._parts))
     assert eval(RUN[page], run_page(page), {"page": ROOT / page})
 
