@@ -37,7 +37,7 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")
 # A block behind such a comment needs more than a reader of the page has.
 _NOT_RUN = re.compile(r"^<!-- not run: .* -->\n```.*?^```$", re.DOTALL | re.MULTILINE)
-_LIMIT = re.compile(r"(--time-limit |time_limit=|Stop\()([1-9][\d.]*)")
+_LIMIT = re.compile(r"(--time-limit |time_limit=)([1-9][\d.]*)")
 _OURS = re.compile(r"([A-Z_]+=\S* )*(fixedfleet|torchrun|python) ")
 
 

@@ -10,9 +10,9 @@ def test_solvers_are_listed_with_their_limits(run):
     code, out, _ = run("solvers")
     lines = dict(line.split(": ", 1) for line in out.splitlines())
     assert code == 0
-    assert list(lines) == ["hgs", "pyvrp", "ortools", "vroom"]
+    assert list(lines) == ["hgs", "pyvrp", "ortools", "ortools_descent", "vroom"]
     assert lines["hgs"].startswith("hybgensea ")
-    assert "limits: " in lines["ortools"]
+    assert "limitations: " in lines["ortools"]
 
 
 @pytest.mark.slow

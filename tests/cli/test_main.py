@@ -56,7 +56,7 @@ LIGHT = {
     "import fixedfleet.cli.train_command, fixedfleet.training": {
         "numba", "ortools", "pyvrp", "vrplib", "ray", "hygese"
     },
-    "ff.solvers.get('hgs')": {
+    "ff.search.SEARCHES.get('hgs')": {
         "numba", "ortools.constraint_solver", "pyvrp", "vroom"
     },
     PICTURE: {"matplotlib.pyplot"},  # or it would choose a backend for the user

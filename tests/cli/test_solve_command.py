@@ -14,6 +14,7 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet.files import read_plan
+from fixedfleet.progress import ProgressPrinter
 
 from .cli_helpers import EXAMPLE, FAST, FLEET, PNG, VRP, hard, make, refused
 
@@ -36,11 +37,9 @@ def test_solve_prints_tours_table_and_verdict(run, csv):
 
 def test_cost_v_is_printed_where_a_vehicle_costs(run, csv):
     """With a vehicle cost the total says Cost_v too."""
-    cost = ("--objective", "cost-v", "--vehicle-cost", 50)
-    code, out, _ = run("solve", csv, *FAST, *cost)
+    code, out, _ = run("solve", csv, *FAST, "--vehicle-cost", 50)
     assert code == 0
     assert "Cost_v 109.65685 at 50 each" in out
-    assert refused(run("solve", csv, *FAST, "--objective", "cost-v"), "--vehicle-cost")
 
 
 def test_vrplib_says_its_fleet_and_rounding_aloud(run, tmp_path):
@@ -284,7 +283,7 @@ def test_the_guarantee_plans_for_the_smallest_fleet(run, csv):
 
 def test_no_plan_in_time_is_code_4(run, tmp_path, monkeypatch):
     """Where neither a plan nor a proof was found, the code is 4."""
-    module = importlib.import_module("fixedfleet.solve")
+    module = importlib.import_module("fixedfleet.solving.solve")
     real = module.assess_fleet
     hasty = lambda instance, **_limits: real(instance, time_limit=0)  # noqa: E731
     monkeypatch.setattr(module, "assess_fleet", hasty)
@@ -314,7 +313,7 @@ def test_no_plan_in_time_is_code_4(run, tmp_path, monkeypatch):
         ((*FLEET, "--time-limit", -1), "time limit"),
         ((*FLEET, "--time-limit", "nan"), "time limit"),
         ((*FLEET, "--search", "magic"), "magic"),
-        ((*FLEET, "--objective", "beauty"), "beauty"),
+        ((*FLEET, "--vehicle-cost", "beauty"), "beauty"),
         ((*FLEET, "--vehicle-cost", -1), "vehicle cost"),
         ((*FLEET, "--start", "other.sol"), "the start is not a plan"),
         ((*FLEET, "--start", "nothing.sol"), "nothing.sol: No such file"),
@@ -364,7 +363,7 @@ def test_ctrl_c_keeps_the_best_plan(tmp_path, search):
 
 def test_ctrl_c_before_the_search(run, csv, monkeypatch):
     """Ctrl-C during the verdict still leaves the packing or the start."""
-    planning = importlib.import_module("fixedfleet.solve")
+    planning = importlib.import_module("fixedfleet.solving.solve")
 
     def interrupt(*args, **options):
         signal.raise_signal(signal.SIGINT)
@@ -389,6 +388,8 @@ def test_ctrl_c_before_the_search(run, csv, monkeypatch):
 def test_the_live_line_is_for_terminals(run, csv, monkeypatch):
     """On a terminal a line says time, cost and vehicles, and is cleared at the end."""
     monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True)
+    always = lambda interval: ProgressPrinter(interval=0)  # noqa: E731
+    monkeypatch.setattr("fixedfleet.cli.solve_command.ProgressPrinter", always)
     code, _, err = run("solve", csv, *FAST, "--search", "ruin_recreate")
     assert code == 0
     assert " s  best cost 9.65685, vehicles 2 of 2" in err
@@ -411,7 +412,11 @@ def test_the_example_fills_seven_vans(run):
 
 def test_a_search_of_the_users_own(run, csv, tmp_path):
     """--search takes module.py:Name, and an error names a file that is missing."""
-    mine = "def mine(task):\n    print('from', task.start.vehicles, 'tours')\n"
+    mine = (
+        "def mine(task):\n"
+        "    print('from', task.initial_plan.vehicles, 'tours')\n"
+        "    yield task.initial_plan\n"
+    )
     make(tmp_path, "search.py", mine)
     code, out, _ = run("solve", csv, *FAST, "--search", "search.py:mine")
     assert code == 0

@@ -155,7 +155,7 @@ def test_a_search_of_ones_own_follows_a_start(tmp_path, two):
     file.write_text(
         "import fixedfleet as ff\n"
         "def turn(task):\n"
-        "    task.offer(ff.Plan(tour[::-1] for tour in task.start))\n"
+        "    yield ff.Plan(tour[::-1] for tour in task.initial_plan)\n"
     )
     method = get_method(f"packing+{file}:turn:guarantee=yes")
     assert method.name == "packing+turn:guarantee=yes"

@@ -30,9 +30,9 @@ def test_a_day_is_planned_within_the_fleet(server, example):
 
 
 def test_the_request_is_part_of_the_plan(server, example):
-    """Objective, vehicle cost and seed are followed, and returned with the plan."""
+    """Vehicle cost and seed are followed, and returned with the plan."""
     with server.client() as client:
-        asked = {"objective": "cost-v", "vehicle_cost": 50, "seed": 3}
+        asked = {"vehicle_cost": 50, "seed": 3}
         body = example(client, "leipzig_parcels", **asked)
         plan = client.post("/plans", json=body).json()
     assert {key: plan["request"][key] for key in asked} == asked

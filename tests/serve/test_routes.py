@@ -85,11 +85,11 @@ def test_a_missing_fleet_is_named(client, order, left_out, missing):
     assert all(name in answer.json()["error"] for name in missing)
 
 
-def test_cost_v_needs_the_cost_of_a_vehicle(client, order):
-    """The objective cost-v without a vehicle cost is refused."""
-    answer = client.post("/plans", json=order(objective="cost-v"))
+def test_a_negative_vehicle_cost_is_refused(client, order):
+    """The error names the field."""
+    answer = client.post("/plans", json=order(vehicle_cost=-1))
     assert answer.status_code == 422
-    assert "vehicle_cost" in answer.json()["error"]
+    assert answer.json()["where"] == "vehicle_cost"
 
 
 def test_locked_tours_and_names_are_noted(client, order):

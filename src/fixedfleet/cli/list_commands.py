@@ -18,6 +18,7 @@ _PACKAGES = {
     "hgs": "hybgensea",
     "pyvrp": "pyvrp",
     "ortools": "ortools",
+    "ortools_descent": "ortools",
     "vroom": "pyvroom",
 }
 
@@ -31,15 +32,16 @@ def add_command(commands: Commands) -> None:
 
 
 def _solvers(_arguments: Arguments) -> int:
-    from fixedfleet import solvers
+    from fixedfleet.search import SEARCHES
 
-    for name in solvers.SOLVERS.names():
+    for name in SEARCHES.outside():
         try:
-            solver = solvers.get(name)
+            SEARCHES.get(name)
         except MissingPackageError as error:
             print(f"{name}: not available: {error}")
             continue
-        print(f"{name}: {_version(name)}; limits: {solver.limits}")
+        limitations = SEARCHES.abilities(name).limitations
+        print(f"{name}: {_version(name)}; limitations: {limitations}")
     return 0
 
 

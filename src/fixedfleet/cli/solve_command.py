@@ -19,12 +19,12 @@ from fixedfleet.cli.options import (
 from fixedfleet.cli.report import report_result
 from fixedfleet.errors import InputError
 from fixedfleet.files import read_plan, write_plan
-from fixedfleet.plan import Objective, Plan
+from fixedfleet.plan import Plan
 from fixedfleet.plotting import save_plan_picture
 from fixedfleet.progress import ProgressPrinter
 from fixedfleet.search import SEARCHES
 from fixedfleet.search.construct import StartName
-from fixedfleet.solve import solve
+from fixedfleet.solving.solve import solve
 from fixedfleet.wording import count
 
 if TYPE_CHECKING:
@@ -44,12 +44,6 @@ def add_command(commands: Commands) -> None:
     add_options(parser, "--vehicle-cost")
     add_options(parser, "--quiet", help="print only errors, and the result of --json")
     add = parser.add_argument
-    add(
-        "--objective",
-        choices=get_args(Objective),
-        default="length",
-        help="what to minimise (default: length)",
-    )
     add(
         "--search",
         default="auto",
@@ -127,8 +121,6 @@ def _write_files(arguments: Arguments, reading: Reading, result: Result) -> list
 def _check(arguments: Arguments, instance: Instance) -> None:
     """Raise InputError for wrong options before the search, not after it."""
     check_demands(arguments.file, instance)
-    if arguments.objective == "cost-v" and arguments.vehicle_cost is None:
-        raise InputError("--objective cost-v needs --vehicle-cost, a number from 0")
     inputs = (arguments.file, arguments.start, arguments.locked)
     check_outputs(arguments, instance, inputs)
 
@@ -169,7 +161,6 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
             seed=arguments.seed,
             start=start,
             search=arguments.search,
-            objective=arguments.objective,
             vehicle_cost=arguments.vehicle_cost or 0.0,
             guarantee=arguments.guarantee,
             locked=read_plan(arguments.locked) if arguments.locked else (),

@@ -5,17 +5,14 @@ from __future__ import annotations
 import dataclasses
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.evaluate.methods import METHODS
 from fixedfleet.evaluate.pipeline import GPU_BATCH, Pipeline
 from fixedfleet.evaluate.starts import NoStart
 from fixedfleet.search import SEARCHES
-from fixedfleet.search.traits import search_traits
-from fixedfleet.solve_batch import BatchStart
-from fixedfleet.solvers import SOLVERS
-from fixedfleet.solvers.command import command_name
+from fixedfleet.search.outside.command_search import command_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +33,7 @@ def get_method(spec: str | Method) -> Method:
     spec
         ``START``: the start's plans as they are. ``START+SEARCH``: improved by a
         search. Or the name of an outside solver, or ``command:`` and the command line
-        of any program (:class:`fixedfleet.solvers.command.Command`). Options follow
+        of any program (:mod:`fixedfleet.search.outside.command_search`). Options follow
         after a colon: ``network+auto:decoding=greedy,symmetries=8``. Starts and methods
         of your own are named by :data:`METHODS`' decorator or as ``module.py:Name``.
 
@@ -52,11 +49,11 @@ def get_method(spec: str | Method) -> Method:
         name = command_name(spec.removeprefix("command:"))
         return Pipeline(f"command:{name}", NoStart(), spec)
     name, search, options = _parse(spec)
-    if name in SOLVERS.names() and not search:
+    if name in SEARCHES.outside() and not search:
         _check_known(spec, options, set())
         return Pipeline(name, NoStart(), name)
     part = METHODS.get(name)
-    if search == "gpu" and name not in get_args(BatchStart):
+    if search == "gpu" and name not in ("packing", "network"):
         raise InputError(f"{spec!r}: the search gpu begins with packing or network")
     of_start, of_search = _known_options(part, search)
     _check_known(spec, options, of_start | of_search)
@@ -118,16 +115,16 @@ def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
     """Take a spec apart into start or method, search, and options."""
     head, _, tail = spec.partition(":")
     name, plus, search = _ALIASES.get(head, head).partition("+")
-    known = {*METHODS.names(), *SOLVERS.names()}
+    known = {*METHODS.names(), *SEARCHES.outside()}
     if name not in known and not plus and tail:  # module.py:Name
         own, _, tail = tail.partition(":")
         own, plus, search = own.partition("+")
         name = f"{name}:{own}"
-    if (name not in known and ":" not in name) or (name in SOLVERS.names() and plus):
+    if (name not in known and ":" not in name) or (name in SEARCHES.outside() and plus):
         raise InputError(
             f"unknown method {spec!r}: begin with a start "
             f"({', '.join(METHODS.names())}), take a solver "
-            f"({', '.join(SOLVERS.names())}), or name your own as module.py:Name"
+            f"({', '.join(SEARCHES.outside())}), or name your own as module.py:Name"
         )
     if plus and search not in SEARCHES.names():
         own, _, rest = tail.partition(":")
@@ -152,7 +149,7 @@ def _known_options(part: Any, search: str) -> tuple[set[str], set[str]]:
     if search == "gpu":
         return set(), {"objective", "batch"}
     alone = {"batch", "decoded", "guarantee"}  # options of a start without a search
-    objective = {"objective"} if search_traits(search).prices else set()
+    objective = {"objective"} if SEARCHES.abilities(search).vehicle_cost else set()
     return _fields(part) - alone, {"guarantee", "artificial"} | objective
 
 

@@ -16,9 +16,9 @@ from fixedfleet.evaluate.integrals import curve, primal_integral, wrap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from fixedfleet.evaluate.methods import Objective
     from fixedfleet.evaluate.rows import Row, Trace
     from fixedfleet.evaluate.sets import InstanceSet
-    from fixedfleet.plan import Objective
 
 __all__ = ["Mean", "Summary", "summaries", "summarise"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from fixedfleet.plan import Objective
+    from fixedfleet.evaluate.methods import Objective
 
 __all__ = ["FORMAT", "VERSION", "Key", "Results", "Row", "Trace", "make_header"]
 

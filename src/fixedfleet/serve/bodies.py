@@ -17,10 +17,10 @@ from starlette.requests import ClientDisconnect
 from fixedfleet import files
 from fixedfleet.errors import InputError
 from fixedfleet.files.text import check_storable
-from fixedfleet.search.locked_tours import LockedTours
 from fixedfleet.serve.planner import Order
 from fixedfleet.serve.refusals import ApiError
 from fixedfleet.serve.schema import InstanceRequest, RequestDocument
+from fixedfleet.solving.locked_tours import LockedTours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -204,12 +204,6 @@ def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order
             "request",
             where=read.missing[0],
         )
-    if asked.objective == "cost-v" and asked.vehicle_cost is None:
-        raise ApiError(
-            422,
-            "the objective cost-v needs vehicle_cost, a number of at least 0",
-            where="vehicle_cost",
-        )
     if asked.time_limit > longest:
         raise ApiError(
             422,
@@ -220,8 +214,7 @@ def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order
     request = RequestDocument(
         vehicles=read.instance.vehicles,
         capacity=read.instance.capacity,
-        objective=asked.objective,
-        vehicle_cost=asked.vehicle_cost or 0.0,
+        vehicle_cost=asked.vehicle_cost,
         time_limit=asked.time_limit,
         seed=asked.seed,
         guarantee=asked.guarantee,

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from fixedfleet import files
 from fixedfleet.documents import describe_plan, finite
 from fixedfleet.errors import InputError
-from fixedfleet.plan import Plan, charge
+from fixedfleet.plan import Plan
 from fixedfleet.serve import schema
 from fixedfleet.serve.bodies import EXCEL
 from fixedfleet.serve.refusals import ApiError
@@ -45,11 +45,10 @@ def change_plan(
         raise ApiError(422, sentence, where="tours")
     if plan.vehicles != len(edit.tours):
         raise ApiError(422, "a tour is empty: leave it out", where="tours")
-    asked = document["request"]
-    charged = charge(asked["objective"], asked["vehicle_cost"])
+    vehicle_cost = document["request"]["vehicle_cost"]
     return schema.EditedDocument(
         **vars(describe_plan(plan, instance)),
-        cost=finite(plan.cost_v(instance, charged)),
+        cost=finite(plan.cost_v(instance, vehicle_cost)),
         locked=edit.locked,
         vehicle_names=edit.vehicle_names,
     )

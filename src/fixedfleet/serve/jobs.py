@@ -119,7 +119,6 @@ class PlanJob:
             plan if whole else None,
             assess_fleet(order.instance, time_limit=0),
             stages=(),
-            objective=order.request.objective,
             vehicle_cost=order.request.vehicle_cost,
             trace=tuple(self.trace),
             partial=None if whole else plan,

@@ -10,7 +10,7 @@ from fixedfleet.documents import describe_verdict, finite
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import Instance
 from fixedfleet.serve.schema import ImprovedDocument
-from fixedfleet.solve import solve
+from fixedfleet.solving.solve import solve
 
 if TYPE_CHECKING:
     from fixedfleet.documents import ResultDocument
@@ -53,7 +53,6 @@ def plan_order(order: Order | None, call: Call) -> ResultDocument | None:
         instance,
         request.time_limit,
         seed=request.seed,
-        objective=request.objective,
         vehicle_cost=request.vehicle_cost,
         guarantee=request.guarantee,
         locked=request.locked,
@@ -116,4 +115,4 @@ def _warm_up() -> None:
             vehicles=2,
         )
         solve(instance, 0.05)
-        solve(instance, 0.05, objective="cost-v", vehicle_cost=1.0)
+        solve(instance, 0.05, vehicle_cost=1.0)

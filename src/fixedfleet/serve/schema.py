@@ -24,7 +24,6 @@ from fixedfleet.documents import (
     about,
 )
 from fixedfleet.doubts import Doubt
-from fixedfleet.plan import Objective
 
 __all__ = [
     "EditRequest",
@@ -87,12 +86,14 @@ class InstanceOptions(BaseModel):
 class PlanOptions(InstanceOptions):
     """What to plan for."""
 
-    objective: Objective = Field("length", description="what to minimise")
-    vehicle_cost: float | None = Field(
-        None, ge=0, description="fixed cost of each vehicle used"
+    vehicle_cost: float = Field(
+        0.0,
+        ge=0,
+        description="fixed cost of each vehicle used; the length plus this cost is "
+        "minimised",
     )
     time_limit: float = Field(2.0, gt=0, description="seconds")
-    seed: int = Field(0, ge=0, lt=2**53, description="seed of the search")
+    seed: int = Field(0, ge=0, lt=2**32, description="seed of the search")
     guarantee: bool = Field(
         False,
         description="if the fleet is too small, plan for the smallest that suffices",
@@ -156,7 +157,6 @@ class RequestDocument:
 
     vehicles: int = about("size of the fleet")
     capacity: int | float = about("what one vehicle carries")
-    objective: Objective = about("what to minimise")
     vehicle_cost: float = about("fixed cost of each vehicle used")
     time_limit: float = about("seconds")
     seed: int = about("seed of the search")
@@ -173,7 +173,7 @@ class RequestDocument:
 class EditedDocument(PlanDocument):
     """The tours of a plan as the dispatcher changed them. They may have faults."""
 
-    cost: float | None = about("what the objective asks for: length or cost_v")
+    cost: float | None = about("length plus the vehicle cost of each vehicle used")
     locked: list[int] = about("numbers of the tours that are locked")
     vehicle_names: list[str] = about("names of the vehicles, in the order of tours")
 

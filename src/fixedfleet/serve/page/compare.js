@@ -78,8 +78,8 @@ export class Comparison {
 
   // One plan after the other, because the server has other clients.
   async #run(plan, fleet, signal) {
-    const { objective, vehicle_cost, capacity, locked, vehicle_names, seed } = plan.request;
-    const values = { plan: plan.id, objective, vehicle_cost, capacity, locked, vehicle_names };
+    const { vehicle_cost, capacity, locked, vehicle_names, seed } = plan.request;
+    const values = { plan: plan.id, vehicle_cost, capacity, locked, vehicle_names };
     const wishes = { ...values, time_limit: timeOf(plan), listed: false, wait: 0 };
     try {
       if (servesAll(plan.result)) {

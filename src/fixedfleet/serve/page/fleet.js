@@ -31,7 +31,6 @@ export function listen({ onPlan, onChange }) {
 export function values() {
   const typed = Object.fromEntries(NUMBERS.map((name) => [name, numberIn(name)]));
   typed.vehicle_cost ??= 0;
-  typed.objective = typed.vehicle_cost === 0 ? "length" : "cost-v";
   return typed;
 }
 

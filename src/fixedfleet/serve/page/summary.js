@@ -76,7 +76,7 @@ export function finish(plan) {
   const served = tours.reduce((sum, tour) => sum + tour.length, 0);
   showCost(result.cost ?? served, tours.length, result.vehicles_planned_for);
   if (!servesAll(result)) write(byId("gain"), "for the customers served");
-  else if (result.objective === "cost-v") split(result);
+  else if (result.vehicle_cost > 0) split(result);
   show(byId("chart"), goodPart(trace).length > 1);
   redraw(plan.seconds ?? trace.at(-1)?.[0] ?? 0);
 }
