@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from fixedfleet.errors import LARGEST_WHOLE, InputError, between, check_array
-from fixedfleet.instance.one_instance import (
+from fixedfleet.instance.instance import (
     COORDINATES,
     UNITS_BELOW,
     WHOLE,

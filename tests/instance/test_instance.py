@@ -175,6 +175,8 @@ def test_arrays_of_an_instance_cannot_be_changed(square):
     """The arrays of an instance are read-only."""
     with pytest.raises(ValueError, match="read-only"):
         square.demands[0] = 5
+    with pytest.raises(ValueError, match="read-only"):
+        square.coordinates[0] = 5
 
 
 def test_degrees_are_geographic(square):

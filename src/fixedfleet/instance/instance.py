@@ -225,7 +225,7 @@ class Instance:
             raise InputError(
                 f"instance {self.name!r} has a distance matrix and no coordinates"
             )
-        return np.vstack((self.depot, self.customers))
+        return read_only(np.vstack((self.depot, self.customers)))
 
     @property
     def has_coordinates(self) -> bool:
