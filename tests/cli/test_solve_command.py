@@ -130,9 +130,20 @@ def test_without_a_plan_the_file_is_todays_nevertheless(run, csv, name):
 def test_after_an_error_the_old_file_is_said_to_be_old(run, csv):
     """If nothing is written, the error says that the file was not changed."""
     Path("p.csv").write_text("yesterday's plan")
-    answer = run("solve", csv, "--vehicles", 1, "--capacity", 0.5, "--output", "p.csv")
-    assert refused(answer, "alone exceeds", "p.csv was not changed")
+    answer = run("solve", csv, "--vehicles", 0, "--capacity", 2, "--output", "p.csv")
+    assert refused(answer, "vehicles", "p.csv was not changed")
     assert Path("p.csv").read_text() == "yesterday's plan"
+
+
+def test_an_order_above_every_vehicle_is_left_out(run, tmp_path):
+    """One order that no vehicle can carry costs itself, not the plan of the others."""
+    table = "x,y,demand,name\n0,0,,hub\n1,1,1,a\n1,-1,9,big\n-1,-1,1,c\n"
+    path = make(tmp_path, "big.csv", table)
+    code, out, err = run("solve", path, *FAST, "--output", "p.csv")
+    assert (code, err) == (3, "")
+    assert "customer big alone exceeds a vehicle: it demands 9 of 2" in out
+    assert "1 of 3 customers is left out: big" in out
+    assert read_plan("p.csv").unserved(ff.read(path, 2, capacity=2)) == [2]
 
 
 def test_a_plan_is_printed_even_if_it_cannot_be_written(run, csv, monkeypatch):
@@ -254,8 +265,8 @@ def test_headings_and_units_of_ones_own(run, tmp_path):
     assert code == 0
     assert "1 vehicle of capacity 9 pallets" in out
     assert "load pallets  utilisation  length mi\n" in out
-    few = run("fleet", path, "--vehicles", 1, "--capacity", 2, *own, *units)
-    assert refused(few, "it demands 3 of 2 pallets")
+    code, few, _ = run("fleet", path, "--vehicles", 1, "--capacity", 2, *own, *units)
+    assert code == 3 and "it demands 3 of 2 pallets" in few
     assert "length 40.7248 mi\n" in out
     assert refused(run("fleet", path, *fleet, "--columns", "Nord"), "demand=Paletten")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from fixedfleet.cli.console import IMPOSSIBLE, INTERRUPTED, NOT_FOUND
-from fixedfleet.cli.fleet_command import check_demands
 from fixedfleet.cli.options import (
     add_instance,
     add_options,
@@ -126,7 +125,6 @@ def _write_files(arguments: Arguments, reading: Reading, result: Result) -> list
 
 def _check(arguments: Arguments, instance: Instance) -> None:
     """Raise InputError for wrong options before the search, not after it."""
-    check_demands(arguments.file, instance)
     if arguments.objective == "cost-v" and arguments.vehicle_cost is None:
         raise InputError("--objective cost-v needs --vehicle-cost, a number from 0")
     inputs = (arguments.file, arguments.start, arguments.locked)
