@@ -206,7 +206,13 @@ def test_doubtful_rows_are_shown_before_planning(run, tmp_path):
         "fixedfleet: warning: correct these rows, or leave them out with --leave-out "
         "doubtful",
     ]
-    assert run("solve", wrong, "--time-limit", 0.1, "--quiet")[2] == ""
+    assert run("solve", wrong, "--time-limit", 0.1, "--quiet") == (0, "", err)
+    code, out, said = run("solve", wrong, "--strict", "--output", "p.csv")
+    assert (code, out, Path("p.csv").exists()) == (2, "", False)
+    error = "fixedfleet: error: wrong.csv: 1 warning (--strict)\n"
+    assert said == err + error
+    good = ("--leave-out", "doubtful", "--strict", "--quiet", "--time-limit", 0.1)
+    assert run("solve", wrong, *good) == (0, "", "")
     for row in ("doubtful", "7"):
         code, out, err = run("fleet", wrong, "--leave-out", row)
         assert (code, err) == (0, "")

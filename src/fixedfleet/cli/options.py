@@ -67,6 +67,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "rows of a table (else numbers of customers) to leave out, or "
         "'doubtful': all rows with a warning",
     },
+    "--strict": {
+        "action": "store_true",
+        "help": "end with an error (2) if rows are doubtful, instead of a warning",
+    },
     "--unit": {
         "metavar": "NAME",
         "help": "unit of demands and capacity, such as kg (default: the file's)",
@@ -142,7 +146,8 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     extensions = ".csv, .xlsx, .vrp or .json"
     parser.add_argument("file", metavar="FILE", help=f"instance: {extensions}")
     add_options(parser, "--vehicles", "--capacity", "--depot", "--columns")
-    add_options(parser, "--leave-out", "--rounding", "--unit", "--length-unit")
+    add_options(parser, "--leave-out", "--strict")
+    add_options(parser, "--rounding", "--unit", "--length-unit")
 
 
 def add_outputs(parser: argparse.ArgumentParser, drawn: str) -> None:
@@ -154,7 +159,11 @@ def add_outputs(parser: argparse.ArgumentParser, drawn: str) -> None:
 
 
 def read_instance(arguments: Arguments) -> Reading:
-    """Read FILE, without the rows to leave out; warn about doubtful rows."""
+    """
+    Read FILE, without the rows to leave out; warn about doubtful rows.
+
+    With --strict, doubtful rows raise InputError after the warnings.
+    """
     columns = {}
     for word in arguments.columns:
         column, equals, heading = word.partition("=")
@@ -172,8 +181,10 @@ def read_instance(arguments: Arguments) -> Reading:
     )
     reading = read_file(arguments.file, options)
     reading = reading.without(_customers(arguments.leave_out, reading))
-    if not getattr(arguments, "quiet", False):
-        _warn_about(reading)
+    _warn_about(reading)
+    if arguments.strict and reading.doubts:
+        doubts = count(len(reading.doubts), "warning")
+        raise InputError(f"{arguments.file}: {doubts} (--strict)")
     return replace(reading, notes=[printable(note) for note in reading.notes])
 
 

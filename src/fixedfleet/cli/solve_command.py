@@ -41,7 +41,9 @@ def add_command(commands: Commands) -> None:
     add_instance(parser)
     add_options(parser, "--time-limit", "--cores", "--seed", "--json")
     add_options(parser, "--vehicle-cost")
-    add_options(parser, "--quiet", help="print only errors, and the result of --json")
+    add_options(
+        parser, "--quiet", help="print only warnings, errors and the result of --json"
+    )
     add = parser.add_argument
     add(
         "--objective",
