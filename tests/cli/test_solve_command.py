@@ -61,6 +61,23 @@ def test_locked_tours_are_kept(run, csv, tmp_path):
     assert refused(run("solve", csv, *FAST, "--locked", locked), "tour 1 carries 3")
 
 
+@pytest.mark.parametrize("option", ["--locked", "--start"])
+def test_yesterdays_tours_are_found_by_name(run, csv, tmp_path, option):
+    """After a row was inserted, the tours of a file have the customers they had."""
+    plan = "tour,stop,customer,name\n1,1,1,a\n1,2,3,c\n"
+    yesterday = make(tmp_path, "yesterday.csv", plan)
+    rows = Path(csv).read_text().replace("1,-1,1,b", "2,2,1,new\n1,-1,1,b")
+    today = make(tmp_path, "today.csv", rows.replace("-1,1,1,d\n", ""))
+    if option == "--start":  # a start serves everybody
+        make(tmp_path, "yesterday.csv", plan + "2,1,2,b\n2,2,4,new\n")
+    code, out, _ = run("solve", today, *FAST, "--search", "none", option, yesterday)
+    assert code == 0
+    assert "tour 1: a → c\n" in out
+    make(tmp_path, "yesterday.csv", plan.replace("1,a", "1,x"))
+    refusal = run("solve", today, *FAST, option, yesterday)
+    assert refused(refusal, "yesterday.csv: row 2: 'x' is not among the customers")
+
+
 def test_json_is_one_document(run, csv):
     """With --json, standard output is one JSON document and nothing else."""
     code, out, err = run("solve", csv, *FAST, "--json", "--search", "none")

@@ -74,7 +74,8 @@ def add_command(commands: Commands) -> None:
     add(
         "--locked",
         metavar="PLAN",
-        help="file of a plan whose tours are kept; only other customers are planned",
+        help="file of a plan whose tours are kept; only other customers are planned. "
+        "Customers are found by name or number of their own, also in other rows",
     )
     add_outputs(parser, "plan")
     parser.set_defaults(run=_solve)
@@ -161,7 +162,7 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
     line = _LiveLine(printer, instance.vehicles)
     start: Plan | StartName = arguments.start
     if arguments.start not in get_args(StartName):
-        start = read_plan(arguments.start)
+        start = read_plan(arguments.start, instance)
     try:
         return solve(
             instance,
@@ -172,7 +173,7 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
             objective=arguments.objective,
             vehicle_cost=arguments.vehicle_cost or 0.0,
             guarantee=arguments.guarantee,
-            locked=read_plan(arguments.locked) if arguments.locked else (),
+            locked=read_plan(arguments.locked, instance) if arguments.locked else (),
             cores=arguments.cores,
             on_improvement=line.improved,
             stop=line.tick,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, cast
 
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.files.reading import build_reading
+from fixedfleet.files.stops import Stop, axes_of, plan_of
 from fixedfleet.files.table import list_headings, read_table, split_heading
 from fixedfleet.files.text import format_number, shorten, to_whole
-from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fixedfleet.files.reading import Reading, ReadOptions
     from fixedfleet.files.table import Table
     from fixedfleet.instance import Instance
+    from fixedfleet.plan import Plan
 
     Row = list[str | float]
 
@@ -238,7 +239,7 @@ def instance_rows(instance: Instance) -> list[Row]:
     }
     rows: list[Row] = [[f"# {key}: {said}"] for key, said in comments.items() if said]
     named = instance.names is not None or instance.depot_name != "depot"
-    own = [*_axes_of(instance), "demand", *(["name"] if named else [])]
+    own = [*axes_of(instance), "demand", *(["name"] if named else [])]
     rows.append([*own, *_further_headings(instance, own)])
     names = (instance.depot_name, *(instance.names or [""] * instance.num_customers))
     demands = (0, *instance.demands)
@@ -246,10 +247,6 @@ def instance_rows(instance: Instance) -> list[Row]:
         cells: Row = [*point, demands[location], *([names[location]] if named else [])]
         rows.append([*cells, *_further_cells(instance, location)])
     return rows
-
-
-def _axes_of(instance: Instance) -> tuple[str, str]:
-    return ("lat", "lon") if instance.geographic else ("x", "y")
 
 
 def _further_headings(instance: Instance, own: Sequence[str]) -> list[str]:
@@ -267,7 +264,7 @@ def _further_cells(instance: Instance, location: int) -> list[str]:
 
 def plan_rows(plan: Plan, instance: Instance) -> list[Row]:
     """Return a plan as a table: a row per stop, then the unserved customers."""
-    axes = _axes_of(instance) if instance.has_coordinates else ()
+    axes = axes_of(instance) if instance.has_coordinates else ()
     own = ["tour", "stop", "customer", "name", "demand", *axes]
 
     def row(tour: str | int, stop: str | int, customer: int) -> Row:
@@ -283,16 +280,22 @@ def plan_rows(plan: Plan, instance: Instance) -> list[Row]:
     return rows
 
 
-def parse_plan(content: str | bytes) -> Plan:
-    """Read a plan from the columns tour, stop and customer; others are ignored."""
+def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:
+    """
+    Read a plan from the columns tour, stop and customer.
+
+    With an instance, the other columns say which of its customers is meant
+    (:func:`fixedfleet.files.stops.plan_of`).
+    """
     names = ("tour", "stop", "customer")
     table = read_table(content, {name: name for name in names}, numbers=names)
     for name in names:
         if name not in table.places:
             raise InputError(f"no column {name!r} in the header of a plan")
-    tours: dict[int, dict[int, int]] = {}
+    others = [column for column in table.columns if column.heading not in names]
+    tours: dict[int, dict[int, Stop]] = {}
     columns = [table.column(name).cells for name in names]
-    for row, *cells in zip(table.rows, *columns, strict=True):
+    for i, (row, *cells) in enumerate(zip(table.rows, *columns, strict=True)):
         if cells[0].strip() == _UNSERVED:
             continue
         tour, stop, customer = (
@@ -301,5 +304,7 @@ def parse_plan(content: str | bytes) -> Plan:
         )
         if stop in tours.setdefault(tour, {}):
             raise InputError(f"row {row}: a second stop {stop} of tour {tour}")
-        tours[tour][stop] = customer
-    return Plan([c for _, c in sorted(tours[t].items())] for t in sorted(tours))
+        texts = {column.heading: column.cells[i] for column in others}
+        tours[tour][stop] = Stop(f"row {row}", customer, texts)
+    inner = ([stop for _, stop in sorted(tours[t].items())] for t in sorted(tours))
+    return plan_of(inner, instance)
