@@ -148,6 +148,35 @@ def test_depot_and_rounding_can_be_given(client):
     assert instance["names"] == ["a"]
 
 
+def test_columns_that_are_not_recognised_can_be_named(client):
+    """A refusal lists the headings; the request then says which is which."""
+    text = "Nord;Ost;Paletten;Kunde\n51,5;12,5;;Lager\n51,25;12,25;3;Ada\n"
+    answer = client.post("/instances", json={"text": text})
+    assert answer.status_code == 422
+    refusal = answer.json()
+    assert refusal["where"] == "columns"
+    assert "with 'columns'" in refusal["error"] and "columns=" not in refusal["error"]
+    headings = ["Nord", "Ost", "Paletten", "Kunde"]
+    assert refusal["table"] == {"headings": headings, "columns": {"name": "Kunde"}}
+    chosen = ["lat=Nord", "lon=Ost", "demand=Paletten"]
+    by_body = ask(client, {"text": text, "columns": chosen})
+    by_query = client.post(
+        "/instances",
+        params={"columns": chosen},
+        content=text,
+        headers={"content-type": "text/csv"},
+    ).json()
+    assert by_body == by_query
+    assert by_body["instance"]["customers"] == [[51.25, 12.25]]
+    assert by_body["instance"]["demands"] == [3]
+    assert "column 'Paletten' is the demand, as asked for" in by_body["notes"]
+    wrong = client.post("/instances", json={"text": text, "columns": ["Nord"]})
+    assert wrong.status_code == 422 and wrong.json()["where"] == "columns"
+    missing = {"text": text, "columns": ["lat=Süd"]}
+    refusal = client.post("/instances", json=missing).json()
+    assert refusal["table"]["headings"] == headings
+
+
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [

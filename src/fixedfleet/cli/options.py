@@ -12,6 +12,7 @@ from fixedfleet.cli.console import printable, warn
 from fixedfleet.distances import LengthUnit, Rounding
 from fixedfleet.errors import InputError, require
 from fixedfleet.files import PLAN_EXTENSIONS, ReadOptions, read_file
+from fixedfleet.files.reading import parse_columns
 from fixedfleet.plotting import PICTURES, check_drawable
 from fixedfleet.wording import count
 
@@ -164,18 +165,12 @@ def read_instance(arguments: Arguments) -> Reading:
 
     With --strict, doubtful rows raise InputError after the warnings.
     """
-    columns = {}
-    for word in arguments.columns:
-        column, equals, heading = word.partition("=")
-        if not equals:
-            raise InputError(f"--columns {word} is not of the form demand=Paletten")
-        columns[column.strip().lower()] = heading
     options = ReadOptions(
         vehicles=arguments.vehicles,
         capacity=arguments.capacity,
         rounding=arguments.rounding,
         depot=arguments.depot,
-        columns=columns,
+        columns=parse_columns(arguments.columns),
         unit=arguments.unit,
         length_unit=arguments.length_unit,
     )

@@ -15,7 +15,7 @@ from fixedfleet.wording import count
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["ReadOptions", "Reading", "build_reading"]
+__all__ = ["ReadOptions", "Reading", "build_reading", "parse_columns"]
 
 # What the caller may say instead of the file.
 _ASKED = ("rounding", "capacity", "vehicles", "unit", "length_unit")
@@ -68,6 +68,17 @@ class ReadOptions:
                 f"too many customers: at most {self.max_customers} are allowed; the "
                 "command line (fixedfleet solve) has no limit"
             )
+
+
+def parse_columns(words: Iterable[str]) -> dict[str, str]:
+    """Return headings by column from words of the form demand=Paletten."""
+    columns = {}
+    for word in words:
+        column, equals, heading = word.partition("=")
+        if not equals:
+            raise InputError(f"columns {word!r} is not of the form demand=Paletten")
+        columns[column.strip().lower()] = heading
+    return columns
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Dialect",
     "Table",
+    "TableError",
     "format_csv",
     "list_headings",
     "read_table",
@@ -64,6 +65,26 @@ class Dialect:
 
 
 _PLAIN = Dialect()
+
+
+class TableError(InputError):
+    """
+    A table whose columns are not all known: the caller must say which is which.
+
+    Attributes
+    ----------
+    headings
+        The headings of the table.
+    columns
+        The headings of the known columns, by the column's name.
+    """
+
+    def __init__(
+        self, message: str, headings: Sequence[str], places: Mapping[str, int]
+    ) -> None:
+        super().__init__(message)
+        self.headings = [heading for heading in headings if heading]
+        self.columns = {name: headings[place] for name, place in places.items()}
 
 
 class Column(NamedTuple):
@@ -247,9 +268,8 @@ def _places(
             continue
         if len(found) > 1 and column in numbers:
             two = " and ".join(shorten(headings[i]) for i in found[:2])
-            raise InputError(
-                f"two columns for {column}: {two}; choose one with columns="
-            )
+            message = f"two columns for {column}: {two}; choose one with columns="
+            raise TableError(message, headings, columns)
         columns[column] = found[0]
     return columns
 
@@ -267,9 +287,8 @@ def _place(wanted: str, headings: Sequence[str], column: str) -> int:
     same = [i for i, h in enumerate(headings) if h.casefold() == wanted.casefold()]
     if len(same) != 1:
         said = f"{len(same)} columns" if same else "no column"
-        raise InputError(
-            f"{said} {shorten(wanted)} for {column}: {list_headings(headings)}"
-        )
+        message = f"{said} {shorten(wanted)} for {column}: {list_headings(headings)}"
+        raise TableError(message, headings, {})
     return same[0]
 
 

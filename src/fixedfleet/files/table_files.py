@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, cast
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.files.reading import build_reading
 from fixedfleet.files.stops import Stop, axes_of, plan_of
-from fixedfleet.files.table import list_headings, read_table, split_heading
+from fixedfleet.files.table import (
+    TableError,
+    list_headings,
+    read_table,
+    split_heading,
+)
 from fixedfleet.files.text import format_number, shorten, to_whole
 
 if TYPE_CHECKING:
@@ -83,6 +88,8 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
         "length_unit": comments.get("length_unit", "").strip(),
         "columns": _further(table, axes),
     }
+    for column, heading in options.columns.items():
+        table.notes.append(f"column {shorten(heading)} is the {column}, as asked for")
     if unknown := sorted(comments.keys() - _COMMENTS):
         table.notes.append(f"comments ignored: {', '.join(unknown)}")
     return build_reading(
@@ -97,18 +104,22 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
 
 def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
     """Return the columns of coordinates, preferably lat and lon, and the metric."""
-    said = list_headings([column.heading for column in table.columns])
+    headings = [column.heading for column in table.columns]
+    said = list_headings(headings)
     pairs = [pair for pair in _AXES if {*pair} <= table.places.keys()]
+    message = ""
     if not pairs:
-        raise InputError(
+        message = (
             f"{said}: name the columns of the place lat and lon, or x and y; or say "
             "which they are, with columns="
         )
-    if "demand" not in table.places:
-        raise InputError(
+    elif "demand" not in table.places:
+        message = (
             f"no column 'demand': {said}; name one demand, or say which it is, with "
             "columns="
         )
+    if message:
+        raise TableError(message, headings, table.places)
     metrics = ("great_circle", "geo") if "lat" in pairs[0] else ("euclidean",)
     metric = table.comments.get("metric", metrics[0]).strip()
     check_choice("metric", metric, metrics)

@@ -16,11 +16,13 @@ from starlette.requests import ClientDisconnect
 
 from fixedfleet import files
 from fixedfleet.errors import InputError
+from fixedfleet.files.reading import parse_columns
+from fixedfleet.files.table import TableError
 from fixedfleet.files.text import check_storable
 from fixedfleet.search.locked_tours import LockedTours
 from fixedfleet.serve.planner import Order
 from fixedfleet.serve.refusals import ApiError
-from fixedfleet.serve.schema import InstanceRequest, RequestDocument
+from fixedfleet.serve.schema import InstanceRequest, RequestDocument, TableDocument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -141,11 +143,16 @@ def read_instance(
     or names an earlier plan, whose instance ``stored`` returns as JSON, if it exists.
     """
     content = _content_of(request, stored) if file is None else file
+    try:
+        columns = parse_columns(request.columns)
+    except InputError as error:
+        raise ApiError(422, str(error), where="columns") from None
     options = files.ReadOptions(
         vehicles=request.vehicles,
         capacity=request.capacity,
         rounding=request.rounding,
         depot=request.depot,
+        columns=columns,
         unit=request.unit,
         length_unit=request.length_unit,
         max_customers=most,
@@ -158,6 +165,10 @@ def read_instance(
         if request.name and not read.instance.name:
             check_storable("the name", request.name)
             read = replace(read, instance=replace(read.instance, name=request.name))
+    except TableError as error:
+        table = TableDocument(headings=error.headings, columns=error.columns)
+        sentence = _in_request_terms(str(error))
+        raise ApiError(422, sentence, where="columns", table=table) from None
     except InputError as error:
         raise ApiError(422, _in_request_terms(str(error)), where="instance") from None
     vehicles = read.instance.vehicles
@@ -192,7 +203,7 @@ def _content_of(request: InstanceRequest, stored: Callable[[str], str | None]) -
 
 def _in_request_terms(sentence: str) -> str:
     """Name fields of a request where the readers name arguments of a function."""
-    return re.sub(r"\b(vehicles|capacity|depot|rounding)=", r"'\1'", sentence)
+    return re.sub(r"\b(vehicles|capacity|depot|rounding|columns)=", r"'\1'", sentence)
 
 
 def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order:

@@ -43,6 +43,7 @@ __all__ = [
     "ReadDocument",
     "RequestDocument",
     "SettingsDocument",
+    "TableDocument",
 ]
 
 PlanStatus = Literal["queued", "running", "done", "cancelled", "failed"]
@@ -71,6 +72,11 @@ class InstanceOptions(BaseModel):
     capacity: float | None = Field(None, gt=0, description="what one vehicle carries")
     depot: str | None = Field(
         None, description="the depot's name in a table, its node number in VRPLIB"
+    )
+    columns: list[str] = Field(
+        [],
+        description="headings of a table's columns that are not recognised, each as "
+        "COLUMN=HEADING: demand=Paletten",
     )
     rounding: Rounding | None = Field(None, description="rounding of each distance")
     unit: str | None = Field(
@@ -256,8 +262,19 @@ class SettingsDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TableDocument:
+    """The headings of a table whose columns are not all recognised."""
+
+    headings: list[str] = about("all headings")
+    columns: dict[str, str] = about("headings of the columns that are known, by column")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ErrorDocument:
     """Why a request was refused."""
 
     error: str = about("one sentence: what is wrong and what to do")
     where: str | None = about("the field that is wrong or missing", default=None)
+    table: TableDocument | None = about(
+        "the table, if it must be said which of its columns holds what", default=None
+    )

@@ -1,6 +1,7 @@
 // The page: it takes the customers, asks for a plan, follows it, shows it and changes it.
 
 import { ask, drop, planPath, send } from "./api.js";
+import { askForColumns, hideColumns, rememberedColumns } from "./columns.js";
 import { Comparison } from "./compare.js";
 import { focusDoubts, hideDoubts, isUndecided, showDoubts } from "./doubts.js";
 import { linkFiles, savePicture } from "./downloads.js";
@@ -81,7 +82,7 @@ async function load(given, { title, decided = false }) {
   try {
     read = await send("instances", given, {});
   } catch (error) {
-    if (turn === turns) source.fail(error.message);
+    if (turn === turns) cannotRead(given, title, error);
     return;
   }
   if (turn !== turns) return;
@@ -103,6 +104,23 @@ async function load(given, { title, decided = false }) {
   byId("map").scrollIntoView({ block: "nearest" });
 }
 
+// Say why a file was not read. If the server does not know its columns, the user does.
+function cannotRead(given, title, { message, table }) {
+  if (!table) {
+    hideColumns();
+    source.fail(message);
+    return;
+  }
+  const again = (columns) => load({ ...given, columns }, { title });
+  const remembered = given.columns ? null : rememberedColumns(table);
+  if (remembered) {
+    again(remembered);
+    return;
+  }
+  source.fail("not all columns of this table are recognised");
+  askForColumns(table, again);
+}
+
 // The customers are read again if the user leaves doubtful ones out.
 function leaveOut(doubtful) {
   load({ ...customers, leave_out: doubtful }, { title: fileName, decided: true });
@@ -112,6 +130,7 @@ function leaveOut(doubtful) {
 function takeInstance(given, document) {
   const instance = instanceOf(document.instance);
   customers = given;
+  hideColumns();
   source.describe(instance, document.notes, fileName);
   form.clearErrors();
   form.enable(instance);
