@@ -149,6 +149,22 @@ def test_changed_tours_are_kept(client, order):
     assert table[0].endswith(",vehicle") and table[1].endswith(",Anna")
 
 
+def test_a_change_of_somebody_else_is_not_overwritten(client, order):
+    """The second of two who change the same tours is refused, and can read them."""
+    place = f"/plans/{client.post('/plans', json=order()).json()['id']}"
+    first = client.put(f"{place}/tours", json={"tours": [[1, 2], [3]]})
+    assert (first.status_code, first.json()["revision"]) == (200, 1)
+    second = {"tours": [[1], [2], [3]]}
+    refusal = client.put(f"{place}/tours", json=second)
+    assert refusal.status_code == 409
+    assert refusal.json()["where"] == "revision"
+    assert "changed by somebody else" in refusal.json()["error"]
+    assert client.get(place).json()["edited"] == first.json()
+    again = client.put(f"{place}/tours", json={**second, "revision": 1})
+    assert (again.status_code, again.json()["revision"]) == (200, 2)
+    assert client.put("/plans/abc/tours", json=second).status_code == 404
+
+
 @pytest.mark.parametrize(
     ("tours", "words"),
     [

@@ -52,6 +52,7 @@ def change_plan(
         cost=finite(plan.cost_v(instance, charged)),
         locked=edit.locked,
         vehicle_names=edit.vehicle_names,
+        revision=edit.revision + 1,
     )
 
 

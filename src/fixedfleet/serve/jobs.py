@@ -295,9 +295,11 @@ class PlanQueue:
         job.final = StoredPlan(outcome.status, document)
         job.changed()
 
-    async def keep_edit(self, id: str, cost: float | None, edited: str) -> bool:
-        """Keep tours that the dispatcher changed; return whether the plan exists."""
-        return await self._write(self._store.keep_edit, id, cost, edited)
+    async def keep_edit(
+        self, id: str, cost: float | None, edited: str, revision: int
+    ) -> bool:
+        """Keep changed tours, see :meth:`PlanStore.keep_edit`."""
+        return await self._write(self._store.keep_edit, id, cost, edited, revision)
 
     async def recover(self) -> None:
         """Queue again what an earlier server left unfinished, each plan once."""

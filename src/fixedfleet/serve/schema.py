@@ -141,6 +141,13 @@ class EditRequest(BaseModel):
     tours: Tours = Field(description="numbers of customers, from 1, in visiting order")
     locked: list[int] = Field([], description="numbers of the tours that are locked")
     vehicle_names: VehicleNames = Field([], description="names, in the order of tours")
+    revision: int = Field(
+        0,
+        ge=0,
+        lt=2**53,
+        description="`revision` of the tours that were changed; 0 for the plan as it "
+        "was found",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,6 +189,7 @@ class EditedDocument(PlanDocument):
     cost: float | None = about("what the objective asks for: length or cost_v")
     locked: list[int] = about("numbers of the tours that are locked")
     vehicle_names: list[str] = about("names of the vehicles, in the order of tours")
+    revision: int = about("how often the tours have been changed")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,12 +62,16 @@ function listen() {
     onChange: showChange,
     onSaved: showSaved,
     onError: (error) => warn("edit-error", error.message),
+    onConflict: () => show(byId("conflict"), true),
   });
+  byId("take-theirs").addEventListener("click", () => settle(takeTheirs));
+  byId("keep-mine").addEventListener("click", () => settle(editor.keepMine));
+  window.addEventListener("focus", editor.isOutdated);
   form.listen({ onPlan: makePlan, onChange: weighSoon });
   byId("cancel").addEventListener("click", stop);
   byId("undo").addEventListener("click", editor.undo);
   byId("redo").addEventListener("click", editor.redo);
-  byId("print").addEventListener("click", () => window.print());
+  byId("print").addEventListener("click", print);
   byId("picture").addEventListener("click", keepPicture);
   document.addEventListener("keydown", hearKey);
   printSheets(printed);
@@ -307,6 +311,7 @@ function finish(plan, { isNew }) {
 }
 
 function showFinished(plan) {
+  show(byId("conflict"), false);
   view.finish(plan);
   linkFiles(plan.id);
   if (plan.result === null) return;
@@ -359,11 +364,26 @@ function showChange(tours) {
 
 function showSaved(edited) {
   warn("edit-error", "");
+  show(byId("conflict"), false);
   view.measured(edited);
   const { unit } = view.instance;
   listEarlier().catch(() => {});
   const said = [lengthOf(edited.length, unit), ...edited.faults];
   say(`Changed: ${said.join(", ")}`);
+}
+
+// Choose between two versions of a plan.
+async function settle(choose) {
+  try {
+    await choose();
+    show(byId("conflict"), false);
+  } catch (error) {
+    warn("edit-error", error.message);
+  }
+}
+
+async function takeTheirs() {
+  showFinished(await editor.theirs());
 }
 
 function showTools() {
@@ -383,6 +403,11 @@ function hearKey(event) {
 }
 
 // Saving and printing
+
+// A plan that somebody else has changed is not printed before the user has seen it.
+async function print() {
+  if (!(await editor.isOutdated())) window.print();
+}
 
 function planTitle() {
   return view.instance.name || fileName || "Plan";

@@ -42,6 +42,8 @@ export function bestPlace(stops, customer, points) {
   return best;
 }
 
+const revisionOf = ({ edited }) => edited?.revision ?? 0;
+
 let plan = null; // null: nothing is edited
 let tours = []; // {slot, stops, name, locked}
 let vehicleNames = [];
@@ -52,10 +54,11 @@ let report; // see listen
 
 /*
  * Call onChange(tours) to show changed tours at once, onSaved(edited) with what the server
- * has measured, and onError(error) with why it has not.
+ * has measured, onError(error) with why it has not, and onConflict() if somebody else has
+ * changed the plan.
  */
-export function listen({ onChange, onSaved, onError }) {
-  report = { onChange, onSaved, onError };
+export function listen({ onChange, onSaved, onError, onConflict }) {
+  report = { onChange, onSaved, onError, onConflict };
 }
 
 /* Begin with the tours of a finished plan, and with the names of all vehicles. */
@@ -101,6 +104,32 @@ export function redo() {
   if (canRedo()) step(future, past);
 }
 
+/*
+ * Return whether the server has other tours than this page, because somebody else has
+ * changed them. An unreachable server is not asked again.
+ */
+export async function isOutdated() {
+  if (!plan || saving) return false;
+  const asked = plan;
+  const now = await ask(planPath(asked.id)).catch(() => asked);
+  const changed = asked === plan && !saving && revisionOf(now) !== revisionOf(asked);
+  if (changed) report.onConflict();
+  return changed;
+}
+
+/* Return the plan as somebody else has changed it. */
+export async function theirs() {
+  plan.edited = (await ask(planPath(plan.id))).edited;
+  return plan;
+}
+
+/* Replace what somebody else has changed by the tours of this page. */
+export async function keepMine() {
+  const mine = tours;
+  await theirs();
+  set(mine);
+}
+
 function step(from, to) {
   to.push(tours);
   set(from.pop());
@@ -130,12 +159,17 @@ async function save() {
       tours: wanted.map((tour) => tour.stops),
       locked: wanted.flatMap((tour, i) => (tour.locked ? [i + 1] : [])),
       vehicle_names: wanted.map((tour) => tour.name),
+      revision: revisionOf(edited),
     };
     try {
       edited.edited = await ask(`${planPath(edited.id)}/tours`, { method: "PUT", json });
       if (edited === plan && !unsaved) report.onSaved(edited.edited);
     } catch (error) {
       if (edited !== plan) continue;
+      if (error.field === "revision") {
+        report.onConflict();
+        continue;
+      }
       report.onError(error);
       if (error.status !== 0) continue;
       await sleep(PAUSE);
