@@ -177,3 +177,34 @@ def test_two_who_change_one_plan_are_told(four, open_page):
     other.see("#left-out-list").to_contain_text(first)
     four.page.click("#print")
     four.see("body.printed").to_have_count(1)
+
+
+def plan_again(reader) -> None:
+    """Plan, and wait until the new plan is finished."""
+    before = reader.page.url
+    reader.page.click("#plan")
+    reader.page.wait_for_url(lambda url: url != before)
+    reader.see("#status").to_contain_text("Finished")
+
+
+def test_who_is_taken_out_stays_out_until_added(four):
+    """A cancelled customer does not come back when the other tours are planned."""
+    first, _ = stops(four, 1)
+    move_out(four, first)
+    four.page.click(".tour:nth-child(2) .lock")
+    four.see("#plan").to_have_text("Plan the other tours")
+    four.see("#filling-text").to_contain_text("of 18")
+    plan_again(four)
+    four.see("#left-out-list").to_contain_text(first)
+    four.see("#left-out-list li").to_have_count(1)
+    four.page.reload()
+    four.see("#left-out-list").to_contain_text(first)
+    plan_again(four)  # without a lock, too
+    four.see("#left-out-list").to_contain_text(first)
+    four.page.click("#left-out-list .add")
+    four.page.click("#move .primary")
+    four.see("#left-out").to_be_hidden()
+    four.see("#undo").to_be_enabled()
+    plan_again(four)
+    four.see("#left-out").to_be_hidden()
+    four.see(".tour-stops").to_have_text(["2 stops", "2 stops"])

@@ -149,6 +149,18 @@ def test_changed_tours_are_kept(client, order):
     assert table[0].endswith(",vehicle") and table[1].endswith(",Anna")
 
 
+def test_who_is_taken_out_is_kept_with_the_tours(client, order):
+    """A plan remembers whom the dispatcher took out; nobody is out and in a tour."""
+    place = f"/plans/{client.post('/plans', json=order()).json()['id']}/tours"
+    edited = client.put(place, json={"tours": [[1], [3]], "taken_out": [2]}).json()
+    assert edited["taken_out"] == edited["unserved"] == [2]
+    both = {"tours": [[1], [2, 3]], "taken_out": [2], "revision": 1}
+    answer = client.put(place, json=both)
+    assert (answer.status_code, answer.json()["where"]) == (422, "taken_out")
+    unknown = {"tours": [[1], [2, 3]], "taken_out": [9], "revision": 1}
+    assert client.put(place, json=unknown).status_code == 422
+
+
 def test_a_change_of_somebody_else_is_not_overwritten(client, order):
     """The second of two who change the same tours is refused, and can read them."""
     place = f"/plans/{client.post('/plans', json=order()).json()['id']}"

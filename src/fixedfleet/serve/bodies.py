@@ -237,11 +237,16 @@ def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order
         seed=asked.seed,
         guarantee=asked.guarantee,
         locked=asked.locked,
+        taken_out=asked.taken_out,
         vehicle_names=asked.vehicle_names,
     )
-    if request.locked:  # refused here, so that no plan fails in a worker because of it
-        try:
-            LockedTours(request.locked, read.instance)
-        except InputError as error:
-            raise ApiError(422, str(error), where="locked") from None
-    return Order(read.instance, request, read.notes, asked.listed)
+    order = Order(read.instance, request, read.notes, asked.listed)
+    # Refused here, so that no plan fails in a worker because of it.
+    where = "taken_out"
+    try:
+        rest, where = order.rest, "locked"
+        if request.locked:
+            LockedTours(order.locked, rest)
+    except InputError as error:
+        raise ApiError(422, str(error), where=where) from None
+    return order

@@ -56,7 +56,8 @@ _INSTANCE = {
 }
 
 
-Tours = list[list[Annotated[int, Field(ge=1, lt=2**53)]]]
+Customers = list[Annotated[int, Field(ge=1, lt=2**53)]]
+Tours = list[Customers]
 VehicleNames = list[Annotated[str, Field(max_length=80)]]
 
 
@@ -131,6 +132,9 @@ class PlanRequest(InstanceRequest, PlanOptions):
     locked: Tours = Field(
         [], description="tours that the plan must keep: numbers of customers, from 1"
     )
+    taken_out: Customers = Field(
+        [], description="customers, from 1, that no tour of the plan may serve"
+    )
 
 
 class EditRequest(BaseModel):
@@ -140,6 +144,9 @@ class EditRequest(BaseModel):
 
     tours: Tours = Field(description="numbers of customers, from 1, in visiting order")
     locked: list[int] = Field([], description="numbers of the tours that are locked")
+    taken_out: Customers = Field(
+        [], description="customers that the dispatcher took out of all tours"
+    )
     vehicle_names: VehicleNames = Field([], description="names, in the order of tours")
     revision: int = Field(
         0,
@@ -177,6 +184,9 @@ class RequestDocument:
     locked: list[list[int]] = about(
         "tours that the plan must keep", default_factory=list
     )
+    taken_out: list[int] = about(
+        "customers that no tour may serve", default_factory=list
+    )
     vehicle_names: list[str] = about(
         "names of the vehicles; tour 1 has the first", default_factory=list
     )
@@ -188,6 +198,9 @@ class EditedDocument(PlanDocument):
 
     cost: float | None = about("what the objective asks for: length or cost_v")
     locked: list[int] = about("numbers of the tours that are locked")
+    taken_out: list[int] = about(
+        "customers that the dispatcher took out; a new plan leaves them out, too"
+    )
     vehicle_names: list[str] = about("names of the vehicles, in the order of tours")
     revision: int = about("how often the tours have been changed")
 

@@ -146,8 +146,20 @@ function takeInstance(given, document) {
   return instance;
 }
 
+// The customers, by number, whom the dispatcher took out of the plan that is shown.
+function takenOut() {
+  return view.unserved.filter(editor.isOut);
+}
+
+// Show how full the vehicles would be with all customers but those that are taken out.
+function weigh() {
+  const { stops, total_demand: total } = view.instance;
+  const out = takenOut().reduce((sum, customer) => sum + stops[customer - 1].demand, 0);
+  form.weigh({ ...view.instance, total_demand: total - out });
+}
+
 function weighSoon() {
-  form.weigh(view.instance);
+  weigh();
   byId("form-verdict").classList.add("outdated");
   checkFleet(TYPING);
 }
@@ -161,7 +173,9 @@ async function checkFleet(pause) {
     await sleep(pause / 1000, signal);
     const { vehicles, capacity } = form.values();
     const known = vehicles && capacity;
-    const read = known && (await send("instances", customers, { vehicles, capacity }, signal));
+    const out = takenOut();
+    const fleet = out.length ? { vehicles, capacity, leave_out: out } : { vehicles, capacity };
+    const read = known && (await send("instances", customers, fleet, signal));
     showVerdict(read ? read.verdict : null, planWith);
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -174,7 +188,7 @@ async function checkFleet(pause) {
 
 function planWith(vehicles) {
   form.fill({ vehicles });
-  form.weigh(view.instance);
+  weigh();
   showVerdict(null, planWith);
   makePlan();
 }
@@ -228,6 +242,8 @@ function wishes() {
     wait: 0,
   };
   if (locked.length) asked.locked = locked.map((tour) => tour.stops);
+  const out = takenOut();
+  if (out.length) asked.taken_out = out;
   return asked;
 }
 
@@ -390,6 +406,7 @@ function showTools() {
   byId("undo").disabled = !editor.canUndo();
   byId("redo").disabled = !editor.canRedo();
   form.setLocked(editor.lockedTours().length);
+  weigh();
 }
 
 function hearKey(event) {

@@ -2,6 +2,7 @@
 // The server measures and keeps every change.
 
 import { ask, planPath } from "./api.js";
+import { takenOut } from "./instance.js";
 import { sleep } from "./watch.js";
 
 const PAUSE = 2; // seconds before a change is sent again to a server that is away
@@ -46,10 +47,11 @@ const revisionOf = ({ edited }) => edited?.revision ?? 0;
 
 let plan = null; // null: nothing is edited
 let tours = []; // {slot, stops, name, locked}
+let out = []; // customers that the dispatcher took out of all tours
 let vehicleNames = [];
 let [past, future] = [[], []];
 let saving = false;
-let unsaved = null; // {plan, tours} that the server has yet to be told
+let unsaved = null; // {plan, tours, out} that the server has yet to be told
 let report; // see listen
 
 /*
@@ -66,17 +68,19 @@ export function open(finished, found, names) {
   close();
   [plan, vehicleNames] = [finished, names];
   tours = found.map(({ slot, stops, name, locked }) => ({ slot, stops, name, locked }));
+  out = takenOut(finished);
 }
 
 export function close() {
   plan = null;
-  [tours, past, future] = [[], [], []];
+  [tours, out, past, future] = [[], [], [], []];
 }
 
 export const isOpen = () => plan !== null;
 export const canUndo = () => past.length > 0;
 export const canRedo = () => future.length > 0;
 export const lockedTours = () => tours.filter((tour) => tour.locked);
+export const isOut = (customer) => out.includes(customer);
 
 /* Move a customer to a place in a tour; see withStop. */
 export function move(customer, slot, place) {
@@ -86,13 +90,15 @@ export function move(customer, slot, place) {
     if (tour.slot !== slot || tours.some((one) => one.slot === slot)) continue;
     tour.name = vehicleNames.find((name) => !used.has(name)) ?? "";
   }
-  change(moved);
+  const others = out.filter((one) => one !== customer);
+  change(moved, slot === null ? [...others, customer] : others);
 }
 
 /* Lock a tour, or unlock it. */
 export function toggleLock(slot) {
   change(
     tours.map((tour) => (tour.slot === slot ? { ...tour, locked: !tour.locked } : tour)),
+    out,
   );
 }
 
@@ -125,26 +131,25 @@ export async function theirs() {
 
 /* Replace what somebody else has changed by the tours of this page. */
 export async function keepMine() {
-  const mine = tours;
   await theirs();
-  set(mine);
+  set({ tours, out });
 }
 
 function step(from, to) {
-  to.push(tours);
+  to.push({ tours, out });
   set(from.pop());
 }
 
-function change(changed) {
-  past.push(tours);
+function change(changed, without) {
+  past.push({ tours, out });
   future = [];
-  set(changed);
+  set({ tours: changed, out: without });
 }
 
 function set(changed) {
-  tours = changed;
+  ({ tours, out } = changed);
   report.onChange(tours);
-  unsaved = { plan, tours };
+  unsaved = { plan, tours, out };
   if (!saving) save();
 }
 
@@ -153,12 +158,13 @@ async function save() {
   saving = true;
   while (unsaved) {
     const newest = unsaved;
-    const { plan: edited, tours: wanted } = newest;
+    const { plan: edited, tours: wanted, out: without } = newest;
     unsaved = null;
     const json = {
       tours: wanted.map((tour) => tour.stops),
       locked: wanted.flatMap((tour, i) => (tour.locked ? [i + 1] : [])),
       vehicle_names: wanted.map((tour) => tour.name),
+      taken_out: without,
       revision: revisionOf(edited),
     };
     try {

@@ -69,5 +69,15 @@ export function currentTours({ result, edited, request }) {
   }));
 }
 
+/* Return the customers that the dispatcher took out of all tours of a plan. */
+export const takenOut = ({ edited, request }) =>
+  edited?.taken_out ?? request?.taken_out ?? [];
+
+/* Return the customers whom a finished plan leaves out, by hand or for want of room. */
+export function unservedIn({ edited, result, request }) {
+  if (edited) return edited.unserved;
+  return servesAll(result) ? (request?.taken_out ?? []) : result.unserved;
+}
+
 /* Whether a result has a plan that serves every customer. */
 export const servesAll = (result) => result !== null && result.tours !== null;

@@ -1,7 +1,7 @@
 // The plan that the page shows: on the map, in figures, and as a list of tours.
 
 import { byId, make, show, warn, write } from "./elements.js";
-import { currentTours, instanceOf, servesAll } from "./instance.js";
+import { currentTours, instanceOf, unservedIn } from "./instance.js";
 import { FleetMap } from "./map.js";
 import { askForPlace } from "./move.js";
 import { amount, count, nameOf } from "./numbers.js";
@@ -121,8 +121,7 @@ export class PlanView {
     const before = keepSlots(this.tours, found.map((tour) => tour.stops));
     const selected = before.indexOf(this.#selected);
     const tours = found.map((tour, i) => ({ ...tour, slot: i, number: i + 1 }));
-    const left = plan.edited ?? (servesAll(result) ? { unserved: [] } : result);
-    this.#setTours(tours, left.unserved);
+    this.#setTours(tours, unservedIn(plan));
     this.#setEditable(true);
     if (this.#selected !== null) this.#select(selected === -1 ? null : selected);
     if (plan.edited) summary.edit(plan);
