@@ -144,8 +144,8 @@ def _stops(tour: Any, what: str) -> list[Stop]:
             raise InputError(
                 f"{where} is {shorten(customer)}, not a customer's number from 1"
             )
-        texts = {heading: str(said[heading][place]) for heading in said}
-        stops.append(Stop(where, customer, texts))
+        cells = {heading: str(said[heading][place]) for heading in said}
+        stops.append(Stop(where, customer, cells))
     return stops
 
 

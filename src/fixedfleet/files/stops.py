@@ -32,6 +32,8 @@ _OWN_NUMBERS = {
     "customerid", "custno", "custid", "accountno", "accountnumber",
 }  # fmt: skip
 
+_NEAR = 1e-9  # coordinates that are equal but for their rounding to a text
+
 
 class Stop(NamedTuple):
     """A stop of a plan's file: the customer's number there, and what else is said."""
@@ -131,8 +133,8 @@ class _Customers:
         if not instance.has_coordinates or not all(map(is_number, words)):
             return None
         place = [float(word) for word in words]
-        near = np.isclose(instance.coordinates, place, rtol=0, atol=1e-9).all(axis=1)
-        return [customer for customer in among if near[customer]]
+        away = np.abs(instance.coordinates - place).max(axis=1)
+        return [customer for customer in among if away[customer] <= _NEAR]
 
     def _one_of(self, found: Sequence[int], stop: Stop) -> int:
         """Return the one of several customers that agrees best with a stop."""
