@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     # The kind, the locations, and what the warning says behind their names.
     _Found = tuple["Kind", list[int], str]
 
-__all__ = ["Doubt", "find_doubts"]
+__all__ = ["DEPOT_NAME", "Doubt", "find_doubts"]
 
-Kind = Literal["swapped", "zero", "far", "depot", "duplicate", "demand"]
+Kind = Literal[
+    "swapped", "zero", "far", "depot", "duplicate", "demand", "unreadable", "guess"
+]
 
 # A place is judged by its distance from the middle of all places, as a multiple of the
 # median of these distances.
@@ -44,7 +46,7 @@ _EMPTY = (
     (-57, -35, -50, 10),
     (17.5, 33, -35, -22),
 )
-_DEPOT = re.compile(r"\b(depot|lager|warehouse|hub)", re.IGNORECASE)
+DEPOT_NAME = re.compile(r"\b(depot|lager|warehouse|hub|zentrale)", re.IGNORECASE)
 _NAMED = 5  # rows that a message names
 
 
@@ -58,11 +60,16 @@ class Doubt:
     kind
         ``swapped`` (latitude and longitude), ``zero`` (the place is 0, 0), ``far``
         (from all other places), ``depot`` (a second one), ``duplicate`` (of name,
-        place and demand) or ``demand`` (it is 0).
+        place and demand) or ``demand`` (it is 0). Of a row of a table: ``unreadable``
+        (the row is left out), or ``guess`` (its demand is written as "ca. 40").
     customers
         The customers to leave out if the doubt is right; empty if that would not help.
     text
         The warning, in one sentence that names the rows.
+    row
+        The row of a table that the doubt is about, if it is about how it was read.
+    columns
+        The columns of that row that cannot be read, or are doubtful.
     """
 
     kind: Kind = field(metadata={"description": "what is doubtful"})
@@ -70,6 +77,13 @@ class Doubt:
         metadata={"description": "the customers to leave out, if that would help"}
     )
     text: str = field(metadata={"description": "the warning, naming the rows"})
+    row: int | None = field(
+        default=None, metadata={"description": "the row of a table that it is about"}
+    )
+    columns: list[str] = field(
+        default_factory=list,
+        metadata={"description": "columns of this row that cannot be read"},
+    )
 
 
 def find_doubts(instance: Instance, rows: Sequence[int] | None = None) -> list[Doubt]:
@@ -182,7 +196,7 @@ def _without_demand(instance: Instance) -> tuple[list[int], list[int]]:
     for index in _indices(instance.demands == 0):
         name = instance.name_of(index + 1)
         same = name.casefold() == instance.depot_name.casefold()
-        is_depot = same or at_depot[index + 1] or _DEPOT.search(name)
+        is_depot = same or at_depot[index + 1] or DEPOT_NAME.search(name)
         (depots if is_depot else others).append(index + 1)
     return depots, others
 

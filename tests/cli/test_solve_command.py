@@ -243,6 +243,56 @@ def test_doubtful_rows_are_shown_before_planning(run, tmp_path):
     assert refused(run("fleet", wrong, "--leave-out", "5"), said)  # the depot
 
 
+def test_rows_that_cannot_be_read_do_not_stop_the_file(run, tmp_path):
+    """All of them are warnings at once; each can be corrected or left out."""
+    table = "name,x,y,demand\nHub,0,0,\nAda,1,1,1\nBob,1,2,2 kg\n"
+    table += "Cay,,,1\nDom,2,2,\nSumme,,,3\nEve,3,3,1\nFay,4,4,1\nGus,5,5,1\n"
+    path = make(tmp_path, "raw.csv", table)
+    fleet = ("--vehicles", 2, "--capacity", 9)
+    code, out, err = run("fleet", path, *fleet)
+    assert code == 0
+    assert [
+        line.removeprefix("fixedfleet: warning: ") for line in err.splitlines()
+    ] == [
+        "row 5 (Cay): x is empty; y is empty",
+        "row 6 (Dom): demand is empty, and only the depot has no demand",
+        "row 7 (Summe): x is empty; y is empty",
+        "rows that cannot be read are left out: correct them, as with --correct",
+    ]
+    assert "note: rows left out, because they cannot be read: 3" in out
+    assert run("fleet", path, *fleet, "--strict")[0] == 2
+    decided = (
+        "--correct",
+        "5:x=7",
+        "5:y=7",
+        "6:demand=2",
+        "--leave-out",
+        7,
+        "--strict",
+    )
+    code, out, err = run("fleet", path, *fleet, *decided, "--strict", "--json")
+    assert (code, err, json.loads(out)["customers"]) == (0, "", 7)
+    assert run("fleet", path, *fleet, "--leave-out", "doubtful", "--strict")[0] == 0
+    assert refused(run("fleet", path, *fleet, "--correct", "5"), "14:demand=12")
+
+
+def test_a_sheet_is_chosen_by_name(run, tmp_path):
+    """If several sheets have customers, --sheet says which."""
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for title, demand in (("Mo", 1), ("Di", 2)):
+        sheet = book.create_sheet(title)
+        for row in (["x", "y", "demand"], [0, 0, None], [1, 1, demand]):
+            sheet.append(row)
+    book.save(tmp_path / "week.xlsx")
+    fleet = ("week.xlsx", "--vehicles", 1, "--capacity", 9)
+    answer = run("fleet", *fleet)
+    assert refused(answer, "'Mo', 'Di' look alike: choose one with --sheet")
+    code, out, _ = run("fleet", *fleet, "--sheet", "Di")
+    assert code == 0 and "sheet" not in out
+
+
 def test_rows_are_numbers_of_customers_where_there_are_no_rows(run, tmp_path):
     """In a VRPLIB file, --leave-out takes the numbers of customers."""
     path = make(tmp_path, "two.vrp", VRP)

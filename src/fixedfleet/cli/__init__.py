@@ -46,7 +46,7 @@ _COMMANDS = (
     list_commands,
 )
 # Messages of the readers name arguments of functions: "give vehicles=".
-_ARGUMENT = re.compile(r"\b(vehicles|capacity|depot|columns)=(?!\w)")
+_ARGUMENT = re.compile(r"\b(vehicles|capacity|depot|columns|sheet)=(?!\w)")
 _BROKEN_PIPE = 141  # what a shell reports if the reader of a pipe has ended
 
 

@@ -12,7 +12,7 @@ from fixedfleet.cli.console import printable, warn
 from fixedfleet.distances import LengthUnit, Rounding
 from fixedfleet.errors import InputError, require
 from fixedfleet.files import PLAN_EXTENSIONS, ReadOptions, read_file
-from fixedfleet.files.reading import parse_columns
+from fixedfleet.files.reading import parse_columns, parse_corrections
 from fixedfleet.plotting import PICTURES, check_drawable
 from fixedfleet.wording import count
 
@@ -60,6 +60,16 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "default": [],
         "metavar": "COLUMN=HEADING",
         "help": "headings of columns that are not recognised: demand=Paletten",
+    },
+    "--sheet": {
+        "metavar": "NAME",
+        "help": "sheet of an Excel file (default: the one that has the customers)",
+    },
+    "--correct": {
+        "nargs": "+",
+        "default": [],
+        "metavar": "ROW:COLUMN=VALUE",
+        "help": "what cells of a table should say instead: 14:demand=12",
     },
     "--leave-out": {
         "nargs": "+",
@@ -147,7 +157,7 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     extensions = ".csv, .xlsx, .vrp or .json"
     parser.add_argument("file", metavar="FILE", help=f"instance: {extensions}")
     add_options(parser, "--vehicles", "--capacity", "--depot", "--columns")
-    add_options(parser, "--leave-out", "--strict")
+    add_options(parser, "--sheet", "--correct", "--leave-out", "--strict")
     add_options(parser, "--rounding", "--unit", "--length-unit")
 
 
@@ -171,11 +181,14 @@ def read_instance(arguments: Arguments) -> Reading:
         rounding=arguments.rounding,
         depot=arguments.depot,
         columns=parse_columns(arguments.columns),
+        sheet=arguments.sheet,
+        corrections=parse_corrections(arguments.correct),
+        allow_unreadable=True,
         unit=arguments.unit,
         length_unit=arguments.length_unit,
     )
     reading = read_file(arguments.file, options)
-    reading = reading.without(_customers(arguments.leave_out, reading))
+    reading = reading.without(*_left_out(arguments.leave_out, reading))
     _warn_about(reading)
     if arguments.strict and reading.doubts:
         doubts = count(len(reading.doubts), "warning")
@@ -183,20 +196,25 @@ def read_instance(arguments: Arguments) -> Reading:
     return replace(reading, notes=[printable(note) for note in reading.notes])
 
 
-def _customers(words: Sequence[str], reading: Reading) -> set[int]:
-    """Return the customers that --leave-out names, by rows if the file has them."""
+def _left_out(words: Sequence[str], reading: Reading) -> tuple[set[int], set[int]]:
+    """Return the customers, and the rows that cannot be read, that are left out."""
     known = reading.rows or range(reading.instance.num_customers + 1)
     customers = {str(row): customer for customer, row in enumerate(known) if customer}
+    unread = {str(d.row): d.row for d in reading.doubts if d.kind == "unreadable"}
     found: set[int] = set()
+    rows: set[int] = set()
     for word in words:
         if word == "doubtful":
             found.update(c for doubt in reading.doubts for c in doubt.customers)
+            rows.update(row for row in unread.values() if row is not None)
         elif word in customers:
             found.add(customers[word])
+        elif (row := unread.get(word)) is not None:
+            rows.add(row)
         else:
             kind = "row" if reading.rows else "number"
             raise InputError(f"--leave-out {word}: there is no customer of this {kind}")
-    return found
+    return found, rows
 
 
 def _warn_about(reading: Reading) -> None:
@@ -205,6 +223,8 @@ def _warn_about(reading: Reading) -> None:
         warn(doubt.text)
     if (more := len(reading.doubts) - _MOST_WARNINGS) > 0:
         warn(f"and {count(more, 'more warning')}")
+    if any(doubt.kind == "unreadable" for doubt in reading.doubts):
+        warn("rows that cannot be read are left out: correct them, as with --correct")
     if any(doubt.customers for doubt in reading.doubts):
         warn("correct these rows, or leave them out with --leave-out doubtful")
 

@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect
 
 from fixedfleet import files
 from fixedfleet.errors import InputError
-from fixedfleet.files.reading import parse_columns
+from fixedfleet.files.reading import parse_columns, parse_corrections
 from fixedfleet.files.table import TableError
 from fixedfleet.files.text import check_storable
 from fixedfleet.search.locked_tours import LockedTours
@@ -145,18 +145,23 @@ def read_instance(
     content = _content_of(request, stored) if file is None else file
     try:
         columns = parse_columns(request.columns)
+        corrections = parse_corrections(request.corrections)
     except InputError as error:
-        raise ApiError(422, str(error), where="columns") from None
+        where = "columns" if str(error).startswith("columns") else "corrections"
+        raise ApiError(422, str(error), where=where) from None
     options = files.ReadOptions(
         vehicles=request.vehicles,
         capacity=request.capacity,
         rounding=request.rounding,
         depot=request.depot,
         columns=columns,
+        sheet=request.sheet,
+        corrections=corrections,
         unit=request.unit,
         length_unit=request.length_unit,
         max_customers=most,
         allow_missing=True,
+        allow_unreadable=True,
     )
     try:
         read = files.parse(content, options)
@@ -166,9 +171,12 @@ def read_instance(
             check_storable("the name", request.name)
             read = replace(read, instance=replace(read.instance, name=request.name))
     except TableError as error:
-        table = TableDocument(headings=error.headings, columns=error.columns)
+        table = TableDocument(
+            sheets=error.sheets, headings=error.headings, columns=error.columns
+        )
         sentence = _in_request_terms(str(error))
-        raise ApiError(422, sentence, where="columns", table=table) from None
+        where = "columns" if error.headings else "sheet"
+        raise ApiError(422, sentence, where=where, table=table) from None
     except InputError as error:
         raise ApiError(422, _in_request_terms(str(error)), where="instance") from None
     vehicles = read.instance.vehicles
@@ -203,7 +211,9 @@ def _content_of(request: InstanceRequest, stored: Callable[[str], str | None]) -
 
 def _in_request_terms(sentence: str) -> str:
     """Name fields of a request where the readers name arguments of a function."""
-    return re.sub(r"\b(vehicles|capacity|depot|rounding|columns)=", r"'\1'", sentence)
+    return re.sub(
+        r"\b(vehicles|capacity|depot|rounding|columns|sheet)=", r"'\1'", sentence
+    )
 
 
 def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order:

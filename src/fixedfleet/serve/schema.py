@@ -79,6 +79,12 @@ class InstanceOptions(BaseModel):
         description="headings of a table's columns that are not recognised, each as "
         "COLUMN=HEADING: demand=Paletten",
     )
+    sheet: str | None = Field(None, description="sheet of an Excel file to read")
+    corrections: list[str] = Field(
+        [],
+        description="what cells of a table should say instead, each as "
+        "ROW:COLUMN=VALUE: 14:demand=12",
+    )
     rounding: Rounding | None = Field(None, description="rounding of each distance")
     unit: str | None = Field(
         None, max_length=20, description="unit of demands and capacity, such as kg"
@@ -284,9 +290,10 @@ class SettingsDocument:
 
 @dataclass(frozen=True, kw_only=True)
 class TableDocument:
-    """The headings of a table whose columns are not all recognised."""
+    """A table of which more must be said: which sheet, which column is which."""
 
-    headings: list[str] = about("all headings")
+    sheets: list[str] = about("the visible sheets, if there are several")
+    headings: list[str] = about("all headings; empty if the sheet is not known")
     columns: dict[str, str] = about("headings of the columns that are known, by column")
 
 
@@ -297,5 +304,6 @@ class ErrorDocument:
     error: str = about("one sentence: what is wrong and what to do")
     where: str | None = about("the field that is wrong or missing", default=None)
     table: TableDocument | None = about(
-        "the table, if it must be said which of its columns holds what", default=None
+        "the table, if it must be said which sheet, or which column holds what",
+        default=None,
     )
