@@ -239,8 +239,9 @@ def test_doubtful_rows_are_shown_before_planning(run, tmp_path):
     assert (doubt["kind"], doubt["customers"]) == ("swapped", [2])
     code, out, _ = run("solve", wrong, "--time-limit", 0.1, "--json")
     assert json.loads(out)["doubts"] == [doubt]
-    said = "there is no customer of this row"
+    said = "there is no customer in row 5 to leave out"
     assert refused(run("fleet", wrong, "--leave-out", "5"), said)  # the depot
+    assert refused(run("fleet", wrong, "--leave-out", "all"), "not 'doubtful'")
 
 
 def test_rows_that_cannot_be_read_do_not_stop_the_file(run, tmp_path):
@@ -298,7 +299,7 @@ def test_rows_are_numbers_of_customers_where_there_are_no_rows(run, tmp_path):
     path = make(tmp_path, "two.vrp", VRP)
     code, out, _ = run("fleet", path, "--leave-out", 2)
     assert (code, "1 customer left out: 2" in out) == (0, True)
-    assert refused(run("fleet", path, "--leave-out", 3), "no customer of this number")
+    assert refused(run("fleet", path, "--leave-out", 3), "no customer 3 to leave out")
 
 
 def test_many_warnings_are_cut_short(run, tmp_path):

@@ -106,15 +106,16 @@ def test_locked_tours_and_names_are_noted(client, order):
 
 
 def test_customers_can_be_left_out(client, order):
-    """Doubtful customers are left out, and units are named, in body and query."""
+    """Doubtful rows are left out, and units are named, in body and query."""
     kind = {"content-type": "text/csv"}
-    query = "leave_out=1&leave_out=3&unit=kg&vehicle_names=Anna&vehicle_names=Ben"
+    query = "leave_out=3&leave_out=5&unit=kg&vehicle_names=Anna&vehicle_names=Ben"
     by_query = client.post(
         f"/plans?vehicles=3&capacity=5&wait=30&{query}",
         content=order()["text"],
         headers=kind,
     ).json()
-    wishes = {"leave_out": [1, 3], "unit": "kg", "vehicle_names": ["Anna", "Ben"]}
+    wishes = {"leave_out": [4, 6], "unit": "kg", "vehicle_names": ["Anna", "Ben"]}
+    # The name is in a row above the headings.
     by_body = client.post("/plans", json=order(**wishes, name="Monday")).json()
     assert client.get("/plans?limit=1").json()[0]["name"] == "Monday"
     for plan in (by_query, by_body):

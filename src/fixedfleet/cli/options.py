@@ -188,7 +188,7 @@ def read_instance(arguments: Arguments) -> Reading:
         length_unit=arguments.length_unit,
     )
     reading = read_file(arguments.file, options)
-    reading = reading.without(*_left_out(arguments.leave_out, reading))
+    reading = reading.leave_out(_left_out(arguments.leave_out, reading))
     _warn_about(reading)
     if arguments.strict and reading.doubts:
         doubts = count(len(reading.doubts), "warning")
@@ -196,25 +196,21 @@ def read_instance(arguments: Arguments) -> Reading:
     return replace(reading, notes=[printable(note) for note in reading.notes])
 
 
-def _left_out(words: Sequence[str], reading: Reading) -> tuple[set[int], set[int]]:
-    """Return the customers, and the rows that cannot be read, that are left out."""
+def _left_out(words: Sequence[str], reading: Reading) -> list[int]:
+    """Return the rows, or the numbers of customers, that --leave-out names."""
     known = reading.rows or range(reading.instance.num_customers + 1)
-    customers = {str(row): customer for customer, row in enumerate(known) if customer}
-    unread = {str(d.row): d.row for d in reading.doubts if d.kind == "unreadable"}
-    found: set[int] = set()
-    rows: set[int] = set()
+    numbers: list[int] = []
     for word in words:
         if word == "doubtful":
-            found.update(c for doubt in reading.doubts for c in doubt.customers)
-            rows.update(row for row in unread.values() if row is not None)
-        elif word in customers:
-            found.add(customers[word])
-        elif (row := unread.get(word)) is not None:
-            rows.add(row)
+            for doubt in reading.doubts:
+                numbers += [known[customer] for customer in doubt.customers]
+                if doubt.kind == "unreadable" and doubt.row is not None:
+                    numbers.append(doubt.row)
+        elif word.isdecimal():
+            numbers.append(int(word))
         else:
-            kind = "row" if reading.rows else "number"
-            raise InputError(f"--leave-out {word}: there is no customer of this {kind}")
-    return found, rows
+            raise InputError(f"--leave-out {word}: not a number, and not 'doubtful'")
+    return numbers
 
 
 def _warn_about(reading: Reading) -> None:

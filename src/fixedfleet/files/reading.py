@@ -128,6 +128,8 @@ class Reading:
         What is probably a mistake in the instance.
     rows
         The row of each location in a table, depot first; None for other formats.
+    columns
+        The headings of a table's known columns, by column.
     dialect
         How the file separates cells and writes decimals, to write others alike.
     """
@@ -137,9 +139,31 @@ class Reading:
     missing: list[str]
     doubts: list[Doubt]
     rows: list[int] | None = None
+    columns: dict[str, str] = field(default_factory=dict)
     dialect: Dialect = field(default_factory=Dialect)
 
-    def without(self, customers: Iterable[int], rows: Iterable[int] = ()) -> Reading:
+    def leave_out(self, numbers: Iterable[int]) -> Reading:
+        """
+        Return the reading without rows of a table; else without customers, by number.
+
+        Raises
+        ------
+        InputError
+            If a row or a customer does not exist, or if no customer is left.
+        """
+        known = self.rows or range(self.instance.num_customers + 1)
+        customers = {row: customer for customer, row in enumerate(known) if customer}
+        unread = {doubt.row for doubt in self.doubts if doubt.kind == "unreadable"}
+        for number in (wanted := list(numbers)):
+            if number not in customers and number not in unread:
+                what = "customer in row" if self.rows else "customer"
+                raise InputError(f"there is no {what} {number} to leave out")
+        found = [customers[number] for number in wanted if number in customers]
+        return self.without(found, unread.intersection(wanted))
+
+    def without(
+        self, customers: Iterable[int], rows: Iterable[int | None] = ()
+    ) -> Reading:
         """
         Return the reading without some customers, which a note names.
 
@@ -180,6 +204,7 @@ def build_reading(
     *,
     rows: list[int] | None = None,
     doubts: Iterable[Doubt] = (),
+    columns: dict[str, str] | None = None,
     dialect: Dialect | None = None,
 ) -> Reading:
     """
@@ -211,6 +236,7 @@ def build_reading(
         missing=missing,
         doubts=[*doubts, *find_doubts(instance, rows)],
         rows=rows,
+        columns=columns or {},
         dialect=dialect or Dialect(),
     )
 

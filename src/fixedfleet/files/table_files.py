@@ -116,6 +116,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
         table.notes,
         rows=table.rows,
         doubts=doubts,
+        columns={name: table.column(name).heading for name in table.places},
         dialect=table.dialect,
     )
 

@@ -166,7 +166,7 @@ def read_instance(
     try:
         read = files.parse(content, options)
         if request.leave_out:  # no note: the client knows
-            read = replace(read.without(request.leave_out), notes=read.notes)
+            read = replace(read.leave_out(request.leave_out), notes=read.notes)
         if request.name and not read.instance.name:
             check_storable("the name", request.name)
             read = replace(read, instance=replace(read.instance, name=request.name))

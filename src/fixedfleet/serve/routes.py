@@ -140,6 +140,8 @@ def _describe(read: files.Reading) -> str:
         instance=describe_instance(read.instance, without=[*read.missing, "matrix"]),
         notes=read.notes,
         doubts=read.doubts,
+        rows=read.rows,
+        columns=read.columns,
         verdict=verdict,
     )
     return to_json(document, one_line=True)

@@ -93,7 +93,8 @@ class InstanceOptions(BaseModel):
         None, description="unit of lengths between latitudes and longitudes"
     )
     leave_out: list[int] = Field(
-        [], description="numbers of customers, from 1, to leave out"
+        [],
+        description="rows of a table to leave out; else customers, by number from 1",
     )
 
 
@@ -170,6 +171,10 @@ class ReadDocument:
     instance: InstanceDocument = about("the instance, without its matrix")
     notes: list[str] = about("remarks on how the instance was read")
     doubts: list[Doubt] = about("what is probably a mistake in the instance")
+    rows: list[int] | None = about(
+        "the row of the depot (first) and each customer, if it is a table"
+    )
+    columns: dict[str, str] = about("headings of the table's known columns, by column")
     verdict: VerdictDocument | None = about(
         "whether the fleet suffices, by bounds and quick packings only; null without "
         "a fleet"

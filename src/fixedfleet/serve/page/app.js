@@ -80,7 +80,11 @@ function listen() {
 
 // Customers
 
-async function load(given, { title, decided = false }) {
+/*
+ * Read customers. decided has the rows that could not be read and about which the user has
+ * decided; it is null if nothing was shown yet.
+ */
+async function load(given, { title, decided = null }) {
   const turn = (turns += 1);
   let read;
   try {
@@ -95,7 +99,7 @@ async function load(given, { title, decided = false }) {
   putPlan(null);
   fileName = title;
   const instance = takeInstance(given, read);
-  if (!decided) showDoubts(read.doubts, leaveOut);
+  askAbout(read, instance, decided);
   form.fillFrom(instance);
   showVerdict(read.verdict, planWith);
   if (!read.verdict) checkFleet(0);
@@ -108,26 +112,43 @@ async function load(given, { title, decided = false }) {
   byId("map").scrollIntoView({ block: "nearest" });
 }
 
-// Say why a file was not read. If the server does not know its columns, the user does.
+// Say why a file was not read. If the server does not know its sheet or its columns, the
+// user does.
 function cannotRead(given, title, { message, table }) {
   if (!table) {
     hideColumns();
     source.fail(message);
     return;
   }
-  const again = (columns) => load({ ...given, columns }, { title });
+  const again = (chosen) => load({ ...given, ...chosen }, { title });
   const remembered = given.columns ? null : rememberedColumns(table);
   if (remembered) {
-    again(remembered);
+    again({ columns: remembered });
     return;
   }
-  source.fail("not all columns of this table are recognised");
-  askForColumns(table, again);
+  const unknown = table.headings.length ? "not all columns of this table are recognised" : "";
+  source.fail(unknown || "several sheets of this file have customers");
+  askForColumns(table, given.sheet, again);
 }
 
-// The customers are read again if the user leaves doubtful ones out.
-function leaveOut(doubtful) {
-  load({ ...customers, leave_out: doubtful }, { title: fileName, decided: true });
+// Let the user decide about doubtful rows, and read the customers again as decided. After
+// that, only what was typed and still cannot be read is asked again.
+function askAbout(read, instance, decided) {
+  const isNew = ({ row }) => row !== null && !decided.has(row);
+  const doubts = decided ? read.doubts.filter(isNew) : read.doubts;
+  showDoubts({ ...read, doubts }, instance, {
+    onDecided: (made) => {
+      const typed = new Set(made.corrections.map((word) => Number(word.split(":")[0])));
+      const left = read.doubts.map(({ row }) => row).filter((row) => !typed.has(row));
+      const again = { ...customers };
+      for (const [part, values] of Object.entries(made)) {
+        if (values.length) again[part] = [...(again[part] ?? []), ...values];
+      }
+      if (made.columns.length) again.columns = made.columns;
+      load(again, { title: fileName, decided: new Set([...(decided ?? []), ...left]) });
+    },
+    onKept: () => byId("plan").focus({ preventScroll: true }),
+  });
 }
 
 // Show the instance of a document, and note what to send for it.

@@ -8,10 +8,17 @@ const PARTS = ["lat", "lon", "demand", "name"]; // with a drop-down each
 const IN_PLANE = { lat: "y", lon: "x" };
 
 /*
- * Ask which column of a table {headings, columns} holds what; onChosen(columns) is called
- * with what to send: ["demand=Paletten", …].
+ * Ask which sheet of a table {sheets, headings, columns} to read, and which column holds
+ * what; onChosen({sheet, columns}) is called with what to send, such as the columns
+ * ["demand=Paletten", …].
  */
-export function askForColumns({ headings, columns }, onChosen) {
+export function askForColumns({ sheets, headings, columns }, sheet, onChosen) {
+  const titles = sheets.map((title) => make("option", { value: title, text: title }));
+  byId("sheet").replaceChildren(make("option", { value: "", text: "choose" }), ...titles);
+  byId("sheet").value = sheet ?? "";
+  byId("sheet").onchange = () => onChosen({ sheet: byId("sheet").value });
+  show(byId("sheet-field"), sheets.length > 0);
+  show(byId("column-fields"), headings.length > 0);
   byId("columns-plane").checked = !columns.lat && Boolean(columns.x || columns.y);
   for (const part of PARTS) {
     const options = headings.map((heading) => make("option", { value: heading, text: heading }));
@@ -22,10 +29,11 @@ export function askForColumns({ headings, columns }, onChosen) {
   byId("use-columns").onclick = () => {
     const chosen = chosenColumns();
     remember(chosen);
-    onChosen(chosen);
+    onChosen({ ...(sheet && { sheet }), columns: chosen });
   };
   show(byId("columns"), true);
-  byId(`column-${PARTS.find((part) => !byId(`column-${part}`).value) ?? "lat"}`).focus();
+  if (!headings.length) byId("sheet").focus();
+  else byId(`column-${PARTS.find((part) => !byId(`column-${part}`).value) ?? "lat"}`).focus();
 }
 
 export const hideColumns = () => show(byId("columns"), false);
