@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["DEPOT_NAME", "Doubt", "find_doubts"]
 
 Kind = Literal[
-    "swapped", "zero", "far", "depot", "duplicate", "demand", "unreadable", "guess"
-]
+    "swapped", "zero", "far", "depot", "duplicate", "demand", "windows", "unreadable",
+    "guess",
+]  # fmt: skip
 
 # A place is judged by its distance from the middle of all places, as a multiple of the
 # median of these distances.
@@ -48,6 +49,19 @@ _EMPTY = (
 )
 DEPOT_NAME = re.compile(r"\b(depot|lager|warehouse|hub|zentrale)", re.IGNORECASE)
 _NAMED = 5  # rows that a message names
+# Headings of delivery times, and cells such as "08:00-12:00" or "8 bis 12 Uhr".
+_WINDOW_HEADING = re.compile(
+    r"(liefer|zeit|anliefer)\w*(fenster|zeit)|time.?window|delivery (time|window)"
+    r"|öffnungszeit|opening hours",
+    re.IGNORECASE,
+)
+_WINDOW = re.compile(
+    r"\d{1,2}([:.]\d\d)?( ?(uhr|h|am|pm))? ?(-|–|bis|to) ?"
+    r"\d{1,2}([:.]\d\d| ?(uhr|h|am|pm))",
+    re.IGNORECASE,
+)
+_LONGEST = 80  # characters of a cell that are looked at
+_WINDOW_SHARE = 0.5  # of the filled cells of a column that has another heading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +74,8 @@ class Doubt:
     kind
         ``swapped`` (latitude and longitude), ``zero`` (the place is 0, 0), ``far``
         (from all other places), ``depot`` (a second one), ``duplicate`` (of name,
-        place and demand) or ``demand`` (it is 0). Of a row of a table: ``unreadable``
+        place and demand), ``demand`` (it is 0) or ``windows`` (a column looks like
+        delivery times, which are not considered). Of a row of a table: ``unreadable``
         (the row is left out), or ``guess`` (its demand is written as "ca. 40").
     customers
         The customers to leave out if the doubt is right; empty if that would not help.
@@ -112,10 +127,24 @@ def find_doubts(instance: Instance, rows: Sequence[int] | None = None) -> list[D
         found.append(("duplicate", [customer], said))
     if idle:
         found.append(("demand", idle, ": the demand is 0"))
+    found += [("windows", [], said) for said in _ignored_windows(instance)]
     return [
         Doubt(kind=kind, customers=[i for i in places if i], text=label(places) + said)
         for kind, places, said in found
     ]
+
+
+def _ignored_windows(instance: Instance) -> Iterator[str]:
+    """Yield a warning for each further column that looks like delivery times."""
+    for heading, texts in instance.columns.items():
+        filled = [text.strip() for text in texts[1:] if text.strip()]
+        times = sum(_WINDOW.search(text[:_LONGEST]) is not None for text in filled)
+        named = _WINDOW_HEADING.search(heading[:_LONGEST]) is not None
+        if filled and (named or times > _WINDOW_SHARE * len(filled)):
+            yield (
+                f"column {heading!r} looks like delivery times, which plans do not "
+                "consider"
+            )
 
 
 def _name_all(

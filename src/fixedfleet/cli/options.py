@@ -190,8 +190,10 @@ def read_instance(arguments: Arguments) -> Reading:
     reading = read_file(arguments.file, options)
     reading = reading.leave_out(_left_out(arguments.leave_out, reading))
     _warn_about(reading)
-    if arguments.strict and reading.doubts:
-        doubts = count(len(reading.doubts), "warning")
+    # That delivery times are not considered is no mistake of the file.
+    mistakes = [doubt for doubt in reading.doubts if doubt.kind != "windows"]
+    if arguments.strict and mistakes:
+        doubts = count(len(mistakes), "warning")
         raise InputError(f"{arguments.file}: {doubts} (--strict)")
     return replace(reading, notes=[printable(note) for note in reading.notes])
 
