@@ -249,6 +249,7 @@ def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order
         locked=asked.locked,
         taken_out=asked.taken_out,
         vehicle_names=asked.vehicle_names,
+        date=asked.date,
     )
     order = Order(read.instance, request, read.notes, asked.listed)
     # Refused here, so that no plan fails in a worker because of it.

@@ -120,6 +120,9 @@ class PlanOptions(InstanceOptions):
     vehicle_names: VehicleNames = Field(
         [], description="names of the vehicles; tour 1 has the first"
     )
+    date: str | None = Field(
+        None, pattern=r"^\d{4}-\d\d-\d\d$", description="day of the tours, 2026-03-12"
+    )
     listed: bool = Field(True, description="whether the list of plans has it")
 
 
@@ -201,6 +204,7 @@ class RequestDocument:
     vehicle_names: list[str] = about(
         "names of the vehicles; tour 1 has the first", default_factory=list
     )
+    date: str | None = about("day of the tours", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -259,6 +259,7 @@ function wishes() {
     ...form.values(),
     ...form.units(view.instance),
     vehicle_names: [...names, ...others],
+    date: form.date() || null,
     name: fileName.replace(/\.\w+$/, ""),
     wait: 0,
   };
@@ -461,8 +462,9 @@ async function keepPicture() {
 }
 
 function printed() {
-  const { plan, tours, instance, scene } = view;
-  return plan && { tours, instance, scene, title: planTitle(), created: plan.created };
+  const { plan, tours, unserved, instance, scene } = view;
+  const date = form.date() || plan?.created;
+  return plan && { tours, unserved, instance, scene, title: planTitle(), date };
 }
 
 function say(text) {

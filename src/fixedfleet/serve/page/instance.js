@@ -6,6 +6,9 @@ const GEOGRAPHIC = ["great_circle", "geo"];
 export const unitOf = ({ metric, length_unit: unit }) =>
   unit || (GEOGRAPHIC.includes(metric) ? "km" : "");
 
+/* Return what to add to a length, because it is not that of a road. */
+export const wayOf = ({ geographic }) => (geographic ? " in a straight line" : "");
+
 /*
  * Return an instance with its places: x is the longitude and y the latitude, in decimal
  * degrees, where the instance is geographic; both are null without coordinates.

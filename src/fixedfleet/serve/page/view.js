@@ -84,7 +84,7 @@ export class PlanView {
     this.instance = instanceOf(instance);
     this.#list.setInstance(this.instance);
     this.#reset();
-    summary.begin(this.instance.unit, request.time_limit);
+    summary.begin(this.instance, request.time_limit);
     show(byId("intro"), false);
     show(byId("summary"), true);
     show(byId("downloads"), false);
@@ -197,7 +197,16 @@ export class PlanView {
     write(byId("tours-title"), tours.length ? count(tours.length, "tour") : "Tours");
     show(byId("tours"), tours.length > 0);
     byId("canvas").setAttribute("aria-label", this.#caption());
+    this.#warnOfPlan();
     this.#listLeftOut();
+  }
+
+  // What is wrong with the plan is said at its top, because its tours may be below the fold.
+  #warnOfPlan() {
+    const { capacity } = this.instance;
+    const full = this.tours.filter(({ load }) => capacity && load > capacity * (1 + 1e-9));
+    const verb = full.length === 1 ? "is" : "are";
+    warn("plan-warning", full.length ? `${count(full.length, "tour")} ${verb} too full` : "");
   }
 
   #caption() {
