@@ -194,7 +194,10 @@ class ResultDocument(InstanceFacts):
         "if no plan for the fleet asked for was found: the best plan that leaves "
         "customers unserved"
     )
-    unserved: list[int] = about("numbers of the customers that `partial` leaves out")
+    unserved: list[int] = about(
+        "numbers of the customers that `partial` leaves out; without it, those that "
+        "the plan was asked to leave out"
+    )
     verdict: VerdictDocument = about("whether the fleet asked for suffices")
     stages: list[StageDocument] = about("the steps, in order")
     trace: list[tuple[float, float]] = about("improvements as (seconds, cost)")

@@ -90,7 +90,7 @@ BAD = {
     "negative.csv": ("x,y,demand\n0,0,\n1,1,-1\n", "row 3: demand is -1"),
     "missing.csv": (
         "x,y,demand\n0,0,\n1,1,\n",
-        "row 3: demand is empty; only the depot",
+        "row 3: demand is empty, and only the depot",
     ),
     "column.csv": ("x,y\n0,0\n1,1\n", "'demand'"),
     "ragged.json": ('{"matrix": [[0, 1], [1]], "demands": [1]}', "matrix[1]"),

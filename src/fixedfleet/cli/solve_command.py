@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from fixedfleet.cli.console import IMPOSSIBLE, INTERRUPTED, NOT_FOUND
-from fixedfleet.cli.fleet_command import check_demands
 from fixedfleet.cli.options import (
     add_instance,
     add_options,
@@ -42,7 +41,9 @@ def add_command(commands: Commands) -> None:
     add_instance(parser)
     add_options(parser, "--time-limit", "--cores", "--seed", "--json")
     add_options(parser, "--vehicle-cost")
-    add_options(parser, "--quiet", help="print only errors, and the result of --json")
+    add_options(
+        parser, "--quiet", help="print only warnings, errors and the result of --json"
+    )
     add = parser.add_argument
     add(
         "--search",
@@ -67,7 +68,8 @@ def add_command(commands: Commands) -> None:
     add(
         "--locked",
         metavar="PLAN",
-        help="file of a plan whose tours are kept; only other customers are planned",
+        help="file of a plan whose tours are kept; only other customers are planned. "
+        "Customers are found by name or number of their own, also in other rows",
     )
     add_outputs(parser, "plan")
     parser.set_defaults(run=_solve)
@@ -120,7 +122,6 @@ def _write_files(arguments: Arguments, reading: Reading, result: Result) -> list
 
 def _check(arguments: Arguments, instance: Instance) -> None:
     """Raise InputError for wrong options before the search, not after it."""
-    check_demands(arguments.file, instance)
     inputs = (arguments.file, arguments.start, arguments.locked)
     check_outputs(arguments, instance, inputs)
 
@@ -153,7 +154,7 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
     line = _LiveLine(printer, instance.vehicles)
     start: Plan | StartName = arguments.start
     if arguments.start not in get_args(StartName):
-        start = read_plan(arguments.start)
+        start = read_plan(arguments.start, instance)
     try:
         return solve(
             instance,
@@ -163,7 +164,7 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
             search=arguments.search,
             vehicle_cost=arguments.vehicle_cost or 0.0,
             guarantee=arguments.guarantee,
-            locked=read_plan(arguments.locked) if arguments.locked else (),
+            locked=read_plan(arguments.locked, instance) if arguments.locked else (),
             cores=arguments.cores,
             on_improvement=line.improved,
             stop=line.tick,

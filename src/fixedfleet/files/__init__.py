@@ -221,10 +221,28 @@ def write_batch(path: PathLike, batch: InstanceBatch) -> None:
         _choose(path, _BATCHES, "a batch")[1](path, batch)
 
 
-def read_plan(path: PathLike) -> Plan:
-    """Read a plan from a .sol, .json, .csv or .xlsx file."""
+def read_plan(path: PathLike, instance: Instance | None = None) -> Plan:
+    """
+    Read a plan from a .sol, .json, .csv or .xlsx file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    instance
+        The instance that the plan is to be used for, if its customers may have other
+        numbers than in the file. Each stop is then found by the firm's own customer
+        number, by name or by place. Only a stop that has none of these, as in .sol, is
+        taken by its number.
+
+    Raises
+    ------
+    InputError
+        If something is wrong with the file; also if a stop is not among the customers
+        of the instance, or if its name and customer number are those of two customers.
+    """
     with _reading(path):
-        return _choose(path, _PLANS, "a plan")(read_bytes(path))
+        return _choose(path, _PLANS, "a plan")(read_bytes(path), instance)
 
 
 def write_plan(

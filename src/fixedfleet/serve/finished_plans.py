@@ -39,10 +39,14 @@ def change_plan(
     instance = _planned_for(document, instance_text)
     plan = Plan(edit.tours)
     plan.require_known(instance)
+    Plan([edit.taken_out]).require_known(instance)
     twice = [c for c, n in Counter(chain.from_iterable(edit.tours)).items() if n > 1]
     if twice:
         sentence = f"customer {twice[0]} is in the tours twice: remove it once"
         raise ApiError(422, sentence, where="tours")
+    if {*edit.taken_out} - {*plan.unserved(instance)}:
+        sentence = "a customer is in a tour and taken out: remove it from one of both"
+        raise ApiError(422, sentence, where="taken_out")
     if plan.vehicles != len(edit.tours):
         raise ApiError(422, "a tour is empty: leave it out", where="tours")
     vehicle_cost = document["request"]["vehicle_cost"]
@@ -50,7 +54,9 @@ def change_plan(
         **vars(describe_plan(plan, instance)),
         cost=finite(plan.cost_v(instance, vehicle_cost)),
         locked=edit.locked,
+        taken_out=edit.taken_out,
         vehicle_names=edit.vehicle_names,
+        revision=edit.revision + 1,
     )
 
 
