@@ -138,6 +138,18 @@ def test_bad_input_is_one_line(evaluate, shared, tmp_path):
     assert refused(evaluate(*good), "is not a file of results")
 
 
+def test_an_option_that_a_set_cannot_use_is_refused(run, evaluate, tmp_path):
+    """A fleet for a named set and reference plans for files are not ignored."""
+    run("generate", "uniform", 5, "--count", 1, "--output", "day.npz")
+    options = ("--method", "packing", "--results", "r")
+    named = ("--set", "uniform20:3", "--count", 1)
+    answer = evaluate(*named, *options, "--vehicles", 9)
+    assert refused(answer, "'uniform20:3' has its own fleet")
+    answer = evaluate("--set", "day.npz", *options, "--reference", tmp_path)
+    assert refused(answer, "is for the test sets, not for day.npz")
+    assert not Path("r").exists()
+
+
 def test_a_missing_package_is_one_line(evaluate, uninstall):
     """A method that is not installed is named, with what to install."""
     uninstall("pyvrp")

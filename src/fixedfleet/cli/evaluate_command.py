@@ -124,14 +124,18 @@ def _sets(arguments: Arguments) -> list[InstanceSet]:
     """Return one set per name, and one set for all files given together."""
     from fixedfleet.evaluate.sets import get_set, is_named
 
-    count, cost = arguments.count, arguments.vehicle_cost
+    options = {
+        "count": arguments.count,
+        "reference": arguments.reference,
+        "vehicle_cost": arguments.vehicle_cost,
+        "vehicles": arguments.vehicles,
+    }
     sets = []
     for values in arguments.set:
         names = list(filter(is_named, values))
-        sets += [get_set(name, count, arguments.reference, cost) for name in names]
+        sets += [get_set(name, **options) for name in names]
         if paths := [value for value in values if value not in names]:
-            fleet = arguments.vehicles
-            sets.append(get_set(paths, count, vehicle_cost=cost, vehicles=fleet))
+            sets.append(get_set(paths, **options))
     return sets
 
 

@@ -155,9 +155,10 @@ def get_set(
         found = _named_set(str(spec), *named, count, vehicle_cost)
         return found if reference is None else _with_reference(found, Path(reference))
     if reference is not None:
+        given = spec if isinstance(spec, (str, os.PathLike)) else next(iter(spec))
         raise InputError(
-            f"a reference folder is for the test sets, not for {spec}: the best known "
-            "plans of files are read from beside the files"
+            f"a reference folder is for the test sets, not for {os.fspath(given)}: the "
+            "best known plans of files are read from beside the files"
         )
     return _from_files(_paths(spec), count, vehicle_cost or 0.0, vehicles)
 
