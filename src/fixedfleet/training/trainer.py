@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NonFiniteLossError", "TrainResult", "train"]
 
-_CHECK_EVERY = 50  # steps between waits for the device
+_CHECK_EVERY = 50  # steps between waits for a GPU; a CPU is never waited for
+_CPU_WORK = 5e11  # operations: a core takes several seconds for a step of more
 _CHECKPOINT_SECONDS = 60.0  # least time between checkpoints
 _CURE = (
     "the last checkpoint is from before; lower training.learning_rate, set "
@@ -149,6 +150,8 @@ def train(
             display if ranks.first else None,
         )
         log.say(trainer.headline(resumed=resume))
+        if warning := trainer.cpu_warning():
+            log.say(warning)
         return trainer.run(log)
 
 
@@ -171,6 +174,7 @@ class _Trainer:
             network, data.buckets, preset.loss, self.config, world=ranks.world
         )
         self.step, self.seconds = 0, 0.0  # done in total
+        self.new_steps = 0  # done since the start or the resume
         self.weights: str | None = None
         self.saved, self.validated = 0.0, -1
         self.validation: Validation | None = None
@@ -197,6 +201,10 @@ class _Trainer:
                 self.ranks.device,
                 advice="lower training.batch_size",
             )
+
+    @property
+    def _on_cpu(self) -> bool:
+        return self.ranks.device.type == "cpu"
 
     @property
     def progress(self) -> float:
@@ -262,6 +270,25 @@ class _Trainer:
             f"on {self.ranks.device}"
         )
 
+    def cpu_warning(self) -> str:
+        """Return a warning if this is a CPU and a step is meant for a GPU, or ""."""
+        if not self._on_cpu:
+            return ""
+        weights = sum(p.numel() for p in self.stepper.network.parameters())
+        largest, work = 0, 0
+        for bucket in self.data.buckets:
+            features, size = bucket.labels.features, bucket.batch_size
+            elements = features.nodes.shape[1] + features.vehicles.shape[1]
+            largest, work = max(largest, size), max(work, 6 * weights * size * elements)
+        if work <= _CPU_WORK:
+            return ""
+        smaller = max(1, int(self.config.batch_size * _CPU_WORK / work))
+        return (
+            f"warning: a step has up to {largest:,} instances, which is meant for a "
+            "GPU; on a CPU it can take minutes, and the budget is looked at between "
+            f"steps: set training.batch_size to {smaller} or less"
+        )
+
     # ------------------------------------------------------------------- steps
 
     def run(self, log: TrainingLog) -> TrainResult:
@@ -296,21 +323,26 @@ class _Trainer:
         return self.config.steps is not None and self.step >= self.config.steps
 
     def _epoch(self, log: TrainingLog) -> None:
-        """Do the rest of an epoch; wait for the device only now and then."""
+        """Do the rest of an epoch; wait for a GPU only now and then."""
         begin, first, spent = time.perf_counter(), self.step, self.seconds
+        often = 1 if self._on_cpu else _CHECK_EVERY
         epoch, done = divmod(self.step, self.steps_per_epoch)
         for batch in self.data.batches(epoch, self.seed, self.ranks, done):
             self.stepper.step(*batch, self._learning_rate())
             self.step += 1
+            self.new_steps += 1
             if self.ranks.world == 1:  # several processes take the first one's time
                 self.seconds = spent + time.perf_counter() - begin
             ended = self._stopped()
-            if self.step % _CHECK_EVERY == 0:
+            if self.step % often == 0:
                 self._wait()
                 self.seconds = self.ranks.agree(spent + time.perf_counter() - begin)
                 ended |= self.config.minutes is not None and self.progress >= 1
+                if self._on_cpu and self.new_steps == 1:
+                    self._report_first(log, self.seconds - spent)
                 if time.monotonic() - self.saved > _CHECKPOINT_SECONDS:
                     self._save()
+                    log.say(f"step {self.step} saved, {self.seconds / 60:.1f} min")
             if ended:
                 break
         self._wait()
@@ -329,6 +361,15 @@ class _Trainer:
             )
 
     # ----------------------------------------------------------------- reports
+
+    def _report_first(self, log: TrainingLog, seconds: float) -> None:
+        """Say how long the first step took, and how long an epoch may take."""
+        epoch = seconds * self.steps_per_epoch / 60
+        log.say(
+            f"step {self.step}: loss {float(self.stepper.sums[0]):.4f}, "
+            f"{seconds:.2f} s; an epoch of {self.steps_per_epoch:,} such steps takes "
+            f"{epoch:.1f} min"
+        )
 
     def _report(self, log: TrainingLog, steps: int, seconds: float) -> None:
         """Report the mean losses since the last report."""
