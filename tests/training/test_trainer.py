@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet.model import Network, devices, load_model
+from fixedfleet.model.weights import read_metadata
 from fixedfleet.training import NonFiniteLossError, get_preset, trainer
 from fixedfleet.training.trainer import learning_rate
 
@@ -43,9 +45,15 @@ def test_a_universal_network_learns_from_labels_of_all_sizes(tmp_path):
     settings = {f"model.{name}": value for name, value in small.items()}
     brief = get_preset("universal").with_settings(settings)
     brief = changed(brief, batch_size=2, validation=8, epochs=2, warmup=1, parts=1)
-    result = train(brief, paths, out=tmp_path / "run", device="cpu", display=None)
+    lines: list[str] = []
+    result = train(brief, paths, out=tmp_path / "run", display=lines.append)
     assert losses(tmp_path / "run")[-1] < losses(tmp_path / "run")[0]
     assert (result.finished, result.validation.solved) == (True, 1.0)
+    assert "begins: 72 labels and 72 groups of their tours of up to 8 " in lines[0]
+    assert lines[-1].endswith("per epoch of 72 labels and 72 groups of their tours")
+    metadata = read_metadata(tmp_path / "run" / "model.safetensors")
+    card = json.loads(metadata["card"])
+    assert (card["labels"], card["groups"]) == (72, 72)
     assert load_model(tmp_path / "run" / "model.safetensors").config == brief.model
 
 

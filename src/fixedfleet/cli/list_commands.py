@@ -69,10 +69,17 @@ def _models(_arguments: Arguments) -> int:
 
 def _training(card: Mapping[str, Any]) -> str:
     """Say how a network was trained, as far as its card has it."""
+    labels = "trained on {:,} labels"
+    if groups := card.get("groups"):
+        labels += f" and {groups:,} groups of their tours"
+    elif "groups" not in card and card.get("preset") == "universal":
+        labels += " and groups of their tours"  # which older cards count together
     facts = {
         "preset": "preset {}, ",
-        "labels": "trained on {:,} labels, ",
+        "labels": f"{labels}, ",
+        "weights": "from the weights of {}, ",
         "epochs": "{:.0f} epochs, ",
         "minutes": "{:.1f} minutes, ",
     }
-    return "".join(said.format(card[key]) for key, said in facts.items() if key in card)
+    known = {key: said for key, said in facts.items() if card.get(key) is not None}
+    return "".join(said.format(card[key]) for key, said in known.items())

@@ -259,16 +259,22 @@ class _Trainer:
     def headline(self, *, resumed: bool) -> str:
         """Return the first line that a training prints."""
         size = sum(p.numel() for p in self.stepper.network.parameters())
-        most = self.data.buckets[-1].labels.features.nodes.shape[1] - 1
+        most = int(self.data.buckets[-1].labels.features.nodes.sum(1).max()) - 1
         sizes = f"up to {most}" if self.preset.universal else f"{most}"
         verb = f"resumes at step {self.step}" if resumed else "begins"
         if self.weights and not resumed:
             verb = f"begins with the weights of {self.weights}"
         return (
-            f"{self.preset.name} {verb}: {len(self.data)} labels of {sizes} customers, "
+            f"{self.preset.name} {verb}: {self._instances()} of {sizes} customers, "
             f"{size / 1e6:.2f} million weights, {self.steps_per_epoch} steps per epoch "
             f"on {self.ranks.device}"
         )
+
+    def _instances(self) -> str:
+        """Say how many labels and groups of their tours an epoch has."""
+        groups = self.data.groups
+        more = f" and {groups:,} groups of their tours" if groups else ""
+        return f"{self.data.labels:,} labels{more}"
 
     def cpu_warning(self) -> str:
         """Return a warning if this is a CPU and a step is meant for a GPU, or ""."""
@@ -415,7 +421,7 @@ class _Trainer:
         memory = f", {peak:.2f} GiB of GPU memory at the peak" if peak else ""
         log.say(
             f"{self.step} steps in {self.seconds:.1f} s: {epoch:.3f} s "
-            f"per epoch of {len(self.data):,} labels{memory}"
+            f"per epoch of {self._instances()}{memory}"
         )
         metrics = {"epoch_seconds": epoch, "peak_GiB": peak}
         log.add(self.step, metrics | {"seconds": self.seconds})
@@ -457,7 +463,8 @@ class _Trainer:
         return {
             "preset": self.preset.name,
             "settings": settings,
-            "labels": len(self.data),
+            "labels": self.data.labels,
+            "groups": self.data.groups,
             "fingerprint": self.data.fingerprint,
             "vehicles": self.data.buckets[-1].labels.features.vehicles.shape[1],
             "seed": self.seed,
