@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fixedfleet.errors import InputError
-from fixedfleet.registry import Registry, add_parts, own_parts
+from fixedfleet.registry import Registry, add_parts, own_parts, source_hash
 
 
 @pytest.fixture
@@ -40,6 +40,21 @@ def test_own_parts_reach_another_process(registry):
     add_parts({"codec": {"sent": str.lower}, "later": {"sent": str.title}})
     assert registry.get("sent") is str.lower
     assert Registry("later", {}).get("sent") is str.title
+
+
+def test_the_source_of_an_own_part_has_a_hash(registry, tmp_path):
+    """The hash follows the file of a part; what has no source of a user has none."""
+    path = tmp_path / "own_source.py"
+    path.write_text("def one():\n    return 1\n")
+    part = registry.get(f"{path}:one")
+    before = source_hash(part)
+    assert len(before) == 8
+    path.write_text("def one():\n    return 2\n")
+    assert source_hash(part) not in ("", before)
+    typed: dict = {"__name__": "__main__"}
+    exec(compile("def two():\n    return 2\n", "<typed>", "exec"), typed)
+    for nothing in (typed["two"], None, 3, Registry):
+        assert source_hash(nothing) == ""
 
 
 def test_a_part_may_be_given_as_an_object(registry):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from zlib import crc32
@@ -21,6 +22,7 @@ __all__ = [
     "load_files",
     "load_reference",
     "own_parts",
+    "source_hash",
     "user_modules",
 ]
 
@@ -86,6 +88,20 @@ class Registry(Generic[Part]):
         """Return whether a name is built in or registered, or a loaded reference."""
         return name in self._places or name in self._parts
 
+    def find_loaded(self, name: str) -> bool:
+        """
+        Return whether a part is known, without loading any file for it.
+
+        A reference "my_parts.py:Name" is also known if this process has loaded that
+        file, or a single file of that name from another folder.
+        """
+        place, _, attribute = name.rpartition(":")
+        if not self.knows(name) and place.endswith(".py"):
+            found = _loaded_files(place)
+            if len(found) == 1 and hasattr(found[0], attribute):
+                self._parts[name] = getattr(found[0], attribute)
+        return self.knows(name)
+
     def names(self) -> list[str]:
         """Return the known names, the built-in ones first."""
         return [*self._places, *self.own()]
@@ -110,8 +126,13 @@ def load_reference(reference: str, kind: str) -> Any:
 
 
 def own_parts() -> Parts:
-    """Return all parts that users have registered in this process."""
-    return {kind: own for kind, one in _registries.items() if (own := one.own())}
+    """Return all parts that users have registered or loaded in this process."""
+    found: Parts = {}
+    for kind, one in _registries.items():
+        own = {n: part for n, part in one._parts.items() if n not in one._places}
+        if own:
+            found[kind] = own
+    return found
 
 
 def add_parts(parts: Parts) -> None:
@@ -123,6 +144,38 @@ def add_parts(parts: Parts) -> None:
             _received.setdefault(kind, {}).update(own)
 
 
+def _loaded_files(place: str) -> list[ModuleType]:
+    """Return the loaded file with this path, or else those with its name."""
+    path = Path(place)
+    files = [(Path(str(module.__file__)), module) for module in user_modules()]
+    exact = [module for file, module in files if file == path.resolve()]
+    return exact or [module for file, module in files if file.name == path.name]
+
+
+def source_hash(part: Any) -> str:
+    """
+    Return the first eight digits of the SHA-256 of the source of a user's part.
+
+    It is the source of the file that defines the part; of the part alone if a script or
+    notebook defines it. Empty for parts of this package, and if there is no source.
+    """
+    own = part if hasattr(part, "__qualname__") else type(part)
+    module = str(getattr(own, "__module__", ""))
+    if module.partition(".")[0] in (__package__, "builtins"):
+        return ""
+    import inspect  # both are slow to load, and rarely needed
+    import tokenize
+
+    try:
+        if module == "__main__":
+            text = inspect.getsource(own)
+        else:
+            text = Path(inspect.getfile(own)).read_text(encoding="utf-8")
+    except (OSError, TypeError, SyntaxError, tokenize.TokenError):
+        return ""  # typed at a prompt, or run by exec
+    return sha256(text.encode()).hexdigest()[:8]
+
+
 def user_modules() -> list[ModuleType]:
     """Return the modules that this process has loaded from "module.py:Name"."""
     loaded = list(sys.modules.items())
@@ -130,7 +183,11 @@ def user_modules() -> list[ModuleType]:
 
 
 def load_files(paths: Iterable[str]) -> None:
-    """Load files in another process, so that what they define can be unpickled."""
+    """
+    Load Python files, so that the parts that they define are known.
+
+    Worker processes do it as well, so that what the files define can be unpickled.
+    """
     for path in paths:
         _load_file(path, "file")
 

@@ -228,6 +228,15 @@ def test_a_batch_that_is_half_there_is_run_whole(fakes, tmp_path):
     assert calls(log, "None") == dict.fromkeys("abcd", 4)  # and warm-ups
 
 
+def test_a_method_that_cannot_run_in_a_worker_leaves_no_faults(fakes, tmp_path):
+    """The evaluation ends with the reason, and no row counts as done."""
+    method = fakes.AtHome(process=os.getpid())
+    path = tmp_path / "rows"
+    with pytest.raises(ff.InputError, match="it cannot run in a worker"):
+        evaluate([fakes.make_set(2)], [method], [0.5], path, processes=1)
+    assert Results(path).rows() == []
+
+
 def start(results: Path, log: Path, last: str = "") -> subprocess.Popen[str]:
     """Start an evaluation as a user would, and wait for its first rows."""
     process = subprocess.Popen(

@@ -24,6 +24,7 @@ from fixedfleet.cli.console import BAD_INPUT, INTERRUPTED, say_error
 from fixedfleet.cli.options import Parser
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.interrupts import command_loaded
+from fixedfleet.registry import load_files
 from fixedfleet.version import own_version
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def _run(argv: list[str]) -> int:
         arguments = build_parser().parse_args(argv)
     except SystemExit as end:  # of --help and --version
         return int(end.code or 0)
+    load_files(getattr(arguments, "parts", ()))
     code: int = arguments.run(arguments)
     sys.stdout.flush()  # reports a closed pipe here, not at exit
     return code

@@ -75,7 +75,7 @@ def add_command(commands: Commands) -> None:
         metavar="SEED",
         help="every method runs once with each seed (default: 0)",
     )
-    add_options(parser, "--processes", "--engine", "--quiet")
+    add_options(parser, "--processes", "--engine", "--parts", "--quiet")
     add("--base", metavar="SPEC", help="the method that WRAP compares with")
     add("--table", metavar="FILE", help="write the table: .md or .csv")
     parser.set_defaults(run=_evaluate)

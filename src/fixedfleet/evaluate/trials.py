@@ -195,12 +195,14 @@ def work(
 
     Raises
     ------
-    MissingPackageError
-        If the method needs a package that is not installed.
+    InputError, MissingPackageError
+        If the method cannot run in this process, for example because it needs a package
+        that is not installed. No row is written then.
     """
     method, limit, first = methods[trial.method], trial.time_limit, trial.rows[0]
     kind = first.method, first.objective, first.customers
     if kind not in _warm:
+        method.check()
         _warm_up(method, trial)
         _warm.add(kind)
         if torch := sys.modules.get("torch"):
