@@ -156,23 +156,44 @@ def source_hash(part: Any) -> str:
     """
     Return the first eight digits of the SHA-256 of the source of a user's part.
 
-    It is the source of the file that defines the part; of the part alone if a script or
-    notebook defines it. Empty for parts of this package, and if there is no source.
+    For a part of a file that was loaded by "my_parts.py:Name", it is the source of the
+    file; for others, such as classes of a notebook, that of the part and of the classes
+    there that it is derived from. Empty for parts of this package, and without source.
+    A text is the name of a registered part, or a reference "my_parts.py:Name".
     """
+    if isinstance(part, str):
+        place = part.rpartition(":")[0]
+        if place.endswith(".py") and Path(place).is_file():
+            return _hash(Path(place).read_text(encoding="utf-8"))
+        named = (one.own().get(part) for one in _registries.values())
+        return next((source_hash(own) for own in named if own is not None), "")
     own = part if hasattr(part, "__qualname__") else type(part)
-    module = str(getattr(own, "__module__", ""))
-    if module.partition(".")[0] in (__package__, "builtins"):
+    package = _package(own)
+    if package in (__package__, *sys.stdlib_module_names):
         return ""
+    parts = [one for one in getattr(own, "__mro__", [own]) if _package(one) == package]
+    texts = [_source(one) for one in parts]
+    return _hash("".join(texts)) if any(texts) else ""
+
+
+def _package(part: Any) -> str:
+    return str(getattr(part, "__module__", "")).partition(".")[0]
+
+
+def _source(part: Any) -> str:
+    """Return the source of a class or function, or of its file; "" if there is none."""
     import inspect  # both are slow to load, and rarely needed
     import tokenize
 
     try:
-        if module == "__main__":
-            text = inspect.getsource(own)
-        else:
-            text = Path(inspect.getfile(own)).read_text(encoding="utf-8")
+        if sys.modules.get(part.__module__) in user_modules():
+            return Path(inspect.getfile(part)).read_text(encoding="utf-8")
+        return inspect.getsource(part)
     except (OSError, TypeError, SyntaxError, tokenize.TokenError):
         return ""  # typed at a prompt, or run by exec
+
+
+def _hash(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:8]
 
 

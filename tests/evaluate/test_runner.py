@@ -439,7 +439,7 @@ def test_a_method_in_a_file_runs_in_worker_processes(fakes, tmp_path):
 
 
 def test_two_networks_are_two_methods(fakes, tmp_path):
-    """Networks in files of one name are told apart by their folders."""
+    """A network is named after its folder; one method cannot be given twice."""
     specs = [f"network:model={tmp_path}/{name}/model.safetensors" for name in "ab"]
     names = [get_method(spec).name for spec in specs]
     assert names == ["network:model=a", "network:model=b"]
@@ -461,7 +461,7 @@ def with_torch(fakes, tmp_path_factory):
         path = place / folder / "net.safetensors"
         path.parent.mkdir()
         save_model(Network(ModelConfig(width=8, hidden=8, layers=1)), path)
-        methods.append(f"network:model={path}")
+        methods.append(f"{folder}=network:model={path}")
     evaluate([fakes.make_set(1)], methods, [], place / "rows", processes=1)
     return {row.method: row for row in Results(place / "rows").rows()}
 
@@ -476,9 +476,10 @@ def test_workers_have_one_thread(fakes, with_torch):
 
 def test_two_trainings_are_compared_in_one_table(with_torch):
     """Both networks run, and their rows bear different names."""
-    names = ["network:model=one/net", "network:model=two/net"]
-    assert list(with_torch) == ["threads", *names]
-    assert len({with_torch[name].made["network"] for name in names}) == 2
+    assert list(with_torch) == ["threads", "one", "two"]
+    made = [with_torch[name].made for name in ("one", "two")]
+    assert len({row["network"] for row in made}) == 2
+    assert {row["spec"] for row in made} == {"network:model=net"}
 
 
 TYPED = """

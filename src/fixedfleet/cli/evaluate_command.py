@@ -41,7 +41,7 @@ def add_command(commands: Commands) -> None:
         required=True,
         metavar="SPEC",
         help="START, START+SEARCH, a solver, or module.py:Name; options follow as "
-        ":key=value,… (docs/evaluation.md)",
+        ":key=value,…, and NAME= before it names it (docs/evaluation.md)",
     )
     add(
         "--results",
@@ -82,13 +82,13 @@ def add_command(commands: Commands) -> None:
 
 
 def _evaluate(arguments: Arguments) -> int:
-    from fixedfleet.evaluate import Results, evaluate, get_methods, summaries
+    from fixedfleet.evaluate import Results, evaluate, get_method, summaries
     from fixedfleet.progress import ProgressPrinter
 
     if arguments.table:
         inputs = [value for values in arguments.set for value in values]
         check_writable("--table", arguments.table, _TABLES, inputs)
-    methods = get_methods(arguments.method)
+    methods = [get_method(spec) for spec in arguments.method]
     sets = _sets(arguments)
     base = _base(arguments, methods, sets)
     results = Results(arguments.results)
@@ -147,7 +147,7 @@ def _base(
 
     if arguments.base is None:
         return None
-    given = dict(zip(arguments.method, methods, strict=True))
+    given = {method.name: method for method in methods}
     base = given.get(arguments.base) or get_method(arguments.base)
     if base.name not in {method.name for method in methods}:
         raise InputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import MissingPackageError, require
+from fixedfleet.version import SOLVER_PACKAGES, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,14 +13,6 @@ if TYPE_CHECKING:
     from fixedfleet.cli.options import Arguments, Commands
 
 __all__ = ["add_command"]
-
-# The package behind each solver.
-_PACKAGES = {
-    "hgs": "hybgensea",
-    "pyvrp": "pyvrp",
-    "ortools": "ortools",
-    "vroom": "pyvroom",
-}
 
 
 def add_command(commands: Commands) -> None:
@@ -44,14 +37,11 @@ def _solvers(_arguments: Arguments) -> int:
 
 
 def _version(name: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    if name not in _PACKAGES:
+    if name not in SOLVER_PACKAGES:
         return "available"
-    try:
-        return f"{_PACKAGES[name]} {version(_PACKAGES[name])}"
-    except PackageNotFoundError:  # importable without being installed
-        return f"{_PACKAGES[name]}, version unknown"
+    package = SOLVER_PACKAGES[name]
+    version = version_of(package)  # none if importable without being installed
+    return f"{package} {version}" if version else f"{package}, version unknown"
 
 
 def _models(_arguments: Arguments) -> int:

@@ -1,6 +1,6 @@
 """Compare methods: run them on sets of instances, and make tables of the results."""
 
-from fixedfleet.evaluate.method_specs import get_method, get_methods
+from fixedfleet.evaluate.method_specs import get_method
 from fixedfleet.evaluate.methods import METHODS, Answer, Method, Start
 from fixedfleet.evaluate.metrics import Summary, summaries, summarise
 from fixedfleet.evaluate.rows import Results, Row
@@ -19,7 +19,6 @@ __all__ = [
     "Summary",
     "evaluate",
     "get_method",
-    "get_methods",
     "get_set",
     "summaries",
     "summarise",
