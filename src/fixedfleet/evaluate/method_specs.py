@@ -46,15 +46,15 @@ def get_method(spec: str | Method) -> Method:
     """
     if not isinstance(spec, str):
         return spec
-    given, rest = _split_name(spec)
-    if given:
+    chosen, rest = _split_name(spec)
+    if chosen:
         method = get_method(rest)
         if not isinstance(method, Pipeline):
             raise InputError(
                 f"{spec!r}: a whole method has its own name, {method.name!r}; change "
                 "its attribute 'name' instead"
             )
-        return dataclasses.replace(method, name=given, spec=method.name)
+        return dataclasses.replace(method, name=chosen, spec=method.name)
     if spec.startswith("command:"):
         name = command_name(spec.removeprefix("command:"))
         return Pipeline(f"command:{name}", NoStart(), spec)

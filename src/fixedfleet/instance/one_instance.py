@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -43,9 +44,23 @@ _DISTANCES = between(0, 1e300)
 # Loads, in units, stay below this, so that an int64 has room to add to them.
 UNITS_BELOW = 2**62
 WHOLE = between(1, LARGEST_WHOLE)
-# The unit of amounts is no finer than this share of the capacity, so that loads fit
-# into an int64; see `Instance.demand_units`.
-_FINEST_SHARE = Decimal("1e-12")
+# Capacities up to which demands that were divided by the capacity are recognised.
+_LARGEST_DENOMINATOR = 10_000
+
+
+class _Floats(NamedTuple):
+    """What numbers of 32 or 64 bits can tell."""
+
+    kind: type[np.floating[Any]]
+    error: float  # the relative error of a number that was rounded to this kind
+    digits: int  # numbers that a person has written have no more digits
+    # The unit of amounts is no finer than this share of the capacity, so that loads fit
+    # into an int64; see `Instance.demand_units`.
+    finest_share: Decimal
+
+
+_SINGLE = _Floats(np.float32, 2.0**-24, 6, Decimal("1e-7"))
+_DOUBLE = _Floats(np.float64, 2.0**-53, 15, Decimal("1e-12"))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -254,7 +269,7 @@ class Instance:
         return measure(points[start], points[end], self.metric, self.rounding, unit)
 
     @cached_property
-    def _units(self) -> tuple[NDArray[np.int64], int, Decimal]:
+    def _units(self) -> tuple[NDArray[np.int64], int, Fraction]:
         return _to_units(self.demands, self.capacity)
 
     @property
@@ -265,7 +280,9 @@ class Instance:
         Loads are summed and compared in these units, so that demands of 0.1 and 0.2 fit
         into a capacity of 0.3. The unit is 1 for whole numbers, otherwise the power of
         ten in which every amount is whole, but not finer than the capacity's twelfth
-        digit.
+        digit (the seventh, if all demands are numbers of 32 bits). Demands that were
+        divided by their capacity, such as 1/3 of 1, are recognised: then the unit is
+        the capacity divided by a whole number.
         """
         return self._units[0]
 
@@ -276,8 +293,8 @@ class Instance:
 
     def amount(self, units: int) -> int | float:
         """Return the amount, as the user would write it, of a number of units."""
-        exact = Decimal(int(units)) * self._units[2]
-        return int(exact) if exact == exact.to_integral_value() else float(exact)
+        exact = int(units) * self._units[2]
+        return int(exact) if exact.denominator == 1 else float(exact)
 
     @property
     def minimum_vehicles(self) -> int:
@@ -388,7 +405,7 @@ def _check_columns(columns: Any, size: int) -> dict[str, tuple[str, ...]]:
 
 def _to_units(
     demands: NDArray[Any], capacity: float
-) -> tuple[NDArray[np.int64], int, Decimal]:
+) -> tuple[NDArray[np.int64], int, Fraction]:
     """
     Return demands and capacity as whole numbers of one unit, and the unit.
 
@@ -397,10 +414,18 @@ def _to_units(
     whole = demands.dtype.kind == "i" and isinstance(capacity, int)
     if whole and float(demands.sum(dtype=float)) < UNITS_BELOW:
         units = np.append(0, demands).astype(np.int64)
-        return read_only(units), int(capacity), Decimal(1)
-    exact = [Decimal(repr(float(q))) for q in demands]
+        return read_only(units), int(capacity), Fraction(1)
+    # As 64 bits, a number of 32 bits has digits that mean nothing.
+    short = demands.dtype.kind == "f" and (demands == demands.astype(np.float32)).all()
+    floats, finest_share = _SINGLE if short else _DOUBLE, _DOUBLE.finest_share
     bound = Decimal(repr(float(capacity)))
-    finest = (bound * _FINEST_SHARE).adjusted()
+    exact = [Decimal(str(floats.kind(q))) for q in demands]
+    if any(len(q.as_tuple().digits) > floats.digits for q in exact):
+        shares, finest_share = demands / float(capacity), floats.finest_share
+        if (denominator := _common_denominator(shares, floats)) is not None:
+            units = np.append(0, np.rint(shares * denominator)).astype(np.int64)
+            return read_only(units), denominator, Fraction(bound) / denominator
+    finest = (bound * finest_share).adjusted()
     exponents = [int(q.normalize().as_tuple().exponent) for q in (*exact, bound)]
     unit = Decimal(1).scaleb(max(min(*exponents, 0), finest))  # 1, 0.1, 0.01, …
     scaled = [0, *(int((q / unit).to_integral_value()) for q in exact)]
@@ -410,4 +435,21 @@ def _to_units(
             "apart to be summed exactly"
         )
     units = np.array(scaled, dtype=np.int64)
-    return read_only(units), int((bound / unit).to_integral_value()), unit
+    return read_only(units), int((bound / unit).to_integral_value()), Fraction(unit)
+
+
+def _common_denominator(shares: NDArray[np.float64], floats: _Floats) -> int | None:
+    """
+    Return the smallest d for which all shares are k/d, as far as floats can tell.
+
+    None if there is none up to a bound.
+    """
+    some = np.unique(shares)
+    denominators = np.arange(1, _LARGEST_DENOMINATOR + 1)
+    for begin in range(0, len(some), 8):  # a few shares leave few denominators
+        parts = np.outer(denominators, some[begin : begin + 8])
+        near = np.abs(parts - np.rint(parts)) <= 2 * floats.error * parts
+        denominators = denominators[near.all(axis=1)]
+        if not len(denominators):
+            return None
+    return int(denominators[0])
