@@ -130,7 +130,7 @@ def test_bad_input_is_one_line(evaluate, shared, tmp_path):
     )
     hgs = (*good[:2], "--method", "hgs", *good[4:])
     assert refused(evaluate(*hgs), "'hgs' needs a time limit")
-    assert refused(evaluate(*hgs, "--time-limit", -1), "a limit of -1 s")
+    assert refused(evaluate(*hgs, "--time-limit", -1), "a time limit is -1.0")
     assert not Path("r").exists()
     Path("r").write_text(json.dumps({"format": "fixedfleet results", "version": 0}))
     assert refused(evaluate(*good), "of version 0")

@@ -120,6 +120,7 @@ def test_a_normalisation_in_a_file_goes_with_its_network(
             ["--set", "training.steps=0"],
             "training.steps is 0, not a whole number",
         ),
+        (["--seed", "-1"], "seed is -1, not a whole number from 0"),
         (["--minutes", "0"], "training.minutes is 0.0, not a number above 0"),
         (["--epochs", "0"], "training.epochs is 0, not a whole number of at least 1"),
         (["--weights", "none.safetensors"], "no network 'none.safetensors'"),

@@ -99,6 +99,14 @@ def test_methods_that_minimise_cost_v_have_its_reference(letters, make_row):
     assert summarise([row], letters).gap.value == pytest.approx(10.0)
 
 
+def test_a_reference_of_nothing_has_no_gap(fakes, make_row):
+    """If all customers are at the depot, there is no percentage above the reference."""
+    at_depot = fakes.make_set(1, reference={"a": 0.0})
+    rows = [make_row(length=0.0, trace=((0.1, 0.0),)), make_row(length=1.0, seed=1)]
+    (summary,) = summaries(rows, at_depot)
+    assert (summary.gap, summary.primal_integral) == (None, None)
+
+
 def test_without_reference_or_plan_there_is_no_gap(fakes, make_row):
     """Figures that are not defined are None, not zero and not infinite."""
     plain = fakes.make_set()

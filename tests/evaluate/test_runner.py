@@ -307,7 +307,8 @@ def test_a_package_that_turns_out_missing_leaves_no_row(fakes, tmp_path):
     [
         ({"sets": []}, "at least one set"),
         ({"methods": ["hgs", "hgs"]}, "'hgs' is given twice"),
-        ({"time_limits": [0.0]}, "a limit of 0 s"),
+        ({"time_limits": [0.0]}, "a time limit is 0.0, not a number above 0"),
+        ({"time_limits": [None]}, "a time limit is None, not a number above 0"),
         ({"time_limits": []}, "'first_fit' needs a time limit"),
         ({"iterations": 5}, "either time limits or iterations"),
         ({"iterations": 0, "time_limits": []}, "iterations is 0"),

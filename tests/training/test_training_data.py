@@ -103,6 +103,8 @@ def test_files_of_different_sizes_are_refused(tmp_path):
 
 def test_labels_in_memory_are_checked():
     """Instances without a plan each, and plans that are infeasible, are refused."""
+    with pytest.raises(ff.InputError, match="no labels given"):
+        read_labels([])
     instances, plans = tiny_labels(4)
     with pytest.raises(ff.InputError, match="3 labels for 4 instances"):
         read_labels((instances, plans[:3]))

@@ -223,10 +223,9 @@ def _references(row: Row, instance_set: InstanceSet) -> Mapping[str, float]:
 
 
 def _gap(row: Row, references: Mapping[str, float]) -> float | None:
-    cost = row.cost
-    if cost is None or row.instance not in references:
-        return None
-    return 100 * (cost / references[row.instance] - 1)
+    cost, reference = row.cost, references.get(row.instance, 0.0)
+    # Of nothing there is no percentage: all customers are at the depot.
+    return None if cost is None or reference <= 0 else 100 * (cost / reference - 1)
 
 
 def _integrals(
@@ -247,7 +246,7 @@ def _integrals(
         return curve(runs.get(key, ()), limit)
 
     def mine(row: Row) -> Trace | None:
-        if row.instance not in references:
+        if references.get(row.instance, 0.0) <= 0:
             return None
         trace = trace_of(row, row.method)
         # If a method reports improvements, no report means that it found nothing.

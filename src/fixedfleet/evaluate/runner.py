@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fixedfleet.errors import InputError, at_least, check_seed, check_whole
+from fixedfleet.errors import (
+    InputError,
+    above,
+    at_least,
+    check_number,
+    check_seed,
+    check_whole,
+)
 from fixedfleet.evaluate.method_specs import get_method
 from fixedfleet.evaluate.origin import describe_mix, machine_name, without_outdated
 from fixedfleet.evaluate.rows import Results
@@ -99,7 +105,7 @@ def evaluate(
         Methods or their specs; see :func:`fixedfleet.evaluate.get_method`.
     time_limits
         Seconds per instance for everything. A method that takes a time limit runs once
-        with each. Empty if ``iterations`` is given.
+        with each. Empty if ``iterations`` is given, or if no method takes a limit.
     results
         The file of rows.
     seeds
@@ -248,8 +254,7 @@ def _check(
             f"as in one={twice[0]}"
         )
     for limit in time_limits:
-        if not 0 < limit < math.inf:
-            raise InputError(f"a limit of {limit:g} s is not a time above 0")
+        check_number("a time limit", limit, above(0))
     for seed in seeds:
         check_seed(seed)
     check_engine(engine, processes)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, check_seed
 from fixedfleet.model.devices import calm_threads, check_memory
 from fixedfleet.model.weights import make_network, save_model
 from fixedfleet.training.checkpoint import (
@@ -138,6 +138,7 @@ def train(
     """
     if isinstance(preset, str):
         preset = get_preset(preset)
+    check_seed(seed)
     if weights is not None and resume:
         raise InputError("resume and weights are both given: a checkpoint has weights")
     with Ranks(device) as ranks, calm_threads(ranks.device):

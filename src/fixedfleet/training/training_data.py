@@ -213,6 +213,8 @@ def read_labels(labels: Labels) -> list[Labelled]:
     """Read the rows that have a label, file by file, and check all labels."""
     if isinstance(labels, str | os.PathLike):
         labels = [labels]
+    if not len(labels):
+        raise InputError("no labels given: name at least one file or folder")
     if isinstance(labels[0], InstanceBatch):
         instances, plans = cast("Labelled", labels)
         if len(instances) != len(plans) or not len(plans):
