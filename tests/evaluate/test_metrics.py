@@ -7,7 +7,8 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet.evaluate import summaries, summarise
-from fixedfleet.evaluate.metrics import Mean
+from fixedfleet.evaluate.metrics import Mean, describe_clocks
+from fixedfleet.evaluate.tables import to_markdown
 
 
 @pytest.fixture
@@ -97,6 +98,27 @@ def test_methods_that_minimise_cost_v_have_its_reference(letters, make_row):
     """The gap of such a method is that of Cost_v."""
     row = make_row(objective="cost-v", cost_v=22.0)
     assert summarise([row], letters).gap.value == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "said"),
+    [
+        (0.5, []),
+        (0.46, []),
+        (0.2, ["fake with 1 s: 0.5 s of wall time and 0.2 s of processor time per "
+               "instance (the machine was busy, or the method waited)"]),
+        (1.5, ["fake with 1 s: 0.5 s of wall time and 1.5 s of processor time per "
+               "instance (it used several cores)"]),
+        (None, []),
+    ],
+)  # fmt: skip
+def test_clocks_that_differ_are_told(fakes, make_row, cpu, said):
+    """Wall time and processor time are compared, as far as rows have both."""
+    rows = [make_row(cpu_seconds=cpu), make_row(instance="b", cpu_seconds=cpu)]
+    assert describe_clocks(rows) == said
+    (summary,) = summaries(rows, fakes.make_set())
+    assert summary.clocks_differ == bool(said)
+    assert ("processor seconds" in to_markdown([summary])) == bool(said)
 
 
 def test_a_reference_of_nothing_has_no_gap(fakes, make_row):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
@@ -10,12 +11,13 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import fixedfleet as ff
 from fixedfleet.errors import MissingPackageError
-from fixedfleet.evaluate import Results, evaluate, get_method
+from fixedfleet.evaluate import Results, evaluate, get_method, trials
 
 pytestmark = pytest.mark.slow  # every test starts processes
 
@@ -169,6 +171,29 @@ def test_timed_workers_have_a_core_each(fakes, tmp_path, batch):
     ):
         rest = [c for c in range(1, instance.num_customers + 1) if c != first]
         assert row.length == pytest.approx(ff.Plan([[first, *rest]]).length(instance))
+
+
+def test_a_row_has_both_clocks(fakes, monkeypatch):
+    """The instances of a batch share wall time and processor time of the call."""
+    letters, method = fakes.make_set(2), fakes.FirstFit(batch=2)
+    (trial,), _ = trials.missing_trials([letters], [method], [[(None, None)]], [0], {})
+    walls, cpus = itertools.count(0, 4), itertools.count(0, 3)
+    clock = SimpleNamespace(perf_counter=lambda: next(walls))
+    monkeypatch.setattr(trials, "time", clock)
+    monkeypatch.setattr(trials, "_cpu_seconds", lambda: next(cpus))
+    rows = trials._run(method, trial)
+    assert [(row.seconds, row.cpu_seconds) for row in rows] == [(2.0, 1.5)] * 2
+
+
+def test_processor_time_includes_programs(monkeypatch):
+    """What the programs of a method take counts, where the system tells it."""
+    spent = {-1: SimpleNamespace(ru_utime=2.0, ru_stime=1.0)}
+    system = SimpleNamespace(RUSAGE_CHILDREN=-1, getrusage=spent.get)
+    clock = SimpleNamespace(process_time=lambda: 4.0)
+    monkeypatch.setattr(trials, "time", clock)
+    for resource, seconds in ((system, 7.0), (None, 4.0)):
+        monkeypatch.setitem(sys.modules, "resource", resource)
+        assert trials._cpu_seconds() == seconds
 
 
 def test_batches_are_shared_out(fakes, tmp_path):

@@ -61,6 +61,9 @@ class Row:
         Whether it also keeps to the fleet.
     seconds
         Wall time of the whole call; for a batch, the instance's equal share of it.
+    cpu_seconds
+        Processor time of the same, of all threads and programs; None in rows of older
+        files and of calls that were stopped.
     fault
         What went wrong, in a sentence; None for a plan within the fleet.
     trace
@@ -103,6 +106,7 @@ class Row:
     served: bool = False
     within: bool = False
     seconds: float = 0.0
+    cpu_seconds: float | None = None
     fault: str | None = None
     trace: Trace = ()
     machine: str = ""

@@ -17,6 +17,7 @@ from fixedfleet.errors import (
     check_whole,
 )
 from fixedfleet.evaluate.method_specs import get_method
+from fixedfleet.evaluate.metrics import describe_clocks
 from fixedfleet.evaluate.origin import describe_mix, machine_name, without_outdated
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.trials import failed, missing_trials, work
@@ -91,7 +92,8 @@ def evaluate(
     Runs that the file already holds are not repeated, so an evaluation that was
     interrupted, even by ``kill -9``, is resumed by the same call. Runs are repeated if
     the program, the source file or the network behind a method has changed. A warning
-    is logged then, and if rows of the file were made with other versions.
+    is logged then, if rows of the file were made with other versions, and if the wall
+    time of a method's runs differs from their processor time.
 
     A run that takes longer than twice its time limit plus 30 seconds, or 600 seconds if
     it has no limit, is stopped and recorded as a fault. Methods, decoders and other
@@ -165,6 +167,10 @@ def evaluate(
                         faults += not row.served
                 report()
     rows = [known[key] for key in asked]
+    on_cores = {(m.name, m.objective) for m in chosen if not m.on_gpu}
+    timed = (row for row in rows if (row.method, row.objective) in on_cores)
+    for said in describe_clocks(timed):
+        _log.warning("%s", said)
     return EvaluationSummary(rows, new, found, faults, time.monotonic() - begin)
 
 

@@ -84,7 +84,8 @@ def to_csv(found: Sequence[Summary]) -> str:
         "floor", "cost_v_floor",
     )  # fmt: skip
     means = (
-        "length", "vehicles", "cost_v", "gap", "seconds", "primal_integral", "wrap",
+        "length", "vehicles", "cost_v", "gap", "seconds", "cpu_seconds",
+        "primal_integral", "wrap",
     )  # fmt: skip
     rows = []
     for summary in found:
@@ -143,6 +144,11 @@ _COLUMNS: dict[str, Callable[[Summary], str]] = {
     "floor of Cost_v": lambda s: _digits(s.cost_v_floor or 0) if s.floor else NOTHING,
     "gap %": lambda s: show_mean(s.gap, 3),
     "seconds per instance": lambda s: _digits(s.seconds.value, 3),
+    "processor seconds": lambda s: (
+        _digits(s.cpu_seconds.value, 3)
+        if s.cpu_seconds and s.clocks_differ
+        else NOTHING
+    ),
     "beyond the limit": lambda s: f"{s.overrun:.1%}" if s.overrun else NOTHING,
     "primal integral": lambda s: show_mean(s.primal_integral, 2),
     "WRAP": lambda s: show_mean(s.wrap, 3),

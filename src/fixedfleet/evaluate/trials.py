@@ -248,12 +248,15 @@ def _call(
 def _run(method: Method, trial: Trial) -> list[Row]:
     """Run a trial and measure its plans; the rows record whatever goes wrong."""
     machine = machine_name(method.on_gpu)
-    begin = time.perf_counter()
+    begin, cpu_begin = time.perf_counter(), _cpu_seconds()
     try:
         answers = _call(method, trial, trial.time_limit, trial.rows[0].iterations)
-        seconds = (time.perf_counter() - begin) / len(trial.rows)
+        took = {
+            "seconds": (time.perf_counter() - begin) / len(trial.rows),
+            "cpu_seconds": (_cpu_seconds() - cpu_begin) / len(trial.rows),
+        }
         return [
-            _measure(replace(row, seconds=seconds, machine=machine), instance, answer)
+            _measure(replace(row, **took, machine=machine), instance, answer)
             for row, instance, answer in zip(
                 trial.rows, trial.instances, answers, strict=True
             )
@@ -266,6 +269,16 @@ def _run(method: Method, trial: Trial) -> list[Row]:
         place = f" ({place_of(error)})"
         what = _short(f"{type(error).__name__}: {error}", len(place)) + place
         return failed(trial, what, spent, machine)
+
+
+def _cpu_seconds() -> float:
+    """Return the processor time of this process and of programs that it has run."""
+    try:
+        import resource
+    except ImportError:  # on Windows, where programs are not counted
+        return time.process_time()
+    programs = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + programs.ru_utime + programs.ru_stime
 
 
 def failed(trial: Trial, why: str, seconds: float, machine: str) -> list[Row]:
