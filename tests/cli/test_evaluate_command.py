@@ -15,7 +15,7 @@ import pytest
 
 from fixedfleet.evaluate import Results
 
-from .cli_helpers import refused
+from .cli_helpers import PNG, refused
 
 SOURCES = Path(__file__).parents[2] / "src"
 
@@ -43,6 +43,26 @@ def test_starts_are_compared_in_a_table(evaluate, tmp_path):
     code, out, err = evaluate(*options, *methods, "--results", "r.jsonl", "--quiet")
     assert (code, err) == (0, "")
     assert "r.jsonl: 0 new rows, 6 found in the file" in out
+
+
+@pytest.mark.slow
+def test_a_study_ends_with_pairs_a_picture_and_latex(evaluate):
+    """All three come from the rows; methods are named by name or spec."""
+    pytest.importorskip("matplotlib")
+    options = ("--set", "uniform20:3", "--count", 3, "--processes", 1, "--quiet")
+    methods = ("--method", "mine=savings", "packing", "--results", "r.jsonl")
+    code, out, _ = evaluate(
+        *options, *methods, "--table", "t.tex", "--plot", "p.png",
+        "--pairs", "mine", "packing", "--pairs", "packing", "mine",
+    )  # fmt: skip
+    assert code == 0
+    assert Path("t.tex").read_text().startswith("\\begin{tabular}")
+    assert Path("p.png").read_bytes().startswith(PNG)
+    pairs = [line for line in out.splitlines() if "| mine | packing |" in line]
+    assert len(pairs) == 1
+    assert pairs[0].split("|")[6].strip().startswith("-")  # savings are shorter
+    answer = evaluate(*options, *methods, "--pairs", "mine", "sweep")
+    assert refused(answer, "--pairs sweep is not one of the methods")
 
 
 @pytest.mark.slow
@@ -115,7 +135,9 @@ def test_bad_input_is_one_line(evaluate, shared, tmp_path):
     assert refused(
         evaluate(*good[:2], "--method", "magic", *good[4:]), "unknown method"
     )
-    assert refused(evaluate(*good, "--table", "t.pdf"), "--table t.pdf", ".md, .csv")
+    assert refused(
+        evaluate(*good, "--table", "t.pdf"), "--table t.pdf", ".md, .csv, .tex"
+    )
     assert refused(
         evaluate(*good, "--base", "hgs"),
         "--base hgs is not one of the methods",

@@ -127,8 +127,8 @@ class Summary:
     @property
     def clocks_differ(self) -> bool:
         """Whether wall time and processor time differ by more than a tenth."""
-        wall, cpu = self.seconds.value, self.cpu_seconds
-        return cpu is not None and abs(cpu.value - wall) > _CLOCKS * wall
+        cpu = self.cpu_seconds
+        return cpu is not None and _differ(self.seconds.value, cpu.value)
 
     @property
     def cost_v_floor(self) -> float | None:
@@ -230,7 +230,7 @@ def describe_clocks(rows: Iterable[Row]) -> list[str]:
     said = []
     for key in sorted(groups, key=_order):
         wall, cpu = map(fmean, zip(*groups[key], strict=True))
-        if wall < _SHORTEST or abs(cpu - wall) <= _CLOCKS * wall:
+        if not _differ(wall, cpu):
             continue
         limit = "" if key[2] is None else f" with {key[2]:g} s"
         busy = "the machine was busy, or the method waited"
@@ -240,6 +240,10 @@ def describe_clocks(rows: Iterable[Row]) -> list[str]:
             f"time per instance ({why})"
         )
     return said
+
+
+def _differ(wall: float, cpu: float) -> bool:
+    return wall >= _SHORTEST and abs(cpu - wall) > _CLOCKS * wall
 
 
 def _group_key(row: Row) -> Group:

@@ -11,13 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from fixedfleet.evaluate.metrics import Mean, Summary
+    from fixedfleet.evaluate.pairs import Pair
 
 __all__ = [
     "NOTHING",
     "csv_table",
     "markdown_table",
+    "pairs_to_markdown",
     "show_mean",
     "to_csv",
+    "to_latex",
     "to_markdown",
 ]
 
@@ -76,6 +79,67 @@ def to_markdown(found: Sequence[Summary]) -> str:
     return markdown_table(list(shown), zip(*shown.values(), strict=True), _TEXTS)
 
 
+def to_latex(found: Sequence[Summary]) -> str:
+    """
+    Return summaries as a LaTeX ``tabular``, with the columns of :func:`to_markdown`.
+
+    It needs the LaTeX package booktabs.
+    """
+    head, _, *body = to_markdown(found).splitlines() or ["", ""]
+    headings = [cell.strip() for cell in head.strip("|").split(" | ")]
+    alignment = "".join("l" if heading in _TEXTS else "r" for heading in headings)
+    lines = [_latex_line(line) for line in (head, *body) if line]
+    if not lines:
+        return ""
+    return "\n".join(
+        [
+            f"\\begin{{tabular}}{{{alignment}}}",
+            "\\toprule",
+            lines[0],
+            "\\midrule",
+            *lines[1:],
+            "\\bottomrule",
+            "\\end{tabular}",
+            "",
+        ]
+    )
+
+
+def _latex_line(line: str) -> str:
+    """Turn a line of a Markdown table into one of LaTeX."""
+    cells = line.removeprefix("| ").removesuffix(" |").split(" | ")
+    return " & ".join(cell.translate(_LATEX) for cell in cells) + " \\\\"
+
+
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {
+        "±": "$\\pm$",
+        "–": "--",
+        "~": "\\textasciitilde{}",
+        "^": "\\textasciicircum{}",
+        "\\": "\\textbackslash{}",
+    }
+)
+
+
+def pairs_to_markdown(pairs: Sequence[Pair]) -> str:
+    """Return comparisons of two methods as a table."""
+    headings = (
+        "set", "method", "compared with", "limit", "instances", "difference %",
+        "better", "equal", "worse",
+    )  # fmt: skip
+    rows = [
+        (
+            pair.set, pair.first, pair.second, _limit(pair),
+            f"{pair.difference.count:,}", show_mean(pair.difference, 3),
+            f"{pair.better:,}", f"{pair.equal:,}", f"{pair.worse:,}",
+        )
+        for pair in pairs
+    ]  # fmt: skip
+    return markdown_table(headings, rows, headings[:3])
+
+
 def to_csv(found: Sequence[Summary]) -> str:
     """Return summaries as CSV, one line each, with all their figures."""
     names = (
@@ -99,7 +163,7 @@ def to_csv(found: Sequence[Summary]) -> str:
     return csv_table([*names, *pairs], rows)
 
 
-def _limit(summary: Summary) -> str:
+def _limit(summary: Summary | Pair) -> str:
     if summary.time_limit is not None:
         return f"{summary.time_limit:g} s"
     if summary.iterations is not None:

@@ -251,16 +251,14 @@ def _run(method: Method, trial: Trial) -> list[Row]:
     begin, cpu_begin = time.perf_counter(), _cpu_seconds()
     try:
         answers = _call(method, trial, trial.time_limit, trial.rows[0].iterations)
-        took = {
-            "seconds": (time.perf_counter() - begin) / len(trial.rows),
-            "cpu_seconds": (_cpu_seconds() - cpu_begin) / len(trial.rows),
-        }
-        return [
-            _measure(replace(row, **took, machine=machine), instance, answer)
-            for row, instance, answer in zip(
-                trial.rows, trial.instances, answers, strict=True
-            )
+        wall = (time.perf_counter() - begin) / len(trial.rows)
+        cpu = (_cpu_seconds() - cpu_begin) / len(trial.rows)
+        timed = [
+            replace(row, seconds=wall, cpu_seconds=cpu, machine=machine)
+            for row in trial.rows
         ]
+        triples = zip(timed, trial.instances, answers, strict=True)
+        return [_measure(*triple) for triple in triples]
     except ImportError as error:
         # No row: when the package is installed, the same evaluation continues.
         raise MissingPackageError(f"{trial.rows[0].method}: {error}") from error
