@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from decimal import Decimal
-from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -28,39 +26,22 @@ from fixedfleet.errors import (
     check_number,
     check_whole,
 )
+from fixedfleet.instance.amounts import read_only, to_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from fractions import Fraction
 
     from numpy.typing import ArrayLike, NDArray
 
     Locations = Sequence[int] | NDArray[np.integer[Any]]
 
-__all__ = ["COORDINATES", "UNITS_BELOW", "WHOLE", "Instance", "read_only"]
+__all__ = ["COORDINATES", "WHOLE", "Instance"]
 
 # The sum of larger coordinates or distances could be infinite.
 COORDINATES = between(-1e300, 1e300)
 _DISTANCES = between(0, 1e300)
-# Loads, in units, stay below this, so that an int64 has room to add to them.
-UNITS_BELOW = 2**62
 WHOLE = between(1, LARGEST_WHOLE)
-# Capacities up to which demands that were divided by the capacity are recognised.
-_LARGEST_DENOMINATOR = 10_000
-
-
-class _Floats(NamedTuple):
-    """What numbers of 32 or 64 bits can tell."""
-
-    kind: type[np.floating[Any]]
-    error: float  # the relative error of a number that was rounded to this kind
-    digits: int  # numbers that a person has written have no more digits
-    # The unit of amounts is no finer than this share of the capacity, so that loads fit
-    # into an int64; see `Instance.demand_units`.
-    finest_share: Decimal
-
-
-_SINGLE = _Floats(np.float32, 2.0**-24, 6, Decimal("1e-7"))
-_DOUBLE = _Floats(np.float64, 2.0**-53, 15, Decimal("1e-12"))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -270,7 +251,7 @@ class Instance:
 
     @cached_property
     def _units(self) -> tuple[NDArray[np.int64], int, Fraction]:
-        return _to_units(self.demands, self.capacity)
+        return to_units(self.demands, self.capacity)
 
     @property
     def demand_units(self) -> NDArray[np.int64]:
@@ -361,12 +342,6 @@ def _set_field(instance: object, name: str, value: object) -> None:
     object.__setattr__(instance, name, value)
 
 
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Make an array read-only and return it."""
-    array.setflags(write=False)
-    return array
-
-
 def _check_demands(demands: ArrayLike) -> NDArray[Any]:
     """Return demands of at least 0, as integers if all are whole."""
     array = check_array("demands", demands, ("N",), at_least(0))
@@ -401,55 +376,3 @@ def _check_columns(columns: Any, size: int) -> dict[str, tuple[str, ...]]:
                 "(the depot counts)"
             )
     return checked
-
-
-def _to_units(
-    demands: NDArray[Any], capacity: float
-) -> tuple[NDArray[np.int64], int, Fraction]:
-    """
-    Return demands and capacity as whole numbers of one unit, and the unit.
-
-    The demands have shape (N + 1,), with a 0 for the depot.
-    """
-    whole = demands.dtype.kind == "i" and isinstance(capacity, int)
-    if whole and float(demands.sum(dtype=float)) < UNITS_BELOW:
-        units = np.append(0, demands).astype(np.int64)
-        return read_only(units), int(capacity), Fraction(1)
-    # As 64 bits, a number of 32 bits has digits that mean nothing.
-    short = demands.dtype.kind == "f" and (demands == demands.astype(np.float32)).all()
-    floats, finest_share = _SINGLE if short else _DOUBLE, _DOUBLE.finest_share
-    bound = Decimal(repr(float(capacity)))
-    exact = [Decimal(str(floats.kind(q))) for q in demands]
-    if any(len(q.as_tuple().digits) > floats.digits for q in exact):
-        shares, finest_share = demands / float(capacity), floats.finest_share
-        if (denominator := _common_denominator(shares, floats)) is not None:
-            units = np.append(0, np.rint(shares * denominator)).astype(np.int64)
-            return read_only(units), denominator, Fraction(bound) / denominator
-    finest = (bound * finest_share).adjusted()
-    exponents = [int(q.normalize().as_tuple().exponent) for q in (*exact, bound)]
-    unit = Decimal(1).scaleb(max(min(*exponents, 0), finest))  # 1, 0.1, 0.01, …
-    scaled = [0, *(int((q / unit).to_integral_value()) for q in exact)]
-    if sum(scaled) >= UNITS_BELOW:
-        raise InputError(
-            f"the largest demand, {max(exact)}, and the capacity, {bound}, are too far "
-            "apart to be summed exactly"
-        )
-    units = np.array(scaled, dtype=np.int64)
-    return read_only(units), int((bound / unit).to_integral_value()), Fraction(unit)
-
-
-def _common_denominator(shares: NDArray[np.float64], floats: _Floats) -> int | None:
-    """
-    Return the smallest d for which all shares are k/d, as far as floats can tell.
-
-    None if there is none up to a bound.
-    """
-    some = np.unique(shares)
-    denominators = np.arange(1, _LARGEST_DENOMINATOR + 1)
-    for begin in range(0, len(some), 8):  # a few shares leave few denominators
-        parts = np.outer(denominators, some[begin : begin + 8])
-        near = np.abs(parts - np.rint(parts)) <= 2 * floats.error * parts
-        denominators = denominators[near.all(axis=1)]
-        if not len(denominators):
-            return None
-    return int(denominators[0])
