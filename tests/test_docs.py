@@ -220,7 +220,8 @@ RUN = {
     "docs/decoding.md": "not plan.check(instance) and plans.feasible(instances).all()",
     "docs/evaluation.md": "METHODS.get('nearest') is Nearest",
     "docs/fleet.md": "str(verdict) in open(page).read().replace('    ', '')",
-    "docs/formats.md": "reading.notes[-1] == 'fleet of 8 vehicles, as asked for'",
+    "docs/formats.md": "reading.notes[-1] == 'fleet of 8 vehicles, as asked for'"
+    " and (again.demands == days.demands).all() and plans.feasible(again).all()",
     "docs/generators.md": "generate.draw('ring', 20, 3, seed=1).capacity[0] == 50",
     "docs/labels.md": "plans.feasible(batch)[labelled].all()",
     "docs/network.md": "load_model('mine.safetensors').config.normalisation == 'sharp'",

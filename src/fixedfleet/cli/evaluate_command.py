@@ -34,7 +34,8 @@ def add_command(commands: Commands) -> None:
         required=True,
         metavar="SET",
         help="a test set (vrp20, kool20, tight20, …), a distribution (uniform20:SEED, "
-        "clustered50:SEED, …), or files and folders: .vrp, .csv, .json, .npz, .pkl",
+        "clustered50:SEED, …), or files and folders: .vrp, .csv, .json, .npz, .pkl, "
+        ".pt, .txt",
     )
     add(
         "--method",

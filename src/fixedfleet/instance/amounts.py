@@ -117,8 +117,6 @@ def undo_division(
     InputError
         If the demands are not whole times a capacity, or no such number is found.
     """
-    if capacity is None and (np.rint(demands) == demands).all():
-        raise InputError("the capacity is not known: give capacity=")
     if capacity is not None and (np.rint(demands) == demands).all():
         return demands, capacity
     values = np.asarray(demands, dtype=np.float64)
