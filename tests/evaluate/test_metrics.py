@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -174,6 +176,31 @@ def test_integrals_are_taken_from_the_traces(letters, make_row):
     assert box == pytest.approx((4 * 10 + 5 * 5) / 10)
     assert found["start", None].primal_integral is None
     assert found["box", 4.0].wrap is None  # the base has no run of that limit
+
+
+@pytest.mark.parametrize(
+    ("other", "integrals"),
+    [
+        ({"within": False}, [0.0, 10.0]),  # it reported nothing, so it found nothing
+        ({"within": True}, [0.0]),  # when it found its plan is not known
+        ({"within": True, "trace": ((5.0, 8.0),)}, [0.0, 5.0]),
+        ({"within": False, "trace": ((5.0, 8.0),)}, [0.0, 10.0]),  # beyond the fleet
+    ],
+)
+def test_a_run_without_a_report_counts_if_it_found_nothing(
+    letters, make_row, other, integrals
+):
+    """A method that reports improvements has found nothing where it reports none."""
+    rows = [
+        make_row(time_limit=10.0, trace=((0.0, 8.0),)),
+        make_row(time_limit=10.0, instance="b", **other),
+    ]
+    same = replace(letters, reference={"a": 8.0, "b": 8.0})
+    (summary,) = summaries(rows, same)
+    assert summary.primal_integral.count == len(integrals)
+    assert summary.primal_integral.value == pytest.approx(
+        sum(integrals) / len(integrals)
+    )
 
 
 def test_a_single_silent_run_has_no_integral(letters, make_row):

@@ -12,10 +12,11 @@ import pytest
 import torch
 
 import fixedfleet as ff
-from fixedfleet.model import Network, devices, load_model
+from fixedfleet.model import Network, UniversalNetwork, devices, load_model
 from fixedfleet.model.weights import read_metadata
 from fixedfleet.training import NonFiniteLossError, get_preset, trainer
 from fixedfleet.training.trainer import learning_rate
+from fixedfleet.training.training_data import SHAPES, step_size
 
 from .conftest import changed, losses, read_log, state, train
 
@@ -118,6 +119,21 @@ def test_a_cpu_is_warned_of_a_batch_for_a_gpu(preset, labels, tmp_path, monkeypa
     assert lines[1].startswith("warning: a step has up to 16 instances")
     assert lines[1].endswith("set training.batch_size to 8 or less")
     assert lines[2].startswith("step 1: ")
+
+
+def test_the_batch_to_take_on_a_cpu_is_small_enough(labels, tmp_path, monkeypatch):
+    """Where labels are fewer than a batch, the advice is still below their number."""
+    small = {"width": 16, "hidden": 16, "heads": 2, "layers": 1, "rounds": 1}
+    settings = {f"model.{name}": value for name, value in small.items()}
+    brief = get_preset("universal").with_settings(settings)
+    brief = changed(brief, batch_size=64, validation=16, steps=1, parts=0)
+    weights = sum(p.numel() for p in UniversalNetwork(brief.model).parameters())
+    monkeypatch.setattr(trainer, "_CPU_WORK", 6 * weights * 64 * 32)
+    lines: list[str] = []
+    train(brief, labels, out=tmp_path, display=lines.append)
+    assert "a step has up to 80 instances" in lines[1]
+    assert lines[1].endswith("to 8 or less")  # a batch of 64 has 512 small instances
+    assert step_size(8, SHAPES[0]) == 64
 
 
 def test_the_learning_rate_follows_warm_up_and_budget(preset):

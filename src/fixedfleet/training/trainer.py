@@ -23,7 +23,7 @@ from fixedfleet.training.checkpoint import (
 from fixedfleet.training.presets import get_preset
 from fixedfleet.training.ranks import Ranks
 from fixedfleet.training.step import Stepper
-from fixedfleet.training.training_data import gather_data
+from fixedfleet.training.training_data import gather_data, step_size
 from fixedfleet.training.training_log import TrainingLog
 from fixedfleet.training.validation import validate
 
@@ -282,14 +282,18 @@ class _Trainer:
         if not self._on_cpu:
             return ""
         weights = sum(p.numel() for p in self.stepper.network.parameters())
-        largest, work = 0, 0
+        largest, smaller, batch_size = 0, self.config.batch_size, self.config.batch_size
         for bucket in self.data.buckets:
-            features, size = bucket.labels.features, bucket.batch_size
-            elements = features.nodes.shape[1] + features.vehicles.shape[1]
-            largest, work = max(largest, size), max(work, 6 * weights * size * elements)
-        if work <= _CPU_WORK:
+            features = bucket.labels.features
+            shape = features.nodes.shape[1] - 1, features.vehicles.shape[1]
+            most = _CPU_WORK / (6 * weights * (1 + sum(shape)))  # instances of a step
+            if bucket.batch_size > most:
+                full = step_size(batch_size, shape) if self.preset.universal else None
+                largest = max(largest, bucket.batch_size)
+                smaller = min(smaller, int(batch_size * most / (full or batch_size)))
+        if not largest:
             return ""
-        smaller = max(1, int(self.config.batch_size * _CPU_WORK / work))
+        smaller = max(1, smaller)
         return (
             f"warning: a step has up to {largest:,} instances, which is meant for a "
             "GPU; on a CPU it can take minutes, and the budget is looked at between "

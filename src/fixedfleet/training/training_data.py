@@ -39,6 +39,7 @@ __all__ = [
     "fill_buckets",
     "gather_data",
     "read_labels",
+    "step_size",
     "to_tensors",
 ]
 
@@ -353,13 +354,13 @@ def fill_buckets(
         whole = _join(rows)
         count = len(whole[1])
         most = count - count % 8 or count  # also what several processes can share
-        size = min(_batch_size(batch_size, shape), most)
+        size = min(step_size(batch_size, shape), most)
         labels, printed = to_tensors(*whole, device, shape), _fingerprint(*whole, shape)
         buckets.append(Bucket(labels, size, printed))
     return buckets
 
 
-def _batch_size(batch_size: int, shape: tuple[int, int]) -> int:
+def step_size(batch_size: int, shape: tuple[int, int]) -> int:
     """Return how many instances of a shape cost as much as a batch."""
     elements = 1 + sum(shape)
     size: float = batch_size * (_REFERENCE / elements) ** 1.5
