@@ -70,6 +70,20 @@ def test_a_part_in_a_file_is_named_by_path_and_name(registry, tmp_path):
     assert registry.get(f"{path}:Codec") is Registry("codec", {}).get(f"{path}:Codec")
 
 
+def test_parts_of_files_reach_another_process(registry, tmp_path):
+    """What was loaded by path and name is known there by the same reference."""
+    path = tmp_path / "own_travelling.py"
+    path.write_text("def encode(value):\n    return value\n")
+    reference = f"{path}:encode"
+    part = registry.get(reference)
+    assert own_parts()["codec"][reference] is part
+    assert registry.names() == ["json"]
+    elsewhere = Registry("codec", {})
+    assert not elsewhere.knows(reference)
+    add_parts(own_parts() | {"codec": {reference: part}})
+    assert elsewhere.get(reference) is part
+
+
 def test_a_reference_is_known_once_it_was_loaded(registry, tmp_path):
     """Names are known at once, a reference only after it was asked for."""
     path = tmp_path / "own_codec.py"

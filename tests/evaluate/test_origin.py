@@ -9,7 +9,7 @@ import pytest
 
 from fixedfleet import version
 from fixedfleet.errors import InputError
-from fixedfleet.evaluate import Results, evaluate, get_method
+from fixedfleet.evaluate import Method, Results, evaluate, get_method
 from fixedfleet.evaluate.origin import (
     digest,
     instance_hash,
@@ -48,6 +48,19 @@ def test_rows_tell_version_and_network(weights, fakes):
     assert made["network"] == digest(weights)
     assert len(made["network"]) == 8
     assert made["network_file"] == "net.safetensors"
+
+
+def test_attributes_of_an_own_method_are_not_taken_for_ours():
+    """A method of one's own may call anything its network, search, start or spec."""
+
+    class Own(Method):
+        def __init__(self):
+            self.network, self.search, self.start, self.spec = print, len, 3, None
+
+        def solve(self, instances, **_options):
+            return []
+
+    assert made_with(Own()).keys() - {"commit"} == {"fixedfleet", "source"}
 
 
 def test_a_shipped_network_is_told_by_its_file():

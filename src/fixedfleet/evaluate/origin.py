@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import inspect
 import json
 import platform
 import shlex
@@ -70,8 +71,9 @@ def machine_name(gpu: bool = False) -> str:
 def made_with(method: Method) -> dict[str, str]:
     """Return what a method's rows record of their making; see :attr:`Row.made`."""
     made = {"fixedfleet": own_version(), "commit": describe_commit()}
-    search, start = getattr(method, "search", ""), getattr(method, "start", None)
-    names = {search, *_texts(method), *_texts(start)}
+    start = getattr(method, "start", None)
+    search, spec = (_text(method, name) for name in ("search", "spec"))
+    names = {*_texts(method), *_texts(start)}
     if package := _PACKAGES.get(search, ""):
         made[package] = version_of(package)
     if search.startswith("command:"):
@@ -79,15 +81,22 @@ def made_with(method: Method) -> dict[str, str]:
     for part in (method, start):
         # A network that is not here is reported by the method's check.
         with contextlib.suppress(InputError, MissingPackageError, OSError):
-            if network := getattr(part, "network", None):
+            network = getattr(part, "network", None)
+            if inspect.ismethod(network):  # a method may have a network by this name
                 file: Path = network()
                 made |= {"network": digest(file), "network_file": file.name}
                 made["torch"] = version_of("torch")
                 names.add(_normalisation(file))
     sources = sorted({source_hash(part) for part in (method, start, *names)} - {""})
     made["source"] = "+".join(sources)
-    made["spec"] = getattr(method, "spec", "")
+    made["spec"] = spec
     return {key: value for key, value in made.items() if value}
+
+
+def _text(part: object, name: str) -> str:
+    """Return an attribute if it is a text; methods of users may have any other."""
+    value = getattr(part, name, "")
+    return value if isinstance(value, str) else ""
 
 
 def _texts(part: object) -> Iterator[str]:
