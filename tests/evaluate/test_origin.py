@@ -141,7 +141,7 @@ def test_rows_of_another_program_of_the_same_name_do_not_count(
         caplog.clear()
         done = evaluate([letters], [spec], [0.5], path, processes=1)
         assert done.faults == 0
-        return done.new, "is repeated" in caplog.text or "are repeated" in caplog.text
+        return done.new, "1 run of" in caplog.text and "repeated" in caplog.text
 
     old = write(tmp_path / "old", "1")
     assert run(old) == (1, False)

@@ -182,8 +182,8 @@ def _warn(
     if changed:
         methods = ", ".join(sorted({method for _, method, *_ in changed}))
         _log.warning(
-            "%s: %s of %s are repeated, because the program, source file, network or "
-            "spec of the method has changed since",
+            "%s: %s of %s will be repeated, because the program, source file, network "
+            "or spec of the method has changed since",
             store.path,
             count(len(changed), "run"),
             methods,

@@ -69,14 +69,18 @@ def to_markdown(found: Sequence[Summary]) -> str:
 
     Columns that are empty for all summaries are left out.
     """
+    headings, rows = _cells(found)
+    return markdown_table(headings, rows, _TEXTS) if headings else ""
+
+
+def _cells(found: Sequence[Summary]) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Return the headings and the rows of a table for people."""
     columns = {
         heading: [cell(summary) for summary in found]
         for heading, cell in _COLUMNS.items()
     }
     shown = {h: cells for h, cells in columns.items() if {*cells} - {NOTHING}}
-    if not shown:
-        return ""
-    return markdown_table(list(shown), zip(*shown.values(), strict=True), _TEXTS)
+    return list(shown), list(zip(*shown.values(), strict=True))
 
 
 def to_latex(found: Sequence[Summary]) -> str:
@@ -85,30 +89,16 @@ def to_latex(found: Sequence[Summary]) -> str:
 
     It needs the LaTeX package booktabs.
     """
-    head, _, *body = to_markdown(found).splitlines() or ["", ""]
-    headings = [cell.strip() for cell in head.strip("|").split(" | ")]
-    alignment = "".join("l" if heading in _TEXTS else "r" for heading in headings)
-    lines = [_latex_line(line) for line in (head, *body) if line]
-    if not lines:
+    headings, rows = _cells(found)
+    if not headings:
         return ""
-    return "\n".join(
-        [
-            f"\\begin{{tabular}}{{{alignment}}}",
-            "\\toprule",
-            lines[0],
-            "\\midrule",
-            *lines[1:],
-            "\\bottomrule",
-            "\\end{tabular}",
-            "",
-        ]
+    alignment = "".join("l" if heading in _TEXTS else "r" for heading in headings)
+    head, *body = (
+        " & ".join(cell.translate(_LATEX) for cell in cells) + " \\\\"
+        for cells in (headings, *rows)
     )
-
-
-def _latex_line(line: str) -> str:
-    """Turn a line of a Markdown table into one of LaTeX."""
-    cells = line.removeprefix("| ").removesuffix(" |").split(" | ")
-    return " & ".join(cell.translate(_LATEX) for cell in cells) + " \\\\"
+    begin = [f"\\begin{{tabular}}{{{alignment}}}", "\\toprule", head, "\\midrule"]
+    return "\n".join([*begin, *body, "\\bottomrule", "\\end{tabular}", ""])
 
 
 _LATEX = str.maketrans(
