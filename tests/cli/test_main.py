@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fixedfleet.version import own_version
+from fixedfleet.version import version_of
 
 from .cli_helpers import EXAMPLE, FAST, FLEET, VRP, make, refused
 
@@ -152,9 +152,9 @@ def test_an_uninstalled_package_has_a_command_line(run, monkeypatch):
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", unknown)
-    own_version.cache_clear()
+    version_of.cache_clear()
     try:
         assert run("--version") == (0, "fixedfleet unknown\n", "")
         assert run("evaluate", "--help")[0] == 0
     finally:
-        own_version.cache_clear()
+        version_of.cache_clear()

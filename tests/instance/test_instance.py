@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from decimal import Decimal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import fixedfleet as ff
@@ -92,6 +93,69 @@ def test_thirds_fill_a_vehicle():
         **fields(demands=[10 / 3] * 3, capacity=10, customers=[[0, 1]] * 3)
     )
     assert ff.Plan([[1, 2, 3]]).is_feasible(instance)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize(("parts", "fleet"), [(3, 3), (6, 2), (7, 1), (1816, 1)])
+def test_normalised_demands_fill_their_vehicles(kind, parts, fleet):
+    """Nine demands of 1/3 fit into three vehicles of 1, in 32 bits and in 64."""
+    count = parts * fleet
+    demands = np.full(count, 1 / parts, dtype=kind)
+    customers = np.zeros((count, 2))
+    instance = ff.Instance(
+        depot=(0, 0), customers=customers, demands=demands, capacity=1, vehicles=fleet
+    )
+    assert (instance.capacity_units, instance.minimum_vehicles) == (parts, fleet)
+    assert instance.amount(parts) == 1
+    assert instance.amount(1) == pytest.approx(1 / parts)
+    assert ff.assess_fleet(instance).status == "feasible"
+
+
+@given(
+    st.integers(1, 2000).flatmap(
+        lambda q: st.tuples(st.just(q), st.lists(st.integers(0, q), min_size=1))
+    ),
+    st.sampled_from([np.float32, np.float64]),
+    st.sampled_from([1, 1.0, 30, 0.3]),
+)
+@settings(max_examples=60, deadline=None)
+def test_demands_that_were_divided_are_whole_again(original, kind, capacity):
+    """Demands k·Q/q of a capacity Q are k of q units, whatever floats do to them."""
+    parts, demands = original
+    divided = (np.array(demands) * capacity / parts).astype(kind)
+    digits = max(len(Decimal(str(q)).as_tuple().digits) for q in divided)
+    assume(digits > (6 if kind is np.float32 else 15))  # else they are decimals
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=np.zeros((len(demands), 2)),
+        demands=divided,
+        capacity=capacity,
+        vehicles=1,
+    )
+    for units, demand in zip(instance.demand_units[1:], demands, strict=True):
+        assert int(units) * parts == demand * instance.capacity_units
+
+
+def test_demands_without_a_common_unit_are_rounded():
+    """Thirds among numbers of 32 bits that have no unit in common fill a vehicle."""
+    demands = np.array([1 / 3, 1 / 3, 1 / 3, 0.2718281, 0.5772156], dtype=np.float32)
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=np.zeros((5, 2)),
+        demands=demands,
+        capacity=1,
+        vehicles=2,
+    )
+    assert instance.demand_units.tolist() == [
+        0, 3333333, 3333333, 3333333, 2718281, 5772156,
+    ]  # fmt: skip
+    assert instance.capacity_units == 10_000_000
+
+
+def test_small_demands_of_a_large_capacity_count():
+    """Halves, which 32 bits can hold as well, are not rounded away."""
+    instance = ff.Instance(**fields(demands=[0.5, 3.0], capacity=1e8 + 0.5))
+    assert instance.demand_units.tolist() == [0, 5, 30]
 
 
 @given(

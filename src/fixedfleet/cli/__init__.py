@@ -26,6 +26,7 @@ from fixedfleet.cli.console import BAD_INPUT, INTERRUPTED, say_error
 from fixedfleet.cli.options import Parser
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.interrupts import command_loaded
+from fixedfleet.registry import load_files
 from fixedfleet.version import own_version
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def _run(argv: list[str]) -> int:
     except SystemExit as end:  # of --help and --version
         return int(end.code or 0)
     with _saying_when_compiling(quiet=getattr(arguments, "quiet", False)):
+        load_files(getattr(arguments, "parts", ()))
         code: int = arguments.run(arguments)
     sys.stdout.flush()  # reports a closed pipe here, not at exit
     return code

@@ -133,6 +133,13 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "default": "cpu",
         "help": "where the network predicts: cpu (default), cuda, cuda:1, …",
     },
+    "--parts": {
+        "nargs": "+",
+        "default": [],
+        "metavar": "FILE.py",
+        "help": "Python files to load first, with parts of your own that a network "
+        "needs",
+    },
     "--json": {"action": "store_true", "help": "print the result as JSON"},
     "--quiet": {"action": "store_true", "help": "print no progress"},
 }

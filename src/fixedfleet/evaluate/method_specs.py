@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from fixedfleet.errors import InputError, check_choice
@@ -15,11 +13,9 @@ from fixedfleet.search import SEARCHES
 from fixedfleet.search.outside.command_search import command_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fixedfleet.evaluate.methods import Method
 
-__all__ = ["get_method", "get_methods"]
+__all__ = ["get_method"]
 
 _ALIASES = {"auto": "packing+auto", "ruin_recreate": "packing+ruin_recreate"}
 
@@ -36,6 +32,8 @@ def get_method(spec: str | Method) -> Method:
         of any program (:mod:`fixedfleet.search.outside.command_search`). Options follow
         after a colon: ``network+auto:decoding=greedy,symmetries=8``. Starts and methods
         of your own are named by :data:`METHODS`' decorator or as ``module.py:Name``.
+        ``NAME=`` before all this is the method's name in rows and tables:
+        ``mine=network:model=runs/a/model.safetensors``.
 
     Raises
     ------
@@ -45,6 +43,15 @@ def get_method(spec: str | Method) -> Method:
     """
     if not isinstance(spec, str):
         return spec
+    chosen, rest = _split_name(spec)
+    if chosen:
+        method = get_method(rest)
+        if not isinstance(method, Pipeline):
+            raise InputError(
+                f"{spec!r}: a whole method has its own name, {method.name!r}; change "
+                "its attribute 'name' instead"
+            )
+        return dataclasses.replace(method, name=chosen, spec=method.name)
     if spec.startswith("command:"):
         name = command_name(spec.removeprefix("command:"))
         return Pipeline(f"command:{name}", NoStart(), spec)
@@ -76,39 +83,18 @@ def get_method(spec: str | Method) -> Method:
     return Pipeline(name, made, search, **settings)
 
 
-def get_methods(specs: Sequence[str | Method]) -> list[Method]:
-    """
-    Return the methods of several specs, each with a name of its own.
-
-    Networks in files of the same name are told apart by their folders:
-    ``network:model=first/net`` and ``network:model=second/net``.
-    """
-    methods = [get_method(spec) for spec in specs]
-    alike: dict[tuple[str, str], list[int]] = {}
-    for place, method in enumerate(methods):
-        alike.setdefault((method.name, method.objective), []).append(place)
-    for (name, _), places in alike.items():
-        starts = [getattr(methods[place], "start", None) for place in places]
-        files = [getattr(start, "model", "") for start in starts]
-        if len(set(files)) < len(files) or len(files) == 1:
-            continue  # one method; or the same one twice, which `evaluate` refuses
-        before, _, rest = re.split(r"(\bmodel=[^,]+)", name, maxsplit=1)
-        for place, end in zip(places, _different_ends(files), strict=True):
-            same: Any = methods[place]
-            longer = f"{before}model={end}{rest}"
-            methods[place] = dataclasses.replace(same, name=longer)
-    return methods
-
-
-def _different_ends(paths: Sequence[str]) -> list[str]:
-    """Return the shortest ends of paths, in whole folders, that all differ."""
-    parts = [Path(path).absolute().with_suffix("").parts for path in paths]
-    ends: list[str] = []
-    for depth in range(2, max(map(len, parts)) + 1):
-        ends = ["/".join(part[-depth:]) for part in parts]
-        if len(set(ends)) == len(ends):
-            break
-    return ends
+def _split_name(spec: str) -> tuple[str, str]:
+    """Return the name that the user gave to a method, or "", and the rest."""
+    name, equals, rest = spec.partition("=")
+    if not equals or ":" in name:
+        return "", spec
+    if name in {*_ALIASES, *METHODS.names(), *SEARCHES.outside()} or set(name) & set(
+        "+,"
+    ):
+        raise InputError(
+            f"{name!r} in {spec!r} is part of a spec, not a name: choose another one"
+        )
+    return name, rest
 
 
 def _parse(spec: str) -> tuple[str, str, dict[str, str]]:

@@ -65,6 +65,8 @@ class Pipeline:
         The paper's way: the search may use as many vehicles as the start, and it may
         empty the tours beyond the fleet. Customers that a network leaves out get such a
         tour first.
+    spec
+        The name that the method has by itself, if ``name`` is one that the user chose.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Pipeline:
     guarantee: bool = False
     batch: int = 1
     artificial: bool = False
+    spec: str = ""
 
     def __post_init__(self) -> None:
         check_choice("objective", self.objective, get_args(Objective))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -27,25 +26,22 @@ from fixedfleet.errors import (
     check_number,
     check_whole,
 )
+from fixedfleet.instance.amounts import read_only, to_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from fractions import Fraction
 
     from numpy.typing import ArrayLike, NDArray
 
     Locations = Sequence[int] | NDArray[np.integer[Any]]
 
-__all__ = ["COORDINATES", "UNITS_BELOW", "WHOLE", "Instance", "read_only"]
+__all__ = ["COORDINATES", "WHOLE", "Instance"]
 
 # The sum of larger coordinates or distances could be infinite.
 COORDINATES = between(-1e300, 1e300)
 _DISTANCES = between(0, 1e300)
-# Loads, in units, stay below this, so that an int64 has room to add to them.
-UNITS_BELOW = 2**62
 WHOLE = between(1, LARGEST_WHOLE)
-# The unit of amounts is no finer than this share of the capacity, so that loads fit
-# into an int64; see `Instance.demand_units`.
-_FINEST_SHARE = Decimal("1e-12")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -254,8 +250,8 @@ class Instance:
         return measure(points[start], points[end], self.metric, self.rounding, unit)
 
     @cached_property
-    def _units(self) -> tuple[NDArray[np.int64], int, Decimal]:
-        return _to_units(self.demands, self.capacity)
+    def _units(self) -> tuple[NDArray[np.int64], int, Fraction]:
+        return to_units(self.demands, self.capacity)
 
     @property
     def demand_units(self) -> NDArray[np.int64]:
@@ -265,7 +261,9 @@ class Instance:
         Loads are summed and compared in these units, so that demands of 0.1 and 0.2 fit
         into a capacity of 0.3. The unit is 1 for whole numbers, otherwise the power of
         ten in which every amount is whole, but not finer than the capacity's twelfth
-        digit.
+        digit (the seventh, if all demands are numbers of 32 bits). Demands that were
+        divided by their capacity, such as 1/3 of 1, are recognised: then the unit is
+        the capacity divided by a whole number.
         """
         return self._units[0]
 
@@ -276,8 +274,8 @@ class Instance:
 
     def amount(self, units: int) -> int | float:
         """Return the amount, as the user would write it, of a number of units."""
-        exact = Decimal(int(units)) * self._units[2]
-        return int(exact) if exact == exact.to_integral_value() else float(exact)
+        exact = int(units) * self._units[2]
+        return int(exact) if exact.denominator == 1 else float(exact)
 
     @property
     def minimum_vehicles(self) -> int:
@@ -344,12 +342,6 @@ def _set_field(instance: object, name: str, value: object) -> None:
     object.__setattr__(instance, name, value)
 
 
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Make an array read-only and return it."""
-    array.setflags(write=False)
-    return array
-
-
 def _check_demands(demands: ArrayLike) -> NDArray[Any]:
     """Return demands of at least 0, as integers if all are whole."""
     array = check_array("demands", demands, ("N",), at_least(0))
@@ -384,30 +376,3 @@ def _check_columns(columns: Any, size: int) -> dict[str, tuple[str, ...]]:
                 "(the depot counts)"
             )
     return checked
-
-
-def _to_units(
-    demands: NDArray[Any], capacity: float
-) -> tuple[NDArray[np.int64], int, Decimal]:
-    """
-    Return demands and capacity as whole numbers of one unit, and the unit.
-
-    The demands have shape (N + 1,), with a 0 for the depot.
-    """
-    whole = demands.dtype.kind == "i" and isinstance(capacity, int)
-    if whole and float(demands.sum(dtype=float)) < UNITS_BELOW:
-        units = np.append(0, demands).astype(np.int64)
-        return read_only(units), int(capacity), Decimal(1)
-    exact = [Decimal(repr(float(q))) for q in demands]
-    bound = Decimal(repr(float(capacity)))
-    finest = (bound * _FINEST_SHARE).adjusted()
-    exponents = [int(q.normalize().as_tuple().exponent) for q in (*exact, bound)]
-    unit = Decimal(1).scaleb(max(min(*exponents, 0), finest))  # 1, 0.1, 0.01, …
-    scaled = [0, *(int((q / unit).to_integral_value()) for q in exact)]
-    if sum(scaled) >= UNITS_BELOW:
-        raise InputError(
-            f"the largest demand, {max(exact)}, and the capacity, {bound}, are too far "
-            "apart to be summed exactly"
-        )
-    units = np.array(scaled, dtype=np.int64)
-    return read_only(units), int((bound / unit).to_integral_value()), unit
