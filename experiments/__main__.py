@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import sys
 from pathlib import Path
@@ -11,8 +12,8 @@ from typing import TYPE_CHECKING
 from experiments import figures, training_times
 from experiments.attention_model import WEIGHTS_VARIABLE
 from experiments.cells import measured_cells, read_stores, reference_mean
-from experiments.collecting import collect
-from experiments.definitions import Options, load_tables
+from experiments.collecting import collect, load_set
+from experiments.definitions import RESULTS, Options, load_tables
 from experiments.keeping import keep_rows
 from experiments.pages import render_page, trainings_part
 from experiments.published import published
@@ -30,6 +31,7 @@ __all__ = ["main", "make"]
 
 _TABLES = load_tables(Options())
 NAMES = (*_TABLES, training_times.NAME)
+_FILES = (("rows-", ".xz"), ("", ""))  # of rows, and of the times of trainings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,8 +41,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     collecting, rendering = not given.pop("render_only"), not given.pop("collect_only")
     if names == ["all"]:
         names = list(NAMES)
+        if not collecting and given["work"] is None:
+            names = _kept(names)
+    given["work"] = given["work"] or (Options.work if collecting else RESULTS)
+    instances = given.pop("instances")
     code = 0
     for name in names:
+        own = _TABLES[name].instances if name in _TABLES else Options.instances
+        given["instances"] = own if instances is None else instances
         try:
             options = Options(**given, display=None if quiet else _say)
             written = make(name, options, collecting, rendering)
@@ -51,6 +59,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         for path in written:
             print(f"written: {path}")
     return code
+
+
+def _kept(names: Sequence[str]) -> list[str]:
+    """Return the tables whose rows are in ``results/``; name the others."""
+    kept = [
+        name
+        for name in names
+        if any((RESULTS / f"{stem}{name}.jsonl{end}").exists() for stem, end in _FILES)
+    ]
+    for name in names:
+        if name not in kept:
+            _say(f"{name}: no rows are kept, run `python -m experiments {name}`")
+    return kept
 
 
 def make(
@@ -90,11 +111,30 @@ def make(
         pages = training_times.render(options) if rendering else None
         return _write(options.out, name, *pages) if pages else []
     table = load_tables(options)[name]
+    _check(table, options, rendering)
     notes, reasons = [], {}
     if collecting:
         notes = train_missing(table.trainings, options) if table.trainings else []
         reasons = collect(table, options)
     return _render(table, notes, reasons, options) if rendering else []
+
+
+def _check(table: Table, options: Options, rendering: bool) -> None:
+    """Raise InputError if the page could not be written after everything has run."""
+    page = options.out / f"{table.name}.csv"
+    if rendering and page.exists():
+        with page.open(encoding="utf-8") as file:
+            counts = [row.get("instances") for row in csv.DictReader(file)]
+        known = max((int(count) for count in counts if count), default=0)
+        if options.instances < known:
+            raise InputError(
+                f"{page} is about {known:,} instances, and this would be about "
+                f"{options.instances:,}: choose another folder for --out"
+            )
+    if table.picture == "gaps":
+        for name in table.sets:
+            if not load_set(name, options.instances, options).reference:
+                raise InputError(f"{options.reference} has no plans for {name}")
 
 
 def _render(
@@ -121,7 +161,9 @@ def _render(
     drawn = figures.draw(table, cells, options)
     page += "".join(f"\n![{path.stem}]({path.name})\n" for path in drawn)
     written = _write(options.out, table.name, page, numbers)
-    return [*written, keep_rows(table, cells, options), *drawn]
+    if options.work.resolve() != RESULTS:  # its rows are kept already
+        written.append(keep_rows(table, cells, options))
+    return [*written, *drawn]
 
 
 def _left_out(
@@ -169,16 +211,31 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--instances",
         type=int,
-        default=usual.instances,
-        help="instances of each set, from the front; slow methods take a share of them",
+        help="instances of each set, from the front; slow methods take a share of them "
+        "(default: as many as the table's page in results/ has)",
     )
-    add("--out", type=Path, default=usual.out, help="folder for pages and pictures")
-    add("--work", type=Path, default=usual.work, help="folder for rows and trainings")
+    add(
+        "--out",
+        type=Path,
+        default=usual.out,
+        help="folder for pages and pictures (default: %(default)s)",
+    )
+    add(
+        "--work",
+        type=Path,
+        help=f"folder for rows and trainings (default: {usual.work}; with "
+        "--render-only: results)",
+    )
     add("--processes", type=int, help="worker processes (default: one per core)")
     add("--seed", type=int, default=usual.seed, help="seed of methods and trainings")
     add("--device", choices=("cpu", "cuda"), help="where networks train and predict")
     add("--attention-model", type=Path, help="folder of the Attention Model's weights")
-    add("--reference", type=Path, help="folder of reference plans, for gaps")
+    add(
+        "--reference",
+        type=Path,
+        default=usual.reference,
+        help="rows of reference plans, for gaps (default: those in results/)",
+    )
     add("--labels", type=Path, help="folder of labels, for tables that train networks")
     add("--epochs", type=int, help="epochs of each training (default: the preset's)")
     add(

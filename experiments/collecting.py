@@ -84,13 +84,13 @@ def row_files(options: Options) -> list[Results]:
 
 
 def load_set(name: str, count: int, options: Options) -> InstanceSet:
-    """Return the first instances of a set, with reference plans if there are any."""
+    """Return the first instances of a set, with reference plans but for Uchoa's."""
     whole = _load(name, max(count, options.instances), options.reference)
     return replace(whole, instances=whole.instances[:count])
 
 
 @cache
-def _load(name: str, count: int, reference: Path | None) -> InstanceSet:
+def _load(name: str, count: int, reference: Path) -> InstanceSet:
     if name.startswith("uchoa"):
         return get_set(name, count, vehicle_cost=_UCHOA_COST)
     return get_set(name, count, reference)

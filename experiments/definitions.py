@@ -21,12 +21,23 @@ if TYPE_CHECKING:
     from fixedfleet.evaluate import Method
     from fixedfleet.evaluate.pipeline import Pipeline
 
-__all__ = ["Line", "Options", "Table", "customers_of", "load_tables", "title_of"]
+__all__ = [
+    "RESULTS",
+    "Line",
+    "Options",
+    "Table",
+    "customers_of",
+    "load_tables",
+    "title_of",
+]
+
+# The committed pages, the rows behind them and the rows of reference plans.
+RESULTS = Path(__file__).parents[1] / "results"
 
 _FILE = Path(__file__).parent / "tables.toml"
 _KEYS = (
-    "title", "sets", "lines", "gpu_lines", "share", "picture", "limits", "variants",
-    "trainings", "reference", "unit", "notes",
+    "title", "instances", "sets", "lines", "gpu_lines", "share", "picture", "limits",
+    "variants", "trainings", "reference", "unit", "notes", "keep_plans",
 )  # fmt: skip
 
 
@@ -38,24 +49,26 @@ class Options:
     Raises
     ------
     InputError
-        If a number makes no sense or a folder does not exist.
+        If a number makes no sense, or a file or folder does not exist.
     """
 
     instances: Annotated[int, at_least(1)] = 1000
-    out: Path = Path("results")
+    out: Path = Path("build/experiments")
     work: Path = Path("runs/experiments")
     processes: Annotated[int | None, at_least(1)] = None
     seed: int = 0
     device: str | None = None
     attention_model: Path | None = None
-    reference: Path | None = None
+    reference: Path = RESULTS / "rows-reference.jsonl.xz"
     labels: Path | None = None
     epochs: Annotated[int | None, at_least(1)] = None
     display: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
-        for name in ("reference", "labels", "attention_model"):
+        if not self.reference.is_file():
+            raise InputError(f"reference: there is no file {self.reference}")
+        for name in ("labels", "attention_model"):
             folder = getattr(self, name)
             if folder is not None and not folder.is_dir():
                 raise InputError(f"{name}: there is no folder {folder}")
@@ -134,6 +147,8 @@ class Table:
     ----------
     name, title
         Name and heading. The paper's figures have the same name, if it has any.
+    instances
+        How many instances of each set its page in ``results/`` is about.
     picture
         ``vehicles``: how many vehicles are used. ``gaps``: gaps by time. ``sizes``:
         gaps by the number of customers. ``trainings``: the losses of the networks,
@@ -151,12 +166,15 @@ class Table:
     unit
         What a set's lengths are divided by, to be as the paper prints them.
     reference
-        For a set without reference plans: the line that its gaps refer to. It need not
-        be one of the table's lines.
+        By set, the line that its gaps refer to, instead of the file of reference plans.
+        It need not be one of the table's lines.
+    keep_plans
+        Whether the rows behind the page are kept with their plans.
     """
 
     name: str
     title: str
+    instances: int = 1000
     picture: Literal["", "vehicles", "gaps", "sizes", "trainings"] = ""
     sets: tuple[str, ...]
     lines: tuple[Line, ...]
@@ -165,6 +183,7 @@ class Table:
     notes: tuple[str, ...] = ()
     unit: Mapping[str, float] = field(default_factory=dict)
     reference: Mapping[str, Line] = field(default_factory=dict)
+    keep_plans: bool = False
 
     def lines_of(self, name: str) -> list[Line]:
         """Return the lines of a set."""
@@ -200,6 +219,7 @@ def _table(name: str, raw: dict[str, Any], options: Options) -> Table:
     return Table(
         name=name,
         title=raw["title"],
+        instances=raw.get("instances", Table.instances),
         picture=raw.get("picture", ""),
         sets=tuple(raw["sets"]),
         lines=tuple(own.get(line.label, line) for line in lines),
@@ -208,6 +228,7 @@ def _table(name: str, raw: dict[str, Any], options: Options) -> Table:
         notes=tuple(raw.get("notes", ())),
         unit=raw.get("unit", {}),
         reference=reference,
+        keep_plans=raw.get("keep_plans", False),
     )
 
 
@@ -272,6 +293,7 @@ def title_of(name: str) -> str:
     kinds = {
         "vrp": f"VRP{size}, rejection-sampled",
         "kool": f"VRP{size}, all test instances",
+        "tight": f"VRP{size}, rejection-sampled, with ⌈Σq/Q⌉ vehicles",
         "uchoa": f"Uchoa{size}",
     }
     return kinds[name.rstrip("0123456789")]

@@ -25,15 +25,15 @@ def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
     """
     Write the rows of a table's cells to ``rows-NAME.jsonl.xz`` in the folder of pages.
 
-    They are kept without plans and traces, and with rounded numbers; rows that another
-    table keeps there are left out. The page is made again by
-    ``python -m experiments NAME --render-only --work results``.
+    Unless the table keeps its plans, rows are kept without plans and traces, and with
+    rounded numbers. Rows that another table keeps there are left out. The page is made
+    again by ``python -m experiments NAME --render-only``.
     """
     path = options.out / f"rows-{table.name}.jsonl.xz"
     others = [other for other in options.out.glob("rows-*.jsonl.xz") if other != path]
     known = {row.key for other in others for row in Results(other).rows()}
     lines = dict.fromkeys(
-        _short(row).to_json()
+        (row if table.keep_plans else _short(row)).to_json()
         for cell in cells
         for row in cell.source
         if row.key not in known

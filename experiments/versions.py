@@ -13,6 +13,7 @@ from experiments.trainings import read_json_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from experiments.definitions import Table
     from fixedfleet.evaluate import Row
 
 __all__ = ["command", "installed", "note_run", "recorded"]
@@ -29,17 +30,22 @@ _PACKAGES = (
 )
 
 
-def command(name: str, options: Options) -> str:
+def command(table: Table, options: Options, on_gpu: bool) -> str:
     """Return the command for a table, without the folders of this machine."""
-    usual = Options()
-    parts = [f"python -m experiments {name}"]
-    for key in ("instances", "seed", "device", "epochs"):
-        value = getattr(options, key)
-        if value != getattr(usual, key):
-            parts.append(f"--{key} {value}")
-    for key in ("attention_model", "reference", "labels"):
+    parts = [f"python -m experiments {table.name}"]
+    if options.instances != table.instances:
+        parts.append(f"--instances {options.instances}")
+    if options.seed:
+        parts.append(f"--seed {options.seed}")
+    if on_gpu:
+        parts.append("--device cuda")
+    if options.epochs is not None:
+        parts.append(f"--epochs {options.epochs}")
+    for key in ("attention_model", "labels"):
         if getattr(options, key) is not None:
             parts.append(f"--{key.replace('_', '-')} FOLDER")
+    if options.reference != Options.reference:
+        parts.append("--reference FILE")
     return " ".join(parts)
 
 

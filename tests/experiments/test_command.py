@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiments import __main__ as command
+from experiments.definitions import RESULTS, Options
 from fixedfleet.errors import InputError
 
 
@@ -44,6 +45,25 @@ def test_a_table_that_cannot_be_made_does_not_stop_the_others(asked, capsys, tmp
     out, err = capsys.readouterr()
     assert out == f"written: {tmp_path}/two.md\n"
     assert err == "experiments: error: broken: no rows of broken\n"
+
+
+def test_committed_pages_are_not_the_default_folder(asked):
+    """Pages go to build/, and each table has the instances of its committed page."""
+    assert command.main(["two", "anytime", "pipeline", "--quiet"]) == 0
+    options = [options for _, options, _, _ in asked]
+    assert {one.out.parts[0] for one in options} == {"build"}
+    assert {one.work for one in options} == {Options.work}
+    assert [one.instances for one in options] == [1000, 250, 10_000]
+
+
+def test_what_is_kept_is_rendered_in_a_fresh_checkout(asked, monkeypatch, capsys):
+    """Without a folder of rows, those in results/ are taken; other tables are named."""
+    monkeypatch.setattr(command, "NAMES", ("pipeline", "targets", "training-times"))
+    assert command.main(["all", "--render-only", "--quiet"]) == 0
+    assert [name for name, *_ in asked] == ["pipeline", "training-times"]
+    assert {options.work for _, options, _, _ in asked} == {RESULTS}
+    said = "targets: no rows are kept, run `python -m experiments targets`\n"
+    assert capsys.readouterr().err == said
 
 
 def test_an_unknown_table_is_answered_with_those_there_are(capsys):

@@ -15,9 +15,10 @@ from fixedfleet.search.ruin_recreate import RuinRecreateParameters, ruin_recreat
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
+    from fixedfleet.search.genetic import AlgorithmParameters
     from fixedfleet.search.method import SearchMethod, SearchTask
 
-__all__ = ["auto_search", "recipe_for"]
+__all__ = ["auto_search", "fitted_parameters", "recipe_for"]
 
 # With a vehicle cost, this share of the time is spent on whether one vehicle more or
 # less pays.
@@ -78,6 +79,19 @@ def recipe_for(n: int, seconds: float, filled: float = 0.0) -> tuple[float, int]
     return share, population
 
 
+def fitted_parameters(population: int) -> AlgorithmParameters:
+    """Return the parameters of HGS-CVRP for a population that fits a short time."""
+    if population <= 3:  # too few plans for the penalty to adapt slowly
+        penalty = {
+            "nbIterPenaltyManagement": 10,
+            "penaltyIncrease": 1.6,
+            "penaltyDecrease": 0.6,
+        }
+    else:
+        penalty = {"nbIterPenaltyManagement": 20}
+    return small_population(population, nbGranular=8, **penalty)
+
+
 def _run(search: SearchMethod, task: SearchTask, until: float, plan: Plan) -> None:
     """
     Search until a share of the whole time is used, from the best plan so far.
@@ -126,12 +140,4 @@ def _for_short_time(customers: int) -> RuinRecreateParameters:
 
 def _breed(task: SearchTask, population: int) -> None:
     """Run the genetic search with a population that is fitted to the time."""
-    if population <= 3:  # too few plans for the penalty to adapt slowly
-        penalty = {
-            "nbIterPenaltyManagement": 10,
-            "penaltyIncrease": 1.6,
-            "penaltyDecrease": 0.6,
-        }
-    else:
-        penalty = {"nbIterPenaltyManagement": 20}
-    genetic_search(task, small_population(population, nbGranular=8, **penalty))
+    genetic_search(task, fitted_parameters(population))
