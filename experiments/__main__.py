@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments import figures, training_times
-from experiments.attention_model import WEIGHTS_VARIABLE
+from experiments import RESULTS, figures, training_times
 from experiments.cells import measured_cells, read_stores, reference_mean
 from experiments.collecting import collect, load_set
-from experiments.definitions import RESULTS, Options, load_tables
+from experiments.definitions import Options, load_tables
 from experiments.keeping import keep_rows
 from experiments.pages import render_page, trainings_part
 from experiments.published import published
@@ -105,8 +103,6 @@ def make(
         raise InputError(f"no table {name!r}: choose from {', '.join(NAMES)}, or all")
     if not collecting and not rendering:
         raise InputError("--render-only and --collect-only leave nothing to do")
-    if options.attention_model is not None:
-        os.environ[WEIGHTS_VARIABLE] = str(options.attention_model)
     if name == training_times.NAME:
         pages = training_times.render(options) if rendering else None
         return _write(options.out, name, *pages) if pages else []
@@ -229,7 +225,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--processes", type=int, help="worker processes (default: one per core)")
     add("--seed", type=int, default=usual.seed, help="seed of methods and trainings")
     add("--device", choices=("cpu", "cuda"), help="where networks train and predict")
-    add("--attention-model", type=Path, help="folder of the Attention Model's weights")
     add(
         "--reference",
         type=Path,

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from functools import cache
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from experiments.collecting import load_set, row_files
+from experiments.collecting import load_set, read_rows, row_files
 from experiments.published import whole_names
-from fixedfleet.evaluate import Results, get_method
+from fixedfleet.evaluate import get_method
 from fixedfleet.evaluate.metrics import Mean, summarise
 from fixedfleet.evaluate.origin import without_outdated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from experiments.definitions import Line, Options, Table
-    from fixedfleet.evaluate import InstanceSet, Row, Summary
+    from fixedfleet.evaluate import InstanceSet, Results, Row, Summary
     from fixedfleet.plan import Objective
 
 __all__ = ["Cell", "measured_cells", "read_stores", "reference_mean"]
@@ -76,28 +74,17 @@ class Cell:
 class Store:
     """The rows of one file, all of one machine, by method and objective."""
 
-    def __init__(self, results: Results, seed: int) -> None:
+    def __init__(self, results: Results, options: Options) -> None:
         self.by_method: dict[tuple[str, str], list[Row]] = defaultdict(list)
-        for row in results.rows():
-            if row.seed == seed and row.iterations is None:
+        for row in read_rows(results):
+            if row.seed == options.seed and row.iterations is None:
                 self.by_method[row.method, row.objective].append(row)
         self.machine = results.machine
 
 
 def read_stores(options: Options) -> list[Store]:
     """Read the files of rows in the working folder."""
-    paths = [results.path for results in row_files(options)]
-    changed = [path.stat().st_mtime_ns if path.exists() else 0 for path in paths]
-    return [
-        _read_store(path, time, options.seed)
-        for path, time in zip(paths, changed, strict=True)
-    ]
-
-
-@cache
-def _read_store(path: Path, _changed: int, seed: int) -> Store:
-    """Read a file of rows once for all tables, and again if it has changed."""
-    return Store(Results(path), seed)
+    return [Store(results, options) for results in row_files(options)]
 
 
 def measured_cells(

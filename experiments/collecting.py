@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from experiments.definitions import customers_of
+from experiments.kept_plans import ATTENTION_MODEL
 from experiments.versions import note_run
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.evaluate import Results, evaluate, get_set
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from experiments.definitions import Line, Options, Table
-    from fixedfleet.evaluate import InstanceSet, Method
+    from fixedfleet.evaluate import InstanceSet, Method, Row
     from fixedfleet.evaluate.rows import Key
 
-__all__ = ["Group", "collect", "group_runs", "load_set", "row_files"]
+__all__ = ["Group", "collect", "group_runs", "load_set", "read_rows", "row_files"]
 
 # A vehicle of Uchoa's instances costs what one of VRP100 does, for a square whose
 # side is 1,000 instead of 1.
@@ -33,8 +34,6 @@ _UCHOA_COST = 80_000.0
 # are rough, from one core, and only for the forecast.
 _ROUGH = {
     "network": {20: 0.03, 50: 0.05, 100: 0.1},
-    "am-greedy": {20: 0.01, 50: 0.01, 100: 0.03},
-    "am-sampling": {20: 0.4, 50: 1.5, 100: 4.0},
 }
 
 
@@ -78,9 +77,22 @@ def row_files(options: Options) -> list[Results]:
 
     All tables share ``rows.jsonl``, which this machine appends to; ``rows-….jsonl``
     beside it, compressed or not, were made on other machines or are kept for a page.
+    The last file has the plans of the Attention Model.
     """
     elsewhere = sorted(options.work.glob("rows-*.jsonl*"))
-    return [Results(path) for path in (options.work / "rows.jsonl", *elsewhere)]
+    paths = dict.fromkeys((options.work / "rows.jsonl", *elsewhere, ATTENTION_MODEL))
+    return [Results(path) for path in paths]
+
+
+def read_rows(results: Results) -> list[Row]:
+    """Read a file of rows once for all tables, and again if it has changed."""
+    path = results.path
+    return _read(path, path.stat().st_mtime_ns) if path.exists() else []
+
+
+@cache
+def _read(path: Path, _changed: int) -> list[Row]:
+    return Results(path).rows()
 
 
 def load_set(name: str, count: int, options: Options) -> InstanceSet:
@@ -164,7 +176,7 @@ def _without_finished(
     processes = options.processes or available_cores()
     methods = [method for group in groups for method in group.methods]
     known = [
-        {row.key for row in without_outdated(results.rows(), methods)}
+        {row.key for row in without_outdated(read_rows(results), methods)}
         for results in row_files(options)
     ]
     kept: list[Group] = []

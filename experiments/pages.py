@@ -400,14 +400,14 @@ def _explanation(
     table: Table, cells: Sequence[Cell], printed: Sequence[PublishedRow]
 ) -> str:
     if table.picture == "gaps":
-        counts = sorted({cell.summary.runs for cell in cells})
+        sizes = sorted({cell.summary.runs for cell in cells})
         return (
             "Percentage of the plans within the fleet above reference plans of the "
             "same instances, which are near-optimal, not optimal: mean and half of the "
             "95 % interval. In brackets: the mean time, if it is more than 1.1 times "
             "the limit. Solved: the share of the instances with a plan within the "
-            f"fleet, if not all. Each figure is over the first "
-            f"{' or '.join(f'{count:,}' for count in counts)} instances of the set. "
+            "fleet, if not all. Each figure is over the first "
+            f"{' or '.join(f'{size:,}' for size in sizes)} instances of the set. "
             f"{table.name}.csv has all figures. Bold: ours."
         )
     text = (

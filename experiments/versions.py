@@ -41,9 +41,8 @@ def command(table: Table, options: Options, on_gpu: bool) -> str:
         parts.append("--device cuda")
     if options.epochs is not None:
         parts.append(f"--epochs {options.epochs}")
-    for key in ("attention_model", "labels"):
-        if getattr(options, key) is not None:
-            parts.append(f"--{key.replace('_', '-')} FOLDER")
+    if options.labels is not None:
+        parts.append("--labels FOLDER")
     if options.reference != Options.reference:
         parts.append("--reference FILE")
     return " ".join(parts)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from experiments import RESULTS
 from experiments import __main__ as command
-from experiments.definitions import RESULTS, Options
+from experiments.definitions import Options
 from fixedfleet.errors import InputError
 
 
@@ -28,13 +29,13 @@ def asked(monkeypatch, tmp_path):
 
 def test_options_are_handed_on(asked, capsys, tmp_path):
     """Each table that is named is made with the options given."""
-    given = ["--instances", "7", "--attention-model", str(tmp_path), "--render-only"]
+    given = ["--instances", "7", "--labels", str(tmp_path), "--render-only"]
     assert command.main(["two", *given]) == 0
     out, err = capsys.readouterr()
     assert out == f"written: {tmp_path}/two.md\n"
     assert err == "a line of progress\n"
     ((name, options, collecting, rendering),) = asked
-    assert (name, options.instances, options.attention_model) == ("two", 7, tmp_path)
+    assert (name, options.instances, options.labels) == ("two", 7, tmp_path)
     assert options.seed == 0
     assert (collecting, rendering) == (False, True)
 

@@ -149,15 +149,10 @@ def test_rows_of_the_other_objective_are_left_out(render, row):
 
 def test_rows_made_on_a_gpu_are_found_without_one(render, row):
     """A line shows the rows of its GPU's method, if there are more of them."""
-    line = Line(
-        label="AM",
-        method="am-greedy:batch=100",
-        gpu_method="am-greedy:device=cuda",
-        kind="peer",
-    )
+    line = Line(label="network", method="network", gpu="bf16")
     table = replace(TABLE, lines=(line,))
-    on_gpu = [row(place, "am-greedy:device=cuda", time_limit=None) for place in (0, 1)]
-    here = [row(0, "am-greedy:batch=100", time_limit=None)]
+    on_gpu = [row(place, "network:device=cuda", time_limit=None) for place in (0, 1)]
+    here = [row(0, "network", time_limit=None)]
     for rows in (on_gpu, here + on_gpu):
         render(rows, table, instances=3)
         assert list(render.cells[0].rows) == on_gpu
@@ -235,11 +230,11 @@ def test_lines_are_compared_with_the_control_in_pairs(render, row):
 
 def test_a_page_says_what_its_means_leave_out(render, row):
     """Easier instances, shared times and rounding to nothing do not mislead."""
-    batched = Line(label="AM, in batches", method="am-greedy:batch=100", kind="peer")
+    batched = Line(label="AM, in batches", method="savings", kind="peer")
     table = replace(TABLE, lines=(LINE, batched), reference={"vrp20": LINE})
     rows = [row(0), row(1, length=6.0)]
     tiny = {"time_limit": None, "seconds": 0.0004, "length": 5.9999999}
-    rows += [row(place, "am-greedy:batch=100", **tiny) for place in range(2)]
+    rows += [row(place, "savings", **tiny) for place in range(2)]
     page = render(rows, table, 2)
     line = lines_of(page)["AM, in batches"]
     assert line["gap, %"].startswith("0.000")
@@ -413,13 +408,26 @@ def test_a_share_is_at_least_one_instance():
     assert counts == [1, 3, 100]
 
 
-def test_a_gpu_takes_all_instances():
-    """A line with a method of its own for a GPU takes no share there."""
-    line = Line(label="AM", method="a", gpu_method="b", share="tenth")
-    on_gpu = Options(instances=30, device="cuda")
-    assert line.count("vrp20", on_gpu) == 30
-    assert line.count("vrp20", Options(instances=30)) == 3
-    assert replace(line, gpu_share="tenth").count("vrp20", on_gpu) == 3
+def test_no_more_instances_are_taken_than_have_kept_plans():
+    """The Attention Model's plans are kept for the first instances only."""
+    line = Line(label="AM", method="am-greedy", most=20)
+    counts = [line.count("vrp20", Options(instances=n)) for n in (5, 20, 30)]
+    assert counts == [5, 20, 20]
+
+
+@pytest.mark.parametrize(
+    ("method", "gpu", "there"),
+    [
+        ("network", "", "network"),
+        ("network", "bf16", "network:device=cuda"),
+        ("network:passes=4", "fp32", "network:passes=4,device=cuda,precision=fp32"),
+    ],
+)
+def test_a_network_predicts_on_a_gpu_if_there_is_one(method, gpu, there):
+    """The spec for a GPU follows from the one for a CPU."""
+    line = Line(label="network", method=method, gpu=gpu)
+    assert line.spec(Options(device="cuda")) == there
+    assert line.spec(Options()) == method
 
 
 def test_an_unknown_key_of_a_table_is_an_error(monkeypatch):
