@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from experiments.collecting import load_set, read_rows, row_files
+from experiments.keeping import rounded
 from experiments.published import whole_names
 from fixedfleet.evaluate import get_method
 from fixedfleet.evaluate.metrics import Mean, summarise
@@ -76,7 +77,10 @@ class Store:
 
     def __init__(self, results: Results, options: Options) -> None:
         self.by_method: dict[tuple[str, str], list[Row]] = defaultdict(list)
-        for row in read_rows(results):
+        rows = read_rows(results)
+        if results.path.suffix != ".xz":  # rows that are kept are rounded already
+            rows = [rounded(row) for row in rows]
+        for row in rows:
             if row.seed == options.seed and row.iterations is None:
                 self.by_method[row.method, row.objective].append(row)
         self.machine = results.machine

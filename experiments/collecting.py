@@ -118,7 +118,7 @@ def collect(table: Table, options: Options) -> dict[str, str]:
     kept = [line for line in table.lines if line.begins_with_kept(options)]
     first = [line for line in table.lines if line not in kept]
     reasons: dict[str, str] = {}
-    for lines in (first, kept):
+    for lines in filter(None, (first, kept)):
         reasons |= _collect(replace(table, lines=tuple(lines)), options)
     return reasons
 

@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from experiments.definitions import Options, Table
     from fixedfleet.evaluate import Row
 
-__all__ = ["keep_rows"]
+__all__ = ["keep_rows", "rounded"]
 
 
 def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
     """
     Write the rows of a table's cells to ``rows-NAME.jsonl.xz`` in the folder of pages.
 
-    Unless the table keeps its plans, rows are kept without plans and traces, and with
-    rounded numbers. Rows that another table keeps there are left out. The page is made
-    again by ``python -m experiments NAME --render-only``.
+    Unless the table keeps its plans, rows are kept without plans and traces. Rows that
+    another table keeps there are left out. The page is made again by
+    ``python -m experiments NAME --render-only``.
     """
     path = options.out / f"rows-{table.name}.jsonl.xz"
     others = [other for other in options.out.glob("rows-*.jsonl.xz") if other != path]
     known = {row.key for other in others for row in Results(other).rows()}
     lines = dict.fromkeys(
-        (row if table.keep_plans else _short(row)).to_json()
+        (row if table.keep_plans else replace(row, trace=(), tours=None)).to_json()
         for cell in cells
         for row in cell.source
         if row.key not in known
@@ -44,17 +44,16 @@ def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
     return path
 
 
-def _short(row: Row) -> Row:
+def rounded(row: Row) -> Row:
+    """Return a row with as many digits as are kept, so that pages do not change."""
     return replace(
         row,
-        length=None if row.length is None else round(row.length, 4),
-        cost_v=None if row.cost_v is None else round(row.cost_v, 4),
-        seconds=_rounded(row.seconds),
-        details={name: _rounded(value) for name, value in row.details.items()},
-        trace=(),
-        tours=None,
+        length=None if row.length is None else _digits(row.length, 9),
+        cost_v=None if row.cost_v is None else _digits(row.cost_v, 9),
+        seconds=_digits(row.seconds, 3),
+        details={name: _digits(value, 3) for name, value in row.details.items()},
     )
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.3g}")
+def _digits(value: float, count: int) -> float:
+    return float(f"{value:.{count}g}")

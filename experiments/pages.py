@@ -103,10 +103,10 @@ def _gaps_by_limit(cells: Sequence[Cell]) -> str:
             shown += f", {100 * cell.summary.share_within:.1f} % solved"
         limit, seconds = cell.summary.time_limit or 0.0, cell.summary.seconds.value
         if seconds > 1.1 * limit:
-            shown += f" ({1e3 * seconds:.3g} ms)"
+            shown += f" ({_short_time(seconds)})"
         line = gaps.setdefault(_label(_measured_fields(cell), 1.0), {})
         line[limit] = shown
-    headings = [f"{1e3 * limit:g} ms" if limit else "no limit" for limit in limits]
+    headings = [_short_time(limit) if limit else "no limit" for limit in limits]
     body = [
         [label, *(line.get(limit, NOTHING) for limit in limits)]
         for label, line in gaps.items()
@@ -166,6 +166,10 @@ def show_time(seconds: float | None) -> str:
         if seconds >= 1.5 * size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds:.3g} s"
+
+
+def _short_time(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
 
 
 def count_vehicles(cell: Cell) -> Counter[int]:
@@ -499,7 +503,7 @@ def _origin(table: Table, cells: Sequence[Cell], options: Options) -> str:
     """Say on what machine, with what and how the rows were made."""
     machines = sorted({row.machine for cell in cells for row in cell.rows})
     rows = [row for cell in cells for row in cell.rows]
-    versions = recorded(options, rows) or ["not recorded"]
+    versions = recorded(table.name, options) or ["not recorded"]
     on_gpu = any("device=cuda" in row.method for row in rows)
     return (
         f"Measured on {'; '.join(machines)}, seed {options.seed}. "

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 from experiments.definitions import Options
 from experiments.trainings import read_json_lines
+from fixedfleet.files.atomic import write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from experiments.definitions import Table
-    from fixedfleet.evaluate import Row
 
-__all__ = ["command", "installed", "note_run", "recorded"]
+__all__ = ["command", "installed", "keep_versions", "note_run", "recorded"]
 
 _PACKAGES = (
     "fixedfleet",
@@ -67,18 +65,22 @@ def note_run(name: str, options: Options) -> None:
         file.write(f"{line}\n")
 
 
-def recorded(options: Options, rows: Iterable[Row]) -> list[str]:
-    """
-    Return the versions that rows were made with, each combination once.
-
-    A row records only the version of fixedfleet, so all combinations with this
-    version are returned.
-    """
-    told = {row.made.get("fixedfleet") for row in rows}
+def recorded(name: str, options: Options) -> list[str]:
+    """Return the versions that a table's runs were made with, each combination once."""
     found = []
     for path in sorted(options.work.glob("versions*.jsonl")):
         for line in read_json_lines(path):
-            versions = line.get("versions", {})
-            if versions.get("fixedfleet", "unknown") in told:
+            if line.get("table") == name:
+                versions = line.get("versions", {})
                 found.append(", ".join(f"{k} {v}" for k, v in versions.items()))
     return list(dict.fromkeys(found))
+
+
+def keep_versions(name: str, options: Options) -> None:
+    """Write what a table's runs were made with beside its page."""
+    paths = sorted(options.work.glob("versions*.jsonl"))
+    lines = [line for path in paths for line in read_json_lines(path)]
+    own = dict.fromkeys(json.dumps(line) for line in lines if line.get("table") == name)
+    if own:
+        text = "".join(f"{line}\n" for line in own)
+        write_text(options.out / f"versions-{name}.jsonl", text)

@@ -326,16 +326,15 @@ def test_published_lengths_get_a_gap_to_the_whole_set(row):
     assert lines_of(page)["*the paper, guaranteed*"]["gap, %"] == "2.8"
 
 
-def test_versions_are_those_of_the_rows(tmp_path, row):
-    """Versions that no row was made with are left out."""
-    for number in ("0.1", "0.2"):
+def test_versions_are_those_of_the_tables_runs(tmp_path):
+    """Versions that only another table was run with are left out."""
+    for table, number in (("uchoa", "0.1"), ("targets", "0.2"), ("targets", "0.3")):
+        line = {"table": table, "versions": {"fixedfleet": number}}
         with (tmp_path / "versions.jsonl").open("a") as file:
-            file.write(json.dumps({"versions": {"fixedfleet": number}}) + "\n")
+            file.write(json.dumps(line) + "\n")
     options = Options(work=tmp_path)
-    new = row(0, made={"fixedfleet": "0.2"})
-    assert recorded(options, [new]) == ["fixedfleet 0.2"]
-    old = row(1, made={"fixedfleet": "0.1"})
-    assert recorded(options, [new, old]) == ["fixedfleet 0.1", "fixedfleet 0.2"]
+    assert recorded("uchoa", options) == ["fixedfleet 0.1"]
+    assert recorded("targets", options) == ["fixedfleet 0.2", "fixedfleet 0.3"]
 
 
 def test_fleet_sizes_are_counted(render, row):
