@@ -138,7 +138,7 @@ def _render(
     table: Table, notes: list[str], reasons: dict[str, str], options: Options
 ) -> list[Path]:
     """Write the page, the CSV and the pictures of a table from the rows there are."""
-    stores = read_stores(options)
+    stores = read_stores(options, table.name)
     cells: list[Cell] = []
     missing: list[Line] = []
     for name in table.sets:

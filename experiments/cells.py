@@ -86,9 +86,9 @@ class Store:
         self.machine = results.machine
 
 
-def read_stores(options: Options) -> list[Store]:
-    """Read the files of rows in the working folder."""
-    return [Store(results, options) for results in row_files(options)]
+def read_stores(options: Options, name: str = "") -> list[Store]:
+    """Read the files of rows in the working folder, first that of a table."""
+    return [Store(results, options) for results in row_files(options, name)]
 
 
 def measured_cells(
@@ -241,7 +241,7 @@ def _against(
         return None
     costs = {
         row.instance: row.cost
-        for store in stores
+        for store in reversed(stores)  # the first one counts
         for row in store.by_method.get((_CONTROL, own.objective), ())
         if row.time_limit == own.time_limit and row.machine == cell.machine
         if row.within and row.cost

@@ -71,15 +71,17 @@ class Group:
         return rough.get(customers_of(self.instance_set.name), mean)
 
 
-def row_files(options: Options) -> list[Results]:
+def row_files(options: Options, name: str = "") -> list[Results]:
     """
     Return the files of rows in the working folder, each of one machine.
 
     All tables share ``rows.jsonl``, which this machine appends to; ``rows-….jsonl``
     beside it, compressed or not, were made on other machines or are kept for a page.
-    The last file has the plans of the Attention Model.
+    The one that is kept for the table ``name`` comes first of these. The last file has
+    the plans of the Attention Model.
     """
     elsewhere = sorted(options.work.glob("rows-*.jsonl*"))
+    elsewhere.sort(key=lambda path: path.name != f"rows-{name}.jsonl.xz")
     paths = dict.fromkeys((options.work / "rows.jsonl", *elsewhere, ATTENTION_MODEL))
     return [Results(path) for path in paths]
 

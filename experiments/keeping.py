@@ -6,6 +6,7 @@ import lzma
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from experiments.collecting import read_rows
 from fixedfleet.evaluate import Results
 from fixedfleet.evaluate.rows import make_header
 from fixedfleet.files.atomic import replacing
@@ -25,20 +26,19 @@ def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
     """
     Write the rows of a table's cells to ``rows-NAME.jsonl.xz`` in the folder of pages.
 
-    Unless the table keeps its plans, rows are kept without plans and traces. Rows that
-    another table keeps there are left out. The page is made again by
-    ``python -m experiments NAME --render-only``.
+    Unless the table keeps its plans, rows are kept without plans and traces. Those that
+    another table keeps there are left out, if they are of the same run. The page is
+    made again by ``python -m experiments NAME --render-only``.
     """
     path = options.out / f"rows-{table.name}.jsonl.xz"
     others = [other for other in options.out.glob("rows-*.jsonl.xz") if other != path]
-    known = {row.key for other in others for row in Results(other).rows()}
-    lines = dict.fromkeys(
-        (row if table.keep_plans else replace(row, trace=(), tours=None)).to_json()
-        for cell in cells
-        for row in cell.source
-        if row.key not in known
-    )
-    text = "\n".join([make_header(cells[0].machine), *lines, ""])
+    known = {row.to_json() for other in others for row in read_rows(Results(other))}
+    rows = [row for cell in cells for row in cell.source]
+    if not table.keep_plans:
+        rows = [replace(row, trace=(), tours=None) for row in rows]
+    lines = dict.fromkeys(row.to_json() for row in rows)
+    own = [line for line in lines if line not in known]
+    text = "\n".join([make_header(cells[0].machine), *own, ""])
     with replacing(path) as file:
         file.write(lzma.compress(text.encode()))
     return path

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import lzma
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from experiments.definitions import Line, Options, Table, load_tables
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.evaluate import origin
 from fixedfleet.evaluate.pipeline import Pipeline
-from fixedfleet.evaluate.rows import Results
+from fixedfleet.evaluate.rows import Results, make_header
 from fixedfleet.evaluate.starts import NetworkStart
 from fixedfleet.version import own_version
 
@@ -310,6 +312,12 @@ def test_a_page_is_made_again_from_the_rows_kept_beside_it(calls, folders):
     paths = make_table("uchoa", instances=8, **folders)
     before = [path.read_text(encoding="utf-8") for path in paths[:2]]
     assert paths[2].name == "rows-uchoa.jsonl.xz"
+    # Another table keeps other runs of the same methods, perhaps of another machine.
+    rows = [replace(row, length=99.0) for row in Results(paths[2]).rows()]
+    lines = [make_header("elsewhere"), *(row.to_json() for row in rows), ""]
+    other = folders["out"] / "rows-a.jsonl.xz"
+    other.write_bytes(lzma.compress("\n".join(lines).encode()))
+    make_table("uchoa", instances=8, collecting=False, **folders)
     folders["work"] = folders["out"]
     again = make_table("uchoa", instances=8, collecting=False, **folders)
     assert [path.read_text(encoding="utf-8") for path in again[:2]] == before
