@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import json
-import platform
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from experiments.definitions import Options
 from experiments.trainings import read_json_lines
 from fixedfleet.files.atomic import write_text
+from fixedfleet.version import installed_versions
 
 if TYPE_CHECKING:
     from experiments.definitions import Table
 
-__all__ = ["command", "installed", "keep_versions", "note_run", "recorded"]
-
-_PACKAGES = (
-    "fixedfleet",
-    "numpy",
-    "numba",
-    "torch",
-    "hybgensea",
-    "ortools",
-    "pyvrp",
-    "pyvroom",
-)
+__all__ = ["command", "keep_versions", "note_run", "recorded"]
 
 
 def command(table: Table, options: Options, on_gpu: bool) -> str:
@@ -46,21 +34,10 @@ def command(table: Table, options: Options, on_gpu: bool) -> str:
     return " ".join(parts)
 
 
-def installed() -> dict[str, str]:
-    """Return the versions of Python and of the packages that matter."""
-    found = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
 def note_run(name: str, options: Options) -> None:
     """Record, beside the rows, what a table's rows are made with."""
     options.work.mkdir(parents=True, exist_ok=True)
-    line = json.dumps({"table": name, "versions": installed()})
+    line = json.dumps({"table": name, "versions": installed_versions()})
     with (options.work / "versions.jsonl").open("a", encoding="utf-8") as file:
         file.write(f"{line}\n")
 
