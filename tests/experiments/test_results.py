@@ -12,6 +12,7 @@ from experiments import RESULTS
 from experiments.__main__ import main
 from fixedfleet.evaluate import Results, get_set, summarise
 from fixedfleet.evaluate.tables import show_mean
+from fixedfleet.files import read_solution_cost
 from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
@@ -138,3 +139,27 @@ def test_the_readme_has_the_table_of_quality_against_time():
     table = page.partition("## VRP100")[2].partition("\n\n")[2].partition("\n\n")[0]
     assert table.count("\n") == 7
     assert table in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "folder"), [("x-all", "X"), ("xxl", "XXL")])
+def test_the_pages_of_cvrplib_have_the_gaps_of_their_rows(name, folder, shared):
+    """Each gap is to the best known cost, with the vehicles beyond the fleet."""
+    rows = defaultdict(dict)
+    for row in Results(RESULTS / f"rows-cvrplib-{name}.jsonl.xz").rows():
+        program = re.sub(r"command:(filo2|ails).*", r"\1", row.method)
+        rows[row.instance][program] = row
+    *_, (headings, _, *lines) = read_tables(RESULTS / f"cvrplib-{name}.md")
+    columns = {"ours": "packing+auto", "FILO2": "filo2", "AILS-II": "ails"}
+    shown = {line[0]: dict(zip(headings, line, strict=True)) for line in lines}
+    shown.pop(f"mean of {len(rows)}", None)
+    assert shown.keys() == rows.keys()
+    for instance, cells in shown.items():
+        best = read_solution_cost(shared / "cvrplib" / folder / f"{instance}.sol")
+        for heading in columns.keys() & cells.keys():
+            row = rows[instance].get(columns[heading])
+            cell = "–"
+            if row is not None:
+                gap = round(100 * (row.length / best - 1), 2) + 0.0
+                cell = f"{gap:.2f}" + (f", +{row.excess}" if row.excess else "")
+            assert cells[heading] == cell, (instance, heading)
