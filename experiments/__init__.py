@@ -1,7 +1,8 @@
-"""The paper's tables and figures, made again with fixedfleet.
+"""The paper's tables and figures, made again: ``python -m experiments NAME``."""
 
-``python -m experiments NAME`` runs what a table lacks and writes it to ``results/``.
-Importing this package registers the Attention Model as a method of ``evaluate``.
-"""
+from pathlib import Path
 
-import experiments.attention_model  # noqa: F401  # registers am-greedy and am-sampling
+__all__ = ["RESULTS"]
+
+# The committed pages, the rows behind them and the rows of reference plans.
+RESULTS = Path(__file__).parents[1] / "results"

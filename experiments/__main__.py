@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import os
+import csv
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments import figures, training_times
-from experiments.attention_model import WEIGHTS_VARIABLE
+from experiments import RESULTS, figures, training_times
 from experiments.cells import measured_cells, read_stores, reference_mean
-from experiments.collecting import collect
+from experiments.collecting import collect, load_set
 from experiments.definitions import Options, load_tables
 from experiments.keeping import keep_rows
 from experiments.pages import render_page, trainings_part
 from experiments.published import published
 from experiments.trainings import train_missing
+from experiments.versions import keep_versions
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.files.atomic import write_text
 
@@ -30,6 +30,7 @@ __all__ = ["main", "make"]
 
 _TABLES = load_tables(Options())
 NAMES = (*_TABLES, training_times.NAME)
+_FILES = (("rows-", ".xz"), ("", ""))  # of rows, and of the times of trainings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,8 +40,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     collecting, rendering = not given.pop("render_only"), not given.pop("collect_only")
     if names == ["all"]:
         names = list(NAMES)
+        if not collecting and given["work"] is None:
+            names = _kept(names)
+    given["work"] = given["work"] or (Options.work if collecting else RESULTS)
+    instances = given.pop("instances")
     code = 0
     for name in names:
+        own = _TABLES[name].instances if name in _TABLES else Options.instances
+        given["instances"] = own if instances is None else instances
         try:
             options = Options(**given, display=None if quiet else _say)
             written = make(name, options, collecting, rendering)
@@ -51,6 +58,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         for path in written:
             print(f"written: {path}")
     return code
+
+
+def _kept(names: Sequence[str]) -> list[str]:
+    """Return the tables whose rows are in ``results/``; name the others."""
+    kept = [
+        name
+        for name in names
+        if any((RESULTS / f"{stem}{name}.jsonl{end}").exists() for stem, end in _FILES)
+    ]
+    for name in names:
+        if name not in kept:
+            _say(f"{name}: no rows are kept, run `python -m experiments {name}`")
+    return kept
 
 
 def make(
@@ -84,12 +104,11 @@ def make(
         raise InputError(f"no table {name!r}: choose from {', '.join(NAMES)}, or all")
     if not collecting and not rendering:
         raise InputError("--render-only and --collect-only leave nothing to do")
-    if options.attention_model is not None:
-        os.environ[WEIGHTS_VARIABLE] = str(options.attention_model)
     if name == training_times.NAME:
         pages = training_times.render(options) if rendering else None
         return _write(options.out, name, *pages) if pages else []
     table = load_tables(options)[name]
+    _check(table, options, rendering)
     notes, reasons = [], {}
     if collecting:
         notes = train_missing(table.trainings, options) if table.trainings else []
@@ -97,11 +116,29 @@ def make(
     return _render(table, notes, reasons, options) if rendering else []
 
 
+def _check(table: Table, options: Options, rendering: bool) -> None:
+    """Raise InputError if the page could not be written after everything has run."""
+    page = options.out / f"{table.name}.csv"
+    if rendering and page.exists():
+        with page.open(encoding="utf-8") as file:
+            counts = [row.get("instances") for row in csv.DictReader(file)]
+        known = max((int(count) for count in counts if count), default=0)
+        if options.instances < known:
+            raise InputError(
+                f"{page} is about {known:,} instances, and this would be about "
+                f"{options.instances:,}: choose another folder for --out"
+            )
+    if table.picture == "gaps":
+        for name in table.sets:
+            if not load_set(name, options.instances, options).reference:
+                raise InputError(f"{options.reference} has no plans for {name}")
+
+
 def _render(
     table: Table, notes: list[str], reasons: dict[str, str], options: Options
 ) -> list[Path]:
     """Write the page, the CSV and the pictures of a table from the rows there are."""
-    stores = read_stores(options)
+    stores = read_stores(options, table.name)
     cells: list[Cell] = []
     missing: list[Line] = []
     for name in table.sets:
@@ -121,7 +158,10 @@ def _render(
     drawn = figures.draw(table, cells, options)
     page += "".join(f"\n![{path.stem}]({path.name})\n" for path in drawn)
     written = _write(options.out, table.name, page, numbers)
-    return [*written, keep_rows(table, cells, options), *drawn]
+    if options.work.resolve() != RESULTS:  # its rows are kept already
+        written.append(keep_rows(table, cells, options))
+        keep_versions(table.name, options)
+    return [*written, *drawn]
 
 
 def _left_out(
@@ -169,16 +209,30 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--instances",
         type=int,
-        default=usual.instances,
-        help="instances of each set, from the front; slow methods take a share of them",
+        help="instances of each set, from the front; slow methods take a share of them "
+        "(default: as many as the table's page in results/ has)",
     )
-    add("--out", type=Path, default=usual.out, help="folder for pages and pictures")
-    add("--work", type=Path, default=usual.work, help="folder for rows and trainings")
+    add(
+        "--out",
+        type=Path,
+        default=usual.out,
+        help="folder for pages and pictures (default: %(default)s)",
+    )
+    add(
+        "--work",
+        type=Path,
+        help=f"folder for rows and trainings (default: {usual.work}; with "
+        "--render-only: results)",
+    )
     add("--processes", type=int, help="worker processes (default: one per core)")
     add("--seed", type=int, default=usual.seed, help="seed of methods and trainings")
     add("--device", choices=("cpu", "cuda"), help="where networks train and predict")
-    add("--attention-model", type=Path, help="folder of the Attention Model's weights")
-    add("--reference", type=Path, help="folder of reference plans, for gaps")
+    add(
+        "--reference",
+        type=Path,
+        default=usual.reference,
+        help="rows of reference plans, for gaps (default: those in results/)",
+    )
     add("--labels", type=Path, help="folder of labels, for tables that train networks")
     add("--epochs", type=int, help="epochs of each training (default: the preset's)")
     add(

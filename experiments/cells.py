@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from experiments.collecting import load_set, row_files
+from experiments.collecting import load_set, read_rows, row_files
+from experiments.keeping import rounded
 from experiments.published import whole_names
 from fixedfleet.evaluate import get_method
 from fixedfleet.evaluate.metrics import Mean, summarise
@@ -76,15 +77,18 @@ class Store:
 
     def __init__(self, results: Results, options: Options) -> None:
         self.by_method: dict[tuple[str, str], list[Row]] = defaultdict(list)
-        for row in results.rows():
+        rows = read_rows(results)
+        if results.path.suffix != ".xz":  # rows that are kept are rounded already
+            rows = [rounded(row) for row in rows]
+        for row in rows:
             if row.seed == options.seed and row.iterations is None:
                 self.by_method[row.method, row.objective].append(row)
         self.machine = results.machine
 
 
-def read_stores(options: Options) -> list[Store]:
-    """Read the files of rows in the working folder."""
-    return [Store(results, options) for results in row_files(options)]
+def read_stores(options: Options, name: str = "") -> list[Store]:
+    """Read the files of rows in the working folder, first that of a table."""
+    return [Store(results, options) for results in row_files(options, name)]
 
 
 def measured_cells(
@@ -237,7 +241,7 @@ def _against(
         return None
     costs = {
         row.instance: row.cost
-        for store in stores
+        for store in reversed(stores)  # the first one counts
         for row in store.by_method.get((_CONTROL, own.objective), ())
         if row.time_limit == own.time_limit and row.machine == cell.machine
         if row.within and row.cost

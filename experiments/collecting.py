@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from experiments.definitions import customers_of
+from experiments.kept_plans import ATTENTION_MODEL
 from experiments.versions import note_run
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.evaluate import Results, evaluate, get_set
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from experiments.definitions import Line, Options, Table
-    from fixedfleet.evaluate import InstanceSet, Method
+    from fixedfleet.evaluate import InstanceSet, Method, Row
     from fixedfleet.evaluate.rows import Key
 
-__all__ = ["Group", "collect", "group_runs", "load_set", "row_files"]
+__all__ = ["Group", "collect", "group_runs", "load_set", "read_rows", "row_files"]
 
 # A vehicle of Uchoa's instances costs what one of VRP100 does, for a square whose
 # side is 1,000 instead of 1.
@@ -33,8 +34,6 @@ _UCHOA_COST = 80_000.0
 # are rough, from one core, and only for the forecast.
 _ROUGH = {
     "network": {20: 0.03, 50: 0.05, 100: 0.1},
-    "am-greedy": {20: 0.01, 50: 0.01, 100: 0.03},
-    "am-sampling": {20: 0.4, 50: 1.5, 100: 4.0},
 }
 
 
@@ -72,25 +71,40 @@ class Group:
         return rough.get(customers_of(self.instance_set.name), mean)
 
 
-def row_files(options: Options) -> list[Results]:
+def row_files(options: Options, name: str = "") -> list[Results]:
     """
     Return the files of rows in the working folder, each of one machine.
 
     All tables share ``rows.jsonl``, which this machine appends to; ``rows-….jsonl``
     beside it, compressed or not, were made on other machines or are kept for a page.
+    The one that is kept for the table ``name`` comes first of these. The last file has
+    the plans of the Attention Model.
     """
     elsewhere = sorted(options.work.glob("rows-*.jsonl*"))
-    return [Results(path) for path in (options.work / "rows.jsonl", *elsewhere)]
+    elsewhere.sort(key=lambda path: path.name != f"rows-{name}.jsonl.xz")
+    paths = dict.fromkeys((options.work / "rows.jsonl", *elsewhere, ATTENTION_MODEL))
+    return [Results(path) for path in paths]
+
+
+def read_rows(results: Results) -> list[Row]:
+    """Read a file of rows once for all tables, and again if it has changed."""
+    path = results.path
+    return _read(path, path.stat().st_mtime_ns) if path.exists() else []
+
+
+@cache
+def _read(path: Path, _changed: int) -> list[Row]:
+    return Results(path).rows()
 
 
 def load_set(name: str, count: int, options: Options) -> InstanceSet:
-    """Return the first instances of a set, with reference plans if there are any."""
+    """Return the first instances of a set, with reference plans but for Uchoa's."""
     whole = _load(name, max(count, options.instances), options.reference)
     return replace(whole, instances=whole.instances[:count])
 
 
 @cache
-def _load(name: str, count: int, reference: Path | None) -> InstanceSet:
+def _load(name: str, count: int, reference: Path) -> InstanceSet:
     if name.startswith("uchoa"):
         return get_set(name, count, vehicle_cost=_UCHOA_COST)
     return get_set(name, count, reference)
@@ -106,7 +120,7 @@ def collect(table: Table, options: Options) -> dict[str, str]:
     kept = [line for line in table.lines if line.begins_with_kept(options)]
     first = [line for line in table.lines if line not in kept]
     reasons: dict[str, str] = {}
-    for lines in (first, kept):
+    for lines in filter(None, (first, kept)):
         reasons |= _collect(replace(table, lines=tuple(lines)), options)
     return reasons
 
@@ -164,7 +178,7 @@ def _without_finished(
     processes = options.processes or available_cores()
     methods = [method for group in groups for method in group.methods]
     known = [
-        {row.key for row in without_outdated(results.rows(), methods)}
+        {row.key for row in without_outdated(read_rows(results), methods)}
         for results in row_files(options)
     ]
     kept: list[Group] = []

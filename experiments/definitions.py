@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
+from experiments import RESULTS
 from experiments.kept_plans import with_kept_plans
 from experiments.trainings import Training
 from fixedfleet.errors import InputError, at_least, check_settings
@@ -25,8 +26,8 @@ __all__ = ["Line", "Options", "Table", "customers_of", "load_tables", "title_of"
 
 _FILE = Path(__file__).parent / "tables.toml"
 _KEYS = (
-    "title", "sets", "lines", "gpu_lines", "share", "picture", "limits", "variants",
-    "trainings", "reference", "unit", "notes",
+    "title", "instances", "sets", "lines", "share", "picture", "limits",
+    "variants", "trainings", "reference", "unit", "notes", "keep_plans",
 )  # fmt: skip
 
 
@@ -38,27 +39,26 @@ class Options:
     Raises
     ------
     InputError
-        If a number makes no sense or a folder does not exist.
+        If a number makes no sense, or a file or folder does not exist.
     """
 
     instances: Annotated[int, at_least(1)] = 1000
-    out: Path = Path("results")
+    out: Path = Path("build/experiments")
     work: Path = Path("runs/experiments")
     processes: Annotated[int | None, at_least(1)] = None
     seed: int = 0
     device: str | None = None
-    attention_model: Path | None = None
-    reference: Path | None = None
+    reference: Path = RESULTS / "rows-reference.jsonl.xz"
     labels: Path | None = None
     epochs: Annotated[int | None, at_least(1)] = None
     display: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
-        for name in ("reference", "labels", "attention_model"):
-            folder = getattr(self, name)
-            if folder is not None and not folder.is_dir():
-                raise InputError(f"{name}: there is no folder {folder}")
+        if not self.reference.is_file():
+            raise InputError(f"reference: there is no file {self.reference}")
+        if self.labels is not None and not self.labels.is_dir():
+            raise InputError(f"labels: there is no folder {self.labels}")
 
     @property
     def on_gpu(self) -> bool:
@@ -81,12 +81,11 @@ class Line:
 
     label: str
     method: str
-    gpu_method: str = ""
-    kept: str = ""
+    gpu: Literal["", "bf16", "fp32"] = ""
     kind: Literal["ours", "control", "peer"] = "ours"
     limit: float | None = None
     share: str = ""
-    gpu_share: str = ""
+    most: int | None = None
     solved: bool = False
     sets: tuple[str, ...] | None = None
     training: Training | None = None
@@ -94,32 +93,43 @@ class Line:
     @property
     def specs(self) -> tuple[str, ...]:
         """The specs under which its rows may have been made."""
-        return (self.gpu_method, self.method) if self.gpu_method else (self.method,)
+        return (self._on_gpu(self.method), self.method) if self.gpu else (self.method,)
 
     def spec(self, options: Options) -> str:
         """Return the spec to run here."""
-        return self.gpu_method if self.gpu_method and options.on_gpu else self.method
+        return self.specs[0] if options.on_gpu else self.method
 
     def begins_with_kept(self, options: Options) -> bool:
-        """Return whether it runs after the line whose plans it begins with."""
-        return bool(self.kept) and options.on_gpu
+        """Return whether it searches from the plans of a network on a GPU."""
+        return bool(self.gpu) and "+" in self.method and options.on_gpu
 
     def build(self, options: Options) -> Method:
         """Return the method to run here."""
         method = get_method(self.spec(options))
         if self.begins_with_kept(options):
-            kept = get_method(self.kept).name
+            kept = get_method(self._on_gpu(self._start)).name
             file = options.work / "rows.jsonl"
             return with_kept_plans(cast("Pipeline", method), kept, file)
         return method
 
+    @property
+    def _start(self) -> str:
+        """The spec of the start alone, all of whose plans are complete."""
+        head, _, options = self.method.partition(":")
+        names = ("decoding", "repair", "model")
+        own = [text for text in options.split(",") if text.startswith(names)]
+        return f"{head.partition('+')[0]}:{','.join(['guarantee=yes', *own])}"
+
+    def _on_gpu(self, spec: str) -> str:
+        options = "device=cuda" + (",precision=fp32" if self.gpu == "fp32" else "")
+        return f"{spec}{',' if ':' in spec else ':'}{options}"
+
     def count(self, name: str, options: Options) -> int:
         """Return how many of a set's instances it takes, at least one."""
-        on_gpu = self.gpu_method and options.on_gpu
-        share_name = self.gpu_share if on_gpu else self.share
-        shares: dict[str, float] = _definitions()["shares"].get(share_name, {})
+        most = options.instances if self.most is None else self.most
+        shares: dict[str, float] = _definitions()["shares"].get(self.share, {})
         share = shares.get(str(customers_of(name)), 1.0)
-        return max(1, math.ceil(round(share * options.instances, 6)))
+        return min(most, max(1, math.ceil(round(share * options.instances, 6))))
 
 
 _LINE_KEYS = {field.name for field in fields(Line)} - {"training"}
@@ -134,6 +144,8 @@ class Table:
     ----------
     name, title
         Name and heading. The paper's figures have the same name, if it has any.
+    instances
+        How many instances of each set its page in ``results/`` is about.
     picture
         ``vehicles``: how many vehicles are used. ``gaps``: gaps by time. ``sizes``:
         gaps by the number of customers. ``trainings``: the losses of the networks,
@@ -151,12 +163,15 @@ class Table:
     unit
         What a set's lengths are divided by, to be as the paper prints them.
     reference
-        For a set without reference plans: the line that its gaps refer to. It need not
-        be one of the table's lines.
+        By set, the line that its gaps refer to, instead of the file of reference plans.
+        It need not be one of the table's lines.
+    keep_plans
+        Whether the rows behind the page are kept with their plans.
     """
 
     name: str
     title: str
+    instances: int = 1000
     picture: Literal["", "vehicles", "gaps", "sizes", "trainings"] = ""
     sets: tuple[str, ...]
     lines: tuple[Line, ...]
@@ -165,6 +180,7 @@ class Table:
     notes: tuple[str, ...] = ()
     unit: Mapping[str, float] = field(default_factory=dict)
     reference: Mapping[str, Line] = field(default_factory=dict)
+    keep_plans: bool = False
 
     def lines_of(self, name: str) -> list[Line]:
         """Return the lines of a set."""
@@ -191,8 +207,7 @@ def _table(name: str, raw: dict[str, Any], options: Options) -> Table:
         for key, label in raw.get("trainings", {}).items()
     }
     lines = _network_lines(raw, trainings, options.work)
-    for entry in (*raw["lines"], *(raw.get("gpu_lines", ()) if options.on_gpu else ())):
-        line = _line(entry)
+    for line in map(_line, raw["lines"]):
         lines.append(replace(line, share=raw.get("share", line.share)))
     reference = {key: _line(entry) for key, entry in raw.get("reference", {}).items()}
     # The table's share is not for the line that its gaps refer to.
@@ -200,6 +215,7 @@ def _table(name: str, raw: dict[str, Any], options: Options) -> Table:
     return Table(
         name=name,
         title=raw["title"],
+        instances=raw.get("instances", Table.instances),
         picture=raw.get("picture", ""),
         sets=tuple(raw["sets"]),
         lines=tuple(own.get(line.label, line) for line in lines),
@@ -208,6 +224,7 @@ def _table(name: str, raw: dict[str, Any], options: Options) -> Table:
         notes=tuple(raw.get("notes", ())),
         unit=raw.get("unit", {}),
         reference=reference,
+        keep_plans=raw.get("keep_plans", False),
     )
 
 
@@ -233,8 +250,6 @@ def _network_lines(
                     line,
                     label=f"{training.preset}, {label}: {line.label}",
                     method=_with_model(line.method, training, work),
-                    gpu_method=_with_model(line.gpu_method, training, work),
-                    kept=_with_model(line.kept, training, work),
                     sets=tuple(own) if line.sets is None else line.sets,
                     training=training,
                 )
@@ -244,8 +259,6 @@ def _network_lines(
 
 def _with_model(method: str, training: Training, work: Path) -> str:
     """Return a method with the network of a training."""
-    if not method:
-        return ""
     return f"{method}{',' if ':' in method else ':'}model={training.model(work)}"
 
 
@@ -272,6 +285,7 @@ def title_of(name: str) -> str:
     kinds = {
         "vrp": f"VRP{size}, rejection-sampled",
         "kool": f"VRP{size}, all test instances",
+        "tight": f"VRP{size}, rejection-sampled, with ⌈Σq/Q⌉ vehicles",
         "uchoa": f"Uchoa{size}",
     }
     return kinds[name.rstrip("0123456789")]

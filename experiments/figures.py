@@ -121,7 +121,7 @@ def draw_gaps(path: Path, cells: Sequence[Cell]) -> None:
         if cell.summary.gap and cell.summary.time_limit is not None
     ]
     if not timed:
-        raise InputError("no gaps to draw: give reference plans")
+        raise InputError("no gaps to draw: no row has a time limit and a reference")
     labels = list(dict.fromkeys(cell.label for cell in timed))
     _check_colours(labels, "methods")
     names = list(dict.fromkeys(cell.set for cell in timed))

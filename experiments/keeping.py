@@ -6,6 +6,7 @@ import lzma
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from experiments.collecting import read_rows
 from fixedfleet.evaluate import Results
 from fixedfleet.evaluate.rows import make_header
 from fixedfleet.files.atomic import replacing
@@ -18,43 +19,41 @@ if TYPE_CHECKING:
     from experiments.definitions import Options, Table
     from fixedfleet.evaluate import Row
 
-__all__ = ["keep_rows"]
+__all__ = ["keep_rows", "rounded"]
 
 
 def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
     """
     Write the rows of a table's cells to ``rows-NAME.jsonl.xz`` in the folder of pages.
 
-    They are kept without plans and traces, and with rounded numbers; rows that another
-    table keeps there are left out. The page is made again by
-    ``python -m experiments NAME --render-only --work results``.
+    Unless the table keeps its plans, rows are kept without plans and traces. Those that
+    another table keeps there are left out, if they are of the same run. The page is
+    made again by ``python -m experiments NAME --render-only``.
     """
     path = options.out / f"rows-{table.name}.jsonl.xz"
     others = [other for other in options.out.glob("rows-*.jsonl.xz") if other != path]
-    known = {row.key for other in others for row in Results(other).rows()}
-    lines = dict.fromkeys(
-        _short(row).to_json()
-        for cell in cells
-        for row in cell.source
-        if row.key not in known
-    )
-    text = "\n".join([make_header(cells[0].machine), *lines, ""])
+    known = {row.to_json() for other in others for row in read_rows(Results(other))}
+    rows = [row for cell in cells for row in cell.source]
+    if not table.keep_plans:
+        rows = [replace(row, trace=(), tours=None) for row in rows]
+    lines = dict.fromkeys(row.to_json() for row in rows)
+    own = [line for line in lines if line not in known]
+    text = "\n".join([make_header(cells[0].machine), *own, ""])
     with replacing(path) as file:
         file.write(lzma.compress(text.encode()))
     return path
 
 
-def _short(row: Row) -> Row:
+def rounded(row: Row) -> Row:
+    """Return a row with as many digits as are kept, so that pages do not change."""
     return replace(
         row,
-        length=None if row.length is None else round(row.length, 4),
-        cost_v=None if row.cost_v is None else round(row.cost_v, 4),
-        seconds=_rounded(row.seconds),
-        details={name: _rounded(value) for name, value in row.details.items()},
-        trace=(),
-        tours=None,
+        length=None if row.length is None else _digits(row.length, 9),
+        cost_v=None if row.cost_v is None else _digits(row.cost_v, 9),
+        seconds=_digits(row.seconds, 3),
+        details={name: _digits(value, 3) for name, value in row.details.items()},
     )
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.3g}")
+def _digits(value: float, count: int) -> float:
+    return float(f"{value:.{count}g}")

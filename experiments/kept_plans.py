@@ -1,17 +1,14 @@
-"""A search that begins with the plans in the rows of another method.
-
-So a network plans whole batches on a GPU, and OR-Tools then runs on one core per
-instance, perhaps on another machine. The rows of the search have the time of both.
-"""
+"""Plans in rows as starts: of the Attention Model, and of a network on a GPU."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
+from experiments import RESULTS
 from fixedfleet.errors import InputError
-from fixedfleet.evaluate import Answer, Results, Start
+from fixedfleet.evaluate import METHODS, Answer, Results, Start
 from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
@@ -23,19 +20,21 @@ if TYPE_CHECKING:
     from fixedfleet.evaluate.starts import NetworkStart
     from fixedfleet.instance import Instance
 
-__all__ = ["with_kept_plans"]
+__all__ = ["ATTENTION_MODEL", "KeptPlans", "with_kept_plans"]
+
+ATTENTION_MODEL = RESULTS / "rows-attention-model.jsonl.xz"
 
 
-def with_kept_plans(pipeline: Pipeline, method: str, file: Path) -> Pipeline:
-    """Return the pipeline with the plans that a file of rows has of a method."""
-    return replace(pipeline, start=_KeptStart(pipeline.start, method, file))
+class KeptPlans(Start):
+    """
+    The plans that a file of rows has of a method.
 
+    The rows of a search that begins with them have the time of both.
+    """
 
-@dataclass(frozen=True)
-class _KeptStart(Start):
-    made_by: Start
-    method: str
-    file: Path
+    def __init__(self, method: str, file: Path) -> None:
+        self.method = method
+        self.file = file
 
     def check(self) -> None:
         """Raise InputError if the file has no rows of the method."""
@@ -51,10 +50,6 @@ class _KeptStart(Start):
         plans = [None if row.tours is None else Plan(row.tours) for row in rows]
         return [Answer(p, start=row) for p, row in zip(plans, rows, strict=True)]
 
-    def network(self) -> Path:
-        """Return the file of the network that made the plans."""
-        return cast("NetworkStart", self.made_by).network()
-
     def _row(self, instance: Instance) -> Row:
         row = _rows(self.file, self.method).get(instance.name)
         if row is None:
@@ -63,6 +58,29 @@ class _KeptStart(Start):
                 "it first"
             )
         return row
+
+
+class _NetworkPlans(KeptPlans):
+    """Kept plans of a network, whose file the rows of a search record."""
+
+    def __init__(self, method: str, file: Path, made_by: NetworkStart) -> None:
+        super().__init__(method, file)
+        self.made_by = made_by
+
+    def network(self) -> Path:
+        """Return the file of the network that made the plans."""
+        return self.made_by.network()
+
+
+def with_kept_plans(pipeline: Pipeline, method: str, file: Path) -> Pipeline:
+    """
+    Return the pipeline with the plans that a file of rows has of a method.
+
+    So a network plans whole batches on a GPU, and OR-Tools then runs on one core per
+    instance, perhaps on another machine.
+    """
+    made_by = cast("NetworkStart", pipeline.start)
+    return replace(pipeline, start=_NetworkPlans(method, file, made_by))
 
 
 @cache
@@ -74,3 +92,8 @@ def _rows(file: Path, method: str) -> dict[str, Row]:
             f"{file} has no rows of the method {method!r}: make them first"
         )
     return rows
+
+
+# The Attention Model of Kool, van Hoof and Welling (2019), which never changes.
+for _method in ("am-greedy", "am-sampling"):
+    METHODS.register(_method)(KeptPlans(_method, ATTENTION_MODEL))

@@ -11,7 +11,7 @@ from experiments.definitions import title_of
 from experiments.published import published
 from experiments.trainings import read_curve, read_json_lines
 from experiments.versions import command, recorded
-from fixedfleet.evaluate.tables import NOTHING, csv_table, markdown_table
+from fixedfleet.evaluate.tables import NOTHING, csv_table, markdown_table, show_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,15 +78,40 @@ def render_page(
             continue
         numbers += [fields | {"table": table.name} for fields in found]
         unit = table.unit.get(name, 1.0)
-        parts.append(f"## {title_of(name)}\n\n{_main_part(table, found, unit)}")
-        remarks = (_parts_part(found), _elsewhere(of_set), _late(of_set))
+        shown = _main_part(table, found, unit)
+        if table.picture == "gaps":
+            shown = _gaps_by_limit([cell for cell in cells if cell.set == name])
+        parts.append(f"## {title_of(name)}\n\n{shown}")
+        late = "" if table.picture == "gaps" else _late(of_set)  # its cells say so
+        remarks = (_parts_part(found), _elsewhere(of_set), late)
         parts += [f"{remark}\n" for remark in remarks if remark]
     parts.append(_explanation(table, cells, printed) + "\n")
     if below := [*table.notes, *notes]:
         parts.append("\n".join(f"- {note}" for note in below) + "\n")
-    parts.append(_origin(table.name, cells, options))
+    parts.append(_origin(table, cells, options))
     rows = [[row.get(name) for name in _CSV] for row in numbers]
     return "\n".join(parts), csv_table(_CSV, rows)
+
+
+def _gaps_by_limit(cells: Sequence[Cell]) -> str:
+    """Return a set's gaps in %, one line per method and one column per time limit."""
+    limits = sorted({cell.summary.time_limit or 0.0 for cell in cells})
+    gaps: dict[str, dict[float, str]] = {}
+    for cell in cells:
+        shown = show_mean(cell.summary.gap, 2)
+        if cell.summary.share_within < 1:
+            shown += f", {100 * cell.summary.share_within:.1f} % solved"
+        limit, seconds = cell.summary.time_limit or 0.0, cell.summary.seconds.value
+        if seconds > 1.1 * limit:
+            shown += f" ({_short_time(seconds)})"
+        line = gaps.setdefault(_label(_measured_fields(cell), 1.0), {})
+        line[limit] = shown
+    headings = [_short_time(limit) if limit else "no limit" for limit in limits]
+    body = [
+        [label, *(line.get(limit, NOTHING) for limit in limits)]
+        for label, line in gaps.items()
+    ]
+    return markdown_table(["time limit", *headings], body)
 
 
 def trainings_part(table: Table, options: Options) -> str:
@@ -141,6 +166,10 @@ def show_time(seconds: float | None) -> str:
         if seconds >= 1.5 * size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds:.3g} s"
+
+
+def _short_time(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
 
 
 def count_vehicles(cell: Cell) -> Counter[int]:
@@ -308,11 +337,6 @@ def _used(line: Fields, _unit: float) -> str:
     return ", ".join(f"{size}: {100 * int(n) / total:.1f} %" for size, n in counts)
 
 
-def _limit(line: Fields, _unit: float) -> str:
-    limit = line.get("time_limit")
-    return NOTHING if limit is None else f"{1e3 * limit:g} ms"
-
-
 def _shown(
     name: str, say: Callable[[Any], str] = str
 ) -> Callable[[Fields, float], str]:
@@ -326,7 +350,6 @@ def _shown(
 
 _COLUMNS: dict[str, Column] = {
     "method": _label,
-    "limit": _limit,
     "Cost": _cost,
     "Cost_v": _cost_v,
     "floor of Cost_v": _floor,
@@ -339,7 +362,7 @@ _COLUMNS: dict[str, Column] = {
     "instances": _shown("instances", "{:,}".format),
 }
 # Columns that only tables with this picture have.
-_ONLY = {"limit": "gaps", "vehicles used": "vehicles"}
+_ONLY = {"vehicles used": "vehicles"}
 
 
 def _main_part(table: Table, lines: Sequence[Fields], unit: float) -> str:
@@ -380,6 +403,17 @@ def _parts_part(lines: Sequence[Fields]) -> str:
 def _explanation(
     table: Table, cells: Sequence[Cell], printed: Sequence[PublishedRow]
 ) -> str:
+    if table.picture == "gaps":
+        sizes = sorted({cell.summary.runs for cell in cells})
+        return (
+            "Percentage of the plans within the fleet above reference plans of the "
+            "same instances, which are near-optimal, not optimal: mean and half of the "
+            "95 % interval. In brackets: the mean time, if it is more than 1.1 times "
+            "the limit. Solved: the share of the instances with a plan within the "
+            "fleet, if not all. Each figure is over the first "
+            f"{' or '.join(f'{size:,}' for size in sizes)} instances of the set. "
+            f"{table.name}.csv has all figures. Bold: ours."
+        )
     text = (
         "Cost: mean length. Cost_v: mean length plus the cost of each vehicle used. "
         "Both are over the plans that serve all customers within capacity. Floor: the "
@@ -465,13 +499,14 @@ def _late(cells: Sequence[Cell]) -> str:
     return f"Share of runs that took more than 1.1 times their limit: {said}."
 
 
-def _origin(name: str, cells: Sequence[Cell], options: Options) -> str:
+def _origin(table: Table, cells: Sequence[Cell], options: Options) -> str:
     """Say on what machine, with what and how the rows were made."""
     machines = sorted({row.machine for cell in cells for row in cell.rows})
     rows = [row for cell in cells for row in cell.rows]
-    versions = recorded(options, rows) or ["not recorded"]
+    versions = recorded(table.name, options) or ["not recorded"]
+    on_gpu = any("device=cuda" in row.method for row in rows)
     return (
         f"Measured on {'; '.join(machines)}, seed {options.seed}. "
         f"Versions: {'; or '.join(versions)}.\n\n"
-        f"    {command(name, options)}\n"
+        f"    {command(table, options, on_gpu)}\n"
     )

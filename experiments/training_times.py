@@ -1,7 +1,7 @@
 """Table 3: the time for an epoch of training, and for a whole training.
 
-The page shows what ``benchmarks/train_speed.py`` has measured, whose lines are kept in
-``training-times.jsonl`` in the folder of pages.
+The page shows what ``benchmarks/train_speed.py`` has measured, whose lines are in
+``training-times.jsonl`` in the working folder; ``results/`` has such a file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from experiments.pages import show_time
 from experiments.published import published
 from experiments.trainings import read_json_lines
-from experiments.versions import command
 from fixedfleet.errors import InputError
 from fixedfleet.evaluate.tables import NOTHING, csv_table, markdown_table
 
@@ -22,6 +21,7 @@ __all__ = ["NAME", "render"]
 
 NAME = "training-times"
 _FILE = f"{NAME}.jsonl"
+_COMMAND = "python benchmarks/train_speed.py --labels FOLDER"
 _SIZES = (20, 50, 100)
 _EPOCH = 100_000  # labels: as many as the paper has, roughly
 _LARGEST_FLEET = 11
@@ -35,7 +35,7 @@ def render(options: Options) -> tuple[str, str]:
     measured = _measured(options)
     if not measured:
         raise InputError(
-            f"no measurements in {options.out / _FILE}: benchmarks/train_speed.py "
+            f"no measurements in {options.work / _FILE}: benchmarks/train_speed.py "
             "prints such lines"
         )
     source = published(NAME)
@@ -64,7 +64,7 @@ def render(options: Options) -> tuple[str, str]:
         "bound.\n"
     )
     versions = "; or ".join(dict.fromkeys(line["versions"] for line in measured))
-    parts.append(f"Versions: {versions}.\n\n    {command(NAME, options)}\n")
+    parts.append(f"Versions: {versions}.\n\n    {_COMMAND}\n")
     rows = [[(line | {"table": NAME}).get(name) for name in _CSV] for line in lines]
     return "\n".join(parts), csv_table(_CSV, rows)
 
@@ -75,7 +75,7 @@ def _measured(options: Options) -> list[Fields]:
 
     presets = list_presets()
     found: dict[str, Fields] = {}
-    for line in read_json_lines(options.out / _FILE):
+    for line in read_json_lines(options.work / _FILE):
         preset = presets.get(line.get("preset", ""))
         if preset is None or "epoch_s" not in line:
             continue

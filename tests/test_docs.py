@@ -340,6 +340,18 @@ def test_every_page_is_in_the_index():
     assert {path.name for path in pages} - {"README.md"} <= linked
 
 
+def test_a_checkout_is_installed_with_the_tested_versions():
+    """Without the constraints, pip takes a torch with gigabytes of CUDA packages."""
+    commands = [
+        line
+        for page in (*PAGES, *NOTEBOOKS)
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if re.search(r"pip install .*'\.\[", line)
+    ]
+    assert len(commands) >= 6
+    assert [line for line in commands if "-c constraints.txt '.[" not in line] == []
+
+
 def test_pictures_stay_small():
     """No picture or notebook of the documentation takes long to load."""
     for path in (*(ROOT / "docs").glob("*.png"), *NOTEBOOKS):

@@ -19,6 +19,7 @@ What there is::
     ff.solve_batch, ff.InstanceBatch  plan thousands, on all cores, a GPU or a cluster
     ff.predict                        what a network predicts, and plans decoded from it
     ff.write_plan, ff.read_plan       plans as .json, .csv, .xlsx and .sol files
+    ff.show_versions                  what a report about a fault should state
 
 Sub-packages, which are loaded when they are first used::
 
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.files import read, read_batch, read_plan, write_plan
     from fixedfleet.planning import predict
+    from fixedfleet.version import show_versions
 
     __version__: str
 
@@ -72,6 +74,7 @@ __all__ = [
     "read",
     "read_batch",
     "read_plan",
+    "show_versions",
     "solve",
     "solve_batch",
     "write_plan",
@@ -83,6 +86,7 @@ _LATER = {
     "read": "files",
     "read_batch": "files",
     "read_plan": "files",
+    "show_versions": "version",
     "write_plan": "files",
 }
 # Sub-packages that are public. They are also imported when they are first used.

@@ -1,21 +1,25 @@
-"""The version of this package, of its sources, and of the solvers' packages."""
+"""The versions of this package, of its sources, and of other packages."""
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
 
-__all__ = ["SOLVER_PACKAGES", "UNKNOWN", "describe_commit", "own_version", "version_of"]
+__all__ = [
+    "UNKNOWN",
+    "describe_commit",
+    "installed_versions",
+    "own_version",
+    "show_versions",
+    "version_of",
+]
 
 UNKNOWN = "unknown"  # of a package that is run from its sources
 
-# The package behind each outside solver.
-SOLVER_PACKAGES = {
-    "hgs": "hybgensea",
-    "pyvrp": "pyvrp",
-    "ortools": "ortools",
-    "vroom": "pyvroom",
-}
+_PACKAGES = (
+    "fixedfleet", "numpy", "scipy", "numba", "hybgensea", "ortools", "pyvrp", "pyvroom",
+    "torch", "cupy", "ray",
+)  # fmt: skip
 _SOURCES = {".py", ".cu", ".toml"}
 
 
@@ -61,3 +65,21 @@ def describe_commit() -> str:
         texts = b"".join(path.read_bytes() for path in files)
         said += f"-{sha256(texts).hexdigest()[:8]}"
     return said
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the versions of Python and of the installed packages that matter."""
+    import platform
+
+    versions = {package: version_of(package) for package in _PACKAGES}
+    found = {package: version for package, version in versions.items() if version}
+    return {"python": platform.python_version(), **found}
+
+
+def show_versions() -> None:
+    """Print what a report about a fault should state: system and versions."""
+    import platform
+
+    print(f"system: {platform.platform()}")
+    for name, version in installed_versions().items():
+        print(f"{name}: {version}")

@@ -146,10 +146,7 @@ def test_bad_input_is_one_line(evaluate, shared, tmp_path):
     timed = (*good[:2], "--method", "auto", "--time-limit", 0.05, "--results", "r")
     assert refused(evaluate(*timed, "--base", "auto"), "--base needs a reference")
     assert refused(evaluate(*good, "--base", "packing"), "runs with a time limit")
-    assert refused(evaluate(*good, "--reference", tmp_path), "has no reference")
-    assert refused(
-        evaluate("--set", "vrp20", *good[2:], "--reference", tmp_path), "no reference"
-    )
+    assert refused(evaluate(*good, "--reference", tmp_path), "no file of reference")
     hgs = (*good[:2], "--method", "hgs", *good[4:])
     assert refused(evaluate(*hgs), "'hgs' needs a time limit")
     assert refused(evaluate(*hgs, "--time-limit", -1), "a time limit is -1.0")
@@ -168,7 +165,7 @@ def test_an_option_that_a_set_cannot_use_is_refused(run, evaluate, tmp_path):
     answer = evaluate(*named, *options, "--vehicles", 9)
     assert refused(answer, "'uniform20:3' has its own fleet")
     answer = evaluate("--set", "day.npz", *options, "--reference", tmp_path)
-    assert refused(answer, "is for the test sets, not for day.npz")
+    assert refused(answer, "is for sets by name, not for day.npz")
     assert not Path("r").exists()
 
 

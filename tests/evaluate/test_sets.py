@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 import fixedfleet as ff
 from fixedfleet import generate
-from fixedfleet.evaluate import InstanceSet, get_set
+from fixedfleet.evaluate import InstanceSet, Results, get_set
 
 VRP = """NAME : {name}
 COMMENT : {comment}
@@ -76,32 +74,37 @@ def test_uniform_sets_are_of_their_seed_whatever_the_count():
     ).any()
 
 
-@pytest.mark.slow
-def test_references_are_measured_by_plan(shared):
-    """References of the test set are the mean lengths that were stated for them."""
-    found = get_set("vrp20", None, shared / "reference")
-    assert len(found) == 9646
-    assert len(found.reference) == len(found.reference_cost_v) == 1000
-    assert sum(found.reference.values()) / 1000 == pytest.approx(6.1209, abs=5e-5)
-    mean = sum(found.reference_cost_v.values()) / 1000
-    assert mean == pytest.approx(139.297, abs=5e-4)
-    assert list(found.reference) == found.names[:1000]
+def test_the_best_plans_in_a_file_of_rows_are_the_reference(tmp_path, make_row):
+    """The shortest length within the fleet counts, and the cheapest with vehicles."""
+    with Results(tmp_path / "rows.jsonl") as results:
+        for seed, length in enumerate([7.0, 6.0, 5.0]):
+            results.append(
+                make_row(
+                    instance="test20/0",
+                    seed=seed,
+                    length=length,
+                    vehicles=4,
+                    within=length > 5,
+                )
+            )
+        tight = {"instance": "tight20/0", "length": 6.5, "vehicles": 3}
+        results.append(make_row(**tight, seed=3, within=True))
+    found = get_set("vrp20", 5, results.path)
+    assert found.reference == {"test20/0": 6.0}
+    assert found.reference_cost_v == {"test20/0": 6.5 + 3 * 35}
+    assert get_set("tight20", 5, results.path).reference == {"tight20/0": 6.5}
 
 
-def test_a_set_without_a_reference_says_so(shared, tmp_path):
+def test_a_set_without_a_reference_says_so(tmp_path, make_row):
     """A reference asked for and not there is an error that names what is missing."""
-    with pytest.raises(
-        ff.InputError, match=r"no reference plans .*ref_vrp20_cost\.npz"
-    ):
-        get_set("vrp20", 5, tmp_path)
-    with pytest.raises(ff.InputError, match="'uniform20:1' has no reference plans"):
-        get_set("uniform20:1", 5, shared / "reference")
+    with pytest.raises(ff.InputError, match=r"no file of reference plans .*rows"):
+        get_set("vrp20", 5, tmp_path / "rows.jsonl")
+    with Results(tmp_path / "rows.jsonl") as results:
+        results.append(make_row(instance="test20/0", within=True, length=6.0))
+    with pytest.raises(ff.InputError, match="no plan for an instance of 'uniform20:1'"):
+        get_set("uniform20:1", 5, results.path)
     with pytest.raises(ff.InputError, match="read from beside the files"):
-        get_set(write(tmp_path, "x-k2"), 5, shared / "reference")
-    other = shared / "reference" / "ref_vrp50_cost.npz"
-    shutil.copy(other, tmp_path / "ref_vrp20_cost.npz")
-    with pytest.raises(ff.InputError, match="of other instances"):
-        get_set("vrp20", 5, tmp_path)
+        get_set(write(tmp_path, "x-k2"), 5, results.path)
 
 
 def test_files_bring_their_best_known_lengths(tmp_path):
@@ -259,8 +262,6 @@ def test_a_distribution_is_a_set(spec, cost):
     assert few.names == more.names[:2] == [f"{spec}/0", f"{spec}/1"]
     assert few.instances[1] == more.instances[1]
     assert (few.name, few.vehicle_cost) == (spec, cost)
-    with pytest.raises(ff.InputError, match="has no reference plans"):
-        get_set(spec, 2, reference="folder")
 
 
 def test_a_distribution_of_ones_own_is_a_set(tmp_path, make_instance, monkeypatch):

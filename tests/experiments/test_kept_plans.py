@@ -47,11 +47,26 @@ def test_a_search_goes_on_from_kept_plans(tmp_path):
 
 def test_plans_are_kept_for_searches_behind_a_gpu(tmp_path):
     """With a GPU, a line begins with kept plans and runs on cores."""
-    spec = f"{PAPER},device=cuda"
-    line = Line(label="x", method=PAPER, gpu_method=spec, kept=f"{START},device=cuda")
+    spec = f"{PAPER},device=cuda,precision=fp32"
+    line = Line(label="x", method=PAPER, gpu="fp32")
     here, there = Options(work=tmp_path), Options(work=tmp_path, device="cuda")
     assert line.build(here) == get_method(PAPER)
     method = line.build(there)
     assert (method.name, method.on_gpu) == (get_method(spec).name, False)
+    kept = get_method(f"{START},device=cuda,precision=fp32").name
+    assert method.start.method == kept
     with pytest.raises(InputError, match=r"rows\.jsonl has no rows of the method"):
         method.check()
+
+
+@pytest.mark.parametrize("method", ["am-greedy", "am-sampling"])
+def test_the_attention_models_plans_are_kept(method):
+    """They serve all customers of the first test instances, with any fleet."""
+    instances = get_set("kool20", 3).instances
+    start = get_method(method)
+    start.check()
+    for instance, answer in zip(instances, start.solve(instances), strict=True):
+        assert answer.start.instance == instance.name
+        larger = instance.with_vehicles(20)
+        assert answer.plan.check(larger) == []
+        assert answer.plan.length(instance) == pytest.approx(answer.start.length)

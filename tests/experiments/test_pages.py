@@ -61,8 +61,8 @@ def row(make_row):
 def render(tmp_path, monkeypatch):
     """Return a function that writes rows to files and renders a table of them."""
 
-    def make(rows, table=TABLE, instances=4, elsewhere=(), name="vrp20"):
-        options = Options(instances=instances, work=tmp_path)
+    def make(rows, table=TABLE, instances=4, elsewhere=(), name="vrp20", **given):
+        options = Options(instances=instances, work=tmp_path, **given)
         for file, part in (("rows", rows), ("rows-other", elsewhere)):
             machine = HERE if file == "rows" else "another"
             monkeypatch.setattr(
@@ -109,7 +109,8 @@ def test_plans_beyond_the_fleet_and_missing_plans_are_counted(render, row):
     assert float(line["floor of Cost_v"]) == 146
     assert (line["within the fleet"], line["no plan"]) == ("50.0 %", "1")
     assert (float(line["seconds per instance"]), line["instances"]) == (0.5, "4")
-    assert line["gap, %"] == line["above the control, %"] == "–"
+    assert line["gap, %"].endswith("(2 plans)")
+    assert line["above the control, %"] == "–"
     assert "a note" in page
     (numbers,) = render.numbers
     assert (numbers["no_plan"], numbers["excess_vehicles"]) == ("1", "2.0")
@@ -148,15 +149,10 @@ def test_rows_of_the_other_objective_are_left_out(render, row):
 
 def test_rows_made_on_a_gpu_are_found_without_one(render, row):
     """A line shows the rows of its GPU's method, if there are more of them."""
-    line = Line(
-        label="AM",
-        method="am-greedy:batch=100",
-        gpu_method="am-greedy:device=cuda",
-        kind="peer",
-    )
+    line = Line(label="network", method="network", gpu="bf16")
     table = replace(TABLE, lines=(line,))
-    on_gpu = [row(place, "am-greedy:device=cuda", time_limit=None) for place in (0, 1)]
-    here = [row(0, "am-greedy:batch=100", time_limit=None)]
+    on_gpu = [row(place, "network:device=cuda", time_limit=None) for place in (0, 1)]
+    here = [row(0, "network", time_limit=None)]
     for rows in (on_gpu, here + on_gpu):
         render(rows, table, instances=3)
         assert list(render.cells[0].rows) == on_gpu
@@ -234,11 +230,11 @@ def test_lines_are_compared_with_the_control_in_pairs(render, row):
 
 def test_a_page_says_what_its_means_leave_out(render, row):
     """Easier instances, shared times and rounding to nothing do not mislead."""
-    batched = Line(label="AM, in batches", method="am-greedy:batch=100", kind="peer")
+    batched = Line(label="AM, in batches", method="savings", kind="peer")
     table = replace(TABLE, lines=(LINE, batched), reference={"vrp20": LINE})
     rows = [row(0), row(1, length=6.0)]
     tiny = {"time_limit": None, "seconds": 0.0004, "length": 5.9999999}
-    rows += [row(place, "am-greedy:batch=100", **tiny) for place in range(2)]
+    rows += [row(place, "savings", **tiny) for place in range(2)]
     page = render(rows, table, 2)
     line = lines_of(page)["AM, in batches"]
     assert line["gap, %"].startswith("0.000")
@@ -256,8 +252,8 @@ def test_lines_that_often_run_late_are_named(render, row):
         assert ("1.1 times their limit: someone (50 %)" in page) == late
 
 
-def test_a_line_shows_its_gap_at_each_time_limit(render, row):
-    """Where a table has several limits, a method has a line for each of them."""
+def test_a_line_shows_its_gap_at_each_time_limit(render, row, tmp_path):
+    """Where a table has several limits, each is a column; what differs is said."""
     start = Line(label="savings", method="savings", kind="control")
     ours = Line(label="ours", method="hgs")
     table = Table(
@@ -274,9 +270,17 @@ def test_a_line_shows_its_gap_at_each_time_limit(render, row):
             rows.append(row(place, time_limit=limit, length=length))
             rows.append(row(place, "packing+auto", time_limit=limit, length=4.0))
         rows.append(row(place, "savings", time_limit=None, length=9.0))
-    page = render(rows, table, 2)
-    assert "| **ours** | 10 ms | 8.0000 |" in page
-    assert "| savings | – | 9.0000 |" in page
+    rows[-1] = replace(rows[-1], **NOTHING)
+    rows = [replace(row, seconds=row.time_limit or 0.07) for row in rows]
+    rows = [replace(row, seconds=0.5) if row.length == 6 else row for row in rows]
+    with Results(tmp_path / "reference.jsonl") as results:
+        for place in range(2):
+            results.append(row(place, length=4.0))
+    page = render(rows, table, 2, reference=results.path)
+    assert "| time limit | no limit | 10 ms | 30 ms |" in page
+    ours = "| **ours** | – | 100.00 ± 0.00 | 50.00 ± 0.00 (500 ms) |"
+    assert ours in page
+    assert "| savings | 125.00, 50.0 % solved (70 ms) | – | – |" in page
     found = [
         (n["label"], n["time_limit"], n["control_percent"]) for n in render.numbers
     ]
@@ -322,16 +326,15 @@ def test_published_lengths_get_a_gap_to_the_whole_set(row):
     assert lines_of(page)["*the paper, guaranteed*"]["gap, %"] == "2.8"
 
 
-def test_versions_are_those_of_the_rows(tmp_path, row):
-    """Versions that no row was made with are left out."""
-    for number in ("0.1", "0.2"):
+def test_versions_are_those_of_the_tables_runs(tmp_path):
+    """Versions that only another table was run with are left out."""
+    for table, number in (("uchoa", "0.1"), ("targets", "0.2"), ("targets", "0.3")):
+        line = {"table": table, "versions": {"fixedfleet": number}}
         with (tmp_path / "versions.jsonl").open("a") as file:
-            file.write(json.dumps({"versions": {"fixedfleet": number}}) + "\n")
+            file.write(json.dumps(line) + "\n")
     options = Options(work=tmp_path)
-    new = row(0, made={"fixedfleet": "0.2"})
-    assert recorded(options, [new]) == ["fixedfleet 0.2"]
-    old = row(1, made={"fixedfleet": "0.1"})
-    assert recorded(options, [new, old]) == ["fixedfleet 0.1", "fixedfleet 0.2"]
+    assert recorded("uchoa", options) == ["fixedfleet 0.1"]
+    assert recorded("targets", options) == ["fixedfleet 0.2", "fixedfleet 0.3"]
 
 
 def test_fleet_sizes_are_counted(render, row):
@@ -386,11 +389,15 @@ def test_a_figure_has_no_published_rows():
 
 def test_the_command_leaves_folders_open(tmp_path):
     """What to type names no folder of this machine."""
-    options = Options(instances=50, reference=tmp_path, seed=3, device="cuda")
-    assert command("targets", options) == (
-        "python -m experiments targets --instances 50 --seed 3 --device cuda "
-        "--reference FOLDER"
+    (tmp_path / "rows.jsonl").touch()
+    reference = tmp_path / "rows.jsonl"
+    options = Options(instances=50, reference=reference, labels=tmp_path, seed=3)
+    assert command(TABLE, options, on_gpu=True) == (
+        "python -m experiments fixed-costs --instances 50 --seed 3 --device cuda "
+        "--labels FOLDER --reference FILE"
     )
+    usual = Options(instances=TABLE.instances)
+    assert command(TABLE, usual, on_gpu=False) == "python -m experiments fixed-costs"
 
 
 def test_a_share_is_at_least_one_instance():
@@ -400,13 +407,26 @@ def test_a_share_is_at_least_one_instance():
     assert counts == [1, 3, 100]
 
 
-def test_a_gpu_takes_all_instances():
-    """A line with a method of its own for a GPU takes no share there."""
-    line = Line(label="AM", method="a", gpu_method="b", share="tenth")
-    on_gpu = Options(instances=30, device="cuda")
-    assert line.count("vrp20", on_gpu) == 30
-    assert line.count("vrp20", Options(instances=30)) == 3
-    assert replace(line, gpu_share="tenth").count("vrp20", on_gpu) == 3
+def test_no_more_instances_are_taken_than_have_kept_plans():
+    """The Attention Model's plans are kept for the first instances only."""
+    line = Line(label="AM", method="am-greedy", most=20)
+    counts = [line.count("vrp20", Options(instances=n)) for n in (5, 20, 30)]
+    assert counts == [5, 20, 20]
+
+
+@pytest.mark.parametrize(
+    ("method", "gpu", "there"),
+    [
+        ("network", "", "network"),
+        ("network", "bf16", "network:device=cuda"),
+        ("network:passes=4", "fp32", "network:passes=4,device=cuda,precision=fp32"),
+    ],
+)
+def test_a_network_predicts_on_a_gpu_if_there_is_one(method, gpu, there):
+    """The spec for a GPU follows from the one for a CPU."""
+    line = Line(label="network", method=method, gpu=gpu)
+    assert line.spec(Options(device="cuda")) == there
+    assert line.spec(Options()) == method
 
 
 def test_an_unknown_key_of_a_table_is_an_error(monkeypatch):

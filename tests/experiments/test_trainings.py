@@ -317,8 +317,6 @@ def test_rows_that_another_page_keeps_are_kept_once(made_up, tmp_path):
 def test_training_times_come_from_measurements(tmp_path):
     """Lines of the benchmark become seconds an epoch and hours in all."""
     pytest.importorskip("torch")
-    out = tmp_path / "out"
-    out.mkdir()
     lines = [
         {"preset": "paper20", "M": 4, "epoch_s": 4.0, "device": "a made-up GPU"},
         {"preset": "paper20", "M": 50, "epoch_s": 400.0},
@@ -326,8 +324,8 @@ def test_training_times_come_from_measurements(tmp_path):
         {"preset": "paper50", "note": "no time in it"},
     ]
     text = "".join(json.dumps(line) + "\n" for line in lines)
-    (out / "training-times.jsonl").write_text(text)
-    paths = make("training-times", Options(out=out, work=tmp_path))
+    (tmp_path / "training-times.jsonl").write_text(text)
+    paths = make("training-times", Options(out=tmp_path / "out", work=tmp_path))
     page = paths[0].read_text(encoding="utf-8")
     (ours,) = [line for line in page.splitlines() if "`paper20`" in line]
     assert ours.split(" | ")[1:] == ["4 s", "60", "4 min", "a made-up GPU |"]

@@ -16,7 +16,6 @@ from fixedfleet.files import (
     read_batch,
     read_labels,
     read_plan,
-    read_reference,
     read_solution_cost,
 )
 from fixedfleet.files.excel import format_excel
@@ -113,7 +112,6 @@ READERS = {
     "plan.csv": (read_plan, [PLAN_CSV]),
     "npz": (read_batch, [BATCH]),
     "labels.npz": (read_labels, [LABELS]),
-    "reference.npz": (read_reference, [LABELS]),
     "pkl": (lambda path: read_batch(path, 2), [PICKLE]),
 }
 each_reader = pytest.mark.parametrize("kind", READERS)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fixedfleet import InputError, PlanBatch
-from fixedfleet.files import read_batch, read_labels, read_reference
+from fixedfleet.files import read_batch, read_labels
 
 BATCH = {
     "depots": np.zeros((2, 2)),
@@ -27,14 +27,6 @@ LABELS = {
     "seed": np.array(7),
     "count": np.array(2),
     "iterations": np.array(100),
-}
-REFERENCE = {
-    "routes": np.array([[1, 2, 0], [2, 1, 0]], dtype=np.uint8),
-    "feasible": np.array([True, True]),
-    "index": np.array([0, 4]),
-    "n": np.array(2),
-    "capacity": np.array(5),
-    "fleet": np.array(1),
 }
 
 
@@ -135,20 +127,6 @@ def test_labels_that_are_wrong(save, changes, said):
     assert said in str(caught.value)
 
 
-def test_reference_plans(save):
-    """A file of reference plans gives the rows they belong to."""
-    reference = read_reference(save(REFERENCE))
-    assert reference.index.tolist() == [0, 4]
-    assert reference.feasible.all()
-    assert len(PlanBatch(reference.routes)) == 2
-
-
-def test_a_reference_row_twice(save):
-    """Two plans for the same row are refused."""
-    with pytest.raises(InputError, match="a row twice"):
-        read_reference(save(REFERENCE | {"index": np.array([4, 4])}))
-
-
 def header(shape, dtype="<f8"):
     """The first bytes of an array of this shape, and none of its data."""
     file = io.BytesIO()
@@ -177,14 +155,3 @@ def test_the_labels_at_hand(shared):
         assert (plans.vehicles() <= labels.fleet).all()
         served = (plans.routes > 0).sum(axis=1)
         assert (served == labels.n).all()
-
-
-def test_the_reference_plans_at_hand(shared):
-    """The reference plans at hand are read, and all of them are complete."""
-    paths = sorted((shared / "reference").glob("*.npz"))
-    assert paths
-    for path in paths:
-        reference = read_reference(path)
-        plans = PlanBatch(reference.routes)
-        assert ((plans.routes > 0).sum(axis=1) == reference.n).all()
-        assert (plans.vehicles() <= reference.fleet).all()

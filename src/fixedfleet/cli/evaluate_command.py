@@ -61,7 +61,11 @@ def add_command(commands: Commands) -> None:
     )
     add_options(parser, "--iterations")
     add("--count", type=int, default=1000, help="instances per set (default: 1000)")
-    add("--reference", metavar="FOLDER", help="reference plans of the test sets")
+    add(
+        "--reference",
+        metavar="FILE",
+        help="results whose best plans are the reference, for sets by name",
+    )
     add_options(
         parser, "--vehicles", help="fleet of instances in files (default: the files')"
     )

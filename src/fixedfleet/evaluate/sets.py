@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import itertools
+import math
 import os
 import re
 from dataclasses import dataclass, field, replace
@@ -15,14 +16,13 @@ import numpy as np
 from fixedfleet import files, generate
 from fixedfleet.errors import InputError, at_least, check_vehicle_cost, check_whole
 from fixedfleet.evaluate.best_known import best_known
-from fixedfleet.instance import InstanceBatch
+from fixedfleet.evaluate.rows import Results
 from fixedfleet.labels import has_labels, load_labels
-from fixedfleet.plan import PlanBatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fixedfleet.instance import Instance
+    from fixedfleet.instance import Instance, InstanceBatch
 
 __all__ = ["VEHICLE_COSTS", "InstanceSet", "get_set", "is_named"]
 
@@ -134,9 +134,9 @@ def get_set(
     count
         Number of instances to take from the front; None for all.
     reference
-        Folder with ``ref_vrp20_cost.npz`` and ``ref_vrp20_costv.npz``, … for the test
-        sets. Files have their own: the ``.sol`` beside a VRPLIB file, or its comment;
-        the plans of labels.
+        File of rows that ``evaluate`` has written, for a set by its name: the best plan
+        of each instance is its reference. Files have their own: the ``.sol`` beside a
+        VRPLIB file, or its comment; the plans of labels.
     vehicle_cost
         Fixed cost per vehicle. Default: 35, 50 and 80 for the sets of 20, 50 and 100
         uniform customers, 0 for others and for files.
@@ -146,7 +146,7 @@ def get_set(
     Raises
     ------
     InputError
-        If there is no such set, no such file, or no reference for it in the folder.
+        If there is no such set, no such file, or no reference for the set in it.
     """
     if count is not None:
         check_whole("count", count, at_least(1))
@@ -158,8 +158,9 @@ def get_set(
     if reference is not None:
         given = spec if isinstance(spec, (str, os.PathLike)) else next(iter(spec))
         raise InputError(
-            f"a reference folder is for the test sets, not for {os.fspath(given)}: the "
-            "best known plans of files are read from beside the files"
+            "a file of reference plans is for sets by name, not for "
+            f"{os.fspath(given)}: the best known plans of files are read from beside "
+            "the files"
         )
     return _from_files(_paths(spec), count, vehicle_cost or 0.0, vehicles)
 
@@ -218,38 +219,28 @@ def _draw_test_set(
     return batch[rows], [f"{stem}/{row}" for row in rows]
 
 
-def _with_reference(chosen: InstanceSet, folder: Path) -> InstanceSet:
-    """Return the set with the costs of the reference plans in a folder."""
-    if not chosen.names[0].startswith("test"):
-        raise InputError(
-            f"the set {chosen.name!r} has no reference plans, only vrp20 … and kool20 …"
-        )
-    stem = f"ref_vrp{chosen.instances[0].num_customers}"
-    lengths = _reference(folder / f"{stem}_cost.npz", chosen, 0.0)
-    costs = _reference(folder / f"{stem}_costv.npz", chosen, chosen.vehicle_cost)
-    return replace(chosen, reference=lengths, reference_cost_v=costs)
-
-
-def _reference(
-    path: Path, chosen: InstanceSet, vehicle_cost: float
-) -> dict[str, float]:
-    """Return the cost of the reference plan of each instance that has one."""
+def _with_reference(chosen: InstanceSet, path: Path) -> InstanceSet:
+    """Return the set with the costs of the best plans in a file of rows."""
     if not path.is_file():
-        raise InputError(f"no reference plans {path}: give the folder that holds them")
-    found, first = files.read_reference(path), chosen.instances[0]
-    there = found.n, found.capacity, found.fleet
-    if there != (first.num_customers, first.capacity, first.vehicles):
-        raise InputError(f"{path} has reference plans of other instances")
-    place = {f"test{found.n}/{row}": i for i, row in enumerate(found.index)}
-    known = [one for one in chosen.instances if one.name in place]
-    known = [one for one in known if found.feasible[place[one.name]]]
-    plans = PlanBatch(found.routes[[place[one.name] for one in known]])
-    instances = InstanceBatch.of(known)
-    bad = np.flatnonzero(~plans.feasible(instances))
-    if len(bad):
-        raise InputError(f"{path}: the plan for {known[bad[0]].name} is infeasible")
-    costs = plans.costs_v(instances, vehicle_cost).tolist()
-    return {one.name: cost for one, cost in zip(known, costs, strict=True)}
+        raise InputError(
+            f"no file of reference plans {path}: give rows that evaluate has written"
+        )
+    lengths: dict[str, float] = {}
+    costs_v: dict[str, float] = {}
+    names = set(chosen.names)
+    for row in Results(path).rows():
+        if not row.within or row.length is None or row.vehicles is None:
+            continue
+        cost_v = row.length + row.vehicles * chosen.vehicle_cost
+        # A plan for the smallest conceivable fleet also counts for the larger one.
+        for name in names & {row.instance, row.instance.replace("tight", "test", 1)}:
+            costs_v[name] = min(cost_v, costs_v.get(name, math.inf))
+        if row.instance in names:
+            shortest = lengths.get(row.instance, math.inf)
+            lengths[row.instance] = min(row.length, shortest)
+    if not lengths:
+        raise InputError(f"{path} has no plan for an instance of {chosen.name!r}")
+    return replace(chosen, reference=lengths, reference_cost_v=costs_v)
 
 
 def _paths(

@@ -28,7 +28,7 @@ from fixedfleet.files import (
     vrplib_files,
 )
 from fixedfleet.files.excel import OTHER_TABLES, format_excel
-from fixedfleet.files.npz_files import LabelFile, ReferenceFile
+from fixedfleet.files.npz_files import LabelFile
 from fixedfleet.files.reading import Reading, ReadOptions
 from fixedfleet.files.table import Dialect, format_csv
 from fixedfleet.files.table_files import instance_rows
@@ -50,7 +50,6 @@ __all__ = [
     "LabelFile",
     "ReadOptions",
     "Reading",
-    "ReferenceFile",
     "format_plan",
     "parse",
     "read",
@@ -58,7 +57,6 @@ __all__ = [
     "read_file",
     "read_labels",
     "read_plan",
-    "read_reference",
     "read_solution_cost",
     "write_batch",
     "write_instance",
@@ -301,12 +299,6 @@ def read_labels(path: PathLike) -> LabelFile:
     """Read a label file (npz): plans for instances that are drawn from a seed."""
     with _reading(path):
         return npz_files.read_labels(path)
-
-
-def read_reference(path: PathLike) -> ReferenceFile:
-    """Read a file of reference plans (npz) for rows of a test set."""
-    with _reading(path):
-        return npz_files.read_reference(path)
 
 
 def _write(path: PathLike, content: str | bytes) -> None:

@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Archive",
     "LabelFile",
-    "ReferenceFile",
     "make_batch",
     "read_batch",
     "read_labels",
-    "read_reference",
     "write_batch",
 ]
 
@@ -98,18 +96,6 @@ class LabelFile:
     routes: NDArray[np.integer]  # (B, L): a 0 after each tour and zeros to the end
     seed: int
     labelled: NDArray[np.bool_]  # (B,): whether the row has a plan
-
-
-@dataclass(frozen=True, eq=False)
-class ReferenceFile:
-    """Near-optimal plans for some rows of a test set, for gaps."""
-
-    n: int  # the first four as in LabelFile
-    capacity: int
-    fleet: int
-    routes: NDArray[np.integer]
-    index: NDArray[np.int64]  # (B,): rows of the test set
-    feasible: NDArray[np.bool_]  # (B,): whether the row has a feasible plan
 
 
 def read_batch(
@@ -192,31 +178,6 @@ def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:
 def read_labels(path: str | os.PathLike[str]) -> LabelFile:
     """Read a label file."""
     archive = Archive(path)
-    plans = _read_plans(archive)
-    seed, count = archive.whole("seed", 0), archive.whole("count", 0)
-    check_seed(seed)
-    if len(plans["routes"]) != count:
-        raise InputError(
-            f"{len(plans['routes'])} rows of routes for a count of {count}"
-        )
-    labelled = archive.array("labelled", "b", count)
-    return LabelFile(**plans, seed=seed, labelled=labelled)
-
-
-def read_reference(path: str | os.PathLike[str]) -> ReferenceFile:
-    """Read a file of reference plans."""
-    archive = Archive(path)
-    plans = _read_plans(archive)
-    size = len(plans["routes"])
-    index = archive.array("index", "iu", size).astype(np.int64)
-    if (index < 0).any() or len(np.unique(index)) != len(index):
-        raise InputError("index holds a negative row, or a row twice")
-    feasible = archive.array("feasible", "b", size)
-    return ReferenceFile(**plans, index=index, feasible=feasible)
-
-
-def _read_plans(archive: Archive) -> dict[str, Any]:
-    """Return the fields that label files and reference files share."""
     n = archive.whole("n", 1)
     routes = archive.array("routes", "iu", None, None)
     bad = (routes > n).any(axis=1) | (routes < 0).any(axis=1)
@@ -224,5 +185,10 @@ def _read_plans(archive: Archive) -> dict[str, Any]:
         raise InputError(
             f"routes[{int(np.argmax(bad))}] names a customer that is not within 1 … {n}"
         )
-    numbers = {name: archive.whole(name, 1) for name in ("capacity", "fleet")}
-    return {"n": n, "routes": routes, **numbers}
+    capacity, fleet = archive.whole("capacity", 1), archive.whole("fleet", 1)
+    seed, count = archive.whole("seed", 0), archive.whole("count", 0)
+    check_seed(seed)
+    if len(routes) != count:
+        raise InputError(f"{len(routes)} rows of routes for a count of {count}")
+    labelled = archive.array("labelled", "b", count)
+    return LabelFile(n, capacity, fleet, routes, seed, labelled)

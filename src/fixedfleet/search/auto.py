@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
+    from fixedfleet.search.genetic import AlgorithmParameters
     from fixedfleet.search.task import Search, SearchTask
 
-__all__ = ["auto_search", "recipe_for"]
+__all__ = ["auto_search", "fitted_parameters", "recipe_for"]
 
 # With a vehicle cost, this share of the time is spent on whether one vehicle more or
 # less pays: at the beginning if a vehicle costs at least the second share of the
@@ -115,6 +116,19 @@ def recipe_for(n: int, seconds: float, filled: float = 0.0) -> tuple[float, int]
     return share, population
 
 
+def fitted_parameters(population: int) -> AlgorithmParameters:
+    """Return the parameters of HGS-CVRP for a population that fits a short time."""
+    if population <= 3:  # too few plans for the penalty to adapt slowly
+        penalty = {
+            "nbIterPenaltyManagement": 10,
+            "penaltyIncrease": 1.6,
+            "penaltyDecrease": 0.6,
+        }
+    else:
+        penalty = {"nbIterPenaltyManagement": 20}
+    return small_population(population, nbGranular=8, **penalty)
+
+
 def _filled(instance: Instance) -> float:
     """Return the demand as a share of what the fleet can carry."""
     room = instance.vehicles * instance.capacity_units  # may be beyond 64 bits
@@ -141,14 +155,4 @@ def _for_short_time(customers: int) -> RuinRecreateParameters:
 
 def _genetic(task: SearchTask, population: int) -> Iterator[Plan]:
     """Run the genetic search with a population that is fitted to the time."""
-    if population <= 3:  # too few plans for the penalty to adapt slowly
-        penalty = {
-            "nbIterPenaltyManagement": 10,
-            "penaltyIncrease": 1.6,
-            "penaltyDecrease": 0.6,
-        }
-    else:
-        penalty = {"nbIterPenaltyManagement": 20}
-    yield from genetic_search(
-        task, small_population(population, nbGranular=8, **penalty)
-    )
+    yield from genetic_search(task, fitted_parameters(population))
