@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import re
 import sys
@@ -20,7 +21,7 @@ from fixedfleet.cli import (
     solve_command,
     train_command,
 )
-from fixedfleet.cli.console import BAD_INPUT, INTERRUPTED, say_error
+from fixedfleet.cli.console import BAD_INPUT, INTERRUPTED, say_error, warn
 from fixedfleet.cli.options import Parser
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.interrupts import command_loaded
@@ -95,10 +96,23 @@ def _run(argv: list[str]) -> int:
         arguments = build_parser().parse_args(argv)
     except SystemExit as end:  # of --help and --version
         return int(end.code or 0)
-    load_files(getattr(arguments, "parts", ()))
-    code: int = arguments.run(arguments)
+    logger, warnings = logging.getLogger("fixedfleet"), _Warnings(logging.WARNING)
+    logger.addHandler(warnings)
+    try:
+        load_files(getattr(arguments, "parts", ()))
+        code: int = arguments.run(arguments)
+    finally:
+        logger.removeHandler(warnings)
     sys.stdout.flush()  # reports a closed pipe here, not at exit
     return code
+
+
+class _Warnings(logging.Handler):
+    """Prints what the package logs as a warning of the command."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print the message of a record."""
+        warn(record.getMessage())
 
 
 class _Version(argparse.Action):
