@@ -32,6 +32,7 @@ ROOMS = (
     "planning",
     "search",
     "solvers",
+    "bound",
     "labels",
     "training",
     "solve",

@@ -16,6 +16,7 @@ What there is::
     ff.find_doubts                    what is probably a mistake in the data
     ff.assess_fleet                   is the fleet large enough? With the proof
     ff.solve, ff.Result, ff.Plan      plan one instance
+    ff.lower_bound                    how far is a plan from the shortest? With proof
     ff.solve_batch, ff.InstanceBatch  plan thousands, on all cores, a GPU or a cluster
     ff.predict                        what a network predicts, and plans decoded from it
     ff.write_plan, ff.read_plan       plans as .json, .csv, .xlsx and .sol files
@@ -27,6 +28,7 @@ Sub-packages, which are loaded when they are first used::
     ff.labels, ff.training, ff.model  solve instances and train a network on them
     ff.planning                       decoders and repairs of a prediction
     ff.search, ff.solvers             searches of this package; outside solvers
+    ff.bound                          lower bounds, step by step
     ff.fleet, ff.files, ff.plotting   verdicts; file formats; pictures with matplotlib
 
 ``help(ff.solve)`` describes one function, and ``fixedfleet --help`` on the command line
@@ -50,6 +52,7 @@ from fixedfleet.solve_batch import solve_batch
 if TYPE_CHECKING:
     from typing import Any
 
+    from fixedfleet.bound import LowerBound, lower_bound
     from fixedfleet.files import read, read_batch, read_plan, write_plan
     from fixedfleet.planning import predict
 
@@ -62,12 +65,14 @@ __all__ = [
     "InputError",
     "Instance",
     "InstanceBatch",
+    "LowerBound",
     "MissingPackageError",
     "Plan",
     "PlanBatch",
     "Result",
     "assess_fleet",
     "find_doubts",
+    "lower_bound",
     "predict",
     "read",
     "read_batch",
@@ -79,6 +84,8 @@ __all__ = [
 
 # Names that are imported when they are first used, and the modules that have them.
 _LATER = {
+    "LowerBound": "bound",
+    "lower_bound": "bound",
     "predict": "planning",
     "read": "files",
     "read_batch": "files",
@@ -87,8 +94,8 @@ _LATER = {
 }
 # Sub-packages that are public. They are also imported when they are first used.
 _ROOMS = (
-    *("evaluate", "files", "fleet", "generate", "labels", "model", "planning"),
-    *("plotting", "search", "solvers", "training"),
+    *("bound", "evaluate", "files", "fleet", "generate", "labels", "model"),
+    *("planning", "plotting", "search", "solvers", "training"),
 )
 
 if not TYPE_CHECKING:  # type checkers read the imports above
