@@ -32,6 +32,7 @@ ROOMS = (
     "model",
     "planning",
     "search",
+    "bound",
     "labels",
     "training",
     "solving",
