@@ -37,14 +37,14 @@ class FittedHgs(Method):
     ) -> list[Answer]:
         """Plan each instance within the time limit."""
         from fixedfleet.deadline import Deadline
-        from fixedfleet.search.auto import fitted_parameters, recipe_for
+        from fixedfleet.search.auto import fitted_parameters, split_time
         from fixedfleet.search.genetic import hgs_plans
 
         if time_limit is None:
             raise InputError("hgs-fitted needs a time limit")
         answers = []
         for instance in instances:
-            _, population = recipe_for(instance.num_customers, time_limit)
+            _, population = split_time(instance.num_customers, time_limit)
             plans = hgs_plans(
                 instance,
                 deadline=Deadline(time_limit),

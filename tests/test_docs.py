@@ -192,7 +192,10 @@ def test_the_tutorial_of_dispatchers_runs(folder, capsys):
     pytest.importorskip("matplotlib")
     run_page("docs/tutorial_dispatcher.md")
     out = capsys.readouterr().out
-    assert "6 vehicles: impossible, the demands sum to 5539.6 of 5100" in out
+    assert (
+        "6 vehicles: impossible, the demands sum to 5539.6, but the fleet carries 5100"
+        in out
+    )
     assert "with 6 vehicles 3 of 63 customers are left out" in out
     assert "total: 3 of 3 vehicles, length 61.1496" in out
     assert "total: 2 of 3 vehicles, length 80.0998" in out

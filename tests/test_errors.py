@@ -71,8 +71,8 @@ def test_arrays_have_the_shape_that_is_asked_for():
     for values, message in [
         ([1, 2], r"points has shape \(2,\), not \(B, 2\)"),
         ([[1], [2]], r"points has shape \(2, 1\), not \(B, 2\)"),
-        ([[1, 2], [3]], "points: not numbers in the shape of a table without gaps"),
-        ([["1", "2"]], "points: not numbers"),
+        ([[1, 2], [3]], "points must be a rectangular array of numbers"),
+        ([["1", "2"]], "points must be a rectangular array"),
     ]:
         with pytest.raises(InputError, match=message):
             check_array("points", values, ("B", 2))

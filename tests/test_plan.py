@@ -151,7 +151,7 @@ def test_a_batch_of_any_instances_is_measured_as_they_are():
             lengths = [plan.length(instance) for instance in instances]
             assert plans.lengths(batch) == pytest.approx(lengths)
         if any(3 in tour for tour in tours):
-            with pytest.raises(ff.InputError, match="names a customer above"):
+            with pytest.raises(ff.InputError, match="serves customer"):
                 plans.lengths(batch)
 
 

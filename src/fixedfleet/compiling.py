@@ -37,7 +37,7 @@ def compiled(**options: Any) -> Callable[[Function], Function]:
 
 @cache
 def _await_compiling() -> None:
-    """Let Numba call :func:`_say_compiling` when it compiles what it has not stored."""
+    """Make Numba call :func:`_say_compiling` before it compiles uncached code."""
     from numba.core import event
 
     methods = {

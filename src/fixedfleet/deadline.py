@@ -22,7 +22,7 @@ def _now() -> float:
 @dataclass(frozen=True)
 class Deadline:
     """
-    When a computation must end. It never changes; its parts are new deadlines.
+    When a computation must end. It is immutable: its methods return new deadlines.
 
     Parameters
     ----------

@@ -150,7 +150,7 @@ def _ignored_windows(instance: Instance) -> Iterator[str]:
 def _name_all(
     instance: Instance, rows: Sequence[int] | None, locations: Sequence[int]
 ) -> str:
-    """Name locations in a warning: by row, or by number, and by name."""
+    """Return a text that lists locations: the row or number of each, and its name."""
     named = []
     for location in locations[:_NAMED]:
         place = f"customer {location}" if location else "depot"
@@ -216,7 +216,11 @@ def _away(
 
 
 def _without_demand(instance: Instance) -> tuple[list[int], list[int]]:
-    """Return customers without demand: those like a depot by name or place; others."""
+    """
+    Return the customers with demand 0: those that look like a depot, and the others.
+
+    A customer looks like a depot if it has the depot's place, or a depot's name.
+    """
     at_depot = np.zeros(instance.num_customers + 1, dtype=bool)
     if instance.has_coordinates:
         at_depot = (instance.coordinates == instance.coordinates[0]).all(axis=1)

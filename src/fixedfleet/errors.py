@@ -169,9 +169,7 @@ def check_array(
             raise TypeError
         array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"{what}: not numbers in the shape of a table without gaps"
-        ) from None
+        raise InputError(f"{what} must be a rectangular array of numbers") from None
     sizes = zip(array.shape, shape, strict=False)
     if array.ndim != len(shape) or any(
         isinstance(wanted, int) and size != wanted for size, wanted in sizes

@@ -44,7 +44,7 @@ class _Note:
 
 
 class _SharedNote(_Note):
-    """A note that is passed on to the blocks around its own."""
+    """A handler that also tells the handlers of the enclosing blocks."""
 
     def __call__(self, number: int, frame: Any) -> None:
         if isinstance(self.before, _SharedNote):

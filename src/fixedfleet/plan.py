@@ -48,7 +48,7 @@ class Plan:
         return cls(tours)
 
     def to_routes(self, size: int | None = None) -> NDArray[np.int32]:
-        """Return the row for :meth:`from_routes`, with zeros up to ``size`` entries."""
+        """Return the tours in one row, a 0 after each, padded with 0 to ``size``."""
         row = [customer for tour in self.tours for customer in (*tour, 0)]
         if size is not None:
             if len(row) > size:
@@ -283,8 +283,8 @@ class PlanBatch:
         """
         Return the load of each tour of each plan, shape (B, tours).
 
-        Loads are in the unit of the batch's demands. Plans with fewer tours have zeros
-        behind them.
+        Loads are in the unit of the batch's demands. Plans with fewer tours are
+        padded with zeros.
         """
         self._require_known(batch)
         demands = np.pad(batch.demands, ((0, 0), (1, 0)))
@@ -314,7 +314,7 @@ class PlanBatch:
         return np.asarray(good & within & (self.vehicles() <= batch.vehicles))
 
     def _closed(self) -> NDArray[np.int64]:
-        """Return the routes with the depot before and behind, shape (B, L + 2)."""
+        """Return the routes with a 0 before and after, shape (B, L + 2)."""
         return np.pad(self.routes, ((0, 0), (1, 1)))
 
     def _ends(self) -> NDArray[np.bool_]:
@@ -331,13 +331,16 @@ class PlanBatch:
         unknown = (self.routes > batch.sizes[:, None]).any(axis=1)
         if unknown.any():
             row = int(np.argmax(unknown))
-            raise InputError(f"routes[{row}] names a customer above {batch.sizes[row]}")
+            raise InputError(
+                f"routes[{row}] serves customer {self.routes[row].max()}, but the "
+                f"instance has {batch.sizes[row]}"
+            )
 
 
 def pad_routes(
     routes: NDArray[np.integer[Any]], width: int
 ) -> NDArray[np.integer[Any]]:
-    """Return routes (B, L) with zeros behind them, so that L is at least ``width``."""
+    """Return routes (B, L), padded with zeros so that L is at least ``width``."""
     return np.pad(routes, ((0, 0), (0, max(0, width - routes.shape[1]))))
 
 

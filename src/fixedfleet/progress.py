@@ -20,7 +20,7 @@ _CLEAR = "\r\x1b[K"  # return to the beginning of the line and clear it
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a run that counts its work."""
+    """How much of a run is done, and how fast it goes."""
 
     done: int  # by this run and by earlier ones
     total: int

@@ -64,7 +64,7 @@ class Registry(Generic[Part]):
 
     def get(self, name: str | Part) -> Part:
         """
-        Return the part with a name; return anything but a name as it is.
+        Look up a name. Anything but a string is returned unchanged.
 
         The name may also be a reference, "my_parts.py:Name" or "package.module:Name".
         """
@@ -136,7 +136,7 @@ def own_parts() -> Parts:
 
 
 def add_parts(parts: Parts) -> None:
-    """Register parts of another process in this one."""
+    """Register in this process what users have registered in another one."""
     for kind, own in parts.items():
         if kind in _registries:
             _registries[kind]._parts.update(own)
@@ -156,10 +156,10 @@ def source_hash(part: Any) -> str:
     """
     Return the first eight digits of the SHA-256 of the source of a user's part.
 
-    For a part of a file that was loaded by "my_parts.py:Name", it is the source of the
-    file; for others, such as classes of a notebook, that of the part and of the classes
-    there that it is derived from. Empty for parts of this package, and without source.
-    A text is the name of a registered part, or a reference "my_parts.py:Name".
+    If "my_parts.py:Name" loaded the part, the whole file is hashed. Otherwise, as for a
+    class in a notebook, the part is hashed with its base classes of the same package.
+    The result is empty for parts of this package, and if there is no source. ``part``
+    may also be the name of a registered part, or a reference "my_parts.py:Name".
     """
     if isinstance(part, str):
         place = part.rpartition(":")[0]

@@ -59,7 +59,7 @@ class Result:
         Whether the user ended the search with Ctrl-C.
     partial
         If there is no plan for the fleet asked for: the best plan found that leaves
-        customers unassigned. It leaves as few as possible, then it is as short as
+        customers unserved. It leaves as few as possible, then it is as short as
         possible. None otherwise.
     lower_bound
         No plan for :attr:`instance` costs less; with locked tours, no plan that keeps
@@ -88,7 +88,7 @@ class Result:
 
     @property
     def unserved(self) -> list[int]:
-        """Customers that :attr:`partial` leaves unassigned."""
+        """Customers that :attr:`partial` leaves unserved."""
         return [] if self.partial is None else self.partial.unserved(self.instance)
 
     @property

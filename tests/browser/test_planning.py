@@ -238,7 +238,7 @@ def test_vehicles_cost_what_is_typed(reader):
     reader.take_example()
     reader.page.fill("#vehicle_cost", "10")
     reader.plan()
-    way = re.match(r"([\d.]+)\skm of way and 7 × 10 for", reader.text("#gain"))
+    way = re.match(r"([\d.]+)\skm driven \+ 7 × 10 for", reader.text("#gain"))
     assert number(reader.text("#cost")) == pytest.approx(number(way[1]) + 70, abs=0.02)
 
 

@@ -152,7 +152,7 @@ def test_too_small_a_fleet_is_proven_so(run, csv):
     """A fleet that cannot carry the demands ends with 3, and the proof."""
     code, out, _ = run("solve", csv, "--vehicles", 1, "--capacity", 2)
     assert code == 3
-    assert "1 vehicle: impossible, the demands sum to 4 of 2" in out
+    assert "1 vehicle: impossible, the demands sum to 4, but the fleet carries 2" in out
     assert "tour 1: " in out
     left_out = out.split("with 1 vehicle 2 of 4 customers are left out: ")[1]
     assert set(left_out.strip().split(", ")) < {"a", "b", "c", "d"}

@@ -171,7 +171,9 @@ def test_an_impossible_fleet_has_a_reason_or_a_guarantee(two):
     for limit in ({"time_limit": 0.05}, {"iterations": 20}):
         (answer,) = get_method("packing+ruin_recreate").solve([tight], **limit)
         assert answer.plan is None
-        assert answer.reason == f"the demands sum to {tight.demands.sum()} of 30"
+        assert answer.reason == (
+            f"the demands sum to {tight.demands.sum()}, but the fleet carries 30"
+        )
         more = get_method("packing+ruin_recreate:guarantee=yes")
         (answer,) = more.solve([tight], **limit)
         assert answer.plan.vehicles > 1

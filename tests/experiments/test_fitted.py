@@ -9,7 +9,7 @@ from fixedfleet.errors import InputError
 from fixedfleet.evaluate import get_method
 from fixedfleet.plan import Plan
 from fixedfleet.search import genetic
-from fixedfleet.search.auto import fitted_parameters, recipe_for
+from fixedfleet.search.auto import fitted_parameters, split_time
 
 
 def test_it_is_hgs_with_the_parameters_of_the_default_search(monkeypatch):
@@ -25,7 +25,7 @@ def test_it_is_hgs_with_the_parameters_of_the_default_search(monkeypatch):
     batch = generate.uniform(20, 2, seed=3)
     answers = method.solve(list(batch), time_limit=0.3, seed=5)
     assert [len(answer.plan.tours) for answer in answers] == [20, 20]
-    _, population = recipe_for(20, 0.3)
+    _, population = split_time(20, 0.3)
     assert [given["parameters"] for given in asked] == [
         fitted_parameters(population)
     ] * 2
@@ -44,5 +44,5 @@ def test_it_needs_a_time_limit():
 @pytest.mark.parametrize("seconds", [0.03, 1.0])
 def test_the_population_is_smaller_than_the_authors(seconds):
     """HGS-CVRP builds four times mu plans before it begins; its authors take 25."""
-    _, population = recipe_for(100, seconds)
+    _, population = split_time(100, seconds)
     assert fitted_parameters(population).mu == population < 25

@@ -82,7 +82,7 @@ def test_the_callers_fleet_and_capacity_win(save):
             "capacity[0] is 0, not a whole number of at",
         ),
         ({"capacity": np.ones(5)}, "x.npz: capacity has shape (5,), not (2,)"),
-        ({"vehicles": np.array("x")}, "x.npz: vehicles: not numbers in the shape of"),
+        ({"vehicles": np.array("x")}, "x.npz: vehicles must be a rectangular array"),
         ({"extra": np.array([{}])}, "array 'extra' cannot be read: Object arrays"),
     ],
 )

@@ -139,8 +139,8 @@ def test_one_customer_alone_exceeds_a_vehicle():
 @pytest.mark.parametrize(
     ("demands", "capacity", "vehicles", "reason"),
     [
-        ([40] * 6 + [43], 44, 6, "the demands sum to 283 of 264"),
-        ([0.1, 0.2, 0.3], 0.3, 1, "the demands sum to 0.6 of 0.3"),
+        ([40] * 6 + [43], 44, 6, "the demands sum to 283, but the fleet carries 264"),
+        ([0.1, 0.2, 0.3], 0.3, 1, "the demands sum to 0.6, but the fleet carries 0.3"),
         (
             [5, 15, 24, 11, 6, 18, 25],
             28,
@@ -153,7 +153,7 @@ def test_one_customer_alone_exceeds_a_vehicle():
             3,
             2,
             "every demand is a multiple of 2, so a vehicle carries at most 2 of "
-            "3, and the demands sum to 6 of 4",
+            "3, and the demands sum to 6, but the fleet carries 4",
         ),
     ],
 )
@@ -201,7 +201,7 @@ def test_zero_demands_need_one_vehicle():
 def test_the_printed_verdict():
     """The verdict prints as two lines: status with proof, and the smallest fleet."""
     assert str(assess_fleet(instance([5, 5, 5, 5], 10, 1))) == (
-        "1 vehicle: impossible, the demands sum to 20 of 10\n"
+        "1 vehicle: impossible, the demands sum to 20, but the fleet carries 10\n"
         "the smallest fleet that suffices: 2 vehicles"
     )
     assert str(assess_fleet(instance([5, 5, 5, 5], 10, 3))) == (

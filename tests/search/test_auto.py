@@ -8,7 +8,7 @@ import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import improve
-from fixedfleet.search.auto import recipe_for
+from fixedfleet.search.auto import split_time
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ def test_each_recipe_gives_a_feasible_plan(n, seconds):
 
 def test_recipes_change_with_size_and_time():
     """A short search ruins, a longer one breeds, one of many customers does both."""
-    assert recipe_for(100, 0.005)[0] == 1.0
-    assert 0 < recipe_for(100, 0.1)[0] < recipe_for(100, 0.1, 0.99)[0]
-    assert recipe_for(100, 100.0, 0.99)[0] < 0.01
-    assert 0 < recipe_for(200, 10.0)[0] < 1
-    populations = [recipe_for(100, seconds)[1] for seconds in (0.03, 0.1, 0.3, 1.0)]
+    assert split_time(100, 0.005)[0] == 1.0
+    assert 0 < split_time(100, 0.1)[0] < split_time(100, 0.1, 0.99)[0]
+    assert split_time(100, 100.0, 0.99)[0] < 0.01
+    assert 0 < split_time(200, 10.0)[0] < 1
+    populations = [split_time(100, seconds)[1] for seconds in (0.03, 0.1, 0.3, 1.0)]
     assert populations == sorted(populations)
 
 

@@ -115,7 +115,7 @@ def test_the_books_are_kept(instance, parameters, vehicle_cost, seed):
     state = arrays.empty_state(instance, seed)
     order = np.random.default_rng(seed).permutation(instance.num_customers) + 1
     start = drop_excess(instance, ff.Plan([order[::2], order[1::2]]))
-    arrays.load(problem, state, start.to_routes(len(state.best)))
+    arrays.put_plan(problem, state, start.to_routes(len(state.best)))
     check(instance, problem, state)
     for iterations, temperature in ((1, 0.1), (1, 10.0), (1, 1e-3), (50, 1.0)):
         cpu_kernel.advance(problem, state, iterations, temperature)
@@ -129,7 +129,7 @@ def test_a_long_search_does_not_lose_count(vehicle_cost):
     instance = generate.uniform(50, 1, seed=99)[0].with_vehicles(12)
     problem = arrays.lay_out(instance, vehicle_cost, RuinRecreateParameters())
     state = arrays.empty_state(instance, 2)
-    arrays.load(problem, state, ff.Plan([]).to_routes(len(state.best)))
+    arrays.put_plan(problem, state, ff.Plan([]).to_routes(len(state.best)))
     for temperature in (0.1, 0.03, 0.01):
         cpu_kernel.advance(problem, state, 10_000, temperature)
     plan = ff.Plan(tours_of(state))
@@ -145,7 +145,7 @@ def anneal(instance: ff.Instance, plan: ff.Plan, **settings: bool) -> float:
     )
     problem = arrays.lay_out(instance, 0.0, parameters)
     state = arrays.empty_state(instance, 1)
-    arrays.load(problem, state, plan.to_routes(len(state.best)))
+    arrays.put_plan(problem, state, plan.to_routes(len(state.best)))
     cpu_kernel.advance(problem, state, 3000, 1e-6)
     best = _read_plan(state, state.best)
     assert best.is_feasible(instance)
@@ -196,7 +196,7 @@ def test_one_region_after_the_other_is_searched(monkeypatch):
     )
     state = arrays.empty_state(instance, 2)
     alone = ff.Plan([[customer] for customer in range(1, 51)])
-    arrays.load(problem, state, alone.to_routes(len(state.best)))
+    arrays.put_plan(problem, state, alone.to_routes(len(state.best)))
     everybody = set()
     for visit in range(8):
         seeds = set()

@@ -15,7 +15,7 @@ import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import cpu_kernel, decomposition, improve
-from fixedfleet.search.cpu_distances import is_measured
+from fixedfleet.search.cpu_distances import uses_coordinates
 from fixedfleet.search.decomposition import (
     DecompositionParameters,
     _part_size,
@@ -120,7 +120,7 @@ def test_a_large_instance_needs_no_matrix():
     instance = generate.uchoa(1500, seed=2)
     result = ff.solve(instance, time_limit=0.5, start="savings")
     assert result.feasible
-    assert is_measured(instance)
+    assert uses_coordinates(instance)
     assert "distances" not in vars(result.instance)
     assert "distances" not in vars(instance)
 

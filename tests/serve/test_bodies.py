@@ -111,7 +111,7 @@ def test_a_small_fleet_is_proven_too_small(client):
         "verdict"
     ]
     assert verdict["status"] == "impossible" and verdict["smallest"] == 2
-    assert "9 of 5" in verdict["reason"]
+    assert "sum to 9, but the fleet carries 5" in verdict["reason"]
 
 
 def test_an_instance_may_be_a_matrix(client):

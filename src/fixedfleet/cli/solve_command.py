@@ -152,7 +152,7 @@ class _LiveLine:
         self.tick()
 
     def tick(self) -> bool:
-        """Show the time; return False, because the search asks whether to stop."""
+        """Show the time. Return False: the search calls this as its ``stop``."""
         if self.printer is not None:
             seconds = time.perf_counter() - self.begin
             self.printer.show(f"{seconds:6.1f} s  {self.said}{self.bound}")

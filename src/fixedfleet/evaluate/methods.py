@@ -36,7 +36,8 @@ class Answer(NamedTuple):
     details
         Figures about the call, such as the seconds of its parts.
     start
-        The row of another run that made the first plan, if any: its time counts.
+        The row of the earlier run that made the initial plan, if any. Its seconds are
+        added to those of this call.
     """
 
     plan: Plan | None

@@ -257,7 +257,7 @@ def _order(key: Group) -> tuple[str, str, float, int]:
 
 
 def _references(row: Row, instance_set: InstanceSet) -> Mapping[str, float]:
-    """Return the references for what the row's method minimises."""
+    """Return the reference costs that match the row's objective."""
     if row.objective == "cost-v":
         return instance_set.reference_cost_v
     return instance_set.reference

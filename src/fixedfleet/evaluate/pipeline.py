@@ -40,7 +40,7 @@ _LONGEST_SECONDS = 600.0  # for a search that ends by itself
 @dataclass(frozen=True)
 class Pipeline:
     """
-    A start's plans, improved by a search that keeps the fleet, or as they are.
+    Make initial plans, then optionally improve them within the fleet by a search.
 
     For a search, a start that exceeds the fleet or leaves customers out is cut to the
     fleet and completed; if that fails, the search begins with the packing, as in

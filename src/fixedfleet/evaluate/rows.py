@@ -58,7 +58,7 @@ class Row:
     served
         Whether the plan serves every customer once within capacity, with any fleet.
     within
-        Whether it also keeps to the fleet.
+        Whether the plan also uses no more vehicles than the fleet has.
     seconds
         Wall time of the whole call; for a batch, the instance's equal share of it.
     cpu_seconds
@@ -84,7 +84,7 @@ class Row:
         Figures about the call. For a network: the seconds of the parts ``network``,
         ``decoding`` and ``repair``, and the number of customers that the decoder left
         out although a vehicle had room, ``left_early``, or because none had,
-        ``left_full``. After a search with ``artificial``: its seconds, ``search``.
+        ``left_full``. If a search ran with ``artificial``, its seconds: ``search``.
     tours
         The plan's tours; None without a plan.
     """

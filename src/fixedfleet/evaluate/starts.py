@@ -46,8 +46,8 @@ class _Construction(Start):
     Parameters
     ----------
     decoded
-        Whether to keep only which vehicle serves a customer, and to order the tours and
-        exchange customers as membership decoding does: a control for networks.
+        Whether to discard the order of stops, then order the tours and exchange
+        customers as membership decoding does. It is a control for networks.
     """
 
     decoded: bool = False

@@ -47,7 +47,7 @@ class Trial:
     instances
         Instances of equal size, at most as many as the method takes at once.
     rows
-        The row of each instance, without what the call finds out.
+        The row of each instance, with the fields that are known before the call.
     """
 
     method: int
@@ -68,7 +68,7 @@ def missing_trials(
     known: Mapping[Key, Row],
 ) -> tuple[list[Trial], dict[Key, Row]]:
     """
-    Return the trials that make unknown rows, and all rows asked for, without results.
+    Return the runs still missing from the file, and all requested rows without results.
 
     Instances come one after the other, each with all methods and limits, so that an
     interrupted run has compared all methods on the same instances.

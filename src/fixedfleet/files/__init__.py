@@ -160,7 +160,7 @@ def read(
 
 
 def read_file(path: PathLike, options: ReadOptions | None = None) -> Reading:
-    """Read an instance with the notes and doubts about it, as :func:`read` does."""
+    """Like :func:`read`, but return notes and doubts instead of logging them."""
     options = options or ReadOptions()
     with _reading(path):
         reader, _ = _choose(path, _INSTANCES, "an instance")

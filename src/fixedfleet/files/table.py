@@ -158,7 +158,7 @@ class Table:
 
     def quantity(self, text: str, what: str) -> Quantity:
         """
-        Return the number that a cell states, with its unit; ``what`` opens the message.
+        Return the number in a cell, with its unit; ``what`` starts the error message.
 
         If other numbers of the table have a decimal comma, 1.250 may mean 1.25 or 1250
         and is refused.
@@ -373,7 +373,7 @@ def _choose_sheet(
     wanted: str | None,
     notes: list[str],
 ) -> tuple[list[str], Callable[[], Rows], _Head]:
-    """Return the titles of the visible sheets, and rows and headings of the chosen."""
+    """Choose a sheet: (titles of the visible sheets, rows and head of this sheet)."""
     visible = [sheet for sheet in sheets if sheet.visible] or list(sheets)
     titles = [sheet.title for sheet in visible]
     listed = ", ".join(map(shorten, titles))

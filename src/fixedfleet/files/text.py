@@ -106,7 +106,7 @@ def is_number(text: str) -> bool:
 
 
 def to_number(text: str, what: str) -> float:
-    """Return the finite number that a text states; ``what`` opens the message."""
+    """Return the finite number that a text states; ``what`` starts the error."""
     text = text.strip()
     value = float(text) if is_number(text) else math.nan
     if not math.isfinite(value):

@@ -31,9 +31,9 @@ class SmallestFleet:
     Bounds on the smallest fleet that can carry the demands of an instance.
 
     Each lower bound has a proof, and the upper bound has a packing. The constructor
-    tries the quick bounds and packings, of which the first needs no time worth
-    counting and the others end with the deadline. :meth:`search` runs the exact search.
-    Every demand must fit into a vehicle.
+    tries the quick bounds and packings. All but the first packing end with the
+    deadline. :meth:`search` runs the exact search. Every demand must fit into a
+    vehicle.
     """
 
     def __init__(self, instance: Instance, deadline: Deadline) -> None:
@@ -84,13 +84,13 @@ class SmallestFleet:
         total = self.unit * sum(self.sizes)
         if total > vehicles * capacity:
             most = with_unit(str(amount(vehicles * capacity)), unit)
-            return f"the demands sum to {amount(total)} of {most}"
+            return f"the demands sum to {amount(total)}, but the fleet carries {most}"
         used = self.unit * self.capacity
         if total > vehicles * used:
             return (
                 f"every demand is a multiple of {amount(self.unit)}, so a vehicle "
                 f"carries at most {amount(used)} of {amount(capacity)}, and the "
-                f"demands sum to {amount(total)} of "
+                f"demands sum to {amount(total)}, but the fleet carries "
                 f"{with_unit(str(amount(vehicles * used)), unit)}"
             )
         return next(proof for bound, proof in self.proofs if bound > vehicles)

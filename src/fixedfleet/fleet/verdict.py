@@ -32,6 +32,8 @@ __all__ = [
 
 Status = Literal["feasible", "impossible", "undecided"]
 
+_QUICK_SECONDS = 0.02  # for the packings that show whether an exact search is needed
+
 
 @dataclass(frozen=True, repr=False)
 class FleetVerdict:
@@ -142,7 +144,13 @@ def load_exact_packing(instance: Instance) -> None:
 
     Call it before the clock starts, so that the import does not count as time.
     """
-    if (quick_packing_size(instance) or 0) > instance.minimum_vehicles:
+    if not _too_large(instance):
+        _load_if_open(SmallestFleet(instance, Deadline(_QUICK_SECONDS)))
+
+
+def _load_if_open(fleet: SmallestFleet) -> None:
+    """Import the solver of the exact search, if quick packings leave a fleet open."""
+    if fleet.open:
         exact_packing.load()
 
 
@@ -176,14 +184,14 @@ def assess_fleet(
     if reason := _too_large(instance):
         lower = instance.minimum_vehicles
         return FleetVerdict("impossible", vehicles, reason, lower, None, None, None)
-    if deadline is None:
-        if time_limit > 0:
-            load_exact_packing(instance)
-        deadline = Deadline()
-    fleet = SmallestFleet(instance, deadline)
+    fleet = SmallestFleet(instance, deadline or Deadline())
     limit = time_limit
     if vehicles >= fleet.upper and smallest_limit is not None:
         limit = smallest_limit
+    if deadline is None:
+        if limit > 0:
+            _load_if_open(fleet)
+        deadline = Deadline()
     fleet.search(vehicles, deadline.within(limit))
     status: Status
     if vehicles >= fleet.upper:

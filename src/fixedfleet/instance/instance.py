@@ -364,7 +364,7 @@ def _check_degrees(points: NDArray[np.float64]) -> None:
 
 
 def _check_columns(columns: Any, size: int) -> dict[str, tuple[str, ...]]:
-    """Return further columns of a table; each has a text for every location."""
+    """Return the columns as texts; raise InputError unless each has ``size`` texts."""
     checked = {
         str(heading): tuple(str(text) for text in texts)
         for heading, texts in (columns or {}).items()

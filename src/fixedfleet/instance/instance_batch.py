@@ -49,7 +49,7 @@ class InstanceBatch:
         Numbers of vehicles, shape (B,), or one for all.
     sizes
         Numbers of customers, shape (B,), or one for all. Default: N. The entries
-        behind them are padding: demand 0, at the place of the depot.
+        after them are padding: demand 0, at the place of the depot.
 
     Attributes
     ----------

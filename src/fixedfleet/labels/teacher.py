@@ -79,7 +79,7 @@ class _OnCores:
     on_gpu = False
 
     def settings(self) -> dict[str, Any]:
-        """Return the limit that is set."""
+        """Return the settings by name, without those that are None."""
         given = vars(self).items()
         return {name: v for name, v in given if name != "name" and v is not None}
 

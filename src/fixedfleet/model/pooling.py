@@ -99,7 +99,7 @@ def leave_one_out_max(
         From which j each i takes messages, shape (B, I, J); an i without any gets
         zeros.
     priming
-        The parameters of the weights.
+        Computes the weights w_ij.
     """
     winners = _winners(messages, distances, demands, allowed, priming)  # (B, I, d)
     weights = priming(distances.gather(2, winners), demands.gather(2, winners))

@@ -171,7 +171,7 @@ class UniversalNetwork(nn.Module):
                 module.to(torch.bfloat16)
 
     def compile_parts(self) -> None:
-        """Compile layers and biases once for each shape of a batch, for all rounds."""
+        """Compile layers and biases once per batch shape; all rounds share the code."""
         torch._dynamo.config.recompile_limit = 64
         for kind in (_Layer, _PairBias):
             compiled = torch.compile(kind.forward, dynamic=False)

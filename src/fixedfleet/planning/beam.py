@@ -105,7 +105,7 @@ def _likeliest(
 def _extend(
     prediction: Prediction, plans: _Plans, score: Tensor, parent: Tensor, target: Tensor
 ) -> _Plans:
-    """Return the plans ``parent``, each continued to its location ``target``."""
+    """Return plan ``parent[i]``, extended to location ``target[i]``, for each i."""
     home = target == 0
     mark = torch.where(home, ALWAYS, NEVER)[:, None]
     vehicle = (plans.vehicle[parent] + home).clamp(max=prediction.fleet)

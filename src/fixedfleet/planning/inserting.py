@@ -70,7 +70,7 @@ def insert_all(
 
 @compiled()
 def _likeliest_place(likely: Any, tour: Any) -> int:
-    """Return the place behind the likeliest of the depot and the customers."""
+    """Return the position after the likeliest predecessor, the depot included."""
     best, place, before = -np.inf, 0, 0
     for position in range(len(tour)):
         if likely[before] > best:

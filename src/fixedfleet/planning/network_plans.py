@@ -171,7 +171,12 @@ def _best_of_views(
     options: RepairOptions,
     clock: _Clock,
 ) -> tuple[PlanBatch, NDArray[np.int64]]:
-    """Return the best plan of each instance, and what the first view left out."""
+    """
+    Return the best plan of each instance over all views, and two counts of each.
+
+    A view is the prediction for a rotated or mirrored instance. The counts are those of
+    :func:`_count_left_out` for the first view.
+    """
     found: list[PlanBatch] = []
     for prediction in views:
         clock.close("network")
@@ -197,7 +202,7 @@ def _count_left_out(prediction: Prediction, tours: Tensor) -> NDArray[np.int64]:
 
 
 def _best(batch: InstanceBatch, found: list[PlanBatch]) -> PlanBatch:
-    """Choose by the customers served, tours beyond the fleet, length; ties: first."""
+    """Return the plans that serve most, then exceed the fleet least, then shortest."""
     if len(found) == 1:
         return found[0]
     missing = [-(plans.routes > 0).sum(1) for plans in found]

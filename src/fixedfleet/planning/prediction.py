@@ -147,7 +147,7 @@ class Prediction:
         )
 
     def __getitem__(self, rows: int | slice | Tensor) -> Prediction:
-        """Return some predictions; after a tensor, ``instances`` is no longer known."""
+        """Return some predictions; with a tensor of rows, ``instances`` is None."""
         found: Instance | InstanceBatch | None = None
         if isinstance(self.instances, InstanceBatch) and not isinstance(rows, Tensor):
             found = self.instances[rows]

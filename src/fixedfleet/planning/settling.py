@@ -162,7 +162,7 @@ def _best_move(
     k: int,
     step: int,
 ) -> tuple[int, int, int]:
-    """Return a customer to move out of k, one to move back or 0, and the vehicle."""
+    """Return (i, j, h): move i from k to h, and j from h to k; j = 0 if none."""
     n, m = value.shape
     least, best = np.inf, (0, 0, -1)
     for i in range(1, n):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from fixedfleet.search.cpu_arrays import measurable
+from fixedfleet.search.cpu_arrays import fits_float32
 from fixedfleet.search.decomposition import decomposition, load_for_parts
 from fixedfleet.search.genetic import genetic_search, small_population
 from fixedfleet.search.ruin_recreate import (
@@ -25,11 +25,10 @@ if TYPE_CHECKING:
     from fixedfleet.search.genetic import AlgorithmParameters
     from fixedfleet.search.task import Search, SearchTask
 
-__all__ = ["auto_search", "fitted_parameters", "recipe_for"]
+__all__ = ["auto_search", "fitted_parameters", "split_time"]
 
-# With a vehicle cost, this share of the time is spent on whether one vehicle more or
-# less pays: at the beginning if a vehicle costs at least the second share of the
-# length, otherwise at the end.
+# With a vehicle cost, ruin and recreate with that cost has this share of the time. It
+# runs first if a vehicle costs at least _DEAR times the length, otherwise last.
 _VEHICLES_SHARE, _DEAR = 0.2, 0.05
 # The genetic search may find no plan within the fleet if time is short or the fleet is
 # full. Ruin and recreate runs first, so that there is a better plan than the initial
@@ -41,7 +40,7 @@ _MOMENT_SHARE, _MOMENT_SECONDS = 0.05, 2e-3
 
 def _load(instance: Instance) -> None:
     """Load what the steps need for an instance of this size."""
-    if not measurable(instance):
+    if not fits_float32(instance):
         return
     if instance.num_customers > PARTS_ABOVE:
         load_for_parts(instance)
@@ -54,8 +53,8 @@ def auto_search(task: SearchTask) -> Iterator[Plan]:
     """
     Improve a plan by the steps that measured best for its size and time.
 
-    A vehicle cost is weighed by ruin and recreate, before or after the length is
-    minimised without it.
+    Only ruin and recreate considers the vehicle cost. The other steps minimise the
+    length. It runs before them if a vehicle is expensive, and after them otherwise.
     """
     plan, vehicle_cost = task.initial_plan, task.vehicle_cost
     shorten, until = replace(task, vehicle_cost=0.0), 1.0
@@ -85,20 +84,19 @@ def _run(
 def _steps(task: SearchTask, until: float) -> list[tuple[Search, float]]:
     """Return the searches that minimise the length, each with the share of its end."""
     instance, n = task.instance, task.instance.num_customers
-    if n > PARTS_ABOVE and measurable(instance):
+    if n > PARTS_ABOVE and fits_float32(instance):
         return [(decomposition, until)]
     seconds = task.deadline.seconds * until
-    share, population = recipe_for(n, seconds, _filled(instance))
+    share, population = split_time(n, seconds, _filled(instance))
     return [(_ruin, share * until), (partial(_genetic, population=population), until)]
 
 
-def recipe_for(n: int, seconds: float, filled: float = 0.0) -> tuple[float, int]:
+def split_time(n: int, seconds: float, filled: float = 0.0) -> tuple[float, int]:
     """
-    Return the share of the time for ruin and recreate; the genetic search has the rest.
+    Return (share of the time for ruin and recreate, population of HGS-CVRP).
 
-    The second number is the population of the genetic search. ``filled`` is the demand
-    as a share of what the fleet can carry. results/notes/search.md has the
-    measurements.
+    HGS-CVRP has the rest of the time. ``filled`` is the total demand divided by the
+    capacity of the fleet. The measurements are in results/notes/search.md.
     """
     # Local searches of one plan that fit into the time, roughly.
     plans = seconds / (3.5e-8 * n**2)
@@ -137,7 +135,7 @@ def _filled(instance: Instance) -> float:
 
 def _ruin(task: SearchTask) -> Iterator[Plan]:
     """Ruin and recreate, if its 32 bits can hold the distances."""
-    if not measurable(task.instance):
+    if not fits_float32(task.instance):
         return
     customers = task.instance.num_customers
     if task.deadline.seconds > 2e-4 * customers:

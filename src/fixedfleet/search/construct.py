@@ -67,7 +67,7 @@ def make_start(
 def complete_plan(
     instance: Instance, plan: Plan, *, seed: int = 0, deadline: Deadline | None = None
 ) -> Plan | None:
-    """Find places for the unserved customers of a plan; None if some have none."""
+    """Insert the unserved customers into a plan; return None if some do not fit."""
     if plan.unserved(instance):
         from fixedfleet.search.ruin_recreate import ruin_recreate  # needs Numba
 
@@ -77,7 +77,7 @@ def complete_plan(
 
 
 def load_start(name: str) -> None:
-    """Load what a start needs once per process, so that it does not count as time."""
+    """Load the code or network that makes an initial plan, before the clock starts."""
     if name == "network":
         from fixedfleet.model import DEFAULT_MODEL, load_once
 
@@ -130,7 +130,7 @@ def sweep(instance: Instance) -> Plan:
     """
     Fill one vehicle after the other with customers in the order of their angles.
 
-    These are angles at the depot. The sweep begins behind the widest gap.
+    Angles are measured at the depot. The sweep begins after the widest gap.
     """
     if not instance.has_coordinates:
         raise InputError("the sweep start needs coordinates, not a distance matrix")

@@ -35,12 +35,12 @@ __all__ = [
     "Problem",
     "State",
     "empty_state",
+    "fits_float32",
     "inlined",
     "lay_out",
     "leg_between",
-    "load",
     "mark",
-    "measurable",
+    "put_plan",
 ]
 
 NEXT, PREV, TOUR, MARK = range(4)  # columns of State.nodes
@@ -69,7 +69,7 @@ class Problem(NamedTuple):
     neighbours: Any  # (N', K) uint32: nearest customers, nearest first
     near_there: Any  # (N', K) float32: from each customer to them
     near_back: Any  # (N', K) float32: from them to each customer
-    num_near: Any  # int64: number of them beside which a place is looked for
+    num_near: Any  # int64: number of them beside which an insertion is tried
     near_depot: Any  # (N',) bool: whether to look beside the depot, too
     vehicle_cost: Any  # float64
     removals: Any  # float64: customers to remove on average
@@ -85,8 +85,8 @@ class State(NamedTuple):
     """
     What changes during a search.
 
-    ``nodes``, ``legs`` and ``loads`` are the current plan. An absent customer is one
-    without a tour.
+    ``nodes``, ``legs`` and ``loads`` are the current plan. Absent customers are those
+    that it does not serve (the word of Christiaens and Vanden Berghe).
     """
 
     nodes: Any  # (V, 4) uint32: next, previous, tour (M: absent), mark
@@ -99,7 +99,7 @@ class State(NamedTuple):
     changed: Any  # (V,) uint32: marked nodes, which may differ from the best plan
     removed: Any  # (N,) uint32: removed customers, in the order of their tours
     removed_legs: Any  # (N,) float32: their legs
-    cuts: Any  # (N, 3) uint32: node before, node behind, customers of each string
+    cuts: Any  # (N, 3) uint32: node before, node after, customers of each string
     cut_legs: Any  # (N,) float32: leg of the node before each string
     pool: Any  # (N,) uint32: customers to put back
     keys: Any  # (N,) float32: their order
@@ -132,7 +132,7 @@ def mark(state: State, node: Any) -> None:
         state.counts[CHANGED] += 1
 
 
-def measurable(instance: Instance) -> bool:
+def fits_float32(instance: Instance) -> bool:
     """Whether sums of the distances fit into 32 bits."""
     longest = longest_leg(instance)
     return not longest or _SHORTEST < longest < _LONGEST
@@ -143,7 +143,7 @@ def lay_out(
 ) -> Problem:
     """Return the arrays of an instance."""
     n, fleet = instance.num_customers, _fleet(instance)
-    if not measurable(instance):
+    if not fits_float32(instance):
         raise InputError(
             f"the longest distance is {longest_leg(instance):g}, not within "
             f"{_SHORTEST:g} to {_LONGEST:g}: measure in another unit"
@@ -224,7 +224,7 @@ def _near_legs(legs: Any, neighbours: Any, num_near: Any) -> Any:
     """
     Return the lengths to and from the neighbours, each of shape (N', K).
 
-    With them comes whether the depot is as near as the nearest to look beside, (N',).
+    Also return whether the depot is as near as the ``num_near`` nearest, shape (N',).
     """
     size = neighbours.shape[0]
     there = np.zeros(neighbours.shape, dtype=np.float32)
@@ -241,7 +241,7 @@ def _near_legs(legs: Any, neighbours: Any, num_near: Any) -> Any:
 
 
 @compiled()
-def load(problem: Problem, state: State, routes: Any) -> None:
+def put_plan(problem: Problem, state: State, routes: Any) -> None:
     """Put a plan, given as a row of routes, into an empty state."""
     nodes, tours = state.nodes, len(state.loads)
     customers = len(problem.near_depot)

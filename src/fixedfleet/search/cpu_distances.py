@@ -29,7 +29,6 @@ __all__ = [
     "Matrix",
     "Points",
     "along_curve",
-    "is_measured",
     "lay_out_legs",
     "leg_from",
     "leg_to",
@@ -37,13 +36,14 @@ __all__ = [
     "nearest",
     "nearest_first",
     "scale",
+    "uses_coordinates",
 ]
 
 MOST_WITH_MATRIX = 500  # customers
 _FIRST_NEAREST = 256  # customers whose order is computed first
 _CURVE_BITS = 16  # of each coordinate, where customers are put along a curve
 _MEAN_UNIT_SQUARE = 0.5214  # mean distance of two points drawn in the unit square
-_SHIFTS = 64  # pairs per location that the mean distance of a large instance is from
+_SHIFTS = 64  # pairs per location, to estimate a large instance's mean distance
 
 
 class Matrix(NamedTuple):
@@ -68,7 +68,7 @@ class Points(NamedTuple):
 def lay_out_legs(instance: Instance, fleet: int) -> Matrix | Points:
     """Return the distances of an instance, with one depot for each of the tours."""
     n = instance.num_customers
-    if is_measured(instance):
+    if uses_coordinates(instance):
         unit = instance.length_unit
         points, radius = points_in_space(instance.coordinates, instance.metric, unit)
         points = np.vstack((points, np.repeat(points[:1], fleet, axis=0)))
@@ -89,7 +89,7 @@ def lay_out_legs(instance: Instance, fleet: int) -> Matrix | Points:
     return Matrix(there, back)
 
 
-def is_measured(instance: Instance) -> bool:
+def uses_coordinates(instance: Instance) -> bool:
     """Whether distances are measured from coordinates instead of read from a matrix."""
     return instance.matrix is None and instance.num_customers > MOST_WITH_MATRIX
 
@@ -164,7 +164,7 @@ def _arc(chord: Any) -> Any:
 
 def longest_leg(instance: Instance) -> float:
     """Return the longest distance, or a bound on it if the instance is large."""
-    if not is_measured(instance):
+    if not uses_coordinates(instance):
         return float(instance.distances.max())
     if instance.metric == "euclidean":
         return float(np.hypot(*np.ptp(instance.coordinates, axis=0)))
@@ -178,7 +178,7 @@ def scale(instance: Instance) -> float:
     If there are many customers, it is the mean of a sample.
     """
     n = instance.num_customers
-    if is_measured(instance):
+    if uses_coordinates(instance):
         here = np.arange(n + 1)
         shifts = 1 + np.arange(_SHIFTS) * n // _SHIFTS
         means = [instance.between(here, (here + s) % (n + 1)).mean() for s in shifts]
@@ -201,7 +201,7 @@ def nearest_first(instance: Instance) -> Callable[[int], Iterator[int]]:
         away = instance.distances[customer, 1:]
         return iter((1 + np.argsort(away, kind="stable")).tolist())
 
-    if not is_measured(instance):
+    if not uses_coordinates(instance):
         return by_distances
     from scipy.spatial import KDTree  # takes long to import
 

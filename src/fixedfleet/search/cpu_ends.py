@@ -29,8 +29,9 @@ def exchange_ends(problem: Problem, state: State, cuts: Any, most: Any) -> Any:
     """
     Exchange the ends of two ruined tours: (one, other, change).
 
-    The first two are the nodes before the ends, or 0 if nothing is exchanged. The
-    change is the least of all pairs of ends, and below ``most``.
+    This is 2-opt* between ruined tours. The first two numbers are the nodes before the
+    ends, or 0 if nothing is exchanged. Of all pairs of ends, the one with the least
+    change of cost is taken; it must be below ``most``.
     """
     nodes, legs = state.nodes, state.legs
     depot = len(problem.near_depot)

@@ -12,8 +12,8 @@ absences").
 The time of an iteration does not depend on the number of customers: a tour is a linked
 list from a depot of its own (node N + 1 + r) back to it, a place is looked for beside a
 customer's nearest neighbours only, and a rejected iteration is undone link by link.
-Thousands of iterations in turn work on the same region, which the processor's cache
-can hold: customers are numbered along a curve, and seeds come from a window of numbers.
+Thousands of iterations in a row work on one region, which fits into the processor's
+cache: customers are numbered along a curve, and seeds come from a window of numbers.
 
 The same seed and number of iterations give the same plan on any machine, because
 everything is plain arithmetic on 32 bit distances and whole loads, without
@@ -235,7 +235,7 @@ def _order(problem: Problem, state: State, count: Any) -> Any:
 def _try(
     problem: Problem, state: State, before: Any, legs: Any, cost: Any, place: Any
 ) -> Any:
-    """Compare the place behind a node with the best so far: (cost, place)."""
+    """Try an insertion after a node; return the best so far as (cost, place)."""
     extra = legs - state.legs[before]
     if extra < cost and _below(state.random, problem.blink) != 0:
         cost = extra
@@ -316,7 +316,7 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
 def _insert(
     problem: Problem, state: State, customer: Any, before: Any, placed: Any
 ) -> Any:
-    """Put a customer behind a node and log it; return the change of cost."""
+    """Insert a customer after a node and log it; return the change of cost."""
     nodes, legs = state.nodes, state.legs
     after = nodes[before, NEXT]
     tour = nodes[before, TOUR]
@@ -398,9 +398,11 @@ def _weight(state: State, customers: Any, count: Any) -> Any:
 @inlined
 def _recreate(problem: Problem, state: State, count: Any, most: Any) -> Any:
     """
-    Put the pool back: (absent, placed, change); the absent lead the pool.
+    Insert the customers of the pool; return (absent, inserted, change of cost).
 
-    It ends when the change exceeds the most that could be accepted.
+    Customers without a place are moved to the front of the pool. It stops early if the
+    change reaches ``most``, or if a complete plan would lose a customer: then the
+    iteration is rejected.
     """
     change = 0.0
     left = 0
@@ -445,7 +447,7 @@ def _accept(state: State, left: Any, change: Any, most: Any) -> Any:
 
 @inlined
 def _is_best(problem: Problem, state: State) -> Any:
-    """Whether the current plan has fewer absent customers, or costs less."""
+    """Whether the current plan beats the best: fewer absent, or as many and cheaper."""
     absent, best = state.counts[ABSENT], state.counts[BEST_ABSENT]
     # Cheaper by more than the precision of its length, whatever vehicles cost.
     length = state.costs[0] - problem.vehicle_cost * state.counts[USED]
@@ -457,7 +459,7 @@ def _is_best(problem: Problem, state: State) -> Any:
 def _mark_changes(
     problem: Problem, state: State, cuts: Any, placed: Any, one: Any, other: Any
 ) -> None:
-    """Mark the nodes that are followed by other ones since this iteration."""
+    """Mark the nodes whose successor this iteration has changed."""
     for k in range(cuts):
         mark(state, state.cuts[k, 0])
     for k in range(placed):

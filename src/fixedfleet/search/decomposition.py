@@ -63,7 +63,7 @@ class DecompositionParameters:
         Ruin and recreate of the whole has at least this share of the time, and these
         seconds for each customer, but at most the last share.
     usual_tour
-        The seconds grow in proportion to tours beyond this number of customers.
+        If tours have more customers than this, ``whole_seconds`` grows in proportion.
     end_temperature
         N times the temperature at its end, which is less cold than that of a search of
         its own, because the parts make up for it.
@@ -74,9 +74,9 @@ class DecompositionParameters:
     large
         With more customers, there is little time for each.
     hurry_seconds, savings_seconds
-        With fewer seconds per customer than the first, or more than ``large``
-        customers, the search begins with a savings plan, unless there are fewer than
-        the second.
+        The search begins with a savings plan if there are fewer seconds per customer
+        than ``hurry_seconds``, or more than ``large`` customers. It does not if there
+        are fewer seconds per customer than ``savings_seconds``.
     hot, cold
         Temperatures of ruin and recreate from a savings plan, as multiples of the mean
         leg between two customers.
@@ -170,7 +170,7 @@ def anneal_whole(
 
 
 def _whole_share(task: SearchTask, parameters: DecompositionParameters) -> float:
-    """Return the share of the time for the whole; more if the time is short."""
+    """Return the share of the time for ruin and recreate of the whole plan."""
     n = task.instance.num_customers
     longer = max(1.0, n / task.instance.vehicles / parameters.usual_tour)
     needed = parameters.whole_seconds * longer * n / _cores(task, parameters)
@@ -182,9 +182,9 @@ def _whole_settings(
     instance: Instance, parameters: DecompositionParameters
 ) -> RuinRecreateParameters:
     """
-    Return the settings of ruin and recreate of the whole.
+    Return the settings of ruin and recreate for the whole plan.
 
-    Strings grow with long tours, unless many customers leave little time for each.
+    Long tours have longer strings and more removals, except above ``large`` customers.
     """
     customers = instance.num_customers
     mean = customers / instance.vehicles if customers <= parameters.large else 0
@@ -240,7 +240,7 @@ def _mean_leg_between(instance: Instance, plan: Plan) -> float:
 
 
 def _between(deadline: Deadline, begin: float, end: float) -> Deadline:
-    """Return the limits of the step from one share of the limits to another."""
+    """Return the deadline of the step from share ``begin`` to share ``end``."""
     step = deadline.until(end)
     if deadline.iterations is None:
         return step
@@ -251,7 +251,7 @@ def _between(deadline: Deadline, begin: float, end: float) -> Deadline:
 def _anneal_parts(
     task: SearchTask, settings: RuinRecreateParameters, count: int
 ) -> Iterator[Plan]:
-    """Search the whole by ruin and recreate, in each round divided among the cores."""
+    """Run ruin and recreate on all cores; each round divides the tours anew."""
     hot, cold = settings.temperatures(task.instance.num_customers)
     unit = scale(task.instance)  # of the temperatures
     tours = DividedPlan(task.instance, task.initial_plan, task.seed)
@@ -347,7 +347,7 @@ def _search_parts(
 def _part_size(
     customers: int, tours: int, parameters: DecompositionParameters
 ) -> float:
-    """Return the customers per part: of many, at least those of three tours."""
+    """Return the customers per part; above ``large``, at least three mean tours."""
     size = parameters.part_size
     return size if customers <= parameters.large else max(size, 3 * customers / tours)
 

@@ -35,8 +35,8 @@ __all__ = ["AlgorithmParameters", "genetic_search", "hgs_plans", "small_populati
 
 _SLICES = 10  # slices per search, unless they would be too short or too long
 _SHORTEST, _LONGEST = 0.5, 2.0  # seconds of a slice
-# A slice builds a new first population. This many seconds for each plan of a
-# subpopulation and square of the number of customers keep that a small part of it.
+# Each slice builds a new initial population. A slice lasts at least this many seconds
+# times population size times squared number of customers, so that this costs little.
 _SECONDS_PER_PLAN = 3e-7
 # HGS ignores an excess below 1e-5 and refuses a largest demand above 1e5.
 # In units of at least 2^-16 an excess is seen, and 2^32 of those still fit.

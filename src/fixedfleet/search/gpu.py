@@ -162,13 +162,14 @@ class _BatchSearch:
         Yield the best plans after each round.
 
         A limit on iterations is one round. A time limit is divided into rounds, each of
-        which continues from the best plans with the temperature that the clock says, so
-        that the search ends cold at its limit.
+        which continues from the best plans. The temperature follows the share of the
+        time that is used, so that the search ends cold.
         """
         parameters, limit = self.parameters, self.deadline.iterations
         if limit is not None and limit > _MOST_ITERATIONS:
             raise InputError(f"iterations is {limit}, not at most 2^31 − 1")
-        gpu_kernel.load_kernels(pack(self.batch, plans))
+        groups = pack(self.batch, plans)
+        gpu_kernel.load_kernels(groups)
         speed = GpuSpeed(parameters.first_iterations)
         # Most of a round should be spent on the GPU.
         at_least = lambda: 4 * speed.overhead  # noqa: E731
@@ -177,11 +178,13 @@ class _BatchSearch:
             if self.deadline.left() <= max(MIN_SECONDS, speed.overhead):
                 return
             begin = one.deadline.clock()
+            if one.number > 0:
+                groups = pack(self.batch, plans)
             iterations = limit or speed.iterations_in(one.deadline.seconds)
             plans = gpu_kernel.improve(
                 self.batch,
                 plans,
-                pack(self.batch, plans),
+                groups,
                 chains=self.chains,
                 iterations=min(iterations, _MOST_ITERATIONS),
                 temperatures=one.between(parameters.hot, parameters.cold),

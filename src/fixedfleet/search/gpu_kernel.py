@@ -43,15 +43,15 @@ LIMITS = np.dtype(  # the kernel's struct Limits
         ("seed", np.uint32),
     ]
 )
-# Customers removed on average (at most 16) and from one tour (at most 32), and one in
-# so many places is overlooked. The settings were fitted to batches.
+# Customers removed on average (at most 16), most customers removed from one tour (at
+# most 32), and the blink rate: one in this many places is skipped. Fitted to batches.
 _REMOVED, _LONGEST, _BLINK = 8.0, 6, 100
 _BLOCKS = 16  # blocks per multiprocessor if registers suffice, that is 32 warps
 
 
 class GpuSpeed:
     """
-    How fast the GPU is, by which the next round is given its number of iterations.
+    Measures the speed of the GPU, to choose the iterations of the next round.
 
     ``overhead`` is the time that the host needs for each round. The first round has so
     few iterations that its time is the overhead.
@@ -86,7 +86,7 @@ def load_kernels(groups: Sequence[Group]) -> None:
 
 
 def chains_to_fill(groups: Sequence[Group]) -> int:
-    """Return how many chains per instance keep the whole GPU busy, all at once."""
+    """Return how many chains per instance fill the GPU if all groups run at once."""
     count = int(load_cupy().cuda.Device().attributes["MultiProcessorCount"])
     one_each = sum(len(group.rows) / _resident(group) for group in groups)
     return max(1, int(count / one_each))
@@ -201,7 +201,7 @@ def pick(
 
 
 def _warps(group: Group) -> int:
-    """Return the chains per block; two larger ones exceed the memory."""
+    """Return the chains per block: 2, or 1 if two do not fit into shared memory."""
     return 2 if group.slots <= 16 else 1
 
 

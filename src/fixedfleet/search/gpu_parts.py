@@ -142,7 +142,7 @@ def _divide(tours: DividedPlan, size: float) -> list[Part]:
 
 @dataclass
 class _PartRounds:
-    """How long the rounds are, and how large their parts."""
+    """Chooses the length of each round and the size of its parts."""
 
     deadline: Deadline
     customers: int
@@ -177,8 +177,8 @@ class _PartRounds:
         wanted = growth * max(settings.round_seconds, wanted)
         self.seconds = max(min(wanted, settings.last_share * left), MIN_SECONDS)
         if self.speeds:
-            # A larger size than before is at least this fast. The last round, which
-            # must end in time, may be as slow as the slowest.
+            # The speed of a size that has not run yet is a cautious guess. The last
+            # round must end in time, so it counts on the slowest speed so far.
             slowest = min(self.speeds.values())
             speed = self.speeds.get(self.size, slowest / settings.growth)
             if self.seconds < wanted:

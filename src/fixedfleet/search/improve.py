@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fixedfleet.deadline import Deadline
 from fixedfleet.errors import InputError, check_seed, check_vehicle_cost
 from fixedfleet.interrupts import interrupt_noted
@@ -17,7 +19,6 @@ from fixedfleet.search.task import SearchTask, drop_excess, rank
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance, InstanceBatch
@@ -207,7 +208,9 @@ def expensive_rows(
     vehicle_cost: float, fewest: PlanBatch, batch: InstanceBatch
 ) -> NDArray[np.bool_]:
     """Return for each instance what :func:`is_expensive` returns, shape (B,)."""
-    return (vehicle_cost > 0) & (vehicle_cost >= fewest.lengths(batch))
+    if vehicle_cost <= 0:
+        return np.zeros(len(batch), dtype=bool)
+    return np.asarray(vehicle_cost >= fewest.lengths(batch))
 
 
 def _with_fewest_vehicles(task: SearchTask, fewest: Plan) -> SearchTask:

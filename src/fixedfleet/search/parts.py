@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["DividedPlan", "Part", "search_in_threads"]
 
 _DRAWS = 8  # draws per group; if none gives a new one, groups become larger
-_PATIENCE = 0.3  # share of all rounds by which chance may delay a tour
+_PATIENCE = 0.3  # how random the draw is: 0 always takes the longest-waiting tour
 _POLL_SECONDS = 0.05  # after which a deadline is looked at again while threads work
 
 
@@ -67,9 +67,10 @@ class DividedPlan:
         self, count: int, size: float, in_vain: set[frozenset[Tour]]
     ) -> list[list[Tour]]:
         """
-        Draw groups of neighbouring tours that have none in common, at most ``count``.
+        Draw at most ``count`` groups of neighbouring tours; no tour is in two groups.
 
-        A group has about ``size`` customers, and it is not one of those in vain.
+        A group has about ``size`` customers. Groups of ``in_vain``, which were searched
+        without success, are not drawn.
         """
         groups: list[list[Tour]] = []
         rest = self.tours

@@ -42,12 +42,12 @@ def rounds(
     deadline: Deadline, count: int, min_seconds: Callable[[], float] = lambda: 0.0
 ) -> Iterator[Round]:
     """
-    Divide a search into this many rounds.
+    Yield the rounds of a search, about ``count`` of them.
 
-    If iterations are limited, each round has the same number of them. Otherwise the
-    clock says how much of the limit is used, because a round may take longer than
-    planned on a busy machine, and there may be fewer rounds. ``min_seconds`` is asked
-    before each round for the seconds that it must have.
+    With a limit on iterations, all rounds have the same number. With a time limit, each
+    round begins at the share of the limit that the clock shows. So there are fewer
+    rounds if some take longer than planned. ``min_seconds`` is called before each round
+    and returns the least seconds that the round must have.
     """
     number, done = 0, 0
     while not deadline.over():

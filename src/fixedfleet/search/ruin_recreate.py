@@ -17,8 +17,8 @@ from fixedfleet.search.cpu_arrays import BEST_ABSENT, NEXT, Problem, State
 from fixedfleet.search.cpu_distances import (
     MOST_WITH_MATRIX,
     along_curve,
-    is_measured,
     scale,
+    uses_coordinates,
 )
 from fixedfleet.search.searches import loaded_by
 from fixedfleet.search.task import ReportPace
@@ -108,7 +108,7 @@ _DEFAULTS = RuinRecreateParameters()
 
 def load_kernel_for(instance: Instance) -> None:
     """Load the compiled search that an instance needs, or compile it."""
-    load_kernel(is_measured(instance))
+    load_kernel(uses_coordinates(instance))
 
 
 @loaded_by(load_kernel_for)
@@ -126,7 +126,7 @@ def ruin_recreate(
     instance, deadline = task.instance, task.deadline
     load_kernel_for(instance)
     n = instance.num_customers
-    if is_measured(instance) and deadline.left() < _ARRAYS_SECONDS * n:
+    if uses_coordinates(instance) and deadline.left() < _ARRAYS_SECONDS * n:
         return  # the time is not enough to begin
     problem, state = _begin(
         instance, task.initial_plan, task.seed, parameters, task.vehicle_cost
@@ -160,7 +160,7 @@ def anneal(
     vehicle_cost: float,
 ) -> Plan:
     """
-    Search a part between two temperatures, which are in the unit of the distances.
+    Anneal a part from one temperature to another, both in the unit of the distances.
 
     Returns the last plan, which may be worse than the first.
     """
@@ -181,15 +181,15 @@ def _begin(
     parameters: RuinRecreateParameters,
     vehicle_cost: float,
 ) -> tuple[Problem, State]:
-    """Return the arrays of an instance, and a state with a plan in it."""
+    """Return the arrays of the instance, and a state that holds the initial plan."""
     state = cpu_arrays.empty_state(instance, seed)
     routes = initial_plan.to_routes(len(state.best))
-    if is_measured(instance):
+    if uses_coordinates(instance):
         state.customers[1:] = along_curve(instance)
         instance = instance.with_customers(state.customers[1:].tolist())
         routes = np.argsort(state.customers)[routes].astype(np.int32)
     problem = cpu_arrays.lay_out(instance, vehicle_cost, parameters)
-    cpu_arrays.load(problem, state, routes)
+    cpu_arrays.put_plan(problem, state, routes)
     return problem, state
 
 
@@ -197,10 +197,10 @@ def _chunks(
     deadline: Deadline, seconds: float, most: int
 ) -> Iterator[tuple[int, float]]:
     """
-    Yield how many iterations to run before the clock is read again.
+    Yield (iterations until the clock is read again, share of the limit used so far).
 
-    With it comes the share of the limit that is used so far. A chunk takes about these
-    seconds; if iterations are limited, it has at most ``most`` of them.
+    With a time limit, a chunk takes about ``seconds``. With a limit on iterations, it
+    has at most ``most`` of them.
     """
     if deadline.iterations is not None:
         done = 0

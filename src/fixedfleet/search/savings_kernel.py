@@ -26,12 +26,12 @@ def join_tours(pairs: Any, demands: Any, capacity: Any, symmetric: Any) -> Any:
     """
     Join tours of one customer each while the capacity allows it.
 
-    In each of the pairs, the best first, the second customer may be visited directly
-    behind the first; if distances are symmetric, also before it.
+    ``pairs`` are ordered by falling saving. The second customer of a pair may become
+    the successor of the first; if distances are symmetric, also its predecessor.
 
-    Returns the first customer of each tour, or 0 if it was joined to another; the
-    customer behind each customer, 0 for the last of a tour; and the load of each tour.
-    A tour has the number of one of its customers.
+    Returns (first customer of each tour, successor of each customer, load of each
+    tour). The first customer is 0 if the tour was joined to another. The successor is 0
+    for the last customer of a tour. A tour has the number of one of its customers.
     """
     first = np.arange(len(demands))
     last = np.arange(len(demands))

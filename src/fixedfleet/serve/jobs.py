@@ -62,7 +62,7 @@ class PlanJob:
     """
     A plan that waits for a worker or is being made.
 
-    It belongs to the thread of the event loop. When anything changes, ``next_change``
+    Not thread-safe: use it from the event loop only. On every change, ``next_change``
     is set and replaced by another event. A follower takes it before it looks at the
     job, and waits for it afterwards, so that it misses no change.
     """
@@ -136,9 +136,9 @@ class PlanJob:
 
 class PlanQueue:
     """
-    All jobs that have not ended, and the store of all plans.
+    The queue of unfinished jobs, which also writes plans to the store.
 
-    It belongs to the thread of the event loop; one further thread writes to the store.
+    Not thread-safe: use it from the event loop only. Another thread does the writing.
     """
 
     def __init__(self, store: PlanStore) -> None:

@@ -44,7 +44,7 @@ class Order:
 
     @cached_property
     def rest(self) -> Instance:
-        """The instance of the customers to plan, numbered from 1."""
+        """The instance without the customers taken out; the others are renumbered."""
         if not self.request.taken_out:
             return self.instance
         rest = self.instance.without(self.request.taken_out)

@@ -57,7 +57,7 @@ class StoredPlan(NamedTuple):
 
 
 class Unfinished(NamedTuple):
-    """A plan that an earlier server did not finish. Its texts are JSON."""
+    """A plan that an earlier server did not finish. Instance and document are JSON."""
 
     id: str
     client: str

@@ -121,9 +121,9 @@ def _instead_of(
     customer: int, tour: list[int], out: list[int], instance: Instance
 ) -> tuple[int, list[int]] | None:
     """
-    Return the unserved customer that shortens a tour most when it replaces this one.
+    Return (unserved customer, new tour) for the best replacement of a customer.
 
-    With it comes the new tour. None if no unserved customer shortens the tour.
+    The best one shortens the tour most. None if no unserved customer shortens it.
     """
     units = instance.demand_units
     room = instance.capacity_units - int(units[tour].sum()) + int(units[customer])

@@ -282,9 +282,9 @@ def _on_gpu(
     pressed: Callable[[], bool],
 ) -> PlanBatch:
     """
-    Improve all plans at once.
+    Improve the plans of small instances together, then those of large ones in turn.
 
-    Then search each large instance alone, with the limit for one instance.
+    Each large instance has the limit for one instance.
     """
     from fixedfleet.search.gpu import improve_batch
 
@@ -367,9 +367,9 @@ def _improve(
     settings: _Settings,
 ) -> dict[int, Plan]:
     """
-    Return better plans by row, as many as are found before the call ends.
+    Return the improved plans by row; without some rows if the call ends early.
 
-    A chunk is its first row in the batch, its instances, their plans and packings.
+    ``chunk`` is (its first row in the batch, instances, plans, packings).
     """
     found = {}
     first, *parts = chunk

@@ -33,8 +33,8 @@ class Stages:
         """
         Close the running stage, after which the plan has this cost.
 
-        The time to compute the cost counts for the next stage. A partial plan is no
-        plan to compare others with.
+        The time to compute the cost counts for the next stage. The stage ``partial``
+        has no gain, because its plan does not serve all customers.
         """
         now = self._deadline.elapsed()
         seconds, self._begin = now - self._begin, now

@@ -20,8 +20,8 @@ def greedy_loads(
     Return the loads (B, M) of the plan that follows the likeliest arcs.
 
     They are those of :func:`fixedfleet.planning.pseudo_greedy`, but no values are
-    checked, because that would wait for the GPU. There, a kernel's program follows the
-    arcs of one instance.
+    checked, because that would wait for the GPU. On a GPU, a Triton kernel follows the
+    arcs, with one program per instance.
 
     Parameters
     ----------

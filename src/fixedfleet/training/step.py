@@ -78,7 +78,7 @@ class Stepper:
         self.graphs: list[torch.cuda.CUDAGraph] = []
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return everything a step changes, by name, to save it or to copy into it."""
+        """Return the tensors that a step changes, by name; they are not copies."""
         found: dict[str, Tensor] = {"step": self.step_number}
         average = iter(self.average)
         for name, p in self.network.named_parameters():

@@ -181,7 +181,7 @@ class _Trainer:
         self.validation: Validation | None = None
 
     def _check_sizes(self) -> None:
-        """Refuse a batch that cannot be shared, filled or held in memory."""
+        """Raise InputError if processes, labels or memory do not suit a batch size."""
         world = self.ranks.world
         for bucket in self.data.buckets:
             size = bucket.batch_size

@@ -80,7 +80,7 @@ class Todo:
         self._lost: list[Any] = []  # the job of each lost worker
 
     def take(self, most: int) -> list[Any]:
-        """Return at most so many jobs."""
+        """Return the next jobs, at most ``most`` of them."""
         most = max(0, most)  # a cluster that has lost a node may be too full
         again, self._again = self._again[:most], self._again[most:]
         return [*again, *islice(self._jobs, most - len(again))]

@@ -30,7 +30,7 @@ class _Mailbox:
         self._letters: list[tuple[int, bool, Any, float | None]] = []
 
     def put(self, *letter: Any) -> None:
-        """Keep the number of a job, whether it just begins, its value and seconds."""
+        """Store a message: job number, whether the job just began, value, seconds."""
         self._letters.append(letter)
 
     def take(self) -> list[tuple[int, bool, Any, float | None]]:
@@ -120,7 +120,7 @@ def _do_on_ray(
 ) -> Any:
     """Do a job in one of Ray's processes."""
     parts, work, shared = task
-    # A part of a module that this node lacks is missed only if a job asks for it.
+    # A missing module is an error only if a job needs a part from it.
     with contextlib.suppress(ImportError):
         add_parts(pickle.loads(parts))
     mailbox.put.remote(number, True, None, None)

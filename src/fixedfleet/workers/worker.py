@@ -100,7 +100,7 @@ class Worker:
         return self._pipe.fileno()
 
     def give(self, job: Any, seconds: float | None = None) -> None:
-        """Hand over a job; it is lost if it takes longer than ``seconds``."""
+        """Send a job; the process is killed if it takes longer than ``seconds``."""
         if self.busy:
             raise RuntimeError("the worker has a job already")
         self.busy, self._job = True, job
@@ -108,7 +108,7 @@ class Worker:
         self._send(_pack(job))
 
     def hurry(self, seconds: float | None = None) -> None:
-        """Ask the running job to end soon; it is lost if that takes too long."""
+        """Ask the job to end soon; after ``seconds``, the process is killed."""
         if self.busy:
             self._send(_END_SOON)
             if seconds is not None:

@@ -35,7 +35,7 @@ export function showDoubts(read, instance, { onDecided, onKept }) {
     decide();
   };
   list.onchange = () => write(byId("go-on"), "Go on like this");
-  const all = customers.size ? "Go on with all" : "Go on";
+  const all = customers.size ? "Keep all rows" : "Go on";
   write(byId("go-on"), unread.length ? `Go on without ${count(unread.length, "row")}` : all);
   write(byId("leave-out"), `Leave out ${count(customers.size, "row")}`);
   show(byId("leave-out"), customers.size > 0);

@@ -132,7 +132,7 @@ export function fail() {
 
 function split({ length, vehicle_cost: each, vehicles_used: used }) {
   const fleet = `${used} × ${figures(each, 4)} for vehicles`;
-  write(byId("gain"), `${lengthOf(length, unit)} of way and ${fleet}`);
+  write(byId("gain"), `${lengthOf(length, unit)} driven + ${fleet}`);
 }
 
 function showCost(cost, used, fleet) {

@@ -39,7 +39,7 @@ const does = (number) => (number === 1 ? "suffices" : "suffice");
 function bound({ status, smallest, upper_bound: upper }, fleet) {
   if (status === "feasible") {
     if (smallest === null) return "";
-    return smallest === fleet && fleet > 1 ? " Fewer would not do." : "";
+    return smallest === fleet && fleet > 1 ? " Fewer are not enough." : "";
   }
   if (smallest !== null) return ` The smallest fleet that suffices: ${smallest}.`;
   return upper === null ? "" : ` ${sentence(`${vehicles(upper)} certainly ${does(upper)}`)}`;
