@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fixedfleet.bound.enumeration import enumerate_routes
-from fixedfleet.bound.joining import complete
+from fixedfleet.bound.enumeration import Room, enumerate_routes
 from fixedfleet.bound.labelling import BY_COST, EXACT, WITHOUT_CUTS
 from fixedfleet.bound.master import DUAL_UNIT, Master
 from fixedfleet.bound.pricing import Pricer, TooManyLabelsError
@@ -39,9 +38,10 @@ _ROUNDS = 100  # of cuts, at most
 _ENOUGH = 3e-4  # capacity cuts alone go on while a round gains this share
 _LITTLE = 5e-5  # all cuts go on while a round gains this share
 _FIX_GAP, _SHRUNK = 0.025, 0.85  # fix arcs below this gap, then when it has shrunk
-_MOST_LABELS = 30_000  # settled ones of a pricing; with more, fixing takes too long
-_ROOM = (150_000, 40_000)  # paths and routes of the enumeration
-_SMALL_GAP, _LARGE_ROOM = 0.006, (4_000_000, 400_000)
+_MOST_LABELS = 60_000  # settled ones of a pricing; with more, fixing takes too long
+_SMALL = Room(paths=150_000, routes=40_000)
+_LARGE = Room(paths=4_000_000, routes=1_000_000)
+_LARGE_GAP = 0.007  # the enumeration gets much room below this gap only
 
 
 class Root:
@@ -193,10 +193,9 @@ class Root:
         if self.bound > self.goal:
             return
         reduced = self.pricer.reduce(self.master.cuts, duals)
-        completions = complete(reduced.graph, fixed.labels[1])
-        room = _LARGE_ROOM if last or gap < _SMALL_GAP else _ROOM
+        room = _LARGE if last or gap < _LARGE_GAP else _SMALL
         self.pool = enumerate_routes(
-            self.pricer, reduced, completions, fixed.spare, room
+            self.pricer, reduced, fixed.labels[1], fixed.spare, room
         )
         if self.pool is None:
             self.master.allow(self.pricer.allowed)
