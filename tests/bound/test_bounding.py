@@ -94,6 +94,7 @@ def test_a_wrong_tour_is_refused(square, forever, tour, fault):
         bounds(square, plan, seconds_left=forever, tours=[tour])
 
 
+@pytest.mark.slow
 def test_the_time_limit_is_kept_everywhere(make_instance, fake_clock):
     """Whenever time is over, the bounds end, with one below the optimum."""
     instance = make_instance(n=14, vehicles=4, capacity=18, seed=5)
@@ -103,7 +104,7 @@ def test_the_time_limit_is_kept_everywhere(make_instance, fake_clock):
     assert last.proven
     optimum = last.plan.length(instance)
     ends = set()
-    for looks in range(1, everything.looks, max(1, everything.looks // 25)):
+    for looks in range(1, everything.looks, max(1, everything.looks // 12)):
         clock = fake_clock(looks)
         *_, step = bounds(instance, plan, seconds_left=clock)
         assert clock.looks <= looks
@@ -123,27 +124,28 @@ def test_no_time_at_all_gives_a_bound_of_zero(square, fake_clock):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_optimum_is_found_again_from_a_worse_plan(seed, forever):
-    """A bound from a poor plan ends at the same optimum as one from a good plan."""
+    """Bounds from a plan and from a worse one end at the same optimum."""
     instance = ff.generate.uniform(20, 1, seed=100 + seed)[0]
-    poor = ff.assess_fleet(instance).packing
-    *_, first = bounds(instance, poor, seconds_left=forever)
+    good = ff.solve(instance, 0.1).plan
+    *_, first = bounds(instance, good, seconds_left=forever)
+    worse = ff.Plan([*tour[1:], tour[0]] for tour in first.plan)
+    assert worse.length(instance) > 1.02 * first.plan.length(instance)
+    *_, second = bounds(instance, worse, seconds_left=forever)
     assert first.proven
-    *_, second = bounds(instance, first.plan, seconds_left=forever)
     assert second.proven
-    assert second.plan == first.plan
-    assert first.plan.length(instance) < poor.length(instance)
+    assert second.plan.length(instance) == pytest.approx(first.plan.length(instance))
 
 
 @pytest.mark.slow
 def test_no_bound_is_above_a_published_optimum(shared, fake_clock):
     """The bounds on instances of the set A stay below the optima in their files."""
-    files = sorted((shared / "cvrplib" / "A").glob("*.vrp"))[:5]
+    files = sorted((shared / "cvrplib" / "A").glob("*.vrp"))[:4]
     assert files
     for file in files:
         text = file.read_text()
         optimum = int(re.search(r"Optimal value: (\d+)", text)[1])
         instance = ff.read(file)
-        plan = ff.assess_fleet(instance).packing
-        *_, last = bounds(instance, plan, seconds_left=fake_clock(400))
+        plan = ff.solve(instance, 0.2).plan
+        *_, last = bounds(instance, plan, seconds_left=fake_clock(600))
         assert 0.9 * optimum < last.bound <= optimum
         assert last.bound == round(last.bound)

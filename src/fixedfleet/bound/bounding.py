@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Bound", "bounds"]
 
+_MOST_CUSTOMERS = 1000  # with more, one pricing takes minutes
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -74,6 +76,11 @@ def bounds(
         twice or one that does not exist.
     """
     check_vehicle_cost(vehicle_cost)
+    if instance.num_customers > _MOST_CUSTOMERS:
+        raise InputError(
+            f"a lower bound is for at most {_MOST_CUSTOMERS:,} customers: there are "
+            f"{instance.num_customers:,}"
+        )
     if faults := plan.check(instance):
         raise InputError(f"the plan is not one for this instance: {faults[0]}")
     known = [*plan.tours, *(tuple(tour) for tour in tours)]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fixedfleet.bound.labelling import Graph, penalty
+from fixedfleet.bound.joining import complete
+from fixedfleet.bound.labelling import Graph, Labels, penalty
 from fixedfleet.compiling import compiled
 
 if TYPE_CHECKING:
@@ -20,10 +21,17 @@ if TYPE_CHECKING:
 
     from fixedfleet.bound.pricing import Pricer, Reduced
 
-__all__ = ["enumerate_routes"]
+__all__ = ["Room", "enumerate_routes"]
 
 _SLICE = 20_000  # paths between two looks at the clock
 _PATHS, _ROUTES = 0, 1  # entries of Paths.counts
+
+
+class Room(NamedTuple):
+    """How many paths and routes may be found before the enumeration gives up."""
+
+    paths: int
+    routes: int
 
 
 class Paths(NamedTuple):
@@ -47,17 +55,19 @@ class Paths(NamedTuple):
 def enumerate_routes(
     pricer: Pricer,
     reduced: Reduced,
-    completions: NDArray[np.int64],
+    labels: Labels,
     most: int,
-    room: tuple[int, int],
+    room: Room,
 ) -> NDArray[np.int16] | None:
     """
     Return all routes of at most this reduced cost, as rows of an array.
 
-    Return None if they, or the paths to them, are more than there is room for.
+    The labels towards the depot, up to the full load, tell how a path can be completed.
+    Return None if there are more paths or routes than there is room for.
     """
     whole, graph = pricer.whole, reduced.graph
     paths = _empty_paths(graph, *room)
+    completions = complete(graph, labels)
     limits = (whole.costs, whole.demands, whole.capacity, completions, most)
     if not _start(graph, paths, *limits):
         return None

@@ -51,6 +51,7 @@ class LinearProgram:
         self._failure: type[Exception] = statuses.StatusNotOk
         callbacks = require("ortools.math_opt.callback_pb2", "", purpose)
         self._starts = require("ortools.math_opt.model_parameters_pb2", "", purpose)
+        self._results = require("ortools.math_opt.result_pb2", "", purpose)
         self._solutions = require("ortools.math_opt.solution_pb2", "", purpose)
         self._no_callback = callbacks.CallbackRegistrationProto()
         # GLOP's numbers of rows and columns; a number is never used again.
@@ -141,8 +142,8 @@ class LinearProgram:
         result = self._solver.solve(
             settings, start, None, self._no_callback, None, None
         )
-        if not result.solutions or not result.solutions[0].HasField("dual_solution"):
-            raise RuntimeError(result.termination.detail)
+        if result.termination.reason != self._results.TERMINATION_REASON_OPTIMAL:
+            raise RuntimeError(result.termination.detail or "no optimal solution")
         found = result.solutions[0]
         self._read_basis(found.basis)
         return Solution(

@@ -73,13 +73,12 @@ class LowerBound:
         return self.cost / self.lower_bound - 1 if self.lower_bound else math.inf
 
     def __str__(self) -> str:
-        worse, best = "longer", "shortest"
+        what, better, worse, best = "length", "shorter", "longer", "shortest"
         if self.vehicle_cost:
-            worse, best = "more expensive", "cheapest"
-        what = "cost" if self.vehicle_cost else "length"
+            what, better, worse, best = "cost", "cheaper", "more expensive", "cheapest"
         start = f"{what} {format_length(self.cost, 6, self.instance)}"
         if self.is_optimal:
-            return f"{start}, proven: no plan is {worse.replace('longer', 'shorter')}"
+            return f"{start}, proven: no plan is {better}"
         if math.isinf(self.gap):
             return f"{start}, no lower bound found"
         return (

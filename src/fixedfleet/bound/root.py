@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fixedfleet.bound.enumeration import enumerate_routes
-from fixedfleet.bound.joining import complete
+from fixedfleet.bound.enumeration import Room, enumerate_routes
 from fixedfleet.bound.labelling import BY_COST, EXACT, WITHOUT_CUTS
 from fixedfleet.bound.master import DUAL_UNIT, Master
 from fixedfleet.bound.pricing import Pricer, TooManyLabelsError
@@ -35,13 +34,18 @@ _ROUTES = 60  # new routes per pricing
 _KEPT = 10  # routes per customer that stay in the master; twice as many are purged
 _CONVERGED = 0.03  # share of the gap that may be left between master and bound
 _SHARE = 0.7  # of the best duals so far in the first duals to price by
-_ROUNDS = 100  # of cuts, at most
+_ROUNDS = 500  # of cuts, at most
 _ENOUGH = 3e-4  # capacity cuts alone go on while a round gains this share
-_LITTLE = 5e-5  # all cuts go on while a round gains this share
-_FIX_GAP, _SHRUNK = 0.025, 0.85  # fix arcs below this gap, then when it has shrunk
-_MOST_LABELS = 30_000  # settled ones of a pricing; with more, fixing takes too long
-_ROOM = (150_000, 40_000)  # paths and routes of the enumeration
-_SMALL_GAP, _LARGE_ROOM = 0.006, (4_000_000, 400_000)
+_LITTLE = 5e-5  # a round of all cuts that gains less helps little
+_FIX_GAP, _SHRUNK = 0.025, 0.8  # fix arcs below this gap, then when it has shrunk
+_SHRUNK_LITTLE = 0.93  # the same, when cuts help little
+_MOST_LABELS = 60_000  # settled ones of a pricing; with more, fixing takes too long
+# How much the enumeration may find, by the largest gap.
+_ROOMS = {
+    0.007: Room(paths=4_000_000, routes=1_000_000),
+    0.015: Room(paths=600_000, routes=150_000),
+    1.0: Room(paths=60_000, routes=20_000),
+}
 
 
 class Root:
@@ -81,7 +85,7 @@ class Root:
         self.bound = 0
         self.pool: NDArray[np.int16] | None = None
         self._center = _first_duals(whole, tours)  # those of the best bound
-        self._fixed_at = float("inf")  # the gap at which arcs were fixed last
+        self._fixed_at = self._stalled_at = math.inf  # gaps of the last enumerations
 
     @property
     def decided(self) -> bool:
@@ -91,7 +95,7 @@ class Root:
     def run(self) -> Iterator[None]:
         """Raise the bound; yield when it may have become better."""
         yield from self._converge()
-        subset_rows = False
+        subset_rows = stalled = False
         for number in range(_ROUNDS):
             if self.decided:
                 return
@@ -106,14 +110,12 @@ class Root:
                 self._center = self._center[self.master.drop_slack_cuts()]
             if self.decided:
                 return
-            self._close()
+            self._close(stalled=stalled)
             yield
-            gain = self.master.solution.value - before
-            if not subset_rows:
-                subset_rows = gain < _ENOUGH * self.master.solution.value
-            elif gain < _LITTLE * self.master.solution.value:
-                break
-        self._close(last=True)
+            gain = self.master.solution.value / before - 1
+            stalled = subset_rows and gain < _LITTLE
+            subset_rows |= gain < _ENOUGH
+        self._close(stalled=True)
 
     # Column generation
 
@@ -174,12 +176,21 @@ class Root:
 
     # Fixing and enumeration
 
-    def _close(self, *, last: bool = False) -> None:
-        """Fix arcs and enumerate routes if the gap has shrunk, or for the last time."""
+    def _close(self, *, stalled: bool) -> None:
+        """
+        Fix arcs and enumerate routes if the gap has shrunk enough.
+
+        When cuts help little, the enumeration may take all the room there is.
+        """
         gap = (self.goal - self.bound) / max(self.goal, 1)
-        if gap > min(_FIX_GAP, _SHRUNK * self._fixed_at) and not last:
-            return
         if self.pricer.num_labels > _MOST_LABELS:
+            return
+        if stalled and gap < _SHRUNK_LITTLE * self._stalled_at:
+            self._stalled_at = gap
+            room = _ROOMS[min(_ROOMS)]
+        elif gap < min(_FIX_GAP, _SHRUNK * self._fixed_at):
+            room = next(room for most, room in _ROOMS.items() if gap < most)
+        else:
             return
         self._fixed_at = gap
         duals = self.master.solution.duals
@@ -193,10 +204,8 @@ class Root:
         if self.bound > self.goal:
             return
         reduced = self.pricer.reduce(self.master.cuts, duals)
-        completions = complete(reduced.graph, fixed.labels[1])
-        room = _LARGE_ROOM if last or gap < _SMALL_GAP else _ROOM
         self.pool = enumerate_routes(
-            self.pricer, reduced, completions, fixed.spare, room
+            self.pricer, reduced, fixed.labels[1], fixed.spare, room
         )
         if self.pool is None:
             self.master.allow(self.pricer.allowed)
