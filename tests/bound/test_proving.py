@@ -44,12 +44,12 @@ def test_an_open_gap_is_said_in_per_cent(square):
     plan = ff.Plan([[1, 2], [3, 4]])
     open_gap = LowerBound(square, plan, 9.6, is_optimal=False)
     assert str(open_gap) == (
-        "length 9.65685, at most 0.59 % longer than the shortest possible plan"
+        "length 9.65685, at most 0.60 % longer than the shortest possible plan"
     )
     assert repr(open_gap) == "LowerBound(9.6, cost 9.65685, gap 0.59%)"
     costly = LowerBound(square, plan, 200.0, is_optimal=False, vehicle_cost=100.0)
     assert str(costly) == (
-        "cost 209.657, at most 4.8 % more expensive than the cheapest possible plan"
+        "cost 209.657, at most 4.9 % more expensive than the cheapest possible plan"
     )
 
 

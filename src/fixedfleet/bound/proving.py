@@ -18,7 +18,7 @@ from fixedfleet.instance import Instance
 from fixedfleet.interrupts import interrupt_noted, interrupts_deferred
 from fixedfleet.plan import Plan
 from fixedfleet.search import improve
-from fixedfleet.wording import format_length
+from fixedfleet.wording import describe_proof, format_length
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,18 +73,14 @@ class LowerBound:
         return self.cost / self.lower_bound - 1 if self.lower_bound else math.inf
 
     def __str__(self) -> str:
-        what, better, worse, best = "length", "shorter", "longer", "shortest"
-        if self.vehicle_cost:
-            what, better, worse, best = "cost", "cheaper", "more expensive", "cheapest"
+        what = "cost" if self.vehicle_cost else "length"
         start = f"{what} {format_length(self.cost, 6, self.instance)}"
-        if self.is_optimal:
-            return f"{start}, proven: no plan is {better}"
         if math.isinf(self.gap):
             return f"{start}, no lower bound found"
-        return (
-            f"{start}, at most {100 * self.gap:.2g} % {worse} than the {best} "
-            "possible plan"
+        proof = describe_proof(
+            self.gap, is_optimal=self.is_optimal, vehicle_cost=self.vehicle_cost
         )
+        return f"{start}, {proof}"
 
     def __repr__(self) -> str:
         return (
