@@ -107,4 +107,4 @@ def bounded_plan(
         proven = False
     if proven or lower > 0:
         return BoundedPlan(best, lower, proven)
-    return BoundedPlan(best, why_unbounded="the time was over before there was one")
+    return BoundedPlan(best, why_unbounded="it needs more time")
