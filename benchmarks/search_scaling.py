@@ -17,7 +17,7 @@ import numpy as np
 
 import fixedfleet as ff
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.search import Stop, cpu_arrays, improve
+from fixedfleet.search import cpu_arrays, improve
 from fixedfleet.search.ruin_recreate import RuinRecreateParameters, ruin_recreate
 
 ITERATIONS = 20_000
@@ -41,8 +41,7 @@ def instance_of(n: int) -> ff.Instance:
 def seconds(instance, start, iterations, seed):
     """Wall time of a search."""
     begin = time.perf_counter()
-    stop = Stop(iterations=iterations)
-    improve(instance, start, search=SEARCH, stop=stop, seed=seed)
+    improve(instance, start, search=SEARCH, iterations=iterations, seed=seed)
     return time.perf_counter() - begin
 
 

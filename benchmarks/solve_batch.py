@@ -8,7 +8,7 @@ test set, including those with too small a fleet: verdict and packing, the start
 (packing, or features, network, decoding and repair), the search, and the check of every
 plan.
 Kernels are compiled and weights loaded by a first call that is not timed; on cores,
-worker processes start anew with every call, and that counts. Iterations of 0 are the
+worker cores start anew with every call, and that counts. Iterations of 0 are the
 start alone. `fixedfleet evaluate` measures the quality of the plans, for example
 `--set vrp100 --method packing+gpu:batch=10000 --iterations 10000`.
 """
@@ -40,7 +40,7 @@ def call(batch, start, iterations, arguments):
         search="none" if iterations == 0 else "auto",
         iterations=iterations or None,
         device=arguments.device,
-        processes=arguments.processes,
+        cores=arguments.cores,
         seed=arguments.seed,
     )
 
@@ -73,7 +73,7 @@ def main(argv: list[str] | None = None) -> int:
     add("--device", default="cpu", help="cpu or cuda: for the network and the search")
     add("--starts", nargs="+", default=["packing", "network"])
     add("--iterations", type=int, nargs="+")
-    add("--processes", type=int, help="on cores; default: all")
+    add("--cores", type=int, help="on cores; default: all")
     add("--seed", type=int, default=0)
     arguments = parser.parse_args(argv)
     for n in arguments.n:

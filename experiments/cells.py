@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from experiments.definitions import Line, Options, Table
     from fixedfleet.evaluate import InstanceSet, Results, Row, Summary
-    from fixedfleet.plan import Objective
+    from fixedfleet.evaluate.methods import Objective
 
 __all__ = ["Cell", "measured_cells", "read_stores", "reference_mean"]
 

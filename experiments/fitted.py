@@ -36,9 +36,9 @@ class FittedHgs(Method):
         seed: int = 0,
     ) -> list[Answer]:
         """Plan each instance within the time limit."""
+        from fixedfleet.deadline import Deadline
         from fixedfleet.search.auto import fitted_parameters, recipe_for
         from fixedfleet.search.genetic import hgs_plans
-        from fixedfleet.search.stop import Stop
 
         if time_limit is None:
             raise InputError("hgs-fitted needs a time limit")
@@ -47,7 +47,7 @@ class FittedHgs(Method):
             _, population = recipe_for(instance.num_customers, time_limit)
             plans = hgs_plans(
                 instance,
-                stop=Stop(time_limit),
+                deadline=Deadline(time_limit),
                 seed=seed,
                 parameters=fitted_parameters(population),
             )

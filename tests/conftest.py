@@ -232,12 +232,12 @@ def make_row():
 @pytest.fixture
 def uninstall(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Return a function that makes a solver's package look as if it were missing."""
-    from fixedfleet.solvers import SOLVERS
+    from fixedfleet.search import SEARCHES
 
     def uninstall(package: str) -> None:
-        adapter = f"fixedfleet.solvers.{package}_adapter"
+        adapter = f"fixedfleet.search.outside.{package}_search"
         monkeypatch.delitem(sys.modules, adapter, raising=False)
         monkeypatch.setitem(sys.modules, package, None)
-        monkeypatch.setattr(SOLVERS, "_parts", {})
+        monkeypatch.setattr(SEARCHES, "_parts", {})
 
     return uninstall

@@ -12,6 +12,7 @@ import textwrap
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fixedfleet as ff
@@ -37,7 +38,7 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")
 # A block behind such a comment needs more than a reader of the page has.
 _NOT_RUN = re.compile(r"^<!-- not run: .* -->\n```.*?^```$", re.DOTALL | re.MULTILINE)
-_LIMIT = re.compile(r"(--time-limit |time_limit=|Stop\()([1-9][\d.]*)")
+_LIMIT = re.compile(r"(--time-limit |time_limit=)([1-9][\d.]*)")
 _OURS = re.compile(r"([A-Z_]+=\S* )*(fixedfleet|torchrun|python) ")
 
 
@@ -219,7 +220,8 @@ RUN = {
     "docs/decoding.md": "not plan.check(instance) and plans.feasible(instances).all()",
     "docs/evaluation.md": "METHODS.get('nearest') is Nearest",
     "docs/fleet.md": "str(verdict) in open(page).read().replace('    ', '')",
-    "docs/formats.md": "reading.notes[-1] == 'fleet of 8 vehicles, as asked for'",
+    "docs/formats.md": "reading.notes[-1] == 'fleet of 8 vehicles, as asked for'"
+    " and (again.demands == days.demands).all() and plans.feasible(again).all()",
     "docs/generators.md": "generate.draw('ring', 20, 3, seed=1).capacity[0] == 50",
     "docs/labels.md": "plans.feasible(batch)[labelled].all()",
     "docs/network.md": "load_model('mine.safetensors').config.normalisation == 'sharp'",
@@ -256,6 +258,36 @@ def test_every_block_is_run_or_marked():
         if language in ("python", "sh")
     }
     assert found == own | RUN.keys()
+
+
+def test_named_settings_exist():
+    """Each setting of a preset and each normalisation that a page names exists."""
+    pytest.importorskip("torch")
+    from fixedfleet.model import NORMALISATIONS
+    from fixedfleet.training import get_preset
+
+    known = {"model.safetensors"}
+    for preset in map(get_preset, ("paper20", "universal")):
+        for table in ("model", "loss", "training"):
+            known |= {f"{table}.{name}" for name in vars(getattr(preset, table))}
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        spans = re.findall(r"`([^`\n]+)`", unfenced(page.read_text(encoding="utf-8")))
+        named = re.findall(r"\b(?:model|loss|training)\.[a-z_]+", " ".join(spans))
+        assert set(named) <= known, page.name
+    (softmax,) = re.findall(r"^\| softmax .*$", text_of("docs/paper.md"), re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", softmax)) == set(NORMALISATIONS.names())
+
+
+def test_the_scale_of_the_test_instances():
+    """docs/paper.md says by how much scaling enlarges the test instances."""
+    grown = []
+    for size in (20, 50, 100):
+        points = ff.generate.test_set(size).coordinates
+        sides = np.ptp(points, axis=1).max(1)
+        assert (sides < 1).all()
+        grown.append(round(100 * float((1 / sides).mean() - 1)))
+    said = "enlarges them by {}, {} and {} % on average".format(*grown)
+    assert said in text_of("docs/paper.md")
 
 
 @pytest.mark.slow

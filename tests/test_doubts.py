@@ -214,3 +214,29 @@ def test_no_false_alarms_about_cvrplib(shared):
     assert len(paths) == 110
     for path in paths[::5]:
         assert find_doubts(read(path)) == [], path.stem
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells", "doubtful"),
+    [
+        ("Lieferfenster", ["08:00–12:00"] * 30, True),
+        ("Lieferfenster", ["", *["vormittags"] * 29], True),
+        ("Öffnungszeiten", ["8 bis 12 Uhr"] * 30, True),
+        ("Wann", ["8.00 - 12.00"] * 16 + [""] * 14, True),
+        ("Delivery window", ["8am to 12 pm"] * 30, True),
+        (
+            "Bemerkung",
+            ["Anlieferung bis 10 Uhr", *["08:00-12:00"] * 5, *["Hof"] * 24],
+            False,
+        ),
+        ("Telefon", ["0341 4710-102"] * 30, False),
+        ("Hausnummer", ["10-12"] * 30, False),
+        ("Lieferfenster", [""] * 30, False),
+    ],
+)
+def test_delivery_times_are_named_as_ignored(town, heading, cells, doubtful):
+    """A column that looks like delivery times is not passed over in silence."""
+    found = find_doubts(replace(town, columns={heading: ["", *cells]}))
+    said = f"column {heading!r} looks like delivery times, which plans do not consider"
+    assert [doubt.text for doubt in found] == ([said] if doubtful else [])
+    assert all((doubt.kind, doubt.customers) == ("windows", []) for doubt in found)

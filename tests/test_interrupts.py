@@ -1,4 +1,4 @@
-"""Tests of Ctrl-C: put off, and while the command line is still being loaded."""
+"""Ctrl-C: noted, put off, and while the command line is still being loaded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from fixedfleet import interrupts
 from fixedfleet.cli import main
-from fixedfleet.interrupts import interrupts_deferred
+from fixedfleet.interrupts import interrupt_noted, interrupts_deferred
 
 # Python runs this file before anything else. It presses Ctrl-C in an import.
 PRESS = """
@@ -43,18 +43,69 @@ def test_ctrl_c_comes_after_what_must_not_be_interrupted():
         pass
 
 
+def test_ctrl_c_is_noted_once_and_raised_the_second_time():
+    """The block goes on after the first Ctrl-C, and the handler is back after it."""
+    before = signal.getsignal(signal.SIGINT)
+    with interrupt_noted() as pressed:
+        assert not pressed()
+        signal.raise_signal(signal.SIGINT)
+        assert pressed()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+    with interrupt_noted() as pressed:
+        assert not pressed()
+
+
+def test_all_nested_blocks_note_ctrl_c():
+    """A search within a search ends, and so does the one around it."""
+    with interrupt_noted() as outer, interrupt_noted() as middle:
+        with interrupt_noted() as inner:
+            signal.raise_signal(signal.SIGINT)
+            assert inner()
+        assert (outer(), middle()) == (True, True)
+        with interrupt_noted() as later:
+            assert not later()
+            with pytest.raises(KeyboardInterrupt):  # the second one
+                signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_put_off_within_a_block_that_notes_it_is_noted_after():
+    """It counts as one Ctrl-C: the blocks around note it, and nothing is raised."""
+    with interrupt_noted() as outer, interrupt_noted() as pressed:
+        with interrupts_deferred():
+            signal.raise_signal(signal.SIGINT)
+            assert not pressed()
+        assert (outer(), pressed()) == (True, True)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_put_off_in_nested_blocks_is_raised_once():
+    """It comes at the end of the outer block, and a later block starts anew."""
+    done = []
+    with pytest.raises(KeyboardInterrupt), interrupts_deferred():
+        with interrupts_deferred():
+            signal.raise_signal(signal.SIGINT)
+            done.append("inner")
+        done.append("outer")
+    assert done == ["inner", "outer"]
+    with interrupts_deferred():
+        pass
+
+
 def test_other_threads_are_let_alone():
-    """Only the main thread hears Ctrl-C, so others have nothing to defer."""
+    """Only the main thread hears Ctrl-C, so others have nothing to note or defer."""
     done = []
 
     def work():
-        with interrupts_deferred():
-            done.append(1)
+        with interrupts_deferred(), interrupt_noted() as pressed:
+            done.append(not pressed())
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert done == [1]
+    assert done == [True]
 
 
 def test_an_error_within_is_not_lost():

@@ -86,7 +86,7 @@ def test_reprs_fit_on_a_line(square, result, count):
     from fixedfleet.evaluate import get_set
 
     batch = ff.generate.uniform(20, count, seed=1)
-    many = ff.solve_batch(batch, search="none", processes=1)
+    many = ff.solve_batch(batch, search="none", cores=1)
     shown = [
         repr(batch),
         repr(many),

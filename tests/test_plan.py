@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fixedfleet as ff
-from fixedfleet.plan import charge
 
 
 def test_length_loads_and_vehicles_of_a_known_plan(square):
@@ -20,15 +19,6 @@ def test_length_loads_and_vehicles_of_a_known_plan(square):
     assert plan.vehicles == 2
     assert plan.cost_v(square, 10) == pytest.approx(24 + 4 * np.sqrt(2))
     assert plan.check(square) == []
-
-
-def test_a_vehicle_costs_something_only_if_that_is_minimised():
-    """The vehicle cost counts for Cost_v, not for the length."""
-    assert (charge("length", 35), charge("cost-v", 35)) == (0, 35)
-    with pytest.raises(ff.InputError, match="unknown objective 'time'"):
-        charge("time", 35)
-    with pytest.raises(ff.InputError, match="vehicle cost is -1"):
-        charge("length", -1)
 
 
 def test_a_vehicle_that_stays_home_is_not_used(square):

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fixedfleet.errors import InputError
-from fixedfleet.registry import Registry, add_parts, own_parts
+from fixedfleet.registry import Registry, add_parts, own_parts, source_hash
 
 
 @pytest.fixture
@@ -42,6 +42,21 @@ def test_own_parts_reach_another_process(registry):
     assert Registry("later", {}).get("sent") is str.title
 
 
+def test_the_source_of_an_own_part_has_a_hash(registry, tmp_path):
+    """The hash follows the file of a part; what has no source of a user has none."""
+    path = tmp_path / "own_source.py"
+    path.write_text("def one():\n    return 1\n")
+    part = registry.get(f"{path}:one")
+    before = source_hash(part)
+    assert len(before) == 8
+    path.write_text("def one():\n    return 2\n")
+    assert source_hash(part) not in ("", before)
+    typed: dict = {"__name__": "__main__"}
+    exec(compile("def two():\n    return 2\n", "<typed>", "exec"), typed)
+    for nothing in (typed["two"], None, 3, Registry):
+        assert source_hash(nothing) == ""
+
+
 def test_a_part_may_be_given_as_an_object(registry):
     """What is not a name is the part itself."""
     assert registry.get(str) is str
@@ -53,6 +68,20 @@ def test_a_part_in_a_file_is_named_by_path_and_name(registry, tmp_path):
     path.write_text("class Codec:\n    pass\n")
     assert registry.get(f"{path}:Codec").__name__ == "Codec"
     assert registry.get(f"{path}:Codec") is Registry("codec", {}).get(f"{path}:Codec")
+
+
+def test_parts_of_files_reach_another_process(registry, tmp_path):
+    """What was loaded by path and name is known there by the same reference."""
+    path = tmp_path / "own_travelling.py"
+    path.write_text("def encode(value):\n    return value\n")
+    reference = f"{path}:encode"
+    part = registry.get(reference)
+    assert own_parts()["codec"][reference] is part
+    assert registry.names() == ["json"]
+    elsewhere = Registry("codec", {})
+    assert not elsewhere.knows(reference)
+    add_parts(own_parts() | {"codec": {reference: part}})
+    assert elsewhere.get(reference) is part
 
 
 def test_a_reference_is_known_once_it_was_loaded(registry, tmp_path):

@@ -27,7 +27,7 @@ Sub-packages, which are loaded when they are first used::
     ff.evaluate                       compare methods on sets of instances
     ff.labels, ff.training, ff.model  solve instances and train a network on them
     ff.planning                       decoders and repairs of a prediction
-    ff.search, ff.solvers             searches of this package; outside solvers
+    ff.search                         searches, ours and those of outside solvers
     ff.fleet, ff.files, ff.plotting   verdicts; file formats; pictures with matplotlib
 
 ``help(ff.solve)`` describes one function, and ``fixedfleet --help`` on the command line
@@ -45,8 +45,8 @@ from fixedfleet.fleet import FleetVerdict, assess_fleet
 from fixedfleet.instance import Instance, InstanceBatch
 from fixedfleet.plan import Plan, PlanBatch
 from fixedfleet.result import BatchResult, Result
-from fixedfleet.solve import solve
-from fixedfleet.solve_batch import solve_batch
+from fixedfleet.solving.solve import solve
+from fixedfleet.solving.solve_batch import solve_batch
 
 if TYPE_CHECKING:
     from typing import Any
@@ -92,7 +92,7 @@ _LATER = {
 # Sub-packages that are public. They are also imported when they are first used.
 _ROOMS = (
     *("evaluate", "files", "fleet", "generate", "labels", "model", "planning"),
-    *("plotting", "search", "solvers", "training"),
+    *("plotting", "search", "training"),
 )
 
 if not TYPE_CHECKING:  # type checkers read the imports above

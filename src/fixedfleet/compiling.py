@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,15 +16,41 @@ __all__ = ["clear_cache", "compiled", "load_cupy"]
 
 _OLDEST_ARCHITECTURE = 80  # the first with a minimum over a warp in one instruction
 
+_log = logging.getLogger(__name__)
+
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 
 def compiled(**options: Any) -> Callable[[Function], Function]:
-    """Return Numba's compiler as a decorator that keeps types for mypy."""
+    """
+    Return Numba's compiler as a decorator that keeps types for mypy.
+
+    What it compiles is stored on the disk. The first time that something must be
+    compiled because it is not there yet, the logger of this module says so.
+    """
     from numba import njit
 
+    _await_compiling()
     compiler: Callable[[Function], Function] = njit(cache=True, nogil=True, **options)
     return compiler
+
+
+@cache
+def _await_compiling() -> None:
+    """Let Numba call :func:`_say_compiling` when it compiles what it has not stored."""
+    from numba.core import event
+
+    methods = {
+        "on_start": lambda _listener, _event: _say_compiling(),
+        "on_end": lambda _listener, _event: None,
+    }
+    listener = type("Announcer", (event.Listener,), methods)()
+    event.register("numba:compile", listener)
+
+
+@cache  # one line, not one per function
+def _say_compiling() -> None:
+    _log.info("compiling, once: this can take a minute")
 
 
 def clear_cache(function: Any) -> None:

@@ -37,7 +37,6 @@ from typing import TYPE_CHECKING, Any
 from fixedfleet.distances import LengthUnit, Metric, Rounding
 from fixedfleet.doubts import Doubt
 from fixedfleet.fleet.verdict import Status
-from fixedfleet.plan import Objective
 from fixedfleet.wording import length_unit
 
 if TYPE_CHECKING:
@@ -184,17 +183,21 @@ class ResultDocument(InstanceFacts):
         "with the guarantee"
     )
     vehicles_used: int | None = about("number of tours; null if there is no plan")
-    objective: Objective = about("what was minimised")
     vehicle_cost: float = about("fixed cost of each vehicle used")
     length: float | None = about("length of the plan; null if there is no plan")
-    cost_v: float | None = about("length plus the vehicle cost of each vehicle used")
-    cost: float | None = about("what the objective asks for: length or cost_v")
+    cost: float | None = about(
+        "length plus the vehicle cost of each vehicle used, which was minimised"
+    )
+    cost_v: float | None = about("the same as `cost`, by the paper's name")
     tours: list[TourDocument] | None = about("the tours; null if there is no plan")
     partial: PlanDocument | None = about(
         "if no plan for the fleet asked for was found: the best plan that leaves "
         "customers unserved"
     )
-    unserved: list[int] = about("numbers of the customers that `partial` leaves out")
+    unserved: list[int] = about(
+        "numbers of the customers that `partial` leaves out; without it, those that "
+        "the plan was asked to leave out"
+    )
     verdict: VerdictDocument = about("whether the fleet asked for suffices")
     stages: list[StageDocument] = about("the steps, in order")
     trace: list[tuple[float, float]] = about("improvements as (seconds, cost)")

@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     # The kind, the locations, and what the warning says behind their names.
     _Found = tuple["Kind", list[int], str]
 
-__all__ = ["Doubt", "find_doubts"]
+__all__ = ["DEPOT_NAME", "Doubt", "find_doubts"]
 
-Kind = Literal["swapped", "zero", "far", "depot", "duplicate", "demand"]
+Kind = Literal[
+    "swapped", "zero", "far", "depot", "duplicate", "demand", "windows", "unreadable",
+    "guess",
+]  # fmt: skip
 
 # A place is judged by its distance from the middle of all places, as a multiple of the
 # median of these distances.
@@ -44,8 +47,21 @@ _EMPTY = (
     (-57, -35, -50, 10),
     (17.5, 33, -35, -22),
 )
-_DEPOT = re.compile(r"\b(depot|lager|warehouse|hub)", re.IGNORECASE)
+DEPOT_NAME = re.compile(r"\b(depot|lager|warehouse|hub|zentrale)", re.IGNORECASE)
 _NAMED = 5  # rows that a message names
+# Headings of delivery times, and cells such as "08:00-12:00" or "8 bis 12 Uhr".
+_WINDOW_HEADING = re.compile(
+    r"(liefer|zeit|anliefer)\w*(fenster|zeit)|time.?window|delivery (time|window)"
+    r"|öffnungszeit|opening hours",
+    re.IGNORECASE,
+)
+_WINDOW = re.compile(
+    r"\d{1,2}([:.]\d\d)?( ?(uhr|h|am|pm))? ?(-|–|bis|to) ?"
+    r"\d{1,2}([:.]\d\d| ?(uhr|h|am|pm))",
+    re.IGNORECASE,
+)
+_LONGEST = 80  # characters of a cell that are looked at
+_WINDOW_SHARE = 0.5  # of the filled cells of a column that has another heading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +74,17 @@ class Doubt:
     kind
         ``swapped`` (latitude and longitude), ``zero`` (the place is 0, 0), ``far``
         (from all other places), ``depot`` (a second one), ``duplicate`` (of name,
-        place and demand) or ``demand`` (it is 0).
+        place and demand), ``demand`` (it is 0) or ``windows`` (a column looks like
+        delivery times, which are not considered). Of a row of a table: ``unreadable``
+        (the row is left out), or ``guess`` (its demand is written as "ca. 40").
     customers
         The customers to leave out if the doubt is right; empty if that would not help.
     text
         The warning, in one sentence that names the rows.
+    row
+        The row of a table that the doubt is about, if it is about how it was read.
+    columns
+        The columns of that row that cannot be read, or are doubtful.
     """
 
     kind: Kind = field(metadata={"description": "what is doubtful"})
@@ -70,6 +92,13 @@ class Doubt:
         metadata={"description": "the customers to leave out, if that would help"}
     )
     text: str = field(metadata={"description": "the warning, naming the rows"})
+    row: int | None = field(
+        default=None, metadata={"description": "the row of a table that it is about"}
+    )
+    columns: list[str] = field(
+        default_factory=list,
+        metadata={"description": "columns of this row that cannot be read"},
+    )
 
 
 def find_doubts(instance: Instance, rows: Sequence[int] | None = None) -> list[Doubt]:
@@ -98,10 +127,24 @@ def find_doubts(instance: Instance, rows: Sequence[int] | None = None) -> list[D
         found.append(("duplicate", [customer], said))
     if idle:
         found.append(("demand", idle, ": the demand is 0"))
+    found += [("windows", [], said) for said in _ignored_windows(instance)]
     return [
         Doubt(kind=kind, customers=[i for i in places if i], text=label(places) + said)
         for kind, places, said in found
     ]
+
+
+def _ignored_windows(instance: Instance) -> Iterator[str]:
+    """Yield a warning for each further column that looks like delivery times."""
+    for heading, texts in instance.columns.items():
+        filled = [text.strip() for text in texts[1:] if text.strip()]
+        times = sum(_WINDOW.search(text[:_LONGEST]) is not None for text in filled)
+        named = _WINDOW_HEADING.search(heading[:_LONGEST]) is not None
+        if filled and (named or times > _WINDOW_SHARE * len(filled)):
+            yield (
+                f"column {heading!r} looks like delivery times, which plans do not "
+                "consider"
+            )
 
 
 def _name_all(
@@ -182,7 +225,7 @@ def _without_demand(instance: Instance) -> tuple[list[int], list[int]]:
     for index in _indices(instance.demands == 0):
         name = instance.name_of(index + 1)
         same = name.casefold() == instance.depot_name.casefold()
-        is_depot = same or at_depot[index + 1] or _DEPOT.search(name)
+        is_depot = same or at_depot[index + 1] or DEPOT_NAME.search(name)
         (depots if is_depot else others).append(index + 1)
     return depots, others
 

@@ -30,32 +30,47 @@ __all__ = [
 ]
 
 
+class _Note:
+    """A handler that notes Ctrl-C; ``before`` is the handler that it replaces."""
+
+    def __init__(self, before: Any) -> None:
+        self.before = before
+        self.pressed = False
+
+    def __call__(self, number: int, frame: Any) -> None:
+        again, self.pressed = self.pressed, True
+        if callable(self.before) and again:
+            self.before(number, frame)
+
+
+class _SharedNote(_Note):
+    """A note that is passed on to the blocks around its own."""
+
+    def __call__(self, number: int, frame: Any) -> None:
+        if isinstance(self.before, _SharedNote):
+            self.pressed = True
+            self.before(number, frame)
+        else:
+            super().__call__(number, frame)
+
+
 @contextlib.contextmanager
-def interrupt_noted(
-    then: Callable[[], None] = lambda: None,
-) -> Iterator[Callable[[], bool]]:
+def interrupt_noted(kind: type[_Note] = _SharedNote) -> Iterator[Callable[[], bool]]:
     """
-    Note the first Ctrl-C and call ``then``; the second one raises KeyboardInterrupt.
+    Note the first Ctrl-C; the second one raises KeyboardInterrupt.
 
-    Yields a function that says whether Ctrl-C was pressed.
+    Yields a function that says whether Ctrl-C was pressed. If such blocks are nested,
+    all of them note it.
     """
-    pressed = False
     before = signal.getsignal(signal.SIGINT)
-
-    def press(number: int, frame: Any) -> None:
-        nonlocal pressed
-        if pressed and callable(before):
-            before(number, frame)
-        pressed = True
-        then()
-
     main = threading.current_thread() is threading.main_thread()
     if not main or before is None:  # None: set outside Python, so it cannot be restored
         yield lambda: False
         return
-    signal.signal(signal.SIGINT, press)
+    note = kind(before)
+    signal.signal(signal.SIGINT, note)
     try:
-        yield lambda: pressed
+        yield lambda: note.pressed
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -68,7 +83,7 @@ def interrupts_deferred() -> Iterator[None]:
     Use it where KeyboardInterrupt would be lost or would end the whole program, as it
     does while a compiler loads code.
     """
-    with interrupt_noted() as pressed:
+    with interrupt_noted(_Note) as pressed:
         yield
     if pressed():
         signal.raise_signal(signal.SIGINT)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from fixedfleet.errors import InputError, check_choice, check_vehicle_cost
+from fixedfleet.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,16 +18,7 @@ if TYPE_CHECKING:
     from fixedfleet.instance import Instance, InstanceBatch
     from fixedfleet.instance.instance_batch import Row, Rows
 
-__all__ = ["Objective", "Plan", "PlanBatch", "charge", "pad_routes"]
-
-Objective = Literal["length", "cost-v"]  # what is minimised; see `Plan.cost_v`
-
-
-def charge(objective: Objective, vehicle_cost: float) -> float:
-    """Return what an objective counts per vehicle used: for ``length`` nothing."""
-    check_choice("objective", objective, get_args(Objective))
-    cost = check_vehicle_cost(vehicle_cost)
-    return cost if objective == "cost-v" else 0.0
+__all__ = ["Plan", "PlanBatch", "pad_routes"]
 
 
 @dataclass(frozen=True)
@@ -107,8 +98,12 @@ class Plan:
     def load_units(self, instance: Instance) -> list[int]:
         """Return the load of each tour in units, see :attr:`Instance.demand_units`."""
         self.require_known(instance)
-        units = instance.demand_units
-        return [int(units[list(tour)].sum()) for tour in self.tours]
+        if not self.tours:
+            return []
+        units = instance.demand_units[[c for tour in self.tours for c in tour]]
+        begins = np.cumsum([0, *map(len, self.tours[:-1])])
+        loads: list[int] = np.add.reduceat(units, begins).tolist()
+        return loads
 
     def loads(self, instance: Instance) -> list[int | float]:
         """Return the load of each tour as an amount, like the demands."""
@@ -117,7 +112,7 @@ class Plan:
     def unserved(self, instance: Instance) -> list[int]:
         """Return the customers that no tour serves."""
         served = {customer for tour in self.tours for customer in tour}
-        return [c for c in range(1, instance.num_customers + 1) if c not in served]
+        return sorted(set(range(1, instance.num_customers + 1)) - served)
 
     def require_known(self, instance: Instance) -> None:
         """Raise InputError if the plan serves a customer that does not exist."""
@@ -137,16 +132,18 @@ class Plan:
         """
         faults = []
         n = instance.num_customers
-        counts = Counter(customer for tour in self.tours for customer in tour)
-        for customer, count in sorted(counts.items()):
-            if customer > n:
-                faults.append(f"customer {customer} does not exist: there are {n}")
-            elif count > 1:
-                times = "twice" if count == 2 else f"{count} times"
-                faults.append(f"customer {customer} served {times}")
+        served = [customer for tour in self.tours for customer in tour]
+        known = max(served, default=0) <= n
+        if not known or len(set(served)) < len(served):
+            for customer, count in sorted(Counter(served).items()):
+                if customer > n:
+                    faults.append(f"customer {customer} does not exist: there are {n}")
+                elif count > 1:
+                    times = "twice" if count == 2 else f"{count} times"
+                    faults.append(f"customer {customer} served {times}")
         if not partial:
             faults.extend(f"customer {c} missing" for c in self.unserved(instance))
-        if not any(customer > n for customer in counts):
+        if known:
             faults.extend(
                 f"tour {number} carries {instance.amount(units)} of {instance.capacity}"
                 for number, units in enumerate(self.load_units(instance), 1)

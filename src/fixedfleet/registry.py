@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from zlib import crc32
@@ -21,6 +22,7 @@ __all__ = [
     "load_files",
     "load_reference",
     "own_parts",
+    "source_hash",
     "user_modules",
 ]
 
@@ -86,6 +88,20 @@ class Registry(Generic[Part]):
         """Return whether a name is built in or registered, or a loaded reference."""
         return name in self._places or name in self._parts
 
+    def find_loaded(self, name: str) -> bool:
+        """
+        Return whether a part is known, without loading any file for it.
+
+        A reference "my_parts.py:Name" is also known if this process has loaded that
+        file, or a single file of that name from another folder.
+        """
+        place, _, attribute = name.rpartition(":")
+        if not self.knows(name) and place.endswith(".py"):
+            found = _loaded_files(place)
+            if len(found) == 1 and hasattr(found[0], attribute):
+                self._parts[name] = getattr(found[0], attribute)
+        return self.knows(name)
+
     def names(self) -> list[str]:
         """Return the known names, the built-in ones first."""
         return [*self._places, *self.own()]
@@ -110,8 +126,13 @@ def load_reference(reference: str, kind: str) -> Any:
 
 
 def own_parts() -> Parts:
-    """Return all parts that users have registered in this process."""
-    return {kind: own for kind, one in _registries.items() if (own := one.own())}
+    """Return all parts that users have registered or loaded in this process."""
+    found: Parts = {}
+    for kind, one in _registries.items():
+        own = {n: part for n, part in one._parts.items() if n not in one._places}
+        if own:
+            found[kind] = own
+    return found
 
 
 def add_parts(parts: Parts) -> None:
@@ -123,6 +144,59 @@ def add_parts(parts: Parts) -> None:
             _received.setdefault(kind, {}).update(own)
 
 
+def _loaded_files(place: str) -> list[ModuleType]:
+    """Return the loaded file with this path, or else those with its name."""
+    path = Path(place)
+    files = [(Path(str(module.__file__)), module) for module in user_modules()]
+    exact = [module for file, module in files if file == path.resolve()]
+    return exact or [module for file, module in files if file.name == path.name]
+
+
+def source_hash(part: Any) -> str:
+    """
+    Return the first eight digits of the SHA-256 of the source of a user's part.
+
+    For a part of a file that was loaded by "my_parts.py:Name", it is the source of the
+    file; for others, such as classes of a notebook, that of the part and of the classes
+    there that it is derived from. Empty for parts of this package, and without source.
+    A text is the name of a registered part, or a reference "my_parts.py:Name".
+    """
+    if isinstance(part, str):
+        place = part.rpartition(":")[0]
+        if place.endswith(".py") and Path(place).is_file():
+            return _hash(Path(place).read_text(encoding="utf-8"))
+        named = (one.own().get(part) for one in _registries.values())
+        return next((source_hash(own) for own in named if own is not None), "")
+    own = part if hasattr(part, "__qualname__") else type(part)
+    package = _package(own)
+    if package in (__package__, *sys.stdlib_module_names):
+        return ""
+    parts = [one for one in getattr(own, "__mro__", [own]) if _package(one) == package]
+    texts = [_source(one) for one in parts]
+    return _hash("".join(texts)) if any(texts) else ""
+
+
+def _package(part: Any) -> str:
+    return str(getattr(part, "__module__", "")).partition(".")[0]
+
+
+def _source(part: Any) -> str:
+    """Return the source of a class or function, or of its file; "" if there is none."""
+    import inspect  # both are slow to load, and rarely needed
+    import tokenize
+
+    try:
+        if sys.modules.get(part.__module__) in user_modules():
+            return Path(inspect.getfile(part)).read_text(encoding="utf-8")
+        return inspect.getsource(part)
+    except (OSError, TypeError, SyntaxError, tokenize.TokenError):
+        return ""  # typed at a prompt, or run by exec
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:8]
+
+
 def user_modules() -> list[ModuleType]:
     """Return the modules that this process has loaded from "module.py:Name"."""
     loaded = list(sys.modules.items())
@@ -130,7 +204,11 @@ def user_modules() -> list[ModuleType]:
 
 
 def load_files(paths: Iterable[str]) -> None:
-    """Load files in another process, so that what they define can be unpickled."""
+    """
+    Load Python files, so that the parts that they define are known.
+
+    Worker processes do it as well, so that what the files define can be unpickled.
+    """
     for path in paths:
         _load_file(path, "file")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from fixedfleet.doubts import Doubt
     from fixedfleet.fleet import FleetVerdict
     from fixedfleet.instance import Instance
-    from fixedfleet.plan import Objective, Plan, PlanBatch
+    from fixedfleet.plan import Plan, PlanBatch
 
-__all__ = ["BatchResult", "Result", "Stage", "with_gains"]
+__all__ = ["BatchResult", "Result", "Stage"]
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Result:
         Seconds and cost of each step.
     trace
         Improvements of the search as (seconds since the call, cost).
-    objective, vehicle_cost
-        What was minimised.
+    vehicle_cost
+        Fixed cost of each vehicle used. The length plus this cost was minimised.
     interrupted
         Whether the user ended the search with Ctrl-C.
     partial
@@ -66,7 +66,6 @@ class Result:
     verdict: FleetVerdict
     stages: tuple[Stage, ...]
     trace: tuple[tuple[float, float], ...] = ()
-    objective: Objective = "length"
     vehicle_cost: float = 0.0
     interrupted: bool = False
     partial: Plan | None = None
@@ -89,16 +88,16 @@ class Result:
         return self.plan.length(self.instance)
 
     @property
-    def cost_v(self) -> float:
+    def cost(self) -> float:
         """Length plus the cost of each vehicle used; infinite if there is no plan."""
         if self.plan is None or not self.feasible:
             return math.inf
         return self.plan.cost_v(self.instance, self.vehicle_cost)
 
     @property
-    def cost(self) -> float:
-        """The length or Cost_v, whichever is the objective."""
-        return self.length if self.objective == "length" else self.cost_v
+    def cost_v(self) -> float:
+        """The paper's name for :attr:`cost`."""
+        return self.cost
 
     @property
     def seconds(self) -> float:
@@ -113,7 +112,7 @@ class Result:
         else:
             lines.append(
                 f"{self.plan.vehicles} of {self.instance.vehicles} vehicles, "
-                f"length {self.length:g}, Cost_v {self.cost_v:g}"
+                f"length {self.length:g}, Cost_v {self.cost:g}"
             )
         if self.partial is not None:
             names = map(self.instance.name_of, self.unserved)
@@ -190,10 +189,9 @@ class Result:
             feasible=plan is not None and plan.is_feasible(asked),
             vehicles_planned_for=instance.vehicles,
             vehicles_used=None if plan is None else plan.vehicles,
-            objective=self.objective,
             vehicle_cost=self.vehicle_cost,
             length=finite(self.length),
-            cost_v=finite(self.cost_v),
+            cost_v=finite(self.cost),
             cost=finite(self.cost),
             tours=None if plan is None else describe_tours(plan, instance),
             partial=None if partial is None else describe_plan(partial, asked),
@@ -230,12 +228,13 @@ class BatchResult:
         Why the fleet of an instance is not known to suffice, by row.
     feasible
         Whether each plan serves every customer within fleet and capacity.
-    lengths, costs_v
-        Length and Cost_v of each plan; infinite if it is not feasible.
+    lengths, costs
+        Length of each plan, and length plus the cost of each vehicle used; infinite if
+        the plan is not feasible.
     stages
         Seconds of each step, with the mean cost of the feasible instances after it.
-    objective, vehicle_cost
-        What was minimised.
+    vehicle_cost
+        Fixed cost of each vehicle used. The length plus this cost was minimised.
     interrupted
         Whether the user ended the search with Ctrl-C.
     """
@@ -245,9 +244,8 @@ class BatchResult:
     reasons: dict[int, str]
     feasible: NDArray[np.bool_]
     lengths: NDArray[np.float64]
-    costs_v: NDArray[np.float64]
+    costs: NDArray[np.float64]
     stages: tuple[Stage, ...]
-    objective: Objective = "length"
     vehicle_cost: float = 0.0
     interrupted: bool = False
 
@@ -255,14 +253,14 @@ class BatchResult:
         return len(self.plans)
 
     @property
-    def costs(self) -> NDArray[np.float64]:
-        """Lengths or Cost_v, whichever is the objective."""
-        return self.lengths if self.objective == "length" else self.costs_v
-
-    @property
     def seconds(self) -> float:
         """Time of all steps."""
         return sum(stage.seconds for stage in self.stages)
+
+    @property
+    def costs_v(self) -> NDArray[np.float64]:
+        """The paper's name for ``costs``."""
+        return self.costs
 
     def plan(self, row: int) -> Plan | None:
         """Return the plan of an instance, or None if it has none."""
@@ -279,7 +277,7 @@ class BatchResult:
         if good:
             lines.append(
                 f"{good:,} plans, mean length {self.lengths[self.feasible].mean():g}, "
-                f"mean Cost_v {self.costs_v[self.feasible].mean():g}"
+                f"mean Cost_v {self.costs[self.feasible].mean():g}"
             )
         lines.extend(
             f"{stage.name}: {stage.seconds:.3f} s, mean cost {stage.cost:g}, "
@@ -295,15 +293,3 @@ class BatchResult:
             f"BatchResult({len(self)} instances, {int(self.feasible.sum())} plans, "
             f"{self.seconds:.2f} s)"
         )
-
-
-def with_gains(stages: Sequence[Stage]) -> tuple[Stage, ...]:
-    """Return stages with what each gained on the one before, if that had a plan."""
-    known = math.inf
-    found = []
-    for stage in stages:
-        if stage.name != "partial":
-            gain = known - stage.cost if known < math.inf else 0.0
-            stage, known = replace(stage, gain=gain), stage.cost
-        found.append(stage)
-    return tuple(found)

@@ -1,47 +1,95 @@
-"""The versions of this package and of those that plans depend on."""
+"""The versions of this package, of its sources, and of what plans depend on."""
 
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
-__all__ = ["UNKNOWN", "installed_versions", "own_version", "show_versions"]
+__all__ = [
+    "SOLVER_PACKAGES",
+    "UNKNOWN",
+    "describe_commit",
+    "installed_versions",
+    "own_version",
+    "show_versions",
+    "version_of",
+]
 
 UNKNOWN = "unknown"  # of a package that is run from its sources
+
+# The package behind each outside solver.
+SOLVER_PACKAGES = {
+    "hgs": "hybgensea",
+    "pyvrp": "pyvrp",
+    "ortools": "ortools",
+    "vroom": "pyvroom",
+}
 _PACKAGES = (
-    "fixedfleet", "numpy", "scipy", "numba", "hybgensea", "ortools", "pyvrp", "pyvroom",
-    "torch", "cupy", "ray",
+    "fixedfleet", "numpy", "scipy", "numba", *SOLVER_PACKAGES.values(), "torch", "cupy",
+    "ray",
 )  # fmt: skip
+_SOURCES = {".py", ".cu", ".toml"}
+
+
+def own_version() -> str:
+    """Return the version that is installed."""
+    return version_of("fixedfleet") or UNKNOWN
 
 
 @cache  # each look at what is installed takes milliseconds
-def own_version() -> str:
-    """Return the version that is installed."""
+def version_of(package: str) -> str:
+    """Return the installed version of a package; empty if there is none."""
     from importlib import metadata  # slow to load, and rarely needed
 
     try:
-        return metadata.version("fixedfleet")
+        return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return UNKNOWN
+        return ""
+
+
+@cache
+def describe_commit() -> str:
+    """
+    Return what ``git describe --dirty`` says about this package's checkout.
+
+    With changes that are not committed, the hash of the package's sources follows, so
+    that two states of them differ. Empty outside of a checkout, and without Git.
+    """
+    folder = Path(__file__).parent
+    root = folder.parent.parent
+    if not (root / ".git").exists():
+        return ""
+    import subprocess
+    from hashlib import sha256
+
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    said = done.stdout.strip()
+    if said.endswith("-dirty"):
+        files = sorted(p for p in folder.rglob("*") if p.suffix in _SOURCES)
+        texts = b"".join(path.read_bytes() for path in files)
+        said += f"-{sha256(texts).hexdigest()[:8]}"
+    return said
 
 
 def installed_versions() -> dict[str, str]:
     """Return the versions of Python and of the installed packages that matter."""
     import platform
-    from importlib import metadata
 
-    found = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    found = {package: version_of(package) for package in _PACKAGES}
+    found = {package: version for package, version in found.items() if version}
+    return {"python": platform.python_version()} | found
 
 
 def show_versions() -> None:
-    """Print what a report about a fault should state: system and versions."""
+    """Print what a report about a fault should state: system, commit and versions."""
     import platform
 
     print(f"system: {platform.platform()}")
+    if commit := describe_commit():
+        print(f"commit: {commit}")
     for name, version in installed_versions().items():
         print(f"{name}: {version}")

@@ -19,10 +19,10 @@ NAMES = f"""name,lat,lon,demand
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True}
 
 
-def tab_to(reader, selector: str) -> None:
+def tab_to(reader, selector: str, key: str = "Tab") -> None:
     """Press Tab until an element has the focus, and check that the focus is visible."""
     for _ in range(80):
-        reader.page.keyboard.press("Tab")
+        reader.page.keyboard.press(key)
         if reader.page.locator(f"{selector}:focus").count():
             shown = """(element) => {
               // An unseen field has a label that shows the focus for it.
@@ -43,9 +43,8 @@ def test_all_can_be_done_by_keyboard(reader):
     tab_to(reader, "[data-example=leipzig_parcels]")
     reader.page.keyboard.press("Enter")
     reader.see("#plan").to_be_focused()
-    for _ in range(3):  # back over names and the cost of a vehicle to the seconds
-        reader.page.keyboard.press("Shift+Tab")
-    reader.see("#time_limit").to_be_focused()
+    # Back over names, the parts of the date and the cost of a vehicle to the seconds.
+    tab_to(reader, "#time_limit", key="Shift+Tab")
     reader.page.keyboard.type("0.1")
     reader.page.keyboard.press("Enter")
     reader.see("#status").to_contain_text("Finished")
@@ -205,3 +204,83 @@ def test_print_gives_one_sheet_per_driver(planned):
     assert [row[0] for row in cells] == [str(i) for i in range(1, len(cells) + 1)]
     total = sum(float(row[2]) for row in cells)
     assert abs(total - float(cells[-1][3].replace(",", ""))) < 1e-6
+
+
+def firm_table(customers: int) -> str:
+    """A table with as many columns as German firms have."""
+    heads = (
+        "Kd.-Nr.;Kunde;Straße;PLZ;Ort;Breite;Länge;Menge (kg);Telefon;Lieferfenster;"
+    )
+    rows = [heads + "Bemerkung", "1;Lager;Am Hafen 4;01067;Dresden;51,05;13,7;;;;"]
+    rows += [
+        f"{10_000 + i};Feinkosthandlung Zimmermann {i};Wilsdruffer Straße {i};01097;"
+        f"Dresden;{51 + i % 9 / 50:.2f};{13.6 + i % 7 / 40:.3f};{20 + i};"
+        f"0351 4710{i:03};08:00–12:00;Anlieferung über den Hof, bitte klingeln"
+        for i in range(1, customers + 1)
+    ]
+    return "\n".join(rows)
+
+
+def test_sheets_of_many_columns_break_no_word(open_page, address):
+    """The address is below the name, and each tour is on one page."""
+    wishes = {"vehicles": 3, "capacity": 400, "time_limit": 0.3, "date": "2026-11-17"}
+    plan = make_plan(address, text=firm_table(39), **wishes)
+    left = len(plan["result"]["unserved"])
+    assert left  # they get a page of their own
+    reader = open_page(f"#plan={plan['id']}", locale="de-DE")
+    document = reader.page.pdf(format="A4")
+    assert len(re.findall(rb"/Type\s*/Page\b", document)) == 4
+    reader.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    reader.see(".sheet").to_have_count(4)
+    reader.see(".sheet.broken").to_have_count(0)
+    heads = reader.page.locator(".sheet >> nth=0 >> th").all_text_contents()
+    assert heads[:5] == ["No.", "Customer", "Kd.-Nr.", "Telefon", "Lieferfenster"]
+    addresses = reader.page.locator(".sheet .address").all_text_contents()
+    assert len(addresses) == 39
+    pattern = r"Wilsdruffer Straße \d+, 01097 Dresden"
+    assert all(re.fullmatch(pattern, address) for address in addresses)
+    # No cell is wider than its column, so nothing is cut or broken.
+    assert reader.page.evaluate(
+        """() => [...document.querySelectorAll(".sheet td, .sheet th")]
+          .every((cell) => cell.scrollWidth <= cell.clientWidth + 1)"""
+    )
+    texts = reader.page.locator(".sheet").all_text_contents()
+    assert all("17. November 2026" in text for text in texts)
+    assert all("in a straight line" in text for text in texts[:3])
+    assert f"Not delivered{left} customer" in texts[3]
+
+
+def test_sheets_of_very_many_columns_lie(open_page, address):
+    """A table that is too wide for the page is printed in landscape."""
+    head, *rows = firm_table(9).splitlines()
+    more = ";DD-AB 1234;Rollwagen 12;Tor 17 rechts;Zimmermann;DE 1234567890"
+    heads = f"{head};Kennzeichen;Behälter;Rampe;Ansprechpartner;Steuernummer"
+    text = "\n".join([heads, *(row + more for row in rows)])
+    plan = make_plan(address, text=text, vehicles=1, capacity=900, time_limit=0.1)
+    reader = open_page(f"#plan={plan['id']}")
+    document = reader.page.pdf(format="A4")
+    sizes = re.findall(rb"/MediaBox \[0 0 (\d+)[\d.]* (\d+)", document)
+    assert sizes == [(b"842", b"595")]
+
+
+def test_a_tour_that_is_too_full_is_marked_on_its_sheet(open_page, address):
+    """The sheet of an overloaded tour says by how much."""
+    table = "name,x,y,demand\nDepot,0,0,\nA,1,1,3\nB,2,2,3\nC,-1,1,4\n"
+    wishes = {"vehicles": 2, "capacity": 6, "time_limit": 0.1}
+    plan = make_plan(address, text=table, **wishes)
+    reader = open_page(f"#plan={plan['id']}")
+    reader.page.evaluate(
+        """async (id) => {
+          const tours = [[1, 2, 3]];
+          const body = JSON.stringify({tours});
+          const headers = {"Content-Type": "application/json"};
+          await fetch(`/plans/${id}/tours`, {method: "PUT", headers, body});
+        }""",
+        plan["id"],
+    )
+    reader.page.reload()
+    reader.see(".tour.over").to_have_count(1)
+    reader.see("#plan-warning").to_have_text("1 tour is too full.")
+    reader.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    text = "Too full: 4 more than the vehicle carries"
+    reader.see(".sheet-warning").to_have_text(text)

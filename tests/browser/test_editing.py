@@ -136,3 +136,75 @@ def test_locked_tours_stay_when_the_rest_is_planned_again(four):
     four.see(".tour.locked").to_have_count(1)
     four.page.click(".tour:nth-child(1) .tour-head")
     assert stops(four, 1) == kept
+
+
+def move_out(reader, name: str) -> None:
+    """Take a stop of the open tour out of all tours."""
+    reader.page.click(f'[aria-label="Move {name}"]')
+    reader.page.select_option("#move-tour", label="No tour: leave it out")
+    reader.page.click("#move .primary")
+    reader.see("#left-out-list").to_contain_text(name)
+
+
+def test_two_who_change_one_plan_are_told(four, open_page):
+    """The second change is not kept in silence: theirs is shown, or mine is kept."""
+    fragment = four.page.evaluate("location.hash")
+    first, second = stops(four, 1)
+    other = open_page(fragment, locale="en-GB")
+    other.page.click(".tour:nth-child(1) .tour-head")
+    move_out(four, first)
+    four.see("#edited").to_contain_text("Changed by you")
+    move_out(other, second)
+    other.see("#conflict").to_be_visible()
+    other.page.click("#take-theirs")
+    other.see("#conflict").to_be_hidden()
+    other.see("#left-out-list").to_contain_text(first)
+    other.see("#left-out-list").not_to_contain_text(second)
+    # Now the other one changes first, and this one keeps what it has.
+    other.page.click("#left-out-list .add")
+    with other.page.expect_response(lambda answer: answer.request.method == "PUT"):
+        other.page.click("#move .primary")
+    other.see("#left-out").to_be_hidden()
+    four.page.evaluate(
+        "() => { window.print = () => document.body.classList.add('printed'); }"
+    )
+    four.page.click("#print")
+    four.see("#conflict").to_be_visible()
+    four.see("body.printed").to_have_count(0)
+    four.page.click("#keep-mine")
+    four.see("#conflict").to_be_hidden()
+    other.page.reload()
+    other.see("#left-out-list").to_contain_text(first)
+    four.page.click("#print")
+    four.see("body.printed").to_have_count(1)
+
+
+def plan_again(reader) -> None:
+    """Plan, and wait until the new plan is finished."""
+    before = reader.page.url
+    reader.page.click("#plan")
+    reader.page.wait_for_url(lambda url: url != before)
+    reader.see("#status").to_contain_text("Finished")
+
+
+def test_who_is_taken_out_stays_out_until_added(four):
+    """A cancelled customer does not come back when the other tours are planned."""
+    first, _ = stops(four, 1)
+    move_out(four, first)
+    four.page.click(".tour:nth-child(2) .lock")
+    four.see("#plan").to_have_text("Plan the other tours")
+    four.see("#filling-text").to_contain_text("of 18")
+    plan_again(four)
+    four.see("#left-out-list").to_contain_text(first)
+    four.see("#left-out-list li").to_have_count(1)
+    four.page.reload()
+    four.see("#left-out-list").to_contain_text(first)
+    plan_again(four)  # without a lock, too
+    four.see("#left-out-list").to_contain_text(first)
+    four.page.click("#left-out-list .add")
+    four.page.click("#move .primary")
+    four.see("#left-out").to_be_hidden()
+    four.see("#undo").to_be_enabled()
+    plan_again(four)
+    four.see("#left-out").to_be_hidden()
+    four.see(".tour-stops").to_have_text(["2 stops", "2 stops"])

@@ -15,7 +15,7 @@ import pytest
 
 from fixedfleet.evaluate import Results
 
-from .cli_helpers import refused
+from .cli_helpers import PNG, refused
 
 SOURCES = Path(__file__).parents[2] / "src"
 
@@ -43,6 +43,26 @@ def test_starts_are_compared_in_a_table(evaluate, tmp_path):
     code, out, err = evaluate(*options, *methods, "--results", "r.jsonl", "--quiet")
     assert (code, err) == (0, "")
     assert "r.jsonl: 0 new rows, 6 found in the file" in out
+
+
+@pytest.mark.slow
+def test_a_study_ends_with_pairs_a_picture_and_latex(evaluate):
+    """All three come from the rows; methods are named by name or spec."""
+    pytest.importorskip("matplotlib")
+    options = ("--set", "uniform20:3", "--count", 3, "--processes", 1, "--quiet")
+    methods = ("--method", "mine=savings", "packing", "--results", "r.jsonl")
+    code, out, _ = evaluate(
+        *options, *methods, "--table", "t.tex", "--plot", "p.png",
+        "--pairs", "mine", "packing", "--pairs", "packing", "mine",
+    )  # fmt: skip
+    assert code == 0
+    assert Path("t.tex").read_text().startswith("\\begin{tabular}")
+    assert Path("p.png").read_bytes().startswith(PNG)
+    pairs = [line for line in out.splitlines() if "| mine | packing |" in line]
+    assert len(pairs) == 1
+    assert pairs[0].split("|")[6].strip().startswith("-")  # savings are shorter
+    answer = evaluate(*options, *methods, "--pairs", "mine", "sweep")
+    assert refused(answer, "--pairs sweep is not one of the methods")
 
 
 @pytest.mark.slow
@@ -115,7 +135,9 @@ def test_bad_input_is_one_line(evaluate, shared, tmp_path):
     assert refused(
         evaluate(*good[:2], "--method", "magic", *good[4:]), "unknown method"
     )
-    assert refused(evaluate(*good, "--table", "t.pdf"), "--table t.pdf", ".md, .csv")
+    assert refused(
+        evaluate(*good, "--table", "t.pdf"), "--table t.pdf", ".md, .csv, .tex"
+    )
     assert refused(
         evaluate(*good, "--base", "hgs"),
         "--base hgs is not one of the methods",
@@ -127,12 +149,24 @@ def test_bad_input_is_one_line(evaluate, shared, tmp_path):
     assert refused(evaluate(*good, "--reference", tmp_path), "no file of reference")
     hgs = (*good[:2], "--method", "hgs", *good[4:])
     assert refused(evaluate(*hgs), "'hgs' needs a time limit")
-    assert refused(evaluate(*hgs, "--time-limit", -1), "a limit of -1 s")
+    assert refused(evaluate(*hgs, "--time-limit", -1), "a time limit is -1.0")
     assert not Path("r").exists()
     Path("r").write_text(json.dumps({"format": "fixedfleet results", "version": 0}))
     assert refused(evaluate(*good), "of version 0")
     Path("r").write_text("a,b\n")
     assert refused(evaluate(*good), "is not a file of results")
+
+
+def test_an_option_that_a_set_cannot_use_is_refused(run, evaluate, tmp_path):
+    """A fleet for a named set and reference plans for files are not ignored."""
+    run("generate", "uniform", 5, "--count", 1, "--output", "day.npz")
+    options = ("--method", "packing", "--results", "r")
+    named = ("--set", "uniform20:3", "--count", 1)
+    answer = evaluate(*named, *options, "--vehicles", 9)
+    assert refused(answer, "'uniform20:3' has its own fleet")
+    answer = evaluate("--set", "day.npz", *options, "--reference", tmp_path)
+    assert refused(answer, "is for sets by name, not for day.npz")
+    assert not Path("r").exists()
 
 
 def test_a_missing_package_is_one_line(evaluate, uninstall):

@@ -23,10 +23,11 @@ def test_fleet_answers_in_three_ways(run, csv, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["solve", "fleet"])
-def test_a_demand_above_the_capacity_is_bad_input(run, csv, command):
-    """A customer that no vehicle can serve is named, whatever the fleet."""
-    answer = run(command, csv, "--vehicles", 9, "--capacity", 0.5)
-    assert refused(answer, "square.csv", "customer a alone exceeds", "1 of 0.5")
+def test_a_demand_above_the_capacity_is_code_3(run, csv, command):
+    """A customer that no vehicle can serve is named: no fleet suffices."""
+    code, out, err = run(command, csv, "--vehicles", 9, "--capacity", 0.5)
+    assert (code, err) == (3, "")
+    assert "customer a alone exceeds a vehicle: it demands 1 of 0.5" in out
 
 
 def test_what_the_file_does_not_say_is_asked_for_by_option(run, csv):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fixedfleet.version import own_version
+from fixedfleet.version import version_of
 
 from .cli_helpers import EXAMPLE, FAST, FLEET, VRP, make, refused
 
@@ -56,7 +56,7 @@ LIGHT = {
     "import fixedfleet.cli.train_command, fixedfleet.training": {
         "numba", "ortools", "pyvrp", "vrplib", "ray", "hygese"
     },
-    "ff.solvers.get('hgs')": {
+    "ff.search.SEARCHES.get('hgs')": {
         "numba", "ortools.constraint_solver", "pyvrp", "vroom"
     },
     PICTURE: {"matplotlib.pyplot"},  # or it would choose a backend for the user
@@ -90,7 +90,7 @@ BAD = {
     "negative.csv": ("x,y,demand\n0,0,\n1,1,-1\n", "row 3: demand is -1"),
     "missing.csv": (
         "x,y,demand\n0,0,\n1,1,\n",
-        "row 3: demand is empty; only the depot",
+        "row 3: demand is empty, and only the depot",
     ),
     "column.csv": ("x,y\n0,0\n1,1\n", "'demand'"),
     "ragged.json": ('{"matrix": [[0, 1], [1]], "demands": [1]}', "matrix[1]"),
@@ -152,9 +152,9 @@ def test_an_uninstalled_package_has_a_command_line(run, monkeypatch):
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", unknown)
-    own_version.cache_clear()
+    version_of.cache_clear()
     try:
         assert run("--version") == (0, "fixedfleet unknown\n", "")
         assert run("evaluate", "--help")[0] == 0
     finally:
-        own_version.cache_clear()
+        version_of.cache_clear()

@@ -14,6 +14,7 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet.files import read_plan
+from fixedfleet.progress import ProgressPrinter
 
 from .cli_helpers import EXAMPLE, FAST, FLEET, PNG, VRP, hard, make, refused
 
@@ -36,11 +37,9 @@ def test_solve_prints_tours_table_and_verdict(run, csv):
 
 def test_cost_v_is_printed_where_a_vehicle_costs(run, csv):
     """With a vehicle cost the total says Cost_v too."""
-    cost = ("--objective", "cost-v", "--vehicle-cost", 50)
-    code, out, _ = run("solve", csv, *FAST, *cost)
+    code, out, _ = run("solve", csv, *FAST, "--vehicle-cost", 50)
     assert code == 0
     assert "Cost_v 109.65685 at 50 each" in out
-    assert refused(run("solve", csv, *FAST, "--objective", "cost-v"), "--vehicle-cost")
 
 
 def test_vrplib_says_its_fleet_and_rounding_aloud(run, tmp_path):
@@ -59,6 +58,23 @@ def test_locked_tours_are_kept(run, csv, tmp_path):
     assert "tour 1: a → c\n" in out
     locked = make(tmp_path, "wrong.sol", "Route #1: 1 2 3\n")
     assert refused(run("solve", csv, *FAST, "--locked", locked), "tour 1 carries 3")
+
+
+@pytest.mark.parametrize("option", ["--locked", "--start"])
+def test_yesterdays_tours_are_found_by_name(run, csv, tmp_path, option):
+    """After a row was inserted, the tours of a file have the customers they had."""
+    plan = "tour,stop,customer,name\n1,1,1,a\n1,2,3,c\n"
+    yesterday = make(tmp_path, "yesterday.csv", plan)
+    rows = Path(csv).read_text().replace("1,-1,1,b", "2,2,1,new\n1,-1,1,b")
+    today = make(tmp_path, "today.csv", rows.replace("-1,1,1,d\n", ""))
+    if option == "--start":  # a start serves everybody
+        make(tmp_path, "yesterday.csv", plan + "2,1,2,b\n2,2,4,new\n")
+    code, out, _ = run("solve", today, *FAST, "--search", "none", option, yesterday)
+    assert code == 0
+    assert "tour 1: a → c\n" in out
+    make(tmp_path, "yesterday.csv", plan.replace("1,a", "1,x"))
+    refusal = run("solve", today, *FAST, option, yesterday)
+    assert refused(refusal, "yesterday.csv: row 2: 'x' is not among the customers")
 
 
 def test_json_is_one_document(run, csv):
@@ -130,9 +146,20 @@ def test_without_a_plan_the_file_is_todays_nevertheless(run, csv, name):
 def test_after_an_error_the_old_file_is_said_to_be_old(run, csv):
     """If nothing is written, the error says that the file was not changed."""
     Path("p.csv").write_text("yesterday's plan")
-    answer = run("solve", csv, "--vehicles", 1, "--capacity", 0.5, "--output", "p.csv")
-    assert refused(answer, "alone exceeds", "p.csv was not changed")
+    answer = run("solve", csv, "--vehicles", 0, "--capacity", 2, "--output", "p.csv")
+    assert refused(answer, "vehicles", "p.csv was not changed")
     assert Path("p.csv").read_text() == "yesterday's plan"
+
+
+def test_an_order_above_every_vehicle_is_left_out(run, tmp_path):
+    """One order that no vehicle can carry costs itself, not the plan of the others."""
+    table = "x,y,demand,name\n0,0,,hub\n1,1,1,a\n1,-1,9,big\n-1,-1,1,c\n"
+    path = make(tmp_path, "big.csv", table)
+    code, out, err = run("solve", path, *FAST, "--output", "p.csv")
+    assert (code, err) == (3, "")
+    assert "customer big alone exceeds a vehicle: it demands 9 of 2" in out
+    assert "1 of 3 customers is left out: big" in out
+    assert read_plan("p.csv").unserved(ff.read(path, 2, capacity=2)) == [2]
 
 
 def test_a_plan_is_printed_even_if_it_cannot_be_written(run, csv, monkeypatch):
@@ -195,7 +222,13 @@ def test_doubtful_rows_are_shown_before_planning(run, tmp_path):
         "fixedfleet: warning: correct these rows, or leave them out with --leave-out "
         "doubtful",
     ]
-    assert run("solve", wrong, "--time-limit", 0.1, "--quiet")[2] == ""
+    assert run("solve", wrong, "--time-limit", 0.1, "--quiet") == (0, "", err)
+    code, out, said = run("solve", wrong, "--strict", "--output", "p.csv")
+    assert (code, out, Path("p.csv").exists()) == (2, "", False)
+    error = "fixedfleet: error: wrong.csv: 1 warning (--strict)\n"
+    assert said == err + error
+    good = ("--leave-out", "doubtful", "--strict", "--quiet", "--time-limit", 0.1)
+    assert run("solve", wrong, *good) == (0, "", "")
     for row in ("doubtful", "7"):
         code, out, err = run("fleet", wrong, "--leave-out", row)
         assert (code, err) == (0, "")
@@ -205,8 +238,59 @@ def test_doubtful_rows_are_shown_before_planning(run, tmp_path):
     assert (doubt["kind"], doubt["customers"]) == ("swapped", [2])
     code, out, _ = run("solve", wrong, "--time-limit", 0.1, "--json")
     assert json.loads(out)["doubts"] == [doubt]
-    said = "there is no customer of this row"
+    said = "there is no customer in row 5 to leave out"
     assert refused(run("fleet", wrong, "--leave-out", "5"), said)  # the depot
+    assert refused(run("fleet", wrong, "--leave-out", "all"), "not 'doubtful'")
+
+
+def test_rows_that_cannot_be_read_do_not_stop_the_file(run, tmp_path):
+    """All of them are warnings at once; each can be corrected or left out."""
+    table = "name,x,y,demand\nHub,0,0,\nAda,1,1,1\nBob,1,2,2 kg\n"
+    table += "Cay,,,1\nDom,2,2,\nSumme,,,3\nEve,3,3,1\nFay,4,4,1\nGus,5,5,1\n"
+    path = make(tmp_path, "raw.csv", table)
+    fleet = ("--vehicles", 2, "--capacity", 9)
+    code, out, err = run("fleet", path, *fleet)
+    assert code == 0
+    assert [
+        line.removeprefix("fixedfleet: warning: ") for line in err.splitlines()
+    ] == [
+        "row 5 (Cay): x is empty; y is empty",
+        "row 6 (Dom): demand is empty, and only the depot has no demand",
+        "row 7 (Summe): x is empty; y is empty",
+        "rows that cannot be read are left out: correct them, as with --correct",
+    ]
+    assert "note: rows left out, because they cannot be read: 3" in out
+    assert run("fleet", path, *fleet, "--strict")[0] == 2
+    decided = (
+        "--correct",
+        "5:x=7",
+        "5:y=7",
+        "6:demand=2",
+        "--leave-out",
+        7,
+        "--strict",
+    )
+    code, out, err = run("fleet", path, *fleet, *decided, "--strict", "--json")
+    assert (code, err, json.loads(out)["customers"]) == (0, "", 7)
+    assert run("fleet", path, *fleet, "--leave-out", "doubtful", "--strict")[0] == 0
+    assert refused(run("fleet", path, *fleet, "--correct", "5"), "14:demand=12")
+
+
+def test_a_sheet_is_chosen_by_name(run, tmp_path):
+    """If several sheets have customers, --sheet says which."""
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for title, demand in (("Mo", 1), ("Di", 2)):
+        sheet = book.create_sheet(title)
+        for row in (["x", "y", "demand"], [0, 0, None], [1, 1, demand]):
+            sheet.append(row)
+    book.save(tmp_path / "week.xlsx")
+    fleet = ("week.xlsx", "--vehicles", 1, "--capacity", 9)
+    answer = run("fleet", *fleet)
+    assert refused(answer, "'Mo', 'Di' look alike: choose one with --sheet")
+    code, out, _ = run("fleet", *fleet, "--sheet", "Di")
+    assert code == 0 and "sheet" not in out
 
 
 def test_rows_are_numbers_of_customers_where_there_are_no_rows(run, tmp_path):
@@ -214,7 +298,7 @@ def test_rows_are_numbers_of_customers_where_there_are_no_rows(run, tmp_path):
     path = make(tmp_path, "two.vrp", VRP)
     code, out, _ = run("fleet", path, "--leave-out", 2)
     assert (code, "1 customer left out: 2" in out) == (0, True)
-    assert refused(run("fleet", path, "--leave-out", 3), "no customer of this number")
+    assert refused(run("fleet", path, "--leave-out", 3), "no customer 3 to leave out")
 
 
 def test_many_warnings_are_cut_short(run, tmp_path):
@@ -254,8 +338,8 @@ def test_headings_and_units_of_ones_own(run, tmp_path):
     assert code == 0
     assert "1 vehicle of capacity 9 pallets" in out
     assert "load pallets  utilisation  length mi\n" in out
-    few = run("fleet", path, "--vehicles", 1, "--capacity", 2, *own, *units)
-    assert refused(few, "it demands 3 of 2 pallets")
+    code, few, _ = run("fleet", path, "--vehicles", 1, "--capacity", 2, *own, *units)
+    assert code == 3 and "it demands 3 of 2 pallets" in few
     assert "length 40.7248 mi\n" in out
     assert refused(run("fleet", path, *fleet, "--columns", "Nord"), "demand=Paletten")
 
@@ -284,7 +368,7 @@ def test_the_guarantee_plans_for_the_smallest_fleet(run, csv):
 
 def test_no_plan_in_time_is_code_4(run, tmp_path, monkeypatch):
     """Where neither a plan nor a proof was found, the code is 4."""
-    module = importlib.import_module("fixedfleet.solve")
+    module = importlib.import_module("fixedfleet.solving.solve")
     real = module.assess_fleet
     hasty = lambda instance, **_limits: real(instance, time_limit=0)  # noqa: E731
     monkeypatch.setattr(module, "assess_fleet", hasty)
@@ -314,7 +398,7 @@ def test_no_plan_in_time_is_code_4(run, tmp_path, monkeypatch):
         ((*FLEET, "--time-limit", -1), "time limit"),
         ((*FLEET, "--time-limit", "nan"), "time limit"),
         ((*FLEET, "--search", "magic"), "magic"),
-        ((*FLEET, "--objective", "beauty"), "beauty"),
+        ((*FLEET, "--vehicle-cost", "beauty"), "beauty"),
         ((*FLEET, "--vehicle-cost", -1), "vehicle cost"),
         ((*FLEET, "--start", "other.sol"), "the start is not a plan"),
         ((*FLEET, "--start", "nothing.sol"), "nothing.sol: No such file"),
@@ -364,7 +448,7 @@ def test_ctrl_c_keeps_the_best_plan(tmp_path, search):
 
 def test_ctrl_c_before_the_search(run, csv, monkeypatch):
     """Ctrl-C during the verdict still leaves the packing or the start."""
-    planning = importlib.import_module("fixedfleet.solve")
+    planning = importlib.import_module("fixedfleet.solving.solve")
 
     def interrupt(*args, **options):
         signal.raise_signal(signal.SIGINT)
@@ -389,6 +473,8 @@ def test_ctrl_c_before_the_search(run, csv, monkeypatch):
 def test_the_live_line_is_for_terminals(run, csv, monkeypatch):
     """On a terminal a line says time, cost and vehicles, and is cleared at the end."""
     monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True)
+    always = lambda interval: ProgressPrinter(interval=0)  # noqa: E731
+    monkeypatch.setattr("fixedfleet.cli.solve_command.ProgressPrinter", always)
     code, _, err = run("solve", csv, *FAST, "--search", "ruin_recreate")
     assert code == 0
     assert " s  best cost 9.65685, vehicles 2 of 2" in err
@@ -411,7 +497,11 @@ def test_the_example_fills_seven_vans(run):
 
 def test_a_search_of_the_users_own(run, csv, tmp_path):
     """--search takes module.py:Name, and an error names a file that is missing."""
-    mine = "def mine(task):\n    print('from', task.start.vehicles, 'tours')\n"
+    mine = (
+        "def mine(task):\n"
+        "    print('from', task.initial_plan.vehicles, 'tours')\n"
+        "    yield task.initial_plan\n"
+    )
     make(tmp_path, "search.py", mine)
     code, out, _ = run("solve", csv, *FAST, "--search", "search.py:mine")
     assert code == 0

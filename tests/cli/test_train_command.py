@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +13,13 @@ pytest.importorskip("torch")
 
 from fixedfleet.cli import main
 from fixedfleet.cli.options import parse_setting
+from fixedfleet.evaluate import Results
+from fixedfleet.model import NORMALISATIONS
 from fixedfleet.model.weights import read_tensors
+from fixedfleet.registry import user_modules
 from fixedfleet.training import get_preset, list_presets
+
+from .cli_helpers import EXAMPLE
 
 PRESET = """
 [two]
@@ -55,6 +62,51 @@ def test_command_line_trains_and_resumes(command, tmp_path, capsys):
     assert "begins with the weights of" in capsys.readouterr().out
 
 
+@pytest.fixture
+def forget(monkeypatch):
+    """Forget the normalisations that were loaded, as another process would."""
+    monkeypatch.setattr(NORMALISATIONS, "_parts", dict(NORMALISATIONS._parts))
+    known = dict(NORMALISATIONS._parts)
+
+    def forget() -> None:
+        NORMALISATIONS._parts = dict(known)
+        for module in user_modules():
+            if Path(module.__file__).name == "own_parts.py":
+                del sys.modules[module.__name__]
+
+    yield forget
+    forget()
+
+
+@pytest.mark.slow
+def test_a_normalisation_in_a_file_goes_with_its_network(
+    command, tmp_path, capsys, monkeypatch, forget
+):
+    """Named again with --parts, it reaches predict, train, evaluate and its workers."""
+    monkeypatch.chdir(tmp_path)
+    Path("own_parts.py").write_text(
+        "def sharp(scores, allowed, features):\n"
+        "    return (2 * scores).flatten(2).log_softmax(2).view_as(scores)\n"
+    )
+    own = ["--epochs", "1", "--set", "model.normalisation=own_parts.py:sharp"]
+    assert main([*command, *own, "--out", "net"]) == 0
+    network, parts = "net/model.safetensors", ["--parts", "own_parts.py"]
+    for line in (
+        ["predict", str(EXAMPLE), "--model", network],
+        [*command, "--out", "more", "--epochs", "1", "--weights", network],
+        ["evaluate", "--set", "labels.npz", "--count", "2", "--results", "r"],
+    ):
+        if line[0] == "evaluate":
+            line += ["--method", f"network:model={network}", "--processes", "1"]
+        forget()
+        assert main(line) == 2
+        assert "add --parts own_parts.py to the command" in capsys.readouterr().err
+        forget()
+        again = [*own, *parts] if line[0] == "train" else parts
+        assert main([*line, *again]) in (0, 4)  # 4: the plan has a fault
+    assert [row.fault for row in Results("r").rows()] == [None, None]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -68,6 +120,7 @@ def test_command_line_trains_and_resumes(command, tmp_path, capsys):
             ["--set", "training.steps=0"],
             "training.steps is 0, not a whole number",
         ),
+        (["--seed", "-1"], "seed is -1, not a whole number from 0"),
         (["--minutes", "0"], "training.minutes is 0.0, not a number above 0"),
         (["--epochs", "0"], "training.epochs is 0, not a whole number of at least 1"),
         (["--weights", "none.safetensors"], "no network 'none.safetensors'"),

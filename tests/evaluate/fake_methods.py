@@ -87,6 +87,17 @@ class WithNetwork(FirstFit):
 
 
 @dataclass(frozen=True)
+class AtHome(FirstFit):
+    """Can run in one process only."""
+
+    process: int = 0
+
+    def check(self):
+        if os.getpid() != self.process:
+            raise ff.InputError("it cannot run in a worker")
+
+
+@dataclass(frozen=True)
 class Cores(FirstFit):
     """Says by the first customer of its tour how many cores it may use."""
 

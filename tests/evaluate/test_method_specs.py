@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -14,7 +14,6 @@ from fixedfleet.evaluate import (
     Method,
     Start,
     get_method,
-    get_methods,
 )
 
 
@@ -51,19 +50,38 @@ def test_a_name_says_what_matters_and_no_paths(spec, name):
 
 
 @pytest.mark.parametrize(
-    ("paths", "names"),
+    ("spec", "name", "own"),
     [
-        (("a/net", "b/net"), ("a/net", "b/net")),
-        (("x/run/model", "y/run/model"), ("x/run/model", "y/run/model")),
-        (("net", "deep/net"), ("TMP/net", "deep/net")),
+        ("mine=network:model=a/net", "mine", "network:model=net"),
+        ("HGS 1.0=command:/old/hgs {instance}", "HGS 1.0", "command:hgs '{instance}'"),
+        ("long run=auto:objective=cost-v", "long run", "packing+auto"),
     ],
 )
-def test_networks_of_one_name_are_told_apart_by_their_folders(tmp_path, paths, names):
-    """Two trainings can be compared in one call, however their files are called."""
-    specs = [f"network:model={tmp_path}/{path}.safetensors" for path in paths]
-    found = [method.name for method in get_methods([*specs, "network", "savings"])]
-    wanted = [f"network:model={name}".replace("TMP", tmp_path.name) for name in names]
-    assert found == [*wanted, "network", "savings"]
+def test_a_method_may_be_named(spec, name, own):
+    """A name before the spec stands in the rows, which also say what it is."""
+    method = get_method(spec)
+    assert (method.name, method.spec) == (name, own)
+    assert get_method(spec.partition("=")[2]) == replace(method, name=own, spec="")
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("hgs=pyvrp", "'hgs' in 'hgs=pyvrp' is part of a spec, not a name"),
+        ("packing+auto=hgs", "part of a spec, not a name"),
+        ("mine=magic", "unknown method 'magic'"),
+        ("FILE:FirstFit", None),
+        ("mine=FILE:FirstFit", "a whole method has its own name, 'first_fit'"),
+    ],
+)
+def test_names_that_would_mislead_are_refused(fakes, spec, said):
+    """The name of another method, and one for a method with its own, are refused."""
+    spec = spec.replace("FILE", fakes.__file__)
+    if said is None:
+        assert get_method(spec).name == "first_fit"
+        return
+    with pytest.raises(ff.InputError, match=said):
+        get_method(spec)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +173,7 @@ def test_a_search_of_ones_own_follows_a_start(tmp_path, two):
     file.write_text(
         "import fixedfleet as ff\n"
         "def turn(task):\n"
-        "    task.offer(ff.Plan(tour[::-1] for tour in task.start))\n"
+        "    yield ff.Plan(tour[::-1] for tour in task.initial_plan)\n"
     )
     method = get_method(f"packing+{file}:turn:guarantee=yes")
     assert method.name == "packing+turn:guarantee=yes"

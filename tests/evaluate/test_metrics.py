@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import fixedfleet as ff
 from fixedfleet.evaluate import summaries, summarise
-from fixedfleet.evaluate.metrics import Mean
+from fixedfleet.evaluate.metrics import Mean, describe_clocks
+from fixedfleet.evaluate.tables import to_markdown
 
 
 @pytest.fixture
@@ -99,6 +102,35 @@ def test_methods_that_minimise_cost_v_have_its_reference(letters, make_row):
     assert summarise([row], letters).gap.value == pytest.approx(10.0)
 
 
+@pytest.mark.parametrize(
+    ("cpu", "said"),
+    [
+        (0.5, []),
+        (0.46, []),
+        (0.2, ["fake with 1 s: 0.5 s of wall time and 0.2 s of processor time per "
+               "instance (the machine was busy, or the method waited)"]),
+        (1.5, ["fake with 1 s: 0.5 s of wall time and 1.5 s of processor time per "
+               "instance (it used several cores)"]),
+        (None, []),
+    ],
+)  # fmt: skip
+def test_clocks_that_differ_are_told(fakes, make_row, cpu, said):
+    """Wall time and processor time are compared, as far as rows have both."""
+    rows = [make_row(cpu_seconds=cpu), make_row(instance="b", cpu_seconds=cpu)]
+    assert describe_clocks(rows) == said
+    (summary,) = summaries(rows, fakes.make_set())
+    assert summary.clocks_differ == bool(said)
+    assert ("processor seconds" in to_markdown([summary])) == bool(said)
+
+
+def test_a_reference_of_nothing_has_no_gap(fakes, make_row):
+    """If all customers are at the depot, there is no percentage above the reference."""
+    at_depot = fakes.make_set(1, reference={"a": 0.0})
+    rows = [make_row(length=0.0, trace=((0.1, 0.0),)), make_row(length=1.0, seed=1)]
+    (summary,) = summaries(rows, at_depot)
+    assert (summary.gap, summary.primal_integral) == (None, None)
+
+
 def test_without_reference_or_plan_there_is_no_gap(fakes, make_row):
     """Figures that are not defined are None, not zero and not infinite."""
     plain = fakes.make_set()
@@ -144,6 +176,31 @@ def test_integrals_are_taken_from_the_traces(letters, make_row):
     assert box == pytest.approx((4 * 10 + 5 * 5) / 10)
     assert found["start", None].primal_integral is None
     assert found["box", 4.0].wrap is None  # the base has no run of that limit
+
+
+@pytest.mark.parametrize(
+    ("other", "integrals"),
+    [
+        ({"within": False}, [0.0, 10.0]),  # it reported nothing, so it found nothing
+        ({"within": True}, [0.0]),  # when it found its plan is not known
+        ({"within": True, "trace": ((5.0, 8.0),)}, [0.0, 5.0]),
+        ({"within": False, "trace": ((5.0, 8.0),)}, [0.0, 10.0]),  # beyond the fleet
+    ],
+)
+def test_a_run_without_a_report_counts_if_it_found_nothing(
+    letters, make_row, other, integrals
+):
+    """A method that reports improvements has found nothing where it reports none."""
+    rows = [
+        make_row(time_limit=10.0, trace=((0.0, 8.0),)),
+        make_row(time_limit=10.0, instance="b", **other),
+    ]
+    same = replace(letters, reference={"a": 8.0, "b": 8.0})
+    (summary,) = summaries(rows, same)
+    assert summary.primal_integral.count == len(integrals)
+    assert summary.primal_integral.value == pytest.approx(
+        sum(integrals) / len(integrals)
+    )
 
 
 def test_a_single_silent_run_has_no_integral(letters, make_row):

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import subprocess
+from dataclasses import dataclass, replace
 
 import pytest
 
-from fixedfleet.evaluate import Results, evaluate, get_method
-from fixedfleet.evaluate.origin import digest, made_with, without_outdated
+from fixedfleet import version
+from fixedfleet.errors import InputError
+from fixedfleet.evaluate import Method, Results, evaluate, get_method
+from fixedfleet.evaluate.origin import (
+    digest,
+    instance_hash,
+    made_with,
+    without_outdated,
+)
+from fixedfleet.version import describe_commit, own_version, version_of
 
 
 @dataclass
@@ -30,13 +39,28 @@ def weights(tmp_path):
 
 
 def test_rows_tell_version_and_network(weights, fakes):
-    """A network's rows carry a part of its file's hash, others the version alone."""
-    plain = made_with(fakes.FirstFit())
-    assert set(plain) == {"fixedfleet"}
+    """Rows carry versions, and parts of the hashes of what made the plans."""
+    plain = made_with(get_method("savings"))
+    assert plain.keys() - {"commit"} == {"fixedfleet"}
+    assert set(made_with(fakes.FirstFit())) - set(plain) == {"source"}
+    assert made_with(get_method("hgs"))["hybgensea"] == version_of("hybgensea")
     made = made_with(Networked(weights))
     assert made["network"] == digest(weights)
     assert len(made["network"]) == 8
     assert made["network_file"] == "net.safetensors"
+
+
+def test_attributes_of_an_own_method_are_not_taken_for_ours():
+    """A method of one's own may call anything its network, search, start or spec."""
+
+    class Own(Method):
+        def __init__(self):
+            self.network, self.search, self.start, self.spec = print, len, 3, None
+
+        def solve(self, instances, **_options):
+            return []
+
+    assert made_with(Own()).keys() - {"commit"} == {"fixedfleet", "source"}
 
 
 def test_a_shipped_network_is_told_by_its_file():
@@ -44,8 +68,9 @@ def test_a_shipped_network_is_told_by_its_file():
     pytest.importorskip("torch")
     method = get_method("network+auto")
     assert made_with(method)["network_file"] == "universal.safetensors"
-    assert made_with(method) == made_with(get_method("network:model=universal"))
-    assert made_with(method) == made_with(get_method("network+gpu"))
+    alone = made_with(get_method("network:model=universal"))
+    assert alone == made_with(get_method("network+gpu"))
+    assert made_with(method) == alone | {"hybgensea": version_of("hybgensea")}
     assert "network" not in made_with(get_method("packing+auto"))
 
 
@@ -80,3 +105,113 @@ def test_a_replaced_network_is_run_again(weights, fakes, tmp_path, make_row):
     assert Results(path).rows()[-1].made["network"] == digest(weights)
     done = evaluate([letters], [method], [0.5], path, processes=1)
     assert (done.new, done.found) == (0, 1)
+
+
+PROGRAM = "#!/bin/sh\n# {version}\nprintf 'Route #1: 1 2 3 4 5\\n' > $2\n"
+
+
+def _write_program(folder, version):
+    """A program that serves five customers in one tour; return its spec."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "solver"
+    path.write_text(PROGRAM.replace("{version}", version))
+    path.chmod(0o755)
+    return f"command:{path} {{instance}} {{solution}}"
+
+
+def _write_method(folder, version):
+    """A start that packs the customers, in a file of its own; return its spec."""
+    folder.mkdir(exist_ok=True)
+    (folder / "own.py").write_text(
+        "from fixedfleet.evaluate.starts import PackingStart\n"
+        f"class Mine(PackingStart):\n    version = {version!r}\n"
+    )
+    return f"{folder / 'own.py'}:Mine"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("write", [_write_program, _write_method])
+def test_rows_of_another_program_of_the_same_name_do_not_count(
+    fakes, tmp_path, write, caplog
+):
+    """Another program or file, and an edit of one's own, is run again and told."""
+    letters, path = fakes.make_set(1), tmp_path / "rows"
+
+    def run(spec):
+        caplog.clear()
+        done = evaluate([letters], [spec], [0.5], path, processes=1)
+        assert done.faults == 0
+        return done.new, "1 run of" in caplog.text and "repeated" in caplog.text
+
+    old = write(tmp_path / "old", "1")
+    assert run(old) == (1, False)
+    assert run(old) == (0, False)
+    assert run(write(tmp_path / "new", "2")) == (1, True)
+    assert run(write(tmp_path / "new", "3")) == (1, True)
+    assert run(write(tmp_path / "new", "3")) == (0, False)
+
+
+@pytest.mark.slow
+def test_a_name_that_stands_for_another_method_now_is_run_again(fakes, tmp_path):
+    """The rows of a named method say what it was."""
+    letters, path = fakes.make_set(1), tmp_path / "rows"
+    for spec, new in (("a=packing", 1), ("a=savings", 1), ("a=savings", 0)):
+        assert evaluate([letters], [spec], [], path, processes=1).new == new
+    assert [row.made["spec"] for row in Results(path).rows()] == ["packing", "savings"]
+
+
+def test_an_instance_is_compared_by_its_data(fakes, tmp_path, monkeypatch):
+    """Rows of another instance of the same name and size are refused."""
+    letters, path = fakes.make_set(1), tmp_path / "rows"
+    with Results(path) as results:
+        first = evaluate([letters], ["packing"], [], results, processes=1).rows[0]
+    (instance,) = letters.instances
+    for change in (
+        {"customers": instance.customers + 0.001},
+        {"rounding": "round"},
+        {"demands": instance.demands[::-1]},
+    ):
+        other = replace(letters, instances=[replace(instance, **change)])
+        with pytest.raises(InputError, match="a row of another instance 'a'"):
+            evaluate([other], ["packing"], [], path, processes=1)
+    same = replace(instance, names=tuple("vwxyz"), vehicles=3, unit="kg")
+    assert instance_hash(same) == first.instance_hash == instance_hash(instance)
+
+
+def test_rows_of_other_versions_count_and_are_told(fakes, tmp_path, caplog, make_row):
+    """A resumed file says which versions it mixes, and which rows tell nothing."""
+    letters, path = fakes.make_set(2), tmp_path / "rows"
+    floor = letters.instances[0].minimum_vehicles
+    facts = {"method": "packing", "customers": 5, "time_limit": None, "floor": floor}
+    old = make_row(**facts, made={"fixedfleet": "0.0.1"})
+    untold = make_row(**facts, instance="b")
+    with Results(path) as results:
+        for row in (old, untold):
+            results.append(row)
+    done = evaluate([letters], ["packing"], [], path, processes=1)
+    assert (done.new, done.found) == (0, 2)
+    assert f"than fixedfleet {own_version()}: 0.0.1, unknown" in caplog.text
+    assert "2 rows in the file do not record their instance's data" in caplog.text
+
+
+def test_a_checkout_is_told_by_its_commit(tmp_path, monkeypatch):
+    """Two states of uncommitted sources differ; without Git there is nothing to say."""
+    folder = tmp_path / "src" / "fixedfleet"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(version, "__file__", str(folder / "version.py"))
+    describe = describe_commit.__wrapped__
+    assert describe() == ""
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    (folder / "version.py").write_text("one")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "one"]):
+        subprocess.run([*git, *words], check=True)
+    clean = describe()
+    assert len(clean) >= 7
+    said = {clean}
+    for text in ("two", "three"):
+        (folder / "version.py").write_text(text)
+        said.add(describe())
+    assert len(said) == 3
+    assert all(state.startswith(clean) for state in said)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert describe() == ""

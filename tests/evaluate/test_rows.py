@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ import pytest
 import fixedfleet as ff
 from fixedfleet.evaluate import Results
 from fixedfleet.evaluate.origin import machine_name
+from fixedfleet.evaluate.rows import make_header
 
 
 def test_rows_are_read_back_as_they_were(make_row, tmp_path):
@@ -98,7 +100,7 @@ def test_rows_appended_elsewhere_are_seen(make_row, tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is not a file of results"),
+        ("a", "is not a file of results"),
         ("instance,length\na,1\n", "is not a file of results"),
         ('["fixedfleet results", 1]\n', "is not a file of results"),
         ('{"format": "fixedfleet results", "version": 99}\n', "of version 99"),
@@ -113,6 +115,39 @@ def test_other_files_are_refused_and_left_alone(tmp_path, text, said):
     with pytest.raises(ff.InputError, match=said):
         Results(path)
     assert path.read_text() == text
+
+
+@pytest.mark.parametrize("length", [0, 10, -1])
+def test_a_run_that_was_killed_before_its_header_is_resumed(make_row, tmp_path, length):
+    """A file without a whole first line holds nothing yet, and is begun again."""
+    path = tmp_path / "rows"
+    path.write_bytes(f"{make_header(machine_name())}\n".encode()[:length])
+    results = Results(path)
+    assert results.rows() == []
+    with results:
+        results.append(make_row())
+    assert Results(path).machine == machine_name()
+    assert len(Results(path).rows()) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such lock")
+def test_two_first_starts_at_once_lose_nothing(make_row, tmp_path, monkeypatch):
+    """A run that starts while another makes the file is refused; no row is lost."""
+    path = tmp_path / "rows"
+    first, second = Results(path), Results(path)
+    opened = os.open
+
+    def open_and_be_overtaken(*arguments):
+        monkeypatch.setattr(os, "open", opened)
+        second.append(make_row(seed=2))  # between the look for the file and the lock
+        return opened(*arguments)
+
+    monkeypatch.setattr(os, "open", open_and_be_overtaken)
+    with pytest.raises(ff.InputError, match="another run is writing"):
+        first.append(make_row(seed=1))
+    second.append(make_row(seed=3))
+    second.close()
+    assert [row.seed for row in Results(path).rows()] == [2, 3]
 
 
 @pytest.mark.parametrize("line", ["{", "[]", "{}", '{"trace": []}', '"text"', "7"])

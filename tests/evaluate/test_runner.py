@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
@@ -10,12 +11,13 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import fixedfleet as ff
 from fixedfleet.errors import MissingPackageError
-from fixedfleet.evaluate import Results, evaluate, get_method
+from fixedfleet.evaluate import Results, evaluate, get_method, trials
 
 pytestmark = pytest.mark.slow  # every test starts processes
 
@@ -171,6 +173,29 @@ def test_timed_workers_have_a_core_each(fakes, tmp_path, batch):
         assert row.length == pytest.approx(ff.Plan([[first, *rest]]).length(instance))
 
 
+def test_a_row_has_both_clocks(fakes, monkeypatch):
+    """The instances of a batch share wall time and processor time of the call."""
+    letters, method = fakes.make_set(2), fakes.FirstFit(batch=2)
+    (trial,), _ = trials.missing_trials([letters], [method], [[(None, None)]], [0], {})
+    walls, cpus = itertools.count(0, 4), itertools.count(0, 3)
+    clock = SimpleNamespace(perf_counter=lambda: next(walls))
+    monkeypatch.setattr(trials, "time", clock)
+    monkeypatch.setattr(trials, "_cpu_seconds", lambda: next(cpus))
+    rows = trials._run(method, trial)
+    assert [(row.seconds, row.cpu_seconds) for row in rows] == [(2.0, 1.5)] * 2
+
+
+def test_processor_time_includes_programs(monkeypatch):
+    """What the programs of a method take counts, where the system tells it."""
+    spent = {-1: SimpleNamespace(ru_utime=2.0, ru_stime=1.0)}
+    system = SimpleNamespace(RUSAGE_CHILDREN=-1, getrusage=spent.get)
+    clock = SimpleNamespace(process_time=lambda: 4.0)
+    monkeypatch.setattr(trials, "time", clock)
+    for resource, seconds in ((system, 7.0), (None, 4.0)):
+        monkeypatch.setitem(sys.modules, "resource", resource)
+        assert trials._cpu_seconds() == seconds
+
+
 def test_batches_are_shared_out(fakes, tmp_path):
     """A method that takes batches gets whole ones of equal size, and equal seconds."""
     log = tmp_path / "log"
@@ -226,6 +251,15 @@ def test_a_batch_that_is_half_there_is_run_whole(fakes, tmp_path):
     assert [row.key for row in again] == [row.key for row in whole]
     assert [row.length for row in again] == [row.length for row in whole]
     assert calls(log, "None") == dict.fromkeys("abcd", 4)  # and warm-ups
+
+
+def test_a_method_that_cannot_run_in_a_worker_leaves_no_faults(fakes, tmp_path):
+    """The evaluation ends with the reason, and no row counts as done."""
+    method = fakes.AtHome(process=os.getpid())
+    path = tmp_path / "rows"
+    with pytest.raises(ff.InputError, match="it cannot run in a worker"):
+        evaluate([fakes.make_set(2)], [method], [0.5], path, processes=1)
+    assert Results(path).rows() == []
 
 
 def start(results: Path, log: Path, last: str = "") -> subprocess.Popen[str]:
@@ -298,7 +332,8 @@ def test_a_package_that_turns_out_missing_leaves_no_row(fakes, tmp_path):
     [
         ({"sets": []}, "at least one set"),
         ({"methods": ["hgs", "hgs"]}, "'hgs' is given twice"),
-        ({"time_limits": [0.0]}, "a limit of 0 s"),
+        ({"time_limits": [0.0]}, "a time limit is 0.0, not a number above 0"),
+        ({"time_limits": [None]}, "a time limit is None, not a number above 0"),
         ({"time_limits": []}, "'first_fit' needs a time limit"),
         ({"iterations": 5}, "either time limits or iterations"),
         ({"iterations": 0, "time_limits": []}, "iterations is 0"),
@@ -430,7 +465,7 @@ def test_a_method_in_a_file_runs_in_worker_processes(fakes, tmp_path):
 
 
 def test_two_networks_are_two_methods(fakes, tmp_path):
-    """Networks in files of one name are told apart by their folders."""
+    """A network is named after its folder; one method cannot be given twice."""
     specs = [f"network:model={tmp_path}/{name}/model.safetensors" for name in "ab"]
     names = [get_method(spec).name for spec in specs]
     assert names == ["network:model=a", "network:model=b"]
@@ -452,7 +487,7 @@ def with_torch(fakes, tmp_path_factory):
         path = place / folder / "net.safetensors"
         path.parent.mkdir()
         save_model(Network(ModelConfig(width=8, hidden=8, layers=1)), path)
-        methods.append(f"network:model={path}")
+        methods.append(f"{folder}=network:model={path}")
     evaluate([fakes.make_set(1)], methods, [], place / "rows", processes=1)
     return {row.method: row for row in Results(place / "rows").rows()}
 
@@ -467,9 +502,10 @@ def test_workers_have_one_thread(fakes, with_torch):
 
 def test_two_trainings_are_compared_in_one_table(with_torch):
     """Both networks run, and their rows bear different names."""
-    names = ["network:model=one/net", "network:model=two/net"]
-    assert list(with_torch) == ["threads", *names]
-    assert len({with_torch[name].made["network"] for name in names}) == 2
+    assert list(with_torch) == ["threads", "one", "two"]
+    made = [with_torch[name].made for name in ("one", "two")]
+    assert len({row["network"] for row in made}) == 2
+    assert {row["spec"] for row in made} == {"network:model=net"}
 
 
 TYPED = """

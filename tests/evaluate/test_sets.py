@@ -282,3 +282,10 @@ def test_a_distribution_of_ones_own_is_a_set(tmp_path, make_instance, monkeypatc
         return [make_instance(n=n, seed=seed + row) for row in range(count)]
 
     assert get_set("own7:3", 2).instances[0].num_customers == 7
+
+
+def test_a_text_in_a_folder_of_instances_is_no_instance(tmp_path):
+    """A description beside instances is left alone."""
+    ff.files.write_batch(tmp_path / "a.npz", ff.generate.uniform(20, 2, seed=1))
+    (tmp_path / "readme.txt").write_text("Two days.")
+    assert get_set(tmp_path).names == ["a/0", "a/1"]

@@ -8,7 +8,7 @@ import io
 import pytest
 
 from fixedfleet.evaluate import summaries
-from fixedfleet.evaluate.tables import to_csv, to_markdown
+from fixedfleet.evaluate.tables import to_csv, to_latex, to_markdown
 
 
 def cells(text):
@@ -87,3 +87,20 @@ def test_the_objective_is_a_column_where_it_matters(fakes, make_row):
     first, second = cells(to_markdown(summaries(rows, fakes.make_set())))
     assert {first["method"], second["method"]} == {"fake"}
     assert {first["minimises"], second["minimises"]} == {"–", "Cost_v"}
+
+
+def test_latex_has_the_columns_of_markdown(fakes, make_row):
+    """Every cell is there, with what is special in LaTeX escaped."""
+    letters = fakes.make_set(2)
+    rows = [make_row(method="a_b & 5%"), make_row(method="a_b & 5%", instance="b")]
+    found = summaries(rows, letters)
+    lines = to_latex(found).splitlines()
+    (cell,) = cells(to_markdown(found))
+    assert lines[0] == f"\\begin{{tabular}}{{ll{'r' * (len(cell) - 2)}}}"
+    assert lines[2].startswith("set & method & limit & runs & within the fleet & ")
+    assert "Cost\\_v" in lines[2]
+    assert lines[4].startswith("letters & a\\_b \\& 5\\% & 1 s & 2 & 100.0\\% & ")
+    assert "$\\pm$" in lines[4]
+    assert lines[4].count(" & ") == len(cell) - 1
+    assert lines[-1] == "\\end{tabular}"
+    assert to_latex([]) == ""

@@ -30,7 +30,9 @@ def test_a_search_goes_on_from_kept_plans(tmp_path):
     method = with_kept_plans(whole, get_method(START).name, file)
     method.check()
     assert method.name == whole.name
-    assert made_with(method) == made_with(whole)
+    made = made_with(method)
+    assert made.pop("source")  # of the class that reads the kept plans
+    assert made == made_with(whole)
     for row, one, other in zip(
         Results(file).rows(), method.solve(two), whole.solve(two), strict=True
     ):

@@ -67,7 +67,11 @@ def test_the_callers_fleet_and_capacity_win(save):
         ({"depots": np.zeros(2)}, "x.npz: depots has shape (2,), not (B, 2)"),
         ({"depots": np.full((2, 2), np.nan)}, "depots[0, 0] is nan, not a number from"),
         ({"demands": np.full((2, 3), -1)}, "demands[0, 0] is -1, not a whole number"),
-        ({"demands": np.full((2, 3), 0.5)}, "demands[0, 0] is 0.5, not a whole number"),
+        ({"demands": np.full((2, 3), 1.5)}, "demands[0, 0] is 1.5, not a whole number"),
+        (
+            {"demands": np.full((2, 3), 0.5)},
+            "instance 0 are not whole, and not whole numbers divided by the capacity",
+        ),
         ({"demands": np.full((2, 3), 1e300)}, "demands[0, 0] is 1e+300, not a whole"),
         (
             {"demands": np.full((2, 3), 2**53 + 1)},

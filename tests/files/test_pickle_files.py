@@ -62,27 +62,51 @@ def test_a_pickle_that_wants_to_run_code(load, tmp_path, protocol):
     assert not victim.exists()
 
 
-def test_an_array_in_a_pickle(load):
-    """Even an innocent array needs code to be built, and is refused."""
-    with pytest.raises(InputError, match="could run code and is refused"):
-        load([(np.zeros(2), *ENTRY[1:])])
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("kind", [np.float32, ">f8", np.int64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_in_a_pickle(load, protocol, kind, order):
+    """Arrays and scalars of NumPy are read as their numbers, whatever their layout."""
+    depot = np.array(ENTRY[0])
+    customers = np.array([[1, 2], [3, 4]], dtype=kind, order=order)
+    demands, capacity = np.array(ENTRY[2], dtype=kind), np.float32(30.0)
+    batch = load([(depot, customers, demands, capacity)] * 2, protocol)
+    assert batch.depots.tolist() == [ENTRY[0]] * 2
+    assert batch.customers.tolist() == [[[1, 2], [3, 4]]] * 2
+    assert (batch.demands.tolist(), batch.capacity.tolist()) == ([[3, 7]] * 2, [30] * 2)
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (np.array([print, 1], dtype=object), "builtins.print could run code"),
+        (np.array(["a", "b"]), "an array of '<U1', not of numbers"),
+        (np.zeros(2).view(np.matrix), "could run code and is refused"),
+        (np.array([1, 2], dtype="datetime64[s]"), "'<M8', not of numbers"),
+    ],
+)
+def test_arrays_of_other_things_are_refused(load, part, said):
+    """An array of objects or texts is no array of numbers, and builds nothing."""
+    with pytest.raises(InputError) as caught:
+        load([(part, *ENTRY[1:])])
+    assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("data", "said"),
     [
         (b"", "the file is empty"),
-        (b"junk", "not a pickle of lists"),
+        (b"junk", "not a whole pickle"),
         (b"\x80\x04]", "not a whole pickle"),
         # A memo entry of number 2^31, for which an unpickler would make room.
         (
             b"\x80\x02]r\xff\xff\xff\x7f.",
-            "not a pickle of lists, tuples and numbers alone",
+            "not a list of instances, or an empty one",
         ),
         # A list that holds itself.
         (b"\x80\x02]q\x00h\x00a.", "instance 0 is not a tuple"),
         # A number of 255 bytes.
-        (b"\x80\x02\x8a\xff" + b"\x7f" * 255 + b".", "not a pickle of lists"),
+        (b"\x80\x02\x8a\xff" + b"\x7f" * 255 + b".", "not a list of instances"),
     ],
 )
 def test_bytes_that_are_no_test_set(load, data, said):

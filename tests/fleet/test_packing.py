@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fixedfleet as ff
+from fixedfleet.deadline import Deadline
 from fixedfleet.fleet.exact_packing import pack_exactly
 from fixedfleet.fleet.packing import best_fit, best_fit_batch, fill
 
@@ -55,7 +56,7 @@ def test_exact_packing_agrees_with_brute_force(fewest):
         sizes = [rng.randint(1, capacity) for _ in range(rng.randint(4, 9))]
         needed = fewest(sizes, capacity)
         for vehicles in range(1, needed + 2):
-            answer = pack_exactly(sizes, capacity, vehicles, seconds=20)
+            answer = pack_exactly(sizes, capacity, vehicles, Deadline(20))
             if vehicles < needed:
                 assert answer == "impossible"
             else:
@@ -67,32 +68,32 @@ def test_exact_packing_of_amounts_of_thirteen_digits():
     """Amounts of a million million units are packed exactly, to the last unit."""
     sizes = [size for vehicle in FINE for size in vehicle]
     capacity = max(map(sum, FINE))
-    assert is_packing(pack_exactly(sizes, capacity, 2, 20), sizes, capacity)
-    assert pack_exactly(sizes, capacity - 1, 2, 20) == "impossible"
+    assert is_packing(pack_exactly(sizes, capacity, 2, Deadline(20)), sizes, capacity)
+    assert pack_exactly(sizes, capacity - 1, 2, Deadline(20)) == "impossible"
 
 
 def test_exact_packing_of_amounts_beyond_64_bits():
     """Amounts whose sums exceed an int64 give no error and no wrong answer."""
     sizes = [size * 2**40 + 1 for vehicle in FINE for size in vehicle]
-    answer = pack_exactly(sizes, max(map(sum, FINE)) * 2**40, 2, 20)
+    answer = pack_exactly(sizes, max(map(sum, FINE)) * 2**40, 2, Deadline(20))
     assert answer == "impossible"
-    assert pack_exactly([2**62] * 5, 2**63, 2, 20) == "impossible"
+    assert pack_exactly([2**62] * 5, 2**63, 2, Deadline(20)) == "impossible"
 
 
 @pytest.mark.slow
 def test_exact_packing_ends_at_its_limit():
     """Without time, or with too many possible loads, the answer is undecided."""
-    assert pack_exactly([3, 3, 4, 5, 5], 10, 2, seconds=0) == "undecided"
+    assert pack_exactly([3, 3, 4, 5, 5], 10, 2, Deadline(0)) == "undecided"
     rng = Random(1)
     sizes = [rng.randrange(10**11, 4 * 10**11) for _ in range(1000)]
-    assert pack_exactly(sizes, 10**12, 250, seconds=60) == "undecided"
+    assert pack_exactly(sizes, 10**12, 250, Deadline(60)) == "undecided"
 
 
 def test_exact_packing_is_deterministic():
     """The same demands give the same packing."""
     rng = Random(3)
     sizes = [rng.randint(20, 60) for _ in range(40)]
-    first, second = (pack_exactly(sizes, 150, 12, 20) for _ in range(2))
+    first, second = (pack_exactly(sizes, 150, 12, Deadline(20)) for _ in range(2))
     assert first == second != "undecided"
 
 

@@ -16,7 +16,6 @@ from fixedfleet.generate import uniform
 from fixedfleet.labels import (
     GpuTeacher,
     SearchTeacher,
-    SolverTeacher,
     get_teacher,
     label,
     load_labels,
@@ -124,13 +123,14 @@ def test_a_teacher_of_ones_own_goes_by_a_reference(tmp_path, monkeypatch):
 
 def test_an_unknown_solver_is_no_teacher():
     """A solver that does not exist is refused when it is named."""
-    with pytest.raises(ff.InputError, match="unknown solver 'gurobi'"):
-        SolverTeacher("gurobi")
+    with pytest.raises(ff.InputError, match="unknown search 'gurobi'"):
+        SearchTeacher("gurobi", 1.0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "teacher", [SolverTeacher("ortools", 0.1), SearchTeacher(iterations=100)]
+    "teacher",
+    [SearchTeacher("ortools", 0.1), SearchTeacher("ruin_recreate", iterations=100)],
 )
 def test_what_no_plan_exists_for_is_not_labelled(teacher):
     """An instance proven impossible has no label; its feasible neighbour has one."""
@@ -170,10 +170,10 @@ def test_the_gpu_teacher_labels_what_can_be_packed(monkeypatch):
     """A shard goes to the GPU in one piece, without what cannot be packed."""
     asked = []
 
-    def improve_batch(batch, starts, *, stop, seed):
-        asked.append((len(batch), stop.iterations, seed))
-        assert starts.feasible(batch).all()
-        return starts
+    def improve_batch(batch, plans, *, deadline, seed):
+        asked.append((len(batch), deadline.iterations, seed))
+        assert plans.feasible(batch).all()
+        return plans
 
     monkeypatch.setattr("fixedfleet.search.gpu.improve_batch", improve_batch)
     batch = impossible()

@@ -8,7 +8,7 @@ import pytest
 from fixedfleet.generate import uniform
 from fixedfleet.model import load_model
 from fixedfleet.planning import decode, predict_views
-from fixedfleet.search import Stop, improve
+from fixedfleet.search import improve
 
 pytestmark = pytest.mark.slow
 
@@ -25,8 +25,7 @@ def instances():
 def searched(instances):
     """Lengths that the search on a CPU finds without network and labels."""
     results = [
-        improve(one, search="ruin_recreate", stop=Stop(iterations=20_000))
-        for one in instances
+        improve(one, search="ruin_recreate", iterations=20_000) for one in instances
     ]
     return np.array([found.cost for found in results])
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
+import sys
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ from safetensors.torch import load_file, save_file
 
 import fixedfleet as ff
 from fixedfleet.model import (
+    NORMALISATIONS,
     ModelConfig,
     Network,
     collate,
@@ -20,6 +23,7 @@ from fixedfleet.model import (
     weights,
 )
 from fixedfleet.model.weights import read_metadata
+from fixedfleet.registry import load_files, user_modules
 
 
 @pytest.fixture
@@ -131,8 +135,9 @@ def test_a_normalisation_that_is_not_known_is_refused(saved):
     settings = json.loads(read_metadata(saved)["config"])
     tensors = load_file(saved)
     for name, message in (
-        ("mine", "unknown normalisation 'mine'"),
-        ("mine.py:Sharp", r"needs the normalisation 'mine\.py:Sharp': load it first"),
+        ("mine", r"'mine' is not loaded: add --parts FILE\.py to the command"),
+        ("a/b.py:Sharp", r"'a/b\.py:Sharp' is not loaded: add --parts a/b\.py to"),
+        ("os:system", "'os:system' is not loaded"),
     ):
         config = json.dumps(settings | {"normalisation": name})
         save_file(tensors, saved, metadata=read_metadata(saved) | {"config": config})
@@ -150,6 +155,59 @@ def test_a_normalisation_that_was_loaded_is_found_again(tmp_path):
     config = ModelConfig(width=8, hidden=8, layers=1, normalisation=name)
     save_model(Network(config), tmp_path / "own.safetensors")
     assert load_model(tmp_path / "own.safetensors").config == config
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """The file of a network whose normalisation is in own.py of another folder."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    (folder / "own.py").write_text(
+        "def sharp(scores, allowed, features):\n    return scores.log_softmax(-1)\n"
+    )
+    monkeypatch.setattr(NORMALISATIONS, "_parts", dict(NORMALISATIONS._parts))
+    for module in user_modules():  # of other tests
+        monkeypatch.delitem(sys.modules, module.__name__)
+    monkeypatch.chdir(folder)
+    config = ModelConfig(width=8, hidden=8, layers=1, normalisation="own.py:sharp")
+    save_model(Network(config), tmp_path / "own.safetensors")
+    monkeypatch.chdir(tmp_path)
+    NORMALISATIONS._parts.pop("own.py:sharp")
+    (module,) = user_modules()
+    del sys.modules[module.__name__]
+    yield tmp_path / "own.safetensors"
+    for module in user_modules():
+        del sys.modules[module.__name__]
+
+
+def test_a_file_that_the_user_names_is_the_one_that_is_loaded(own, tmp_path):
+    """A network finds its part in a loaded file of that name, and runs no other one."""
+    (tmp_path / "own.py").write_text("raise AssertionError('nobody named this file')")
+    with pytest.raises(ff.InputError, match=r"is not loaded: add --parts own\.py"):
+        load_model(own)
+    load_files([str(tmp_path / "parts" / "own.py")])
+    assert load_model(own).config.normalisation == "own.py:sharp"
+
+
+def test_two_files_of_one_name_are_not_confused(own, tmp_path):
+    """If two files of the part's name are loaded, neither is taken for it."""
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        file = shutil.copy(tmp_path / "parts" / "own.py", tmp_path / folder)
+        load_files([str(file)])
+    with pytest.raises(ff.InputError, match="is not loaded"):
+        load_model(own)
+
+
+def test_a_changed_normalisation_is_told(own, tmp_path, caplog):
+    """The network's file knows the source that it was trained with."""
+    file = tmp_path / "parts" / "own.py"
+    load_files([str(file)])
+    load_model(own)
+    assert not caplog.records
+    file.write_text(file.read_text() + "# another version\n")
+    load_model(own)
+    assert "'own.py:sharp' has changed since" in caplog.text
 
 
 def test_broken_networks_are_not_saved(network, tmp_path):

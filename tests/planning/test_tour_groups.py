@@ -7,22 +7,20 @@ import numpy as np
 import fixedfleet as ff
 from fixedfleet.generate import uniform
 from fixedfleet.planning.tour_groups import replan_groups
-from fixedfleet.search import Stop, improve
+from fixedfleet.search import improve
 
 
 def packed(batch: ff.InstanceBatch) -> ff.PlanBatch:
     """Plans that are feasible, and far too long."""
     return ff.PlanBatch.from_plans(
-        improve(one, search="ruin_recreate", stop=Stop(iterations=1)).plan
-        for one in batch
+        improve(one, search="ruin_recreate", iterations=1).plan for one in batch
     )
 
 
 def searched(batch: ff.InstanceBatch) -> ff.PlanBatch:
     """Better plans, as a network would make them."""
     return ff.PlanBatch.from_plans(
-        improve(one, search="ruin_recreate", stop=Stop(iterations=300)).plan
-        for one in batch
+        improve(one, search="ruin_recreate", iterations=300).plan for one in batch
     )
 
 

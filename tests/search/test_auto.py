@@ -1,4 +1,4 @@
-"""Tests of the default search and of choosing a search by name."""
+"""The default search."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.search import Stop, improve
+from fixedfleet.search import improve
 from fixedfleet.search.auto import recipe_for
 
 
@@ -18,7 +18,7 @@ def test_each_recipe_gives_a_feasible_plan(n, seconds):
     """Ruin and recreate, the genetic search and both in turn keep within the fleet."""
     instance = generate.uchoa(n, seed=n)
     start = assess_fleet(instance).packing
-    found = improve(instance, start, stop=Stop(seconds))
+    found = improve(instance, start, time_limit=seconds)
     assert found.plan.check(instance) == []
     assert found.cost <= start.length(instance)
     assert found.cost == pytest.approx(found.plan.length(instance))
@@ -37,16 +37,20 @@ def test_recipes_change_with_size_and_time():
 def test_a_genetic_search_that_finds_nothing_is_not_the_end(monkeypatch):
     """Where no plan within the fleet is bred, the one ruined and recreated is left."""
 
+    bred = []
+
     def nothing(task, parameters):
-        task.stop.interrupt()  # as if the time were over: no step follows
+        bred.append(task.initial_plan)
+        yield from ()
 
     monkeypatch.setattr("fixedfleet.search.auto.genetic_search", nothing)
     monkeypatch.setattr("fixedfleet.search.auto._MOMENT_SECONDS", 0.05)
     instance = generate.uchoa(100, seed=1)
-    start = assess_fleet(instance).packing
-    found = improve(instance, start, stop=Stop(2))
+    packing = assess_fleet(instance).packing
+    found = improve(instance, packing, time_limit=2, stop=lambda: len(bred) > 0)
     assert found.plan.check(instance) == []
-    assert found.cost < 0.8 * start.length(instance)
+    assert [found.plan] == bred
+    assert found.cost < 0.8 * packing.length(instance)
 
 
 @pytest.mark.parametrize("far", [1e300, 1e-40])
@@ -59,7 +63,7 @@ def test_sizes_that_ruin_and_recreate_cannot_reckon_with(far):
         capacity=4,
         vehicles=2,
     )
-    found = improve(instance, assess_fleet(instance).packing, stop=Stop(0.05))
+    found = improve(instance, assess_fleet(instance).packing, time_limit=0.05)
     assert found.plan.check(instance) == []
 
 
@@ -70,7 +74,7 @@ def test_a_dear_vehicle_is_saved():
     found = improve(
         instance,
         assess_fleet(instance).packing,
-        stop=Stop(0.05),
+        time_limit=0.05,
         vehicle_cost=35.0,
         fewest=fewest,
     )
@@ -78,8 +82,12 @@ def test_a_dear_vehicle_is_saved():
     assert found.cost == pytest.approx(found.plan.cost_v(instance, 35.0))
 
 
-def test_a_vehicle_that_pays_is_taken():
-    """A third vehicle that costs 15 is used if it saves 19."""
+@pytest.mark.parametrize(
+    ("cost", "vehicles", "total"),
+    [(3, 3, 70.15), (15, 3, 106.15), (25, 2, 130.1), (100, 2, 280.1)],
+)
+def test_a_vehicle_that_pays_is_taken(cost, vehicles, total):
+    """A third vehicle is used if it costs less than the 19 that it saves."""
     instance = ff.Instance(
         depot=(0, 0),
         customers=[(10, 0), (10, 1), (-10, 0), (-10, 1)],
@@ -87,16 +95,15 @@ def test_a_vehicle_that_pays_is_taken():
         capacity=100,
         vehicles=3,
     )
-    fewest = assess_fleet(instance.with_vehicles(2)).packing
     found = improve(
         instance,
         assess_fleet(instance).packing,
-        stop=Stop(0.1),
-        vehicle_cost=15.0,
-        fewest=fewest,
+        time_limit=0.1,
+        vehicle_cost=cost,
+        fewest=assess_fleet(instance.with_vehicles(2)).packing,
     )
-    assert found.plan.vehicles == 3
-    assert found.cost == pytest.approx(106.15, abs=0.01)
+    assert found.plan.vehicles == vehicles
+    assert found.cost == pytest.approx(total, abs=0.01)
 
 
 @pytest.mark.parametrize("n", [20, 150])
@@ -104,11 +111,11 @@ def test_a_good_start_with_a_vehicle_too_many_is_no_hindrance(n):
     """A start that is cheaper than the packing of the fewest vehicles may be given."""
     instance = generate.uchoa(n, seed=2, route_size=8)
     wide = instance.with_vehicles(instance.vehicles + 2)
-    good = improve(wide, assess_fleet(wide).packing, stop=Stop(0.1)).plan
+    good = improve(wide, assess_fleet(wide).packing, time_limit=0.1).plan
     fewest = assess_fleet(instance).packing
     cost = 0.06 * good.length(wide)
     assert good.cost_v(wide, cost) < fewest.cost_v(wide, cost)
-    found = improve(wide, good, stop=Stop(0.1), vehicle_cost=cost, fewest=fewest)
+    found = improve(wide, good, time_limit=0.1, vehicle_cost=cost, fewest=fewest)
     assert found.plan.check(wide) == []
     assert found.cost <= good.cost_v(wide, cost)
 
@@ -119,7 +126,7 @@ def test_a_cheap_vehicle_is_weighed():
     found = improve(
         instance,
         assess_fleet(instance).packing,
-        stop=Stop(0.05),
+        time_limit=0.05,
         vehicle_cost=0.01,
         fewest=assess_fleet(instance).packing,
     )
@@ -133,7 +140,7 @@ def test_improvements_are_told_with_their_plans(square):
     improve(
         square,
         ff.Plan([[1, 3], [2, 4]]),
-        stop=Stop(0.03),
+        time_limit=0.03,
         on_improvement=lambda seconds, cost, plan: seen.append((cost, plan)),
     )
     costs = [cost for cost, _ in seen]
@@ -144,5 +151,5 @@ def test_improvements_are_told_with_their_plans(square):
 def test_a_search_that_is_told_to_stop_returns_its_start(square):
     """Stopped before it began, the search gives the start back."""
     start = ff.Plan([[1, 3], [2, 4]])
-    found = improve(square, start, stop=Stop(5.0, asked=lambda: True))
+    found = improve(square, start, time_limit=5.0, stop=lambda: True)
     assert found.plan == start

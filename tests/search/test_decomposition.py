@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.search import Stop, improve
+from fixedfleet.search import cpu_kernel, decomposition, improve
 from fixedfleet.search.cpu_distances import is_measured
-from fixedfleet.search.decomposition import part_population, part_size, whole_settings
+from fixedfleet.search.decomposition import (
+    DecompositionParameters,
+    _part_size,
+    _whole_settings,
+    part_population,
+)
 from fixedfleet.search.ruin_recreate import RuinRecreateParameters
 
 
@@ -35,7 +46,7 @@ def test_the_same_seed_and_cores_give_the_same_plan(instance, packing, cores):
             instance,
             packing,
             search="decomposition",
-            stop=Stop(iterations=60_000),
+            iterations=60_000,
             seed=seed,
             cores=cores,
         )
@@ -49,12 +60,8 @@ def test_the_same_seed_and_cores_give_the_same_plan(instance, packing, cores):
 @pytest.mark.slow
 def test_the_parts_shorten_the_plan_of_the_whole(instance, packing):
     """What ruin and recreate leaves too long becomes shorter part by part."""
-    whole = improve(
-        instance, packing, search="ruin_recreate", stop=Stop(iterations=30_000)
-    )
-    found = improve(
-        instance, whole.plan, search="decomposition", stop=Stop(iterations=60_000)
-    )
+    whole = improve(instance, packing, search="ruin_recreate", iterations=30_000)
+    found = improve(instance, whole.plan, search="decomposition", iterations=60_000)
     assert found.cost < whole.cost
 
 
@@ -78,7 +85,7 @@ def test_plans_are_shown_while_several_cores_search(instance, packing):
         instance,
         packing,
         search="decomposition",
-        stop=Stop(iterations=30_000),
+        iterations=30_000,
         cores=2,
         on_improvement=listen,
     )
@@ -102,7 +109,7 @@ def test_a_matrix_of_one_way_streets_is_searched_part_by_part():
             instance,
             assess_fleet(instance).packing,
             search="decomposition",
-            stop=Stop(iterations=20_000),
+            iterations=20_000,
             cores=cores,
         )
         assert found.plan.is_feasible(instance)
@@ -118,44 +125,216 @@ def test_a_large_instance_needs_no_matrix():
     assert "distances" not in vars(instance)
 
 
-def test_many_customers_that_fill_a_vehicle_each(monkeypatch):
+def test_many_customers_that_fill_a_vehicle_each():
     """There is no leg between customers that the temperature could be taken from."""
-    monkeypatch.setattr("fixedfleet.search.decomposition._LARGE", 30)
     n = 40
     points = np.random.default_rng(1).random((n, 2))
     instance = ff.Instance(
         depot=(0.5, 0.5), customers=points, demands=[1] * n, capacity=1, vehicles=n
     )
-    stop = Stop(iterations=100)
-    found = improve(instance, search="decomposition", stop=stop, cores=1)
+    parameters = DecompositionParameters(large=30)
+    search = partial(decomposition.decomposition, parameters=parameters)
+    found = improve(instance, search=search, iterations=100)
     assert found.plan.is_feasible(instance)
 
 
 def test_customers_without_a_place_are_placed_before_parts_are_searched(instance):
-    """A start may leave customers unassigned, as for every other search."""
-    found = improve(
-        instance, search="decomposition", stop=Stop(iterations=60_000), cores=2
-    )
+    """A start may leave customers unserved, as for every other search."""
+    found = improve(instance, search="decomposition", iterations=60_000, cores=2)
     assert found.plan.is_feasible(instance)
 
 
-def test_longer_strings_are_removed_from_long_tours():
+@pytest.mark.parametrize(
+    ("customers", "vehicles", "removals", "longest"),
+    [(1000, 50, 10, 10), (1600, 20, 20, 30), (4000, 50, 10, 10)],
+)
+def test_longer_strings_are_removed_from_long_tours(
+    customers, vehicles, removals, longest
+):
     """Strings grow with the tours, but not if there are many customers."""
     default = RuinRecreateParameters()
-    usual = whole_settings(1000, 50)
-    assert usual.removals == default.removals
-    assert usual.longest == default.longest
-    long = whole_settings(1600, 20)
-    assert long.removals == 20
-    assert long.longest == 30
-    many = whole_settings(4000, 50)
-    assert (many.removals, many.longest) == (usual.removals, usual.longest)
+    assert (default.removals, default.longest) == (10, 10)
+    instance = SimpleNamespace(num_customers=customers, vehicles=vehicles)
+    settings = _whole_settings(instance, DecompositionParameters())
+    assert (settings.removals, settings.longest) == (removals, longest)
 
 
 def test_parts_are_fitted_to_long_tours_and_little_time():
     """With many customers, a part has three tours; a brief search breeds few plans."""
-    assert part_size(1600, 20) == 100
-    assert part_size(4000, 400) == 100
-    assert part_size(4000, 40) == 300
+    parameters = DecompositionParameters()
+    assert _part_size(1600, 20, parameters) == 100
+    assert _part_size(4000, 400, parameters) == 100
+    assert _part_size(4000, 40, parameters) == 300
     assert part_population(0.15) == 4
     assert part_population(0.05) == 3
+
+
+# ------------------------------------------------------------------------ one tour
+
+
+ITERATION = 1e-4  # seconds, by the clock of the tests
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    """Ruin and recreate at a known speed; the clock stands still but for it.
+
+    ``done`` is the number of iterations. ``stop`` never stops, but raises if it is
+    asked again and again while nothing is searched.
+    """
+    kernel = SimpleNamespace(done=0, asked=0)
+    advance = cpu_kernel.advance
+
+    def timed(problem, state, count, temperature):
+        kernel.done, kernel.asked = kernel.done + count, 0
+        advance(problem, state, count, temperature)
+
+    def stop():
+        kernel.asked += 1
+        assert kernel.asked < 1000, "nothing is searched any more"
+        return False
+
+    monkeypatch.setattr(cpu_kernel, "advance", timed)
+    monkeypatch.setattr(time, "perf_counter", lambda: kernel.done * ITERATION)
+    kernel.stop = stop
+    return kernel
+
+
+def far_away(vehicles: int, capacity: int = 300) -> ff.Instance:
+    """300 customers so far from the depot that one tour is the best plan."""
+    points = np.random.default_rng(1).random((300, 2))
+    return ff.Instance(
+        depot=(-50, -50),
+        customers=points,
+        demands=[1] * 300,
+        capacity=capacity,
+        vehicles=vehicles,
+    )
+
+
+@pytest.mark.parametrize("vehicles", [1, 5])
+@pytest.mark.parametrize(
+    ("limits", "done"),
+    [({"iterations": 2000}, 2000), ({"time_limit": 1.0}, 1.0 / ITERATION)],
+)
+def test_one_tour_is_searched_to_the_end(kernel, vehicles, limits, done):
+    """A plan of one tour has no parts; all iterations and all seconds are used."""
+    instance, plan = far_away(vehicles), ff.Plan([range(1, 301)])
+    found = improve(instance, plan, search="decomposition", stop=kernel.stop, **limits)
+    assert kernel.done == pytest.approx(done, rel=0.01)
+    assert found.plan.is_feasible(instance)
+    assert found.plan.vehicles == 1
+    assert found.cost < 0.98 * plan.length(instance)
+
+
+def test_one_tour_is_searched_by_the_default_search(kernel):
+    """``auto`` takes the search part by part for 300 customers of one vehicle, too."""
+    improve(far_away(1), ff.Plan([range(1, 301)]), time_limit=0.5, stop=kernel.stop)
+    assert kernel.done * ITERATION == pytest.approx(0.5, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("limits", "most"),
+    [({"iterations": 60_000}, 40_000), ({"time_limit": 1.0}, 1.0 / ITERATION)],
+)
+def test_parts_that_become_one_tour_are_searched_as_a_whole(kernel, limits, most):
+    """If two tours are joined while parts are searched, there are no parts any more."""
+    brief = DecompositionParameters(whole_share=1e-6, whole_seconds=0.0)
+    search = partial(decomposition.decomposition, parameters=brief)
+    plan = ff.Plan([range(1, 151), range(151, 301)])
+    instance = far_away(2)
+    found = improve(instance, plan, search=search, stop=kernel.stop, **limits)
+    assert found.plan.vehicles == 1
+    assert found.plan.is_feasible(instance)
+    assert kernel.done == pytest.approx(most, rel=0.01)
+
+
+# ------------------------------------------------------------------- several cores
+
+
+def test_a_stop_reaches_all_threads_within_a_round(monkeypatch, instance, packing):
+    """Only the thread that called is asked; the others are told, and end the round."""
+    begun, asking, never_told = [], set(), []
+
+    def anneal(part, deadline, **_):
+        begun.append(part)
+        for _ in range(2000):
+            if deadline.over():
+                return part.plan
+            time.sleep(0.005)
+        never_told.append(part)
+        return part.plan
+
+    def stop():
+        asking.add(threading.current_thread())
+        return len(begun) == 2  # in the middle of the first round
+
+    monkeypatch.setattr(decomposition, "anneal", anneal)
+    found = improve(
+        instance,
+        packing,
+        search="decomposition",
+        time_limit=10_000,
+        stop=stop,
+        cores=2,
+    )
+    assert found.plan.is_feasible(instance)
+    assert asking == {threading.current_thread()}
+    assert (len(begun), never_told) == (2, [])
+
+
+def test_parts_of_a_plan_are_searched_at_once(monkeypatch, instance, packing):
+    """HGS-CVRP, too, searches as many parts as there are cores, none twice."""
+    searched = []
+
+    def search_part(part, deadline, **_):
+        searched.append(part)
+        return part.plan
+
+    monkeypatch.setattr(decomposition, "search_part", search_part)
+    improve(instance, packing, search="decomposition", iterations=60_000, cores=2)
+    # 0.6 of the iterations are two parts; each round has one for each core.
+    first, second = (set(part.customers) for part in searched)
+    assert not first & second
+
+
+# --------------------------------------------------------------------- improvements
+
+
+def test_improvements_found_in_parts_are_in_the_trace(monkeypatch, instance, packing):
+    """Each part that becomes better is an entry of the trace, and is shown."""
+    plan = improve(instance, packing, search="ruin_recreate", iterations=5000).plan
+    monkeypatch.setattr(time, "perf_counter", lambda: 0.0)  # reports take no time
+    shown, changed = [], []
+    search_part = decomposition.search_part
+
+    def watched(part, deadline, **options):
+        if not changed:
+            shown.clear()  # what was found in the whole
+        found = search_part(part, deadline, **options)
+        changed.append(found != part.plan)
+        return found
+
+    monkeypatch.setattr(decomposition, "search_part", watched)
+    found = improve(
+        instance,
+        plan,
+        search="decomposition",
+        iterations=200_000,
+        on_improvement=lambda _seconds, cost, plan: shown.append((cost, plan)),
+    )
+    assert sum(changed) > 2
+    assert len(shown) == sum(changed)
+    assert [cost for _, cost in found.trace][-len(shown) :] == [c for c, _ in shown]
+    assert shown[-1] == (found.cost, found.plan)
+    assert all(plan.is_feasible(instance) for _, plan in shown)
+
+
+def test_a_vehicle_cost_counts_in_each_part(monkeypatch, instance, packing):
+    """A part keeps its plan if a shorter one costs more."""
+    dear = replace(instance, vehicles=instance.vehicles + 20)
+    found = improve(
+        dear, packing, search="decomposition", iterations=60_000, vehicle_cost=1e4
+    )
+    assert found.plan.vehicles <= packing.vehicles
+    assert found.cost == pytest.approx(found.plan.cost_v(dear, 1e4))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import shutil
+import signal
 import subprocess
 import time
 from dataclasses import replace
@@ -16,11 +17,14 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet import generate, search
+from fixedfleet.deadline import Deadline
 from fixedfleet.errors import MissingPackageError
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.search import SearchResult, Stop, gpu_kernel
+from fixedfleet.interrupts import interrupt_noted
+from fixedfleet.search import SearchResult, gpu_kernel
 from fixedfleet.search.gpu import improve_batch
 from fixedfleet.search.gpu_arrays import pack, size_classes
+from fixedfleet.search.gpu_kernel import GpuSpeed
 
 HERE = Path(__file__).parent
 KERNEL = HERE.parents[1] / "src" / "fixedfleet" / "search" / "ruin_recreate.cu"
@@ -72,23 +76,29 @@ def packed(instances) -> ff.PlanBatch:
     return ff.PlanBatch.from_plans(map(first_fit, instances))
 
 
-def improve(instances, starts, *, iterations, **options) -> ff.PlanBatch:
+def improve(instances, plans, *, iterations, **options) -> ff.PlanBatch:
     """Improve plans for a number of iterations."""
-    stop = Stop(iterations=iterations)
-    return improve_batch(ff.InstanceBatch.of(instances), starts, stop=stop, **options)
+    batch, deadline = ff.InstanceBatch.of(instances), Deadline(iterations=iterations)
+    return improve_batch(batch, plans, deadline=deadline, **options)
 
 
-def search_gpu(instance, start, *, stop) -> SearchResult:
-    """Improve one plan for a time."""
-    return search.improve(instance, start, search="gpu", stop=stop)
+def search_gpu(instance, plan, **limits) -> SearchResult:
+    """Improve one plan."""
+    return search.improve(instance, plan, search="gpu", **limits)
 
 
 # ------------------------------------------------------------------- the host's part
 
 
 @pytest.fixture
-def echo(monkeypatch):
-    """A kernel that returns the starts, and the groups it was given."""
+def no_kernels(monkeypatch):
+    """A GPU whose kernels need not be compiled."""
+    monkeypatch.setattr(gpu_kernel, "load_kernels", lambda groups: None)
+
+
+@pytest.fixture
+def echo(monkeypatch, no_kernels):
+    """A kernel that returns the plans it is given; here are the groups of them."""
     groups = []
 
     def launch(group, limits, chains):
@@ -161,8 +171,8 @@ def test_far_coordinates_keep_their_digits(echo, square):
     np.testing.assert_array_equal(echo[0].points[0, 1:], square.customers)
 
 
-def test_worse_plan_is_not_taken(monkeypatch, square):
-    """A plan no better than the start is dropped, and a better one taken."""
+def test_worse_plan_is_not_taken(monkeypatch, no_kernels, square):
+    """A plan no better than the initial one is dropped, and a better one taken."""
     good, bad = ff.Plan([[1, 2], [3, 4]]), ff.Plan([[1, 3], [2, 4]])
 
     def returning(plan):
@@ -177,26 +187,27 @@ def test_worse_plan_is_not_taken(monkeypatch, square):
     assert taken[0] == good
 
 
-def test_ctrl_c_keeps_the_plans_of_earlier_rounds(monkeypatch, square):
-    """After Ctrl-C the best plans so far come back, and the stop says so."""
+def test_ctrl_c_keeps_the_plans_of_all_rounds(monkeypatch, no_kernels, square):
+    """After Ctrl-C the round ends, and the best plans so far come back."""
     good, bad = ff.Plan([[1, 2], [3, 4]]), ff.Plan([[1, 3], [2, 4]])
     rounds = []
 
     def launch(group, limits, chains):
         rounds.append(limits)
-        if len(rounds) == 4:  # the first two compile
-            raise KeyboardInterrupt
+        if len(rounds) == 3:
+            signal.raise_signal(signal.SIGINT)
         return lambda: good.to_routes(6).astype(np.uint16)[None]
 
     monkeypatch.setattr(gpu_kernel, "launch", launch)
-    stop = Stop(60)
-    batch = ff.InstanceBatch.of([square])
-    found = improve_batch(batch, ff.PlanBatch.from_plans([bad]), stop=stop)
-    assert stop.interrupted
+    batch, plans = ff.InstanceBatch.of([square]), ff.PlanBatch.from_plans([bad])
+    with interrupt_noted() as pressed:
+        found = improve_batch(batch, plans, deadline=Deadline(60))
+        assert pressed()  # the caller learns of it
+    assert len(rounds) == 3
     assert found[0] == good
 
 
-def test_infeasible_plan_from_the_gpu_is_an_error(monkeypatch, square):
+def test_infeasible_plan_from_the_gpu_is_an_error(monkeypatch, no_kernels, square):
     """What the GPU returns is checked, never believed."""
     routes = np.array([[1, 2, 3, 0, 4, 0]], dtype=np.uint16)
     monkeypatch.setattr(gpu_kernel, "launch", lambda *_: lambda: routes)
@@ -208,9 +219,9 @@ def test_infeasible_plan_from_the_gpu_is_an_error(monkeypatch, square):
 @pytest.mark.parametrize(
     ("tours", "changes", "message"),
     [
-        ([[1, 2, 3], [4]], {}, "start 0 is not feasible .* tour 1 carries 3 of 2"),
-        ([[1, 2], [3]], {}, "start 0 is not feasible .* customer 4 missing"),
-        ([[1, 2], [3, 4]], {"iterations": 0}, "iterations is 0"),
+        ([[1, 2, 3], [4]], {}, "plan 0 is not feasible .* tour 1 carries 3 of 2"),
+        ([[1, 2], [3]], {}, "plan 0 is not feasible .* customer 4 missing"),
+        ([[1, 2], [3, 4]], {"iterations": 2**31}, "iterations is 2147483648, not at"),
         ([[1, 2], [3, 4]], {"seed": -1}, "seed is -1"),
         ([[1, 2], [3, 4]], {"vehicle_cost": -1.0}, "vehicle cost is -1"),
     ],
@@ -223,9 +234,9 @@ def test_wrong_arguments(echo, square, tours, changes, message):
     assert not echo
 
 
-def test_number_of_starts(echo, square):
-    """Each instance needs one start."""
-    with pytest.raises(ff.InputError, match="0 starts for 1 instances"):
+def test_number_of_plans(echo, square):
+    """Each instance needs one plan."""
+    with pytest.raises(ff.InputError, match="0 plans for 1 instances"):
         improve([square], ff.PlanBatch.from_plans([]), iterations=1)
 
 
@@ -274,15 +285,16 @@ def test_chains_that_fill_a_gpu(monkeypatch, make_instance):
 
 
 @pytest.fixture
-def launches(monkeypatch):
-    """A kernel of 1,000 iterations per second that returns the starts.
+def launches(monkeypatch, no_kernels):
+    """A kernel of 1,000 iterations per second that returns the plans it is given.
 
-    The clock stands still but for it: a launch is (begin, start and end temperature).
+    The clock stands still but for it: a launch is (begin, start and end temperature,
+    iterations).
     """
     seen, clock = [], [0.0]
 
     def launch(group, limits, chains):
-        names = ("start_temperature", "end_temperature")
+        names = ("start_temperature", "end_temperature", "iterations")
         seen.append((clock[0], *(float(limits[name][0]) for name in names)))
         clock[0] += int(limits["iterations"][0]) / 1000
         return lambda: group.starts
@@ -295,27 +307,82 @@ def launches(monkeypatch):
 
 def test_one_instance_is_cooled_by_the_clock(launches, square):
     """Every round begins as hot as the clock says, and the last ends cold."""
-    start = ff.Plan([[1, 3], [2, 4]])
-    found = search_gpu(square, start, stop=Stop(5))
-    assert (found.plan, found.seconds) == (start, pytest.approx(5, abs=0.01))
-    begin, hot, cold = np.array(launches[2:]).T  # the first two compile and time it
-    assert hot == pytest.approx(0.1 * 0.15 ** ((begin - begin[0]) / 5))
-    assert cold[-1] == pytest.approx(0.015)
-    assert 10 <= len(begin) < 15
-    assert found.iterations == pytest.approx(2 * 5000, rel=0.01)
+    plan = ff.Plan([[1, 3], [2, 4]])
+    found = search_gpu(square, plan, time_limit=5)
+    assert (found.plan, found.seconds) == (plan, pytest.approx(5, abs=0.05))
+    begin, hot, cold, iterations = np.array(launches).T
+    assert hot == pytest.approx(0.1 * 0.15 ** (begin / 5))
+    assert cold[-1] == pytest.approx(0.015, rel=0.02)
+    assert 10 <= len(begin) < 20
+    assert iterations.sum() == pytest.approx(5000, rel=0.01)
 
 
 def test_one_instance_is_stopped_between_rounds(launches, square):
     """After it is stopped, no further round begins."""
-    stop = Stop(60, asked=lambda: len(launches) == 4)
-    search_gpu(square, ff.Plan([[1, 3], [2, 4]]), stop=stop)
+    plan = ff.Plan([[1, 3], [2, 4]])
+    search_gpu(square, plan, time_limit=60, stop=lambda: len(launches) == 4)
     assert len(launches) == 4
 
 
-def test_one_instance_needs_a_whole_start(square):
-    """A start that leaves customers out is refused in one line."""
-    with pytest.raises(ff.InputError, match="not feasible: customer 4 missing"):
-        search_gpu(square, ff.Plan([[1, 2], [3]]), stop=Stop(1))
+def test_the_plans_of_the_first_round_are_kept(monkeypatch, launches, square):
+    """The round that shows how fast the GPU is counts like any other."""
+    good, bad = ff.Plan([[1, 2], [3, 4]]), ff.Plan([[1, 3], [2, 4]])
+    launch = gpu_kernel.launch
+
+    def lucky_once(group, limits, chains):
+        wait = launch(group, limits, chains)
+        lucky = good.to_routes(6).astype(np.uint16)[None]
+        return (lambda: lucky) if len(launches) == 1 else wait
+
+    monkeypatch.setattr(gpu_kernel, "launch", lucky_once)
+    found = search_gpu(square, bad, time_limit=5)
+    assert found.plan == good
+    assert found.trace == ((0.0, bad.length(square)), (0.05, good.length(square)))
+    launches.clear()
+    batch, plans = ff.InstanceBatch.of([square]), ff.PlanBatch.from_plans([bad])
+    assert improve_batch(batch, plans, deadline=Deadline(5))[0] == good
+
+
+def test_the_first_round_is_short(launches, square):
+    """It has few iterations, and the next has at most eight times as many."""
+    search_gpu(square, ff.Plan([[1, 3], [2, 4]]), time_limit=60)
+    iterations = [launch[-1] for launch in launches]
+    assert iterations[:3] == [50, 400, 3200]
+
+
+def test_iterations_are_one_round(launches, square):
+    """A limit on iterations is given to the kernel as it is."""
+    search_gpu(square, ff.Plan([[1, 3], [2, 4]]), iterations=777)
+    assert launches == [(0.0, pytest.approx(0.1), pytest.approx(0.015), 777)]
+
+
+@pytest.mark.parametrize("tours", [[[1, 2], [3]], [[3, 1]], []])
+def test_an_incomplete_plan_is_completed_on_a_core(launches, square, tours):
+    """The GPU takes only plans that serve all, so a core first finds one."""
+    found = search_gpu(square, ff.Plan(tours), time_limit=5, iterations=400)
+    assert found.plan.is_feasible(square)
+    assert [launch[-1] for launch in launches] == [400]
+    assert found.trace
+
+
+def test_the_gpu_is_not_asked_if_no_plan_serves_all(launches, impossible):
+    """If a core finds no complete plan, the plan with the fewest unserved remains."""
+    found = search_gpu(impossible, None, iterations=300)
+    assert len(found.plan.unserved(impossible)) == 1
+    assert not launches
+
+
+def test_the_speed_of_the_gpu_is_measured():
+    """The first round is taken as overhead; later ones say how fast the GPU is."""
+    speed = GpuSpeed(50)
+    assert speed.iterations_in(1.0) == 50
+    speed.record(50, 0.1)
+    assert speed.overhead == 0.1
+    speed.record(400, 0.5)  # 1,000 iterations per second
+    assert speed.iterations_in(1.1) == pytest.approx(1000, abs=1)
+    assert speed.iterations_in(100.0) == 3200
+    assert speed.iterations_in(0.0) == 1
+    assert speed.overhead == 0.1
 
 
 def test_solve_asks_for_the_gpu_first(monkeypatch, square):
@@ -352,7 +419,7 @@ def library(tmp_path_factory):
 
 
 @pytest.fixture
-def emulated(monkeypatch, library):
+def emulated(monkeypatch, no_kernels, library):
     """The kernel on a processor; set ``backwards`` to run the lanes the other way."""
     settings = {"backwards": 0}
 
@@ -441,7 +508,7 @@ def test_emulated_vehicle_cost_empties_tours(emulated, monkeypatch, square):
         replace(square, capacity=4),
         ff.Plan([[1, 2], [3, 4]]),
         search="gpu",
-        stop=Stop(iterations=60),
+        iterations=60,
         vehicle_cost=10.0,
     )
     assert found.plan.vehicles == 1
@@ -548,7 +615,7 @@ def test_gpu_plans_are_as_good_as_the_cores(n, iterations, vehicle_cost):
             i,
             p,
             search="ruin_recreate",
-            stop=Stop(iterations=iterations),
+            iterations=iterations,
             vehicle_cost=vehicle_cost,
         ).cost
         for i, p in zip(instances, packings, strict=True)

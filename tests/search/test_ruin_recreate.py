@@ -15,22 +15,28 @@ from hypothesis import strategies as st
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.search import SearchResult, Stop, improve
+from fixedfleet.search import SearchResult, cpu_kernel, improve
 from fixedfleet.search.cpu_kernel import exponential
-from fixedfleet.search.ruin_recreate import RuinRecreateParameters
+from fixedfleet.search.ruin_recreate import RuinRecreateParameters, load_kernel_for
 
 
 def ruin_recreate(
-    instance: ff.Instance,
-    start: ff.Plan | None = None,
-    *,
-    iterations: int,
-    asked=None,
-    **options,
+    instance: ff.Instance, plan: ff.Plan | None = None, **options
 ) -> SearchResult:
-    """Ruin and recreate for a number of iterations."""
-    stop = Stop(iterations=iterations, asked=asked)
-    return improve(instance, start, search="ruin_recreate", stop=stop, **options)
+    """Improve a plan by ruin and recreate."""
+    return improve(instance, plan, search="ruin_recreate", **options)
+
+
+def count_iterations(monkeypatch) -> list[int]:
+    """Return a list that will have the iterations of each call of the kernel."""
+    counts, advance = [], cpu_kernel.advance
+
+    def counted(problem, state, count, temperature):
+        counts.append(count)
+        advance(problem, state, count, temperature)
+
+    monkeypatch.setattr(cpu_kernel, "advance", counted)
+    return counts
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +52,15 @@ def test_finds_the_best_plan_of_a_small_instance(square):
     assert found.cost == pytest.approx(4 + 4 * math.sqrt(2))
 
 
-def test_a_large_instance_without_time_keeps_its_start():
+def test_a_large_instance_without_time_keeps_its_plan(monkeypatch):
     """If the time does not suffice to set up the search, it ends at once."""
     instance = generate.uchoa(600, seed=1)
     packing = assess_fleet(instance).packing
-    found = improve(instance, packing, search="ruin_recreate", stop=Stop(1e-3))
+    load_kernel_for(instance)
+    counts = count_iterations(monkeypatch)
+    found = ruin_recreate(instance, packing, time_limit=1e-3)
     assert found.plan == packing
-    assert found.iterations == 0
+    assert counts == []
 
 
 @given(st.integers(0, 10_000), st.integers(2, 7), st.integers(1, 4), st.booleans())
@@ -229,12 +237,19 @@ def test_the_trace_falls_to_the_best_cost(vrp50):
     assert seen[-1][1] == found.plan
 
 
-def test_the_user_may_stop_it(vrp50):
+def test_the_user_may_stop_it(monkeypatch, vrp50):
     """A search asked to stop returns what it has."""
-    answers = iter([False, False, True])
-    found = ruin_recreate(vrp50, iterations=10**9, asked=lambda: next(answers, True))
-    assert found.iterations < 10**5
+    counts = count_iterations(monkeypatch)
+    found = ruin_recreate(vrp50, iterations=10**9, stop=lambda: len(counts) == 3)
+    assert counts == [1000] * 3
     assert found.plan.is_feasible(vrp50)
+
+
+def test_all_iterations_are_done(monkeypatch, vrp50):
+    """Neither one more nor one less, in chunks of at most a hundredth."""
+    counts = count_iterations(monkeypatch)
+    ruin_recreate(vrp50, iterations=2050)
+    assert counts == [20] * 102 + [10]
 
 
 def test_an_interrupt_keeps_the_best_plan(vrp50):

@@ -10,7 +10,7 @@ import pytest
 
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.generate import uchoa, uniform
-from fixedfleet.search import Stop, improve
+from fixedfleet.search import improve
 
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
@@ -39,7 +39,7 @@ def test_the_same_seed_and_iterations_give_the_recorded_plan(case):
         instance,
         start_of(case, instance),
         search="ruin_recreate",
-        stop=Stop(iterations=case["iterations"]),
+        iterations=case["iterations"],
         seed=case["seed"],
         vehicle_cost=case["vehicle_cost"],
     )

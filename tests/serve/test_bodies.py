@@ -148,6 +148,70 @@ def test_depot_and_rounding_can_be_given(client):
     assert instance["names"] == ["a"]
 
 
+def test_columns_that_are_not_recognised_can_be_named(client):
+    """A refusal lists the headings; the request then says which is which."""
+    text = "Nord;Ost;Paletten;Kunde\n51,5;12,5;;Lager\n51,25;12,25;3;Ada\n"
+    answer = client.post("/instances", json={"text": text})
+    assert answer.status_code == 422
+    refusal = answer.json()
+    assert refusal["where"] == "columns"
+    assert "with 'columns'" in refusal["error"] and "columns=" not in refusal["error"]
+    headings = ["Nord", "Ost", "Paletten", "Kunde"]
+    table = {"sheets": [], "headings": headings, "columns": {"name": "Kunde"}}
+    assert refusal["table"] == table
+    chosen = ["lat=Nord", "lon=Ost", "demand=Paletten"]
+    by_body = ask(client, {"text": text, "columns": chosen})
+    by_query = client.post(
+        "/instances",
+        params={"columns": chosen},
+        content=text,
+        headers={"content-type": "text/csv"},
+    ).json()
+    assert by_body == by_query
+    assert by_body["instance"]["customers"] == [[51.25, 12.25]]
+    assert by_body["instance"]["demands"] == [3]
+    assert "column 'Paletten' is the demand, as asked for" in by_body["notes"]
+    wrong = client.post("/instances", json={"text": text, "columns": ["Nord"]})
+    assert wrong.status_code == 422 and wrong.json()["where"] == "columns"
+    missing = {"text": text, "columns": ["lat=Süd"]}
+    refusal = client.post("/instances", json=missing).json()
+    assert refusal["table"]["headings"] == headings
+
+
+def test_rows_that_cannot_be_read_are_listed_and_corrected(client):
+    """The other rows are read; the request may say what the cells should say."""
+    text = "name,x,y,demand\nHub,0,0,\nAda,1,1,1\nBob,2,2,\nCay,3,3,1\n"
+    read = ask(client, {"text": text})
+    assert read["instance"]["names"] == ["Ada", "Cay"]
+    (doubt,) = read["doubts"]
+    assert (doubt["kind"], doubt["row"], doubt["columns"]) == (
+        "unreadable",
+        4,
+        ["demand"],
+    )
+    again = ask(client, {"text": text, "corrections": ["4:demand=7"]})
+    assert (again["instance"]["demands"], again["doubts"]) == ([1, 7, 1], [])
+    wrong = client.post("/instances", json={"text": text, "corrections": ["4=7"]})
+    assert (wrong.status_code, wrong.json()["where"]) == (422, "corrections")
+
+
+def test_a_sheet_of_an_excel_file_is_chosen(client):
+    """If several sheets look alike, the refusal lists them, and the query chooses."""
+    book = openpyxl.Workbook()
+    for title, demand in (("Mo", 1), ("Di", 2)):
+        sheet = book.create_sheet(title)
+        for row in (["x", "y", "demand"], [0, 0, None], [1, 1, demand]):
+            sheet.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    excel = {"content": file.getvalue(), "headers": {"content-type": bodies.EXCEL}}
+    refusal = client.post("/instances", **excel)
+    assert (refusal.status_code, refusal.json()["where"]) == (422, "sheet")
+    assert refusal.json()["table"]["sheets"] == ["Sheet", "Mo", "Di"]
+    read = client.post("/instances?sheet=Di", **excel).json()
+    assert read["instance"]["demands"] == [2]
+
+
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [

@@ -30,9 +30,9 @@ def test_a_day_is_planned_within_the_fleet(server, example):
 
 
 def test_the_request_is_part_of_the_plan(server, example):
-    """Objective, vehicle cost and seed are followed, and returned with the plan."""
+    """Vehicle cost and seed are followed, and returned with the plan."""
     with server.client() as client:
-        asked = {"objective": "cost-v", "vehicle_cost": 50, "seed": 3}
+        asked = {"vehicle_cost": 50, "seed": 3}
         body = example(client, "leipzig_parcels", **asked)
         plan = client.post("/plans", json=body).json()
     assert {key: plan["request"][key] for key in asked} == asked
@@ -62,6 +62,41 @@ def test_a_fleet_that_is_too_small_leaves_customers_unserved(server, example):
     assert larger["vehicles_planned_for"] == larger["vehicles_used"] == 4
     served = [c for tour in larger["tours"] for c in tour["customers"]]
     assert sorted(served) == list(range(1, 10)) and larger["cost"] > 0
+
+
+def test_customers_who_are_taken_out_stay_out(server):
+    """Planning again serves all customers but those that the dispatcher took out."""
+    rows = "".join(f"{i},{i % 3},2\n" for i in range(1, 8))
+    fleet = {"vehicles": 4, "capacity": 4, "time_limit": 0.2, "wait": 30}
+    table = {"text": f"x,y,demand\n0,0,\n{rows}", **fleet}
+    with server.client() as client:
+        found = client.post("/plans", json=table).json()
+        again = {"plan": found["id"], **fleet, "locked": [[7, 6]], "taken_out": [2, 4]}
+        plan = client.post("/plans", json=again).json()
+        small = client.post("/plans", json={**again, "vehicles": 2}).json()
+        place = f"/plans/{plan['id']}/plan.csv"
+        unserved = client.get(place).text.count("\nunserved,")
+        both = {**again, "locked": [[7, 4]]}
+        refusals = [
+            client.post("/plans", json={**again, **wrong})
+            for wrong in (both, {"taken_out": [8]}, {"taken_out": [*range(1, 8)]})
+        ]
+    result = plan["result"]
+    assert result["tours"][0]["customers"] == [7, 6]
+    served = sorted(c for tour in result["tours"] for c in tour["customers"])
+    assert served == [1, 3, 5, 6, 7]
+    assert (result["unserved"], result["feasible"]) == ([2, 4], True)
+    assert result["length"] == pytest.approx(sum(t["length"] for t in result["tours"]))
+    assert plan["request"]["taken_out"] == [2, 4] and unserved == 2
+    partial = small["result"]["partial"]
+    assert {2, 4} < {*partial["unserved"]} == {*small["result"]["unserved"]}
+    assert small["verdict"]["status"] == "impossible"
+    assert [refusal.status_code for refusal in refusals] == [422] * 3
+    assert [refusal.json()["where"] for refusal in refusals] == [
+        "locked",
+        "taken_out",
+        "taken_out",
+    ]
 
 
 def test_a_search_can_be_followed_and_cancelled(server, example):

@@ -85,11 +85,11 @@ def test_a_missing_fleet_is_named(client, order, left_out, missing):
     assert all(name in answer.json()["error"] for name in missing)
 
 
-def test_cost_v_needs_the_cost_of_a_vehicle(client, order):
-    """The objective cost-v without a vehicle cost is refused."""
-    answer = client.post("/plans", json=order(objective="cost-v"))
+def test_a_negative_vehicle_cost_is_refused(client, order):
+    """The error names the field."""
+    answer = client.post("/plans", json=order(vehicle_cost=-1))
     assert answer.status_code == 422
-    assert "vehicle_cost" in answer.json()["error"]
+    assert answer.json()["where"] == "vehicle_cost"
 
 
 def test_locked_tours_and_names_are_noted(client, order):
@@ -106,15 +106,16 @@ def test_locked_tours_and_names_are_noted(client, order):
 
 
 def test_customers_can_be_left_out(client, order):
-    """Doubtful customers are left out, and units are named, in body and query."""
+    """Doubtful rows are left out, and units are named, in body and query."""
     kind = {"content-type": "text/csv"}
-    query = "leave_out=1&leave_out=3&unit=kg&vehicle_names=Anna&vehicle_names=Ben"
+    query = "leave_out=3&leave_out=5&unit=kg&vehicle_names=Anna&vehicle_names=Ben"
     by_query = client.post(
         f"/plans?vehicles=3&capacity=5&wait=30&{query}",
         content=order()["text"],
         headers=kind,
     ).json()
-    wishes = {"leave_out": [1, 3], "unit": "kg", "vehicle_names": ["Anna", "Ben"]}
+    wishes = {"leave_out": [4, 6], "unit": "kg", "vehicle_names": ["Anna", "Ben"]}
+    # The name is in a row above the headings.
     by_body = client.post("/plans", json=order(**wishes, name="Monday")).json()
     assert client.get("/plans?limit=1").json()[0]["name"] == "Monday"
     for plan in (by_query, by_body):
@@ -147,6 +148,34 @@ def test_changed_tours_are_kept(client, order):
     assert stops.tours == ((2, 3, 1),)
     table = client.get(f"{place}/plan.csv").text.splitlines()
     assert table[0].endswith(",vehicle") and table[1].endswith(",Anna")
+
+
+def test_who_is_taken_out_is_kept_with_the_tours(client, order):
+    """A plan remembers whom the dispatcher took out; nobody is out and in a tour."""
+    place = f"/plans/{client.post('/plans', json=order()).json()['id']}/tours"
+    edited = client.put(place, json={"tours": [[1], [3]], "taken_out": [2]}).json()
+    assert edited["taken_out"] == edited["unserved"] == [2]
+    both = {"tours": [[1], [2, 3]], "taken_out": [2], "revision": 1}
+    answer = client.put(place, json=both)
+    assert (answer.status_code, answer.json()["where"]) == (422, "taken_out")
+    unknown = {"tours": [[1], [2, 3]], "taken_out": [9], "revision": 1}
+    assert client.put(place, json=unknown).status_code == 422
+
+
+def test_a_change_of_somebody_else_is_not_overwritten(client, order):
+    """The second of two who change the same tours is refused, and can read them."""
+    place = f"/plans/{client.post('/plans', json=order()).json()['id']}"
+    first = client.put(f"{place}/tours", json={"tours": [[1, 2], [3]]})
+    assert (first.status_code, first.json()["revision"]) == (200, 1)
+    second = {"tours": [[1], [2], [3]]}
+    refusal = client.put(f"{place}/tours", json=second)
+    assert refusal.status_code == 409
+    assert refusal.json()["where"] == "revision"
+    assert "changed by somebody else" in refusal.json()["error"]
+    assert client.get(place).json()["edited"] == first.json()
+    again = client.put(f"{place}/tours", json={**second, "revision": 1})
+    assert (again.status_code, again.json()["revision"]) == (200, 2)
+    assert client.put("/plans/abc/tours", json=second).status_code == 404
 
 
 @pytest.mark.parametrize(

@@ -54,11 +54,15 @@ def test_changed_tours_are_kept_with_the_plan(store):
     """The rest of the plan stays as it was, and the list has the new cost."""
     store.add(listing("a"), "me", "instance", "waiting")
     store.finish("a", "done", 12.5, '{"id":"a","result":7}')
-    assert store.keep_edit("a", 13.5, '{"tours":[[1,2]]}')
-    document = '{"id":"a","result":7,"edited":{"tours":[[1,2]]}}'
+    assert store.keep_edit("a", 13.5, '{"tours":[[1,2]],"revision":1}', 0)
+    document = '{"id":"a","result":7,"edited":{"tours":[[1,2]],"revision":1}}'
     assert store.plan("a") == ("done", document)
     assert (store.newest(5)[0].cost, store.newest(5)[0].unit) == (13.5, "km")
-    assert not store.keep_edit("b", 1.0, "{}")
+    assert not store.keep_edit("b", 1.0, "{}", 0)
+    # Somebody who has not seen this change does not overwrite it.
+    assert not store.keep_edit("a", 1.0, '{"tours":[],"revision":1}', 0)
+    assert store.plan("a") == ("done", document)
+    assert store.keep_edit("a", 1.0, '{"tours":[],"revision":2}', 1)
 
 
 def test_unfinished_plans_are_found_in_order(store):

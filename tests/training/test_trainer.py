@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import re
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
 import fixedfleet as ff
-from fixedfleet.model import devices, load_model
-from fixedfleet.training import NonFiniteLossError, get_preset
+from fixedfleet.model import Network, UniversalNetwork, devices, load_model
+from fixedfleet.model.weights import read_metadata
+from fixedfleet.training import NonFiniteLossError, get_preset, trainer
 from fixedfleet.training.trainer import learning_rate
+from fixedfleet.training.training_data import SHAPES, step_size
 
 from .conftest import changed, losses, read_log, state, train
 
@@ -39,9 +46,15 @@ def test_a_universal_network_learns_from_labels_of_all_sizes(tmp_path):
     settings = {f"model.{name}": value for name, value in small.items()}
     brief = get_preset("universal").with_settings(settings)
     brief = changed(brief, batch_size=2, validation=8, epochs=2, warmup=1, parts=1)
-    result = train(brief, paths, out=tmp_path / "run", device="cpu", display=None)
+    lines: list[str] = []
+    result = train(brief, paths, out=tmp_path / "run", display=lines.append)
     assert losses(tmp_path / "run")[-1] < losses(tmp_path / "run")[0]
     assert (result.finished, result.validation.solved) == (True, 1.0)
+    assert "begins: 72 labels and 72 groups of their tours of up to 8 " in lines[0]
+    assert lines[-1].endswith("per epoch of 72 labels and 72 groups of their tours")
+    metadata = read_metadata(tmp_path / "run" / "model.safetensors")
+    card = json.loads(metadata["card"])
+    assert (card["labels"], card["groups"]) == (72, 72)
     assert load_model(tmp_path / "run" / "model.safetensors").config == brief.model
 
 
@@ -67,11 +80,60 @@ def test_every_precision_trains_the_papers_network(preset, labels, tmp_path, pre
 
 
 def test_a_budget_in_minutes_replaces_the_epochs(preset, labels, tmp_path):
-    """A budget of almost no time ends after one pass, whatever the epochs."""
+    """A budget of almost no time ends after one step, whatever the epochs."""
     short = changed(preset, minutes=1e-9)
     result = train(short, labels, out=tmp_path, display=None)
     assert result.finished
-    assert result.steps == 5
+    assert result.steps == 1
+
+
+def test_a_cpu_looks_at_the_budget_after_every_step(
+    preset, labels, tmp_path, monkeypatch
+):
+    """If a step takes a minute, three minutes end after three of five steps."""
+    minutes = itertools.count()  # the clock is read twice for each step
+    clock = SimpleNamespace(perf_counter=lambda: 30.0 * next(minutes))
+    monkeypatch.setattr(trainer, "time", clock)
+    clock.monotonic = lambda: 0.0
+    lines: list[str] = []
+    timed = changed(preset, minutes=3.0)
+    result = train(timed, labels, out=tmp_path, display=lines.append)
+    assert (result.finished, result.steps) == (True, 3)
+    assert re.fullmatch(
+        r"step 1: loss \d+\.\d+, 60\.00 s; an epoch of 5 such steps takes 5\.0 min",
+        lines[1],
+    )
+
+
+def test_a_cpu_is_warned_of_a_batch_for_a_gpu(preset, labels, tmp_path, monkeypatch):
+    """The warning comes before the first step and says which batch to take."""
+    lines: list[str] = []
+    one = changed(preset, steps=1)
+    train(one, labels, out=tmp_path / "a", display=lines.append)
+    assert "warning" not in lines[1]
+    weights = sum(p.numel() for p in Network(preset.model).parameters())
+    half = 6 * weights * 8 * (7 + 3)  # operations on eight of sixteen instances
+    monkeypatch.setattr(trainer, "_CPU_WORK", half)
+    lines.clear()
+    train(one, labels, out=tmp_path / "b", display=lines.append)
+    assert lines[1].startswith("warning: a step has up to 16 instances")
+    assert lines[1].endswith("set training.batch_size to 8 or less")
+    assert lines[2].startswith("step 1: ")
+
+
+def test_the_batch_to_take_on_a_cpu_is_small_enough(labels, tmp_path, monkeypatch):
+    """Where labels are fewer than a batch, the advice is still below their number."""
+    small = {"width": 16, "hidden": 16, "heads": 2, "layers": 1, "rounds": 1}
+    settings = {f"model.{name}": value for name, value in small.items()}
+    brief = get_preset("universal").with_settings(settings)
+    brief = changed(brief, batch_size=64, validation=16, steps=1, parts=0)
+    weights = sum(p.numel() for p in UniversalNetwork(brief.model).parameters())
+    monkeypatch.setattr(trainer, "_CPU_WORK", 6 * weights * 64 * 32)
+    lines: list[str] = []
+    train(brief, labels, out=tmp_path, display=lines.append)
+    assert "a step has up to 80 instances" in lines[1]
+    assert lines[1].endswith("to 8 or less")  # a batch of 64 has 512 small instances
+    assert step_size(8, SHAPES[0]) == 64
 
 
 def test_the_learning_rate_follows_warm_up_and_budget(preset):

@@ -8,7 +8,7 @@ import torch
 
 import fixedfleet as ff
 from fixedfleet.planning.tour_groups import take_groups
-from fixedfleet.training import Preset
+from fixedfleet.training import Preset, get_preset
 from fixedfleet.training.label_groups import tour_groups
 from fixedfleet.training.training_data import (
     SHAPES,
@@ -103,6 +103,8 @@ def test_files_of_different_sizes_are_refused(tmp_path):
 
 def test_labels_in_memory_are_checked():
     """Instances without a plan each, and plans that are infeasible, are refused."""
+    with pytest.raises(ff.InputError, match="no labels given"):
+        read_labels([])
     instances, plans = tiny_labels(4)
     with pytest.raises(ff.InputError, match="3 labels for 4 instances"):
         read_labels((instances, plans[:3]))
@@ -189,5 +191,24 @@ def test_an_instance_that_is_too_large_is_refused():
     """The error says how large instances may be."""
     with pytest.raises(ff.InputError, match=r"210 customers and 4 .*at most 207"):
         fill_buckets([labelled(210, 2, 1, 3)], "cpu", batch_size=1, parts=0, seed=0)
-    with pytest.raises(ff.InputError, match="fewer labels of each size than a batch"):
-        fill_buckets([labelled(10, 2, 1, 3)], "cpu", batch_size=64, parts=0, seed=0)
+
+
+@pytest.mark.parametrize(("count", "batch"), [(3, 3), (21, 16)])
+def test_labels_of_a_rare_size_are_trained_on(count, batch):
+    """A size with fewer labels than a batch has smaller batches and is not dropped."""
+    labels = [labelled(10, count, 1, tours=3), labelled(40, 9, 2, tours=5)]
+    rare, other = fill_buckets(labels, "cpu", batch_size=64, parts=0, seed=0)
+    assert (rare.size, rare.batch_size, rare.steps) == (count, batch, 1)
+    assert (other.size, other.batch_size) == (9, 8)
+
+
+def test_labels_and_groups_of_tours_are_counted_apart():
+    """Groups of tours are instances to train on, but no labels."""
+    preset = get_preset("universal").with_settings(
+        {"training.validation": 4, "training.parts": 2}
+    )
+    data = gather_data(preset, labelled(30, 10, 1, tours=6), CPU, 0)
+    assert (data.labels, data.groups, len(data)) == (6, 12, 18)
+    whole = Preset.from_dict("30", {"customers": 30, "training": {"validation": 4}})
+    data = gather_data(whole, labelled(30, 10, 1, tours=6), CPU, 0)
+    assert (data.labels, data.groups) == (6, 0)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import re
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fixedfleet.cli import (
@@ -24,10 +26,11 @@ from fixedfleet.cli.console import BAD_INPUT, INTERRUPTED, say_error
 from fixedfleet.cli.options import Parser
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.interrupts import command_loaded
+from fixedfleet.registry import load_files
 from fixedfleet.version import own_version
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["build_parser", "main"]
 
@@ -44,7 +47,7 @@ _COMMANDS = (
     list_commands,
 )
 # Messages of the readers name arguments of functions: "give vehicles=".
-_ARGUMENT = re.compile(r"\b(vehicles|capacity|depot|columns)=(?!\w)")
+_ARGUMENT = re.compile(r"\b(vehicles|capacity|depot|columns|sheet)=(?!\w)")
 _BROKEN_PIPE = 141  # what a shell reports if the reader of a pipe has ended
 
 
@@ -94,9 +97,27 @@ def _run(argv: list[str]) -> int:
         arguments = build_parser().parse_args(argv)
     except SystemExit as end:  # of --help and --version
         return int(end.code or 0)
-    code: int = arguments.run(arguments)
+    with _saying_when_compiling(quiet=getattr(arguments, "quiet", False)):
+        load_files(getattr(arguments, "parts", ()))
+        code: int = arguments.run(arguments)
     sys.stdout.flush()  # reports a closed pipe here, not at exit
     return code
+
+
+@contextmanager
+def _saying_when_compiling(*, quiet: bool) -> Iterator[None]:
+    """Say on standard error, unless quiet, that the first call must compile."""
+    log = logging.getLogger("fixedfleet.compiling")
+    handler, level = logging.StreamHandler(), log.level
+    handler.setFormatter(logging.Formatter("fixedfleet: %(message)s"))
+    if not quiet:
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 class _Version(argparse.Action):

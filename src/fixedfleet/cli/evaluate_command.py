@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fixedfleet.cli.console import INTERRUPTED, printable, say_error
 from fixedfleet.cli.options import add_options, check_writable
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, require
+from fixedfleet.plotting import PICTURES, save_picture
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_command"]
 
-_TABLES = (".md", ".csv")
+_TABLES = (".md", ".csv", ".tex")
 
 
 def add_command(commands: Commands) -> None:
@@ -32,7 +34,8 @@ def add_command(commands: Commands) -> None:
         required=True,
         metavar="SET",
         help="a test set (vrp20, kool20, tight20, …), a distribution (uniform20:SEED, "
-        "clustered50:SEED, …), or files and folders: .vrp, .csv, .json, .npz, .pkl",
+        "clustered50:SEED, …), or files and folders: .vrp, .csv, .json, .npz, .pkl, "
+        ".pt, .txt",
     )
     add(
         "--method",
@@ -41,7 +44,7 @@ def add_command(commands: Commands) -> None:
         required=True,
         metavar="SPEC",
         help="START, START+SEARCH, a solver, or module.py:Name; options follow as "
-        ":key=value,… (docs/evaluation.md)",
+        ":key=value,…, and NAME= before it names it (docs/evaluation.md)",
     )
     add(
         "--results",
@@ -79,22 +82,40 @@ def add_command(commands: Commands) -> None:
         metavar="SEED",
         help="every method runs once with each seed (default: 0)",
     )
-    add_options(parser, "--processes", "--engine", "--quiet")
+    add_options(parser, "--processes", "--engine", "--parts", "--quiet")
     add("--base", metavar="SPEC", help="the method that WRAP compares with")
-    add("--table", metavar="FILE", help="write the table: .md or .csv")
+    add("--table", metavar="FILE", help="write the table: .md, .csv or .tex")
+    add(
+        "--pairs",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="compare two of the methods instance by instance",
+    )
+    add(
+        "--plot",
+        metavar="PICTURE",
+        help="draw quality against time: .png, .svg or .pdf",
+    )
     parser.set_defaults(run=_evaluate)
 
 
 def _evaluate(arguments: Arguments) -> int:
-    from fixedfleet.evaluate import Results, evaluate, get_methods, summaries
+    from fixedfleet.evaluate import Results, compare, evaluate, get_method, summaries
+    from fixedfleet.evaluate.tables import pairs_to_markdown
     from fixedfleet.progress import ProgressPrinter
 
+    inputs = [value for values in arguments.set for value in values]
     if arguments.table:
-        inputs = [value for values in arguments.set for value in values]
         check_writable("--table", arguments.table, _TABLES, inputs)
-    methods = get_methods(arguments.method)
+    if arguments.plot:
+        check_writable("--plot", arguments.plot, PICTURES, inputs)
+        require("matplotlib", "plot", "--plot")
+    methods = [get_method(spec) for spec in arguments.method]
     sets = _sets(arguments)
     base = _base(arguments, methods, sets)
+    pairs = [[_named("--pairs", spec, methods) for spec in p] for p in arguments.pairs]
     results = Results(arguments.results)
     try:
         done = evaluate(
@@ -120,6 +141,14 @@ def _evaluate(arguments: Arguments) -> int:
         of_set = summaries(done.rows, part, base=base)
         found += sorted(of_set, key=lambda s: places.index((s.method, s.objective)))
     _report(found, arguments)
+    compared = [
+        compare(done.rows, part, first.name, second.name)
+        for part in sets
+        for first, second in pairs
+    ]
+    if compared:
+        text = pairs_to_markdown([pair for several in compared for pair in several])
+        print("\n".join(["", *map(printable, text.splitlines()), ""]))
     print(f"{printable(arguments.results)}: {done}")
     return 0
 
@@ -128,14 +157,18 @@ def _sets(arguments: Arguments) -> list[InstanceSet]:
     """Return one set per name, and one set for all files given together."""
     from fixedfleet.evaluate.sets import get_set, is_named
 
-    count, cost = arguments.count, arguments.vehicle_cost
+    options = {
+        "count": arguments.count,
+        "reference": arguments.reference,
+        "vehicle_cost": arguments.vehicle_cost,
+        "vehicles": arguments.vehicles,
+    }
     sets = []
     for values in arguments.set:
         names = list(filter(is_named, values))
-        sets += [get_set(name, count, arguments.reference, cost) for name in names]
+        sets += [get_set(name, **options) for name in names]
         if paths := [value for value in values if value not in names]:
-            fleet = arguments.vehicles
-            sets.append(get_set(paths, count, vehicle_cost=cost, vehicles=fleet))
+            sets.append(get_set(paths, **options))
     return sets
 
 
@@ -143,16 +176,9 @@ def _base(
     arguments: Arguments, methods: Sequence[Method], sets: Sequence[InstanceSet]
 ) -> str | None:
     """Return the name of the method that WRAP is relative to, if there is one."""
-    from fixedfleet.evaluate import get_method
-
     if arguments.base is None:
         return None
-    given = dict(zip(arguments.method, methods, strict=True))
-    base = given.get(arguments.base) or get_method(arguments.base)
-    if base.name not in {method.name for method in methods}:
-        raise InputError(
-            f"--base {base.name} is not one of the methods: give it to --method too"
-        )
+    base = _named("--base", arguments.base, methods)
     if not base.limits or arguments.iterations is not None:
         raise InputError(f"--base {base.name}: WRAP needs runs with a time limit")
     for part in sets:
@@ -161,14 +187,30 @@ def _base(
     return base.name
 
 
+def _named(option: str, spec: str, methods: Sequence[Method]) -> Method:
+    """Return the method that an option names, by its name or by its spec."""
+    from fixedfleet.evaluate import get_method
+
+    given = {method.name: method for method in methods}
+    name = spec if spec in given else get_method(spec).name
+    if name not in given:
+        raise InputError(
+            f"{option} {name} is not one of the methods: give it to --method too"
+        )
+    return given[name]
+
+
 def _report(found: Sequence[Summary], arguments: Arguments) -> None:
-    """Print the table, and write it to a file if asked to."""
-    from fixedfleet.evaluate.tables import to_csv, to_markdown
+    """Print the table; write it to a file and draw it if asked to."""
+    from fixedfleet.evaluate import plot_anytime
+    from fixedfleet.evaluate.tables import to_csv, to_latex, to_markdown
     from fixedfleet.files import atomic
 
     if arguments.table:
-        as_csv = arguments.table.lower().endswith(".csv")
-        text = to_csv(found) if as_csv else to_markdown(found)
-        atomic.write_text(arguments.table, text)
+        written = dict(zip(_TABLES, (to_markdown, to_csv, to_latex), strict=True))
+        make = written[Path(arguments.table).suffix.lower()]
+        atomic.write_text(arguments.table, make(found))
+    if arguments.plot:
+        save_picture(arguments.plot, lambda ax: plot_anytime(found, ax))
     for line in to_markdown(found).splitlines():
         print(printable(line))

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 from fixedfleet.cli.console import IMPOSSIBLE, NOT_FOUND, printable
 from fixedfleet.cli.options import add_instance, add_options, read_instance
-from fixedfleet.errors import InputError
 from fixedfleet.fleet import assess_fleet
 
 if TYPE_CHECKING:
     from fixedfleet.cli.options import Arguments, Commands
-    from fixedfleet.instance import Instance
 
-__all__ = ["add_command", "check_demands"]
+__all__ = ["add_command"]
 
 _EXITS = {"feasible": 0, "impossible": IMPOSSIBLE, "undecided": NOT_FOUND}
 
@@ -34,7 +32,6 @@ def add_command(commands: Commands) -> None:
 def _fleet(arguments: Arguments) -> int:
     reading = read_instance(arguments)
     instance, notes = reading.instance, reading.notes
-    check_demands(arguments.file, instance)
     verdict = assess_fleet(instance, time_limit=arguments.time_limit)
     if arguments.json:
         from fixedfleet.documents import describe_fleet, to_json
@@ -44,10 +41,3 @@ def _fleet(arguments: Arguments) -> int:
         lines = map(printable, str(verdict).splitlines())
         print(*(f"note: {note}" for note in notes), *lines, sep="\n")
     return _EXITS[verdict.status]
-
-
-def check_demands(file: str, instance: Instance) -> None:
-    """Raise InputError if a customer's demand exceeds the capacity of a vehicle."""
-    if instance.demand_units.max() > instance.capacity_units:
-        verdict = assess_fleet(instance, time_limit=0)
-        raise InputError(f"{file}: {verdict.reason}; no fleet suffices")

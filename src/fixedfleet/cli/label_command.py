@@ -18,7 +18,7 @@ def add_command(commands: Commands) -> None:
     """Add the command ``label``."""
     parser = commands.add_parser("label", help="make labels: plans of a teacher")
     add = parser.add_argument
-    add("instances", metavar="INSTANCES", help="a batch: .npz or .pkl")
+    add("instances", metavar="INSTANCES", help="a batch: .npz, .pkl, .pt or .txt")
     add_options(parser, "--vehicles")
     add_options(parser, "--capacity", type=int)
     add(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import MissingPackageError, require
+from fixedfleet.version import SOLVER_PACKAGES, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,14 +13,6 @@ if TYPE_CHECKING:
     from fixedfleet.cli.options import Arguments, Commands
 
 __all__ = ["add_command"]
-
-# The package behind each solver.
-_PACKAGES = {
-    "hgs": "hybgensea",
-    "pyvrp": "pyvrp",
-    "ortools": "ortools",
-    "vroom": "pyvroom",
-}
 
 
 def add_command(commands: Commands) -> None:
@@ -31,27 +24,25 @@ def add_command(commands: Commands) -> None:
 
 
 def _solvers(_arguments: Arguments) -> int:
-    from fixedfleet import solvers
+    from fixedfleet.search import SEARCHES
 
-    for name in solvers.SOLVERS.names():
+    for name in SEARCHES.outside():
         try:
-            solver = solvers.get(name)
+            SEARCHES.get(name)
         except MissingPackageError as error:
             print(f"{name}: not available: {error}")
             continue
-        print(f"{name}: {_version(name)}; limits: {solver.limits}")
+        limitations = SEARCHES.abilities(name).limitations
+        print(f"{name}: {_version(name)}; limitations: {limitations}")
     return 0
 
 
 def _version(name: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    if name not in _PACKAGES:
+    if name not in SOLVER_PACKAGES:
         return "available"
-    try:
-        return f"{_PACKAGES[name]} {version(_PACKAGES[name])}"
-    except PackageNotFoundError:  # importable without being installed
-        return f"{_PACKAGES[name]}, version unknown"
+    package = SOLVER_PACKAGES[name]
+    version = version_of(package)  # none if importable without being installed
+    return f"{package} {version}" if version else f"{package}, version unknown"
 
 
 def _models(_arguments: Arguments) -> int:
@@ -69,10 +60,17 @@ def _models(_arguments: Arguments) -> int:
 
 def _training(card: Mapping[str, Any]) -> str:
     """Say how a network was trained, as far as its card has it."""
+    labels = "trained on {:,} labels"
+    if groups := card.get("groups"):
+        labels += f" and {groups:,} groups of their tours"
+    elif "groups" not in card and card.get("preset") == "universal":
+        labels += " and groups of their tours"  # which older cards count together
     facts = {
         "preset": "preset {}, ",
-        "labels": "trained on {:,} labels, ",
+        "labels": f"{labels}, ",
+        "weights": "from the weights of {}, ",
         "epochs": "{:.0f} epochs, ",
         "minutes": "{:.1f} minutes, ",
     }
-    return "".join(said.format(card[key]) for key, said in facts.items() if key in card)
+    known = {key: said for key, said in facts.items() if card.get(key) is not None}
+    return "".join(said.format(card[key]) for key, said in known.items())

@@ -12,6 +12,7 @@ from fixedfleet.cli.console import printable, warn
 from fixedfleet.distances import LengthUnit, Rounding
 from fixedfleet.errors import InputError, require
 from fixedfleet.files import PLAN_EXTENSIONS, ReadOptions, read_file
+from fixedfleet.files.reading import parse_columns, parse_corrections
 from fixedfleet.plotting import PICTURES, check_drawable
 from fixedfleet.wording import count
 
@@ -60,12 +61,26 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "COLUMN=HEADING",
         "help": "headings of columns that are not recognised: demand=Paletten",
     },
+    "--sheet": {
+        "metavar": "NAME",
+        "help": "sheet of an Excel file (default: the one that has the customers)",
+    },
+    "--correct": {
+        "nargs": "+",
+        "default": [],
+        "metavar": "ROW:COLUMN=VALUE",
+        "help": "what cells of a table should say instead: 14:demand=12",
+    },
     "--leave-out": {
         "nargs": "+",
         "default": [],
         "metavar": "ROW",
         "help": "rows of a table (else numbers of customers) to leave out, or "
         "'doubtful': all rows with a warning",
+    },
+    "--strict": {
+        "action": "store_true",
+        "help": "end with an error (2) if rows are doubtful, instead of a warning",
     },
     "--unit": {
         "metavar": "NAME",
@@ -118,6 +133,13 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "default": "cpu",
         "help": "where the network predicts: cpu (default), cuda, cuda:1, …",
     },
+    "--parts": {
+        "nargs": "+",
+        "default": [],
+        "metavar": "FILE.py",
+        "help": "Python files to load first, with parts of your own that a network "
+        "needs",
+    },
     "--json": {"action": "store_true", "help": "print the result as JSON"},
     "--quiet": {"action": "store_true", "help": "print no progress"},
 }
@@ -142,7 +164,8 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     extensions = ".csv, .xlsx, .vrp or .json"
     parser.add_argument("file", metavar="FILE", help=f"instance: {extensions}")
     add_options(parser, "--vehicles", "--capacity", "--depot", "--columns")
-    add_options(parser, "--leave-out", "--rounding", "--unit", "--length-unit")
+    add_options(parser, "--sheet", "--correct", "--leave-out", "--strict")
+    add_options(parser, "--rounding", "--unit", "--length-unit")
 
 
 def add_outputs(parser: argparse.ArgumentParser, drawn: str) -> None:
@@ -154,43 +177,49 @@ def add_outputs(parser: argparse.ArgumentParser, drawn: str) -> None:
 
 
 def read_instance(arguments: Arguments) -> Reading:
-    """Read FILE, without the rows to leave out; warn about doubtful rows."""
-    columns = {}
-    for word in arguments.columns:
-        column, equals, heading = word.partition("=")
-        if not equals:
-            raise InputError(f"--columns {word} is not of the form demand=Paletten")
-        columns[column.strip().lower()] = heading
+    """
+    Read FILE, without the rows to leave out; warn about doubtful rows.
+
+    With --strict, doubtful rows raise InputError after the warnings.
+    """
     options = ReadOptions(
         vehicles=arguments.vehicles,
         capacity=arguments.capacity,
         rounding=arguments.rounding,
         depot=arguments.depot,
-        columns=columns,
+        columns=parse_columns(arguments.columns),
+        sheet=arguments.sheet,
+        corrections=parse_corrections(arguments.correct),
+        allow_unreadable=True,
         unit=arguments.unit,
         length_unit=arguments.length_unit,
     )
     reading = read_file(arguments.file, options)
-    reading = reading.without(_customers(arguments.leave_out, reading))
-    if not getattr(arguments, "quiet", False):
-        _warn_about(reading)
+    reading = reading.leave_out(_left_out(arguments.leave_out, reading))
+    _warn_about(reading)
+    # That delivery times are not considered is no mistake of the file.
+    mistakes = [doubt for doubt in reading.doubts if doubt.kind != "windows"]
+    if arguments.strict and mistakes:
+        doubts = count(len(mistakes), "warning")
+        raise InputError(f"{arguments.file}: {doubts} (--strict)")
     return replace(reading, notes=[printable(note) for note in reading.notes])
 
 
-def _customers(words: Sequence[str], reading: Reading) -> set[int]:
-    """Return the customers that --leave-out names, by rows if the file has them."""
+def _left_out(words: Sequence[str], reading: Reading) -> list[int]:
+    """Return the rows, or the numbers of customers, that --leave-out names."""
     known = reading.rows or range(reading.instance.num_customers + 1)
-    customers = {str(row): customer for customer, row in enumerate(known) if customer}
-    found: set[int] = set()
+    numbers: list[int] = []
     for word in words:
         if word == "doubtful":
-            found.update(c for doubt in reading.doubts for c in doubt.customers)
-        elif word in customers:
-            found.add(customers[word])
+            for doubt in reading.doubts:
+                numbers += [known[customer] for customer in doubt.customers]
+                if doubt.kind == "unreadable" and doubt.row is not None:
+                    numbers.append(doubt.row)
+        elif word.isdecimal():
+            numbers.append(int(word))
         else:
-            kind = "row" if reading.rows else "number"
-            raise InputError(f"--leave-out {word}: there is no customer of this {kind}")
-    return found
+            raise InputError(f"--leave-out {word}: not a number, and not 'doubtful'")
+    return numbers
 
 
 def _warn_about(reading: Reading) -> None:
@@ -199,6 +228,8 @@ def _warn_about(reading: Reading) -> None:
         warn(doubt.text)
     if (more := len(reading.doubts) - _MOST_WARNINGS) > 0:
         warn(f"and {count(more, 'more warning')}")
+    if any(doubt.kind == "unreadable" for doubt in reading.doubts):
+        warn("rows that cannot be read are left out: correct them, as with --correct")
     if any(doubt.customers for doubt in reading.doubts):
         warn("correct these rows, or leave them out with --leave-out doubtful")
 

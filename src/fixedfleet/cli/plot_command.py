@@ -37,7 +37,7 @@ def _plot(arguments: Arguments) -> int:
     reading = read_instance(arguments)
     instance = reading.instance
     check_drawable(instance)
-    plan = read_plan(arguments.plan) if arguments.plan else None
+    plan = read_plan(arguments.plan, instance) if arguments.plan else None
     faults = plan.check(instance) if plan is not None else []
     save_plan_picture(arguments.output, instance, plan)
     for note in reading.notes:

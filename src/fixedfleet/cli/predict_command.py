@@ -53,7 +53,7 @@ def add_command(commands: Commands) -> None:
         action="store_true",
         help="add tours beyond the fleet for customers that fit nowhere else",
     )
-    add_options(parser, "--device")
+    add_options(parser, "--device", "--parts")
     add_outputs(parser, "prediction")
     parser.set_defaults(run=_predict)
 

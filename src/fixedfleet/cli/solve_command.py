@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from fixedfleet.cli.console import IMPOSSIBLE, INTERRUPTED, NOT_FOUND
-from fixedfleet.cli.fleet_command import check_demands
 from fixedfleet.cli.options import (
     add_instance,
     add_options,
@@ -19,12 +18,12 @@ from fixedfleet.cli.options import (
 from fixedfleet.cli.report import report_result
 from fixedfleet.errors import InputError
 from fixedfleet.files import read_plan, write_plan
-from fixedfleet.plan import Objective, Plan
+from fixedfleet.plan import Plan
 from fixedfleet.plotting import save_plan_picture
 from fixedfleet.progress import ProgressPrinter
 from fixedfleet.search import SEARCHES
 from fixedfleet.search.construct import StartName
-from fixedfleet.solve import solve
+from fixedfleet.solving.solve import solve
 from fixedfleet.wording import count
 
 if TYPE_CHECKING:
@@ -42,14 +41,10 @@ def add_command(commands: Commands) -> None:
     add_instance(parser)
     add_options(parser, "--time-limit", "--cores", "--seed", "--json")
     add_options(parser, "--vehicle-cost")
-    add_options(parser, "--quiet", help="print only errors, and the result of --json")
-    add = parser.add_argument
-    add(
-        "--objective",
-        choices=get_args(Objective),
-        default="length",
-        help="what to minimise (default: length)",
+    add_options(
+        parser, "--quiet", help="print only warnings, errors and the result of --json"
     )
+    add = parser.add_argument
     add(
         "--search",
         default="auto",
@@ -73,7 +68,8 @@ def add_command(commands: Commands) -> None:
     add(
         "--locked",
         metavar="PLAN",
-        help="file of a plan whose tours are kept; only other customers are planned",
+        help="file of a plan whose tours are kept; only other customers are planned. "
+        "Customers are found by name or number of their own, also in other rows",
     )
     add_outputs(parser, "plan")
     parser.set_defaults(run=_solve)
@@ -126,9 +122,6 @@ def _write_files(arguments: Arguments, reading: Reading, result: Result) -> list
 
 def _check(arguments: Arguments, instance: Instance) -> None:
     """Raise InputError for wrong options before the search, not after it."""
-    check_demands(arguments.file, instance)
-    if arguments.objective == "cost-v" and arguments.vehicle_cost is None:
-        raise InputError("--objective cost-v needs --vehicle-cost, a number from 0")
     inputs = (arguments.file, arguments.start, arguments.locked)
     check_outputs(arguments, instance, inputs)
 
@@ -161,7 +154,7 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
     line = _LiveLine(printer, instance.vehicles)
     start: Plan | StartName = arguments.start
     if arguments.start not in get_args(StartName):
-        start = read_plan(arguments.start)
+        start = read_plan(arguments.start, instance)
     try:
         return solve(
             instance,
@@ -169,10 +162,9 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
             seed=arguments.seed,
             start=start,
             search=arguments.search,
-            objective=arguments.objective,
             vehicle_cost=arguments.vehicle_cost or 0.0,
             guarantee=arguments.guarantee,
-            locked=read_plan(arguments.locked) if arguments.locked else (),
+            locked=read_plan(arguments.locked, instance) if arguments.locked else (),
             cores=arguments.cores,
             on_improvement=line.improved,
             stop=line.tick,

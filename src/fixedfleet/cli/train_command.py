@@ -53,7 +53,7 @@ def add_command(commands: Commands) -> None:
         help="start with the weights of a network instead of random ones",
     )
     add("--device", help="cpu, cuda, cuda:1, …; default: a GPU if there is one")
-    add_options(parser, "--seed")
+    add_options(parser, "--seed", "--parts")
     add(
         "--set",
         action="append",

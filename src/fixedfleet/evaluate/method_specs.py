@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.evaluate.methods import METHODS
 from fixedfleet.evaluate.pipeline import GPU_BATCH, Pipeline
 from fixedfleet.evaluate.starts import NoStart
 from fixedfleet.search import SEARCHES
-from fixedfleet.search.traits import search_traits
-from fixedfleet.solve_batch import BatchStart
-from fixedfleet.solvers import SOLVERS
-from fixedfleet.solvers.command import command_name
+from fixedfleet.search.outside.command_search import command_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fixedfleet.evaluate.methods import Method
 
-__all__ = ["get_method", "get_methods"]
+__all__ = ["get_method"]
 
 _ALIASES = {"auto": "packing+auto", "ruin_recreate": "packing+ruin_recreate"}
 
@@ -36,9 +29,11 @@ def get_method(spec: str | Method) -> Method:
     spec
         ``START``: the start's plans as they are. ``START+SEARCH``: improved by a
         search. Or the name of an outside solver, or ``command:`` and the command line
-        of any program (:class:`fixedfleet.solvers.command.Command`). Options follow
+        of any program (:mod:`fixedfleet.search.outside.command_search`). Options follow
         after a colon: ``network+auto:decoding=greedy,symmetries=8``. Starts and methods
         of your own are named by :data:`METHODS`' decorator or as ``module.py:Name``.
+        ``NAME=`` before all this is the method's name in rows and tables:
+        ``mine=network:model=runs/a/model.safetensors``.
 
     Raises
     ------
@@ -48,15 +43,24 @@ def get_method(spec: str | Method) -> Method:
     """
     if not isinstance(spec, str):
         return spec
+    chosen, rest = _split_name(spec)
+    if chosen:
+        method = get_method(rest)
+        if not isinstance(method, Pipeline):
+            raise InputError(
+                f"{spec!r}: a whole method has its own name, {method.name!r}; change "
+                "its attribute 'name' instead"
+            )
+        return dataclasses.replace(method, name=chosen, spec=method.name)
     if spec.startswith("command:"):
         name = command_name(spec.removeprefix("command:"))
         return Pipeline(f"command:{name}", NoStart(), spec)
     name, search, options = _parse(spec)
-    if name in SOLVERS.names() and not search:
+    if name in SEARCHES.outside() and not search:
         _check_known(spec, options, set())
         return Pipeline(name, NoStart(), name)
     part = METHODS.get(name)
-    if search == "gpu" and name not in get_args(BatchStart):
+    if search == "gpu" and name not in ("packing", "network"):
         raise InputError(f"{spec!r}: the search gpu begins with packing or network")
     of_start, of_search = _known_options(part, search)
     _check_known(spec, options, of_start | of_search)
@@ -79,55 +83,34 @@ def get_method(spec: str | Method) -> Method:
     return Pipeline(name, made, search, **settings)
 
 
-def get_methods(specs: Sequence[str | Method]) -> list[Method]:
-    """
-    Return the methods of several specs, each with a name of its own.
-
-    Networks in files of the same name are told apart by their folders:
-    ``network:model=first/net`` and ``network:model=second/net``.
-    """
-    methods = [get_method(spec) for spec in specs]
-    alike: dict[tuple[str, str], list[int]] = {}
-    for place, method in enumerate(methods):
-        alike.setdefault((method.name, method.objective), []).append(place)
-    for (name, _), places in alike.items():
-        starts = [getattr(methods[place], "start", None) for place in places]
-        files = [getattr(start, "model", "") for start in starts]
-        if len(set(files)) < len(files) or len(files) == 1:
-            continue  # one method; or the same one twice, which `evaluate` refuses
-        before, _, rest = re.split(r"(\bmodel=[^,]+)", name, maxsplit=1)
-        for place, end in zip(places, _different_ends(files), strict=True):
-            same: Any = methods[place]
-            longer = f"{before}model={end}{rest}"
-            methods[place] = dataclasses.replace(same, name=longer)
-    return methods
-
-
-def _different_ends(paths: Sequence[str]) -> list[str]:
-    """Return the shortest ends of paths, in whole folders, that all differ."""
-    parts = [Path(path).absolute().with_suffix("").parts for path in paths]
-    ends: list[str] = []
-    for depth in range(2, max(map(len, parts)) + 1):
-        ends = ["/".join(part[-depth:]) for part in parts]
-        if len(set(ends)) == len(ends):
-            break
-    return ends
+def _split_name(spec: str) -> tuple[str, str]:
+    """Return the name that the user gave to a method, or "", and the rest."""
+    name, equals, rest = spec.partition("=")
+    if not equals or ":" in name:
+        return "", spec
+    if name in {*_ALIASES, *METHODS.names(), *SEARCHES.outside()} or set(name) & set(
+        "+,"
+    ):
+        raise InputError(
+            f"{name!r} in {spec!r} is part of a spec, not a name: choose another one"
+        )
+    return name, rest
 
 
 def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
     """Take a spec apart into start or method, search, and options."""
     head, _, tail = spec.partition(":")
     name, plus, search = _ALIASES.get(head, head).partition("+")
-    known = {*METHODS.names(), *SOLVERS.names()}
+    known = {*METHODS.names(), *SEARCHES.outside()}
     if name not in known and not plus and tail:  # module.py:Name
         own, _, tail = tail.partition(":")
         own, plus, search = own.partition("+")
         name = f"{name}:{own}"
-    if (name not in known and ":" not in name) or (name in SOLVERS.names() and plus):
+    if (name not in known and ":" not in name) or (name in SEARCHES.outside() and plus):
         raise InputError(
             f"unknown method {spec!r}: begin with a start "
             f"({', '.join(METHODS.names())}), take a solver "
-            f"({', '.join(SOLVERS.names())}), or name your own as module.py:Name"
+            f"({', '.join(SEARCHES.outside())}), or name your own as module.py:Name"
         )
     if plus and search not in SEARCHES.names():
         own, _, rest = tail.partition(":")
@@ -152,7 +135,7 @@ def _known_options(part: Any, search: str) -> tuple[set[str], set[str]]:
     if search == "gpu":
         return set(), {"objective", "batch"}
     alone = {"batch", "decoded", "guarantee"}  # options of a start without a search
-    objective = {"objective"} if search_traits(search).prices else set()
+    objective = {"objective"} if SEARCHES.abilities(search).vehicle_cost else set()
     return _fields(part) - alone, {"guarantee", "artificial"} | objective
 
 

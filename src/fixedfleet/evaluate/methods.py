@@ -12,11 +12,13 @@ if TYPE_CHECKING:
 
     from fixedfleet.evaluate.rows import Row, Trace
     from fixedfleet.instance import Instance
-    from fixedfleet.plan import Objective, Plan
+    from fixedfleet.plan import Plan
 
-__all__ = ["METHODS", "Answer", "Limit", "Method", "Start"]
+__all__ = ["METHODS", "Answer", "Limit", "Method", "Objective", "Start"]
 
 Limit = Literal["time", "iterations"]
+# What a method minimises: the length, or the length plus the set's vehicle cost.
+Objective = Literal["length", "cost-v"]
 
 
 class Answer(NamedTuple):

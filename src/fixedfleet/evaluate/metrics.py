@@ -16,11 +16,11 @@ from fixedfleet.evaluate.integrals import curve, primal_integral, wrap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from fixedfleet.evaluate.methods import Objective
     from fixedfleet.evaluate.rows import Row, Trace
     from fixedfleet.evaluate.sets import InstanceSet
-    from fixedfleet.plan import Objective
 
-__all__ = ["Mean", "Summary", "summaries", "summarise"]
+__all__ = ["Mean", "Summary", "describe_clocks", "summaries", "summarise"]
 
 # Method, objective, time limit and iterations of a summary.
 Group = tuple[str, str, float | None, int | None]
@@ -28,6 +28,8 @@ Group = tuple[str, str, float | None, int | None]
 Run = tuple[str, str, str, int]
 
 _TOLERANCE = 1.1  # a run beyond this many time limits counts as beyond
+_CLOCKS = 0.1  # a larger share between wall and processor time is told
+_SHORTEST = 0.01  # seconds: of shorter runs the clocks say little
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,9 @@ class Summary:
     gap
         Mean percentage above the reference of the method's objective, over the
         instances solved within the fleet that have a reference.
-    seconds
-        Mean wall time per instance.
+    seconds, cpu_seconds
+        Mean wall time and mean processor time per instance; the latter is None if no
+        row has it.
     overrun
         Share of the rows that took more than 1.1 times their time limit; None without
         a time limit.
@@ -116,9 +119,16 @@ class Summary:
     floor: float | None
     gap: Mean | None
     seconds: Mean
+    cpu_seconds: Mean | None
     overrun: float | None
     primal_integral: Mean | None = None
     wrap: Mean | None = None
+
+    @property
+    def clocks_differ(self) -> bool:
+        """Whether wall time and processor time differ by more than a tenth."""
+        cpu = self.cpu_seconds
+        return cpu is not None and _differ(self.seconds.value, cpu.value)
 
     @property
     def cost_v_floor(self) -> float | None:
@@ -201,8 +211,39 @@ def summarise(rows: Sequence[Row], instance_set: InstanceSet) -> Summary:
         floor=None if floors is None else floors.value,
         gap=_mean(within, lambda row: _gap(row, known)),
         seconds=_mean(rows, lambda row: row.seconds) or Mean(0.0, None, 0),
+        cpu_seconds=_mean(rows, lambda row: row.cpu_seconds),
         overrun=None if limit is None else fmean(r.seconds > limit for r in rows),
     )
+
+
+def describe_clocks(rows: Iterable[Row]) -> list[str]:
+    """
+    Say for which methods and limits wall time and processor time differ.
+
+    Some solvers count the one and some the other, so a comparison within a time limit
+    is fair only if both are the same.
+    """
+    groups: dict[Group, list[tuple[float, float]]] = defaultdict(list)
+    for row in rows:
+        if row.cpu_seconds is not None:
+            groups[_group_key(row)].append((row.seconds, row.cpu_seconds))
+    said = []
+    for key in sorted(groups, key=_order):
+        wall, cpu = map(fmean, zip(*groups[key], strict=True))
+        if not _differ(wall, cpu):
+            continue
+        limit = "" if key[2] is None else f" with {key[2]:g} s"
+        busy = "the machine was busy, or the method waited"
+        why = "it used several cores" if cpu > wall else busy
+        said.append(
+            f"{key[0]}{limit}: {wall:.3g} s of wall time and {cpu:.3g} s of processor "
+            f"time per instance ({why})"
+        )
+    return said
+
+
+def _differ(wall: float, cpu: float) -> bool:
+    return wall >= _SHORTEST and abs(cpu - wall) > _CLOCKS * wall
 
 
 def _group_key(row: Row) -> Group:
@@ -223,10 +264,9 @@ def _references(row: Row, instance_set: InstanceSet) -> Mapping[str, float]:
 
 
 def _gap(row: Row, references: Mapping[str, float]) -> float | None:
-    cost = row.cost
-    if cost is None or row.instance not in references:
-        return None
-    return 100 * (cost / references[row.instance] - 1)
+    cost, reference = row.cost, references.get(row.instance, 0.0)
+    # Of nothing there is no percentage: all customers are at the depot.
+    return None if cost is None or reference <= 0 else 100 * (cost / reference - 1)
 
 
 def _integrals(
@@ -247,7 +287,7 @@ def _integrals(
         return curve(runs.get(key, ()), limit)
 
     def mine(row: Row) -> Trace | None:
-        if row.instance not in references:
+        if references.get(row.instance, 0.0) <= 0:
             return None
         trace = trace_of(row, row.method)
         # If a method reports improvements, no report means that it found nothing.

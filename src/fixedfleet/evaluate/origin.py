@@ -1,24 +1,56 @@
-"""What rows are made with: the machine, this package's version, a network's file."""
+"""What rows are made with: machine, versions, and hashes of what makes the plans."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import hashlib
+import inspect
+import json
 import platform
+import shlex
+import shutil
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fixedfleet.errors import InputError, MissingPackageError
-from fixedfleet.version import own_version
+from fixedfleet.registry import source_hash
+from fixedfleet.version import (
+    SOLVER_PACKAGES,
+    describe_commit,
+    own_version,
+    version_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fixedfleet.evaluate.methods import Method
     from fixedfleet.evaluate.rows import Row
+    from fixedfleet.instance import Instance
 
-__all__ = ["digest", "machine_name", "made_with", "without_outdated"]
+__all__ = [
+    "describe_mix",
+    "digest",
+    "instance_hash",
+    "machine_name",
+    "made_with",
+    "without_outdated",
+]
+
+# What a row was made by. Rows of one method that differ in it are different methods.
+_MAKERS = ("network", "program", "source")
+# Fields of an instance that change no plan, or that rows have in a field of their own.
+_UNHASHED = {"name", "names", "depot_name", "unit", "columns", "vehicles"}
+# The package that a search of this package uses, besides those of the solvers.
+_PACKAGES = SOLVER_PACKAGES | {
+    "auto": "hybgensea",
+    "decomposition": "hybgensea",
+    "ortools_descent": "ortools",
+}
 
 
 @functools.cache
@@ -38,30 +70,127 @@ def machine_name(gpu: bool = False) -> str:
 
 def made_with(method: Method) -> dict[str, str]:
     """Return what a method's rows record of their making; see :attr:`Row.made`."""
-    made = {"fixedfleet": own_version()}
-    for part in (method, getattr(method, "start", None)):
+    made = {"fixedfleet": own_version(), "commit": describe_commit()}
+    start = getattr(method, "start", None)
+    search, spec = (_text(method, name) for name in ("search", "spec"))
+    names = {*_texts(method), *_texts(start)}
+    if package := _PACKAGES.get(search, ""):
+        made[package] = version_of(package)
+    if search.startswith("command:"):
+        made["program"] = _program_hash(search.removeprefix("command:"))
+    for part in (method, start):
         # A network that is not here is reported by the method's check.
         with contextlib.suppress(InputError, MissingPackageError, OSError):
-            if network := getattr(part, "network", None):
+            network = getattr(part, "network", None)
+            if inspect.ismethod(network):  # a method may have a network by this name
                 file: Path = network()
                 made |= {"network": digest(file), "network_file": file.name}
-    return made
+                made["torch"] = version_of("torch")
+                names.add(_normalisation(file))
+    sources = sorted({source_hash(part) for part in (method, start, *names)} - {""})
+    made["source"] = "+".join(sources)
+    made["spec"] = spec
+    return {key: value for key, value in made.items() if value}
+
+
+def _text(part: object, name: str) -> str:
+    """Return an attribute if it is a text; methods of users may have any other."""
+    value = getattr(part, name, "")
+    return value if isinstance(value, str) else ""
+
+
+def _texts(part: object) -> Iterator[str]:
+    """Yield the settings of a method or start that may name other parts."""
+    values = getattr(part, "__dict__", {}).values()
+    return (value for value in values if isinstance(value, str))
+
+
+def _normalisation(file: Path) -> str:
+    """Return the name of a network's normalisation, if it has one."""
+    from fixedfleet.model.weights import read_metadata
+
+    config = json.loads(read_metadata(file).get("config", "{}"))
+    return str(config.get("normalisation", ""))
+
+
+def _program_hash(command: str) -> str:
+    """Return the hash of a program and of all files that its command line names."""
+    first, *others = shlex.split(command)
+    files = [shutil.which(first), *others]
+    texts = [Path(file).read_bytes() for file in files if file and Path(file).is_file()]
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:8] if texts else ""
+
+
+def instance_hash(instance: Instance) -> str:
+    """
+    Return the first eight digits of the SHA-256 of all that determines a plan's cost.
+
+    That is everything but the fleet's size and the names. It is the same on every
+    machine.
+    """
+    found = hashlib.sha256()
+    for known in fields(instance):
+        value = getattr(instance, known.name)
+        if known.name in _UNHASHED or value is None:
+            continue
+        found.update(known.name.encode())
+        if isinstance(value, np.ndarray):
+            found.update(np.ascontiguousarray(value, dtype="<f8").tobytes())
+        else:
+            found.update(repr(value).encode())
+    return found.hexdigest()[:8]
 
 
 def without_outdated(rows: Iterable[Row], methods: Sequence[Method]) -> list[Row]:
     """
-    Leave out the rows of networks whose file has changed since.
+    Leave out the rows of methods that have changed since.
 
-    A row is kept if it records no network, if the network's file is not here to be
-    compared with, or if it belongs to none of the methods.
+    That is the case if a row was made by another program, from another source file, by
+    another network, or from another spec that the user gave the same name. A row is
+    kept if it does not record such a thing, if there is nothing here to compare it
+    with, or if it belongs to none of the methods.
     """
-    networks = {method.name: made_with(method).get("network") for method in methods}
+    made = {(m.name, getattr(m, "objective", "length")): made_with(m) for m in methods}
     return [
         row
         for row in rows
-        if None in (now := networks.get(row.method), then := row.made.get("network"))
-        or now == then
+        if (now := made.get((row.method, row.objective))) is None
+        or _same_makers(row.made, now)
     ]
+
+
+def _same_makers(then: Mapping[str, str], now: Mapping[str, str]) -> bool:
+    if then.get("spec", "") != now.get("spec", ""):
+        return False
+    both = [key for key in _MAKERS if key in then and key in now]
+    return all(then[key] == now[key] for key in both)
+
+
+def describe_mix(pairs: Iterable[tuple[Row, Row]]) -> list[str]:
+    """
+    Say in what rows of a file differ from those that would be made now.
+
+    Parameters
+    ----------
+    pairs
+        A row of the file, and the same row as it would be made now.
+    """
+    versions: dict[str, set[str]] = {}
+    untold = 0
+    for row, here in pairs:
+        untold += not row.instance_hash
+        now = here.made
+        for key in now.keys() - {*_MAKERS, "spec", "network_file"}:
+            if (then := row.made.get(key, "unknown")) != now[key]:
+                versions.setdefault(f"{key} {now[key]}", set()).add(then)
+    said = [
+        f"rows in the file were made with another version than {now}: "
+        f"{', '.join(sorted(then))}"
+        for now, then in sorted(versions.items())
+    ]
+    if untold:
+        said.append(f"{untold:,} rows in the file do not record their instance's data")
+    return said
 
 
 def digest(path: Path) -> str:

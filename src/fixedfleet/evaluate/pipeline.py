@@ -6,19 +6,23 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
-from fixedfleet import solvers
 from fixedfleet.errors import InputError, check_choice
-from fixedfleet.evaluate.methods import Answer
+from fixedfleet.evaluate.methods import Answer, Objective
 from fixedfleet.evaluate.starts import NoStart, PackingStart, first_answers
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.plan import Objective, Plan, charge
-from fixedfleet.search import SEARCHES, Stop, fit, improve
+from fixedfleet.plan import Plan
+from fixedfleet.search import (
+    SEARCHES,
+    Deadline,
+    SearchTask,
+    fit,
+    improve,
+    load_search,
+)
 from fixedfleet.search.construct import complete_plan
-from fixedfleet.search.method import LEAST_SECONDS
-from fixedfleet.search.traits import search_traits
-from fixedfleet.solve import solve
-from fixedfleet.solve_batch import solve_batch
-from fixedfleet.solvers import SOLVERS
+from fixedfleet.search.task import MIN_SECONDS
+from fixedfleet.solving.solve import solve
+from fixedfleet.solving.solve_batch import solve_batch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +65,8 @@ class Pipeline:
         The paper's way: the search may use as many vehicles as the start, and it may
         empty the tours beyond the fleet. Customers that a network leaves out get such a
         tour first.
+    spec
+        The name that the method has by itself, if ``name`` is one that the user chose.
     """
 
     name: str
@@ -70,6 +76,7 @@ class Pipeline:
     guarantee: bool = False
     batch: int = 1
     artificial: bool = False
+    spec: str = ""
 
     def __post_init__(self) -> None:
         check_choice("objective", self.objective, get_args(Objective))
@@ -82,11 +89,15 @@ class Pipeline:
     @property
     def limits(self) -> tuple[Limit, ...]:
         """The kinds of limit that the search takes."""
-        traits = search_traits(self.search)
-        if not self.search or traits.ends:
+        abilities = SEARCHES.abilities(self.search)
+        if not self.search or abilities.ends_by_itself:
             return ()
-        counts = traits.counts and not self.artificial
+        counts = abilities.counts_iterations and not self.artificial
         return ("time", "iterations") if counts else ("time",)
+
+    def _priced(self, vehicle_cost: float) -> float:
+        """Return what the method minimises per vehicle: for the length, nothing."""
+        return vehicle_cost if self.objective == "cost-v" else 0.0
 
     @property
     def _packs(self) -> bool:
@@ -99,10 +110,8 @@ class Pipeline:
             from fixedfleet.search.gpu import require_gpu
 
             require_gpu()
-        elif self.search in SOLVERS.names() or isinstance(self.start, NoStart):
-            solvers.get(self.search)  # looks for the package or program
-        elif ":" in self.search:
-            SEARCHES.get(self.search)
+        elif ":" in self.search or SEARCHES.abilities(self.search).outside:
+            SEARCHES.get(self.search)  # looks for the file, package or program
         self.start.check()
 
     def solve(
@@ -117,13 +126,12 @@ class Pipeline:
         """Plan the instances: in batches all at once, otherwise one by one."""
         if not self.search:
             return first_answers(self.start, instances, seed)
+        if SEARCHES.abilities(self.search).ends_by_itself:
+            time_limit = _LONGEST_SECONDS
         if isinstance(self.start, NoStart):
-            limit = Stop(time_limit, iterations=iterations)
-            return [self._by_solver(i, limit.again(), seed) for i in instances]
+            return [self._alone(i, time_limit, iterations, seed) for i in instances]
         if self.batch > 1:
             return self._on_gpu(instances, vehicle_cost, time_limit, iterations, seed)
-        if search_traits(self.search).ends:
-            time_limit = _LONGEST_SECONDS
         if iterations is not None:
             return [
                 self._in_iterations(i, iterations, seed, vehicle_cost)
@@ -134,11 +142,18 @@ class Pipeline:
         plan = self._from_any_plan if self.artificial else self._within_time
         return [plan(i, time_limit, seed, vehicle_cost) for i in instances]
 
-    def _by_solver(
-        self, instance: Instance, stop: Stop, seed: int, start: Plan | None = None
+    def _alone(
+        self,
+        instance: Instance,
+        time_limit: float | None,
+        iterations: int | None,
+        seed: int,
     ) -> Answer:
-        solver = solvers.get(self.search)
-        return Answer(solvers.run(solver, instance, stop=stop, seed=seed, start=start))
+        """Let an outside solver plan from nothing; its plan may exceed the fleet."""
+        search = load_search(self.search, instance)
+        deadline = Deadline.of(time_limit, iterations)
+        plans = list(search(SearchTask(instance, Plan([]), deadline, seed)))
+        return Answer(plans[-1] if plans else None)
 
     def _on_gpu(
         self,
@@ -155,9 +170,8 @@ class Pipeline:
             seed=seed,
             start="packing" if self._packs else "network",
             search="gpu",
-            objective=self.objective,
-            vehicle_cost=vehicle_cost,
-            processes=1,
+            vehicle_cost=self._priced(vehicle_cost),
+            cores=1,
         )
         return [
             Answer(found.plan(row), reason=found.reasons.get(row, ""))
@@ -180,19 +194,18 @@ class Pipeline:
             start = self._first(instance, seed)
         result = solve(
             instance,
-            max(time_limit - (time.perf_counter() - begin), LEAST_SECONDS),
+            max(time_limit - (time.perf_counter() - begin), MIN_SECONDS),
             seed=seed,
             start=start or "packing",
             search=self.search,
-            objective=self.objective,
-            vehicle_cost=vehicle_cost,
+            vehicle_cost=self._priced(vehicle_cost),
             guarantee=self.guarantee,
             # A GPU has the whole machine; every other worker has a core of its own.
             cores=None if self.on_gpu else 1,
         )
         if result.plan is None:
             return Answer(None, reason=result.verdict.reason)
-        if not search_traits(self.search).reports:
+        if not SEARCHES.abilities(self.search).reports:
             return Answer(result.plan)
         before = time.perf_counter() - begin - result.seconds
         trace = ((before + moment, cost) for moment, cost in result.trace)
@@ -211,18 +224,16 @@ class Pipeline:
             instance = instance.with_vehicles(start.vehicles)
         if not self._packs:
             start = self._first(instance, seed) or start
-        stop = Stop(iterations=iterations)
-        if self.search in SOLVERS.names():
-            return self._by_solver(instance, stop, seed, start)
         found = improve(
             instance,
             start,
             search=self.search,
-            stop=stop,
+            iterations=iterations,
             seed=seed,
-            vehicle_cost=charge(self.objective, vehicle_cost),
+            vehicle_cost=self._priced(vehicle_cost),
         )
-        return Answer(found.plan, found.trace)
+        reports = SEARCHES.abilities(self.search).reports
+        return Answer(found.plan, found.trace if reports else ())
 
     def _from_any_plan(
         self, instance: Instance, time_limit: float, seed: int, vehicle_cost: float
@@ -236,14 +247,14 @@ class Pipeline:
             return first._replace(plan=None, reason="the start leaves customers out")
         fleet = max(instance.vehicles, first.plan.vehicles)
         began = time.perf_counter()
-        left = max(time_limit - (began - begin), LEAST_SECONDS)
+        left = max(time_limit - (began - begin), MIN_SECONDS)
         found = improve(
             instance.with_vehicles(fleet),
             first.plan,
             search=self.search,
-            stop=Stop(left),
+            time_limit=left,
             seed=seed,
-            vehicle_cost=charge(self.objective, vehicle_cost),
+            vehicle_cost=self._priced(vehicle_cost),
         )
         spent = {"search": time.perf_counter() - began}
         return first._replace(plan=found.plan, details={**first.details, **spent})

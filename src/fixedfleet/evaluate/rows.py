@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -13,10 +14,9 @@ from fixedfleet.evaluate.origin import machine_name
 from fixedfleet.files import atomic
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
 
-    from fixedfleet.plan import Objective
+    from fixedfleet.evaluate.methods import Objective
 
 __all__ = ["FORMAT", "VERSION", "Key", "Results", "Row", "Trace", "make_header"]
 
@@ -40,8 +40,8 @@ class Row:
         Name of the set that the row was made for, and of the instance, which is the
         same in every set that contains it.
     method, objective
-        The method's name, which is its spec without paths and without the objective;
-        and what it minimises.
+        The method's name: the one that the user gave it, or its spec without paths and
+        without the objective; and what it minimises.
     time_limit, iterations
         Seconds, or the number of iterations given instead. Both are None for a method
         that takes no limit.
@@ -61,6 +61,9 @@ class Row:
         Whether it also keeps to the fleet.
     seconds
         Wall time of the whole call; for a batch, the instance's equal share of it.
+    cpu_seconds
+        Processor time of the same, of all threads and programs; None in rows of older
+        files and of calls that were stopped.
     fault
         What went wrong, in a sentence; None for a plan within the fleet.
     trace
@@ -68,10 +71,15 @@ class Row:
         empty for a method that reports none.
     machine
         Name of the processor or GPU that ran the method.
+    instance_hash
+        First digits of the SHA-256 of the instance: coordinates or matrix, metric,
+        rounding, demands and capacity.
     made
-        What the row was made with: the version of ``fixedfleet`` and, for a method
-        that uses a network, ``network_file``, the file's name, and ``network``, the
-        first digits of its SHA-256.
+        What the row was made with. Versions: ``fixedfleet``, ``commit`` (in a checkout,
+        by ``git describe --dirty``), and the package of an outside solver. First digits
+        of the SHA-256 of what made the plan: ``network`` (``network_file`` is the
+        file's name), ``program`` of a command, and ``source``, the files of a method's
+        own parts. ``spec``: what the method is, if the user gave it a name.
     details
         Figures about the call. For a network: the seconds of the parts ``network``,
         ``decoding`` and ``repair``, and the number of customers that the decoder left
@@ -98,9 +106,11 @@ class Row:
     served: bool = False
     within: bool = False
     seconds: float = 0.0
+    cpu_seconds: float | None = None
     fault: str | None = None
     trace: Trace = ()
     machine: str = ""
+    instance_hash: str = ""
     made: Mapping[str, str] = field(default_factory=dict, hash=False)
     details: Mapping[str, float] = field(default_factory=dict, hash=False)
     tours: tuple[tuple[int, ...], ...] | None = None
@@ -152,10 +162,10 @@ class Results:
 
     Rows are appended one whole line at a time. If a process is killed while it writes
     a line, the torn line is ignored on reading and removed before the next append.
-    A ``with`` block or the first append locks the file until :meth:`close`; another
-    process is then refused (not on Windows). All rows of a file are made on one
-    machine, whose name is in the header, so that their times can be compared. A file
-    compressed by ``xz`` can be read, not appended to.
+    A ``with`` block or the first append makes the file if there is none, and locks it
+    until :meth:`close`; another process is then refused (not on Windows). All rows of a
+    file are made on one machine, whose name is in the header, so that their times can
+    be compared. A file compressed by ``xz`` can be read, not appended to.
 
     Parameters
     ----------
@@ -216,32 +226,42 @@ class Results:
         if self.path.suffix == _COMPRESSED:
             raise InputError(f"{self.path} is compressed: choose another file")
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        if not self.path.exists():
-            self.machine = machine_name()
-            atomic.write_text(self.path, f"{make_header(self.machine)}\n")
-        if self.machine and self.machine != machine_name():
-            raise InputError(
-                f"{self.path} holds runs of another machine ({self.machine}; this is "
-                f"{machine_name()}), and their times do not compare: choose another "
-                "file"
-            )
-        file = self.path.open("r+b")
+        # Made and locked before anything is written: of two first runs that start at
+        # once, one is refused.
+        file = os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
         try:
             atomic.lock(
                 file,
                 f"another run is writing to {self.path}: wait for it, or choose "
                 "another file",
             )
+            self._read_header(file.readline())
+            if self.machine not in ("", machine_name()):
+                raise InputError(
+                    f"{self.path} holds runs of another machine ({self.machine}; this "
+                    f"is {machine_name()}), and their times do not compare: choose "
+                    "another file"
+                )
+            file.seek(0)
             _cut_torn_line(file)
+            if not file.tell():
+                self.machine = machine_name()
+                file.write(f"{make_header(self.machine)}\n".encode())
+                file.flush()
         except BaseException:
             file.close()
             raise
         return file
 
     def _read_header(self, line: bytes) -> None:
+        """Check the first line; a file without a whole one holds nothing yet."""
         try:
             header: Any = json.loads(line)
         except ValueError:
+            torn = not line.endswith(b"\n")
+            if torn and _BEGINNING.startswith(line[: len(_BEGINNING)]):
+                self.machine = ""  # a run is about to write it, or was killed before
+                return
             header = None
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise InputError(
@@ -255,6 +275,9 @@ class Results:
                 "choose another file"
             )
         self.machine = header["machine"]
+
+
+_BEGINNING = json.dumps({"format": FORMAT})[:-1].encode()  # of every header
 
 
 def make_header(machine: str) -> str:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import math
+import logging
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fixedfleet.errors import InputError, at_least, check_seed, check_whole
-from fixedfleet.evaluate.method_specs import get_methods
-from fixedfleet.evaluate.origin import machine_name, without_outdated
+from fixedfleet.errors import (
+    InputError,
+    above,
+    at_least,
+    check_number,
+    check_seed,
+    check_whole,
+)
+from fixedfleet.evaluate.method_specs import get_method
+from fixedfleet.evaluate.metrics import describe_clocks
+from fixedfleet.evaluate.origin import describe_mix, machine_name, without_outdated
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.evaluate.trials import failed, missing_trials, work
 from fixedfleet.progress import Progress
+from fixedfleet.wording import count
 from fixedfleet.workers import Done, Lost, Message, check_engine, run_jobs
 
 if TYPE_CHECKING:
@@ -21,12 +30,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     from fixedfleet.evaluate.methods import Method
-    from fixedfleet.evaluate.rows import Row
+    from fixedfleet.evaluate.rows import Key, Row
     from fixedfleet.evaluate.sets import InstanceSet
     from fixedfleet.evaluate.trials import Limits, Trial
     from fixedfleet.workers import Engine, Event
 
 __all__ = ["EvaluationSummary", "evaluate"]
+
+_log = logging.getLogger("fixedfleet")
 
 # Seconds after which a call is stopped and recorded as a fault: a warm-up before a run
 # with a time limit, that run beyond twice its limit, and a call without a time limit.
@@ -79,10 +90,14 @@ def evaluate(
     Run methods on sets of instances and append one row per run to a file.
 
     Runs that the file already holds are not repeated, so an evaluation that was
-    interrupted, even by ``kill -9``, is resumed by the same call. A run that takes
-    longer than twice its time limit plus 30 seconds, or 600 seconds if it has no limit,
-    is stopped and recorded as a fault. Methods, decoders and other parts that a script
-    or a notebook defines reach the worker processes.
+    interrupted, even by ``kill -9``, is resumed by the same call. Runs are repeated if
+    the program, the source file or the network behind a method has changed. A warning
+    is logged then, if rows of the file were made with other versions, and if the wall
+    time of a method's runs differs from their processor time.
+
+    A run that takes longer than twice its time limit plus 30 seconds, or 600 seconds if
+    it has no limit, is stopped and recorded as a fault. Methods, decoders and other
+    parts that a script or a notebook defines reach the worker processes.
 
     Parameters
     ----------
@@ -92,7 +107,7 @@ def evaluate(
         Methods or their specs; see :func:`fixedfleet.evaluate.get_method`.
     time_limits
         Seconds per instance for everything. A method that takes a time limit runs once
-        with each. Empty if ``iterations`` is given.
+        with each. Empty if ``iterations`` is given, or if no method takes a limit.
     results
         The file of rows.
     seeds
@@ -120,7 +135,7 @@ def evaluate(
         If a method lacks a package. Most methods say so before anything runs.
     """
     begin = time.monotonic()
-    chosen = get_methods(methods)
+    chosen = [get_method(method) for method in methods]
     _check(sets, chosen, time_limits, seeds, processes, engine)
     limits = [_limits_of(method, time_limits, iterations) for method in chosen]
     for method in chosen:
@@ -129,9 +144,11 @@ def evaluate(
     new = faults = 0
 
     with store:  # locks the file: a second run into it is refused here
-        known = {row.key: row for row in without_outdated(store.rows(), chosen)}
+        there = store.rows()
+        known = {row.key: row for row in without_outdated(there, chosen)}
         trials, asked = missing_trials(sets, chosen, limits, seeds, known)
         found = sum(key in known for key in asked)
+        _warn(store, there, known, asked)
 
         def report() -> None:
             if display is not None:
@@ -150,7 +167,30 @@ def evaluate(
                         faults += not row.served
                 report()
     rows = [known[key] for key in asked]
+    on_cores = {(m.name, m.objective) for m in chosen if not m.on_gpu}
+    timed = (row for row in rows if (row.method, row.objective) in on_cores)
+    for said in describe_clocks(timed):
+        _log.warning("%s", said)
     return EvaluationSummary(rows, new, found, faults, time.monotonic() - begin)
+
+
+def _warn(
+    store: Results, there: list[Row], known: dict[Key, Row], asked: dict[Key, Row]
+) -> None:
+    """Say what of the file is repeated, and what counts although it differs."""
+    changed = {row.key for row in there if row.key in asked and row.key not in known}
+    if changed:
+        methods = ", ".join(sorted({method for _, method, *_ in changed}))
+        _log.warning(
+            "%s: %s of %s will be repeated, because the program, source file, network "
+            "or spec of the method has changed since",
+            store.path,
+            count(len(changed), "run"),
+            methods,
+        )
+    pairs = ((known[key], row) for key, row in asked.items() if key in known)
+    for said in describe_mix(pairs):
+        _log.warning("%s: %s; they count as done", store.path, said)
 
 
 def _run(
@@ -215,10 +255,12 @@ def _check(
         raise InputError("give at least one set, one method and one seed")
     names = [(method.name, method.objective) for method in methods]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"the method {twice[0]!r} is given twice")
+        raise InputError(
+            f"the method {twice[0]!r} is given twice: leave one out, or name both, "
+            f"as in one={twice[0]}"
+        )
     for limit in time_limits:
-        if not 0 < limit < math.inf:
-            raise InputError(f"a limit of {limit:g} s is not a time above 0")
+        check_number("a time limit", limit, above(0))
     for seed in seeds:
         check_seed(seed)
     check_engine(engine, processes)

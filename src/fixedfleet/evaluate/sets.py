@@ -129,7 +129,8 @@ def get_set(
         ``clustered`` from seed 7 (default: 1234); your own is ``rings.py:ring:50:7``.
         To tune, take ``uniform20:7``: the test sets are the seed 1234. Or else a path,
         a pattern such as ``X/*.vrp``, or several paths: files of instances (.vrp, .csv,
-        .json), of batches (.npz, .pkl) or of labels, and folders of these.
+        .json), of batches (.npz, .pkl, .pt, .txt) or of labels, and folders of these,
+        of which no .txt is read.
     count
         Number of instances to take from the front; None for all.
     reference
@@ -155,9 +156,11 @@ def get_set(
         found = _named_set(str(spec), *named, count, vehicle_cost)
         return found if reference is None else _with_reference(found, Path(reference))
     if reference is not None:
+        given = spec if isinstance(spec, (str, os.PathLike)) else next(iter(spec))
         raise InputError(
-            f"a file of reference plans is for sets by name, not for {spec}: the best "
-            "known plans of files are read from beside the files"
+            f"a file of reference plans is for sets by name, not for "
+            f"{os.fspath(given)}: the best known plans of files are read from beside "
+            "the files"
         )
     return _from_files(_paths(spec), count, vehicle_cost or 0.0, vehicles)
 
@@ -267,9 +270,10 @@ def _unfold(path: Path) -> list[Path]:
     """Return the instance files of a folder; a file or a label folder as it is."""
     if not path.is_dir() or has_labels(path):
         return [path]
-    found = [str(one) for one in path.iterdir() if one.suffix.lower() in _READABLE]
+    taken = [one for one in _READABLE if one != ".txt"]  # which may be a description
+    found = [str(one) for one in path.iterdir() if one.suffix.lower() in taken]
     if not found:
-        raise InputError(f"{path} has no files {', '.join(_READABLE)}")
+        raise InputError(f"{path} has no files {', '.join(taken)}")
     return [Path(one) for one in sorted(found, key=_by_numbers)]
 
 

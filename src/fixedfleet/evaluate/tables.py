@@ -11,13 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from fixedfleet.evaluate.metrics import Mean, Summary
+    from fixedfleet.evaluate.pairs import Pair
 
 __all__ = [
     "NOTHING",
     "csv_table",
     "markdown_table",
+    "pairs_to_markdown",
     "show_mean",
     "to_csv",
+    "to_latex",
     "to_markdown",
 ]
 
@@ -66,14 +69,65 @@ def to_markdown(found: Sequence[Summary]) -> str:
 
     Columns that are empty for all summaries are left out.
     """
+    headings, rows = _cells(found)
+    return markdown_table(headings, rows, _TEXTS) if headings else ""
+
+
+def _cells(found: Sequence[Summary]) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Return the headings and the rows of a table for people."""
     columns = {
         heading: [cell(summary) for summary in found]
         for heading, cell in _COLUMNS.items()
     }
     shown = {h: cells for h, cells in columns.items() if {*cells} - {NOTHING}}
-    if not shown:
+    return list(shown), list(zip(*shown.values(), strict=True))
+
+
+def to_latex(found: Sequence[Summary]) -> str:
+    """
+    Return summaries as a LaTeX ``tabular``, with the columns of :func:`to_markdown`.
+
+    It needs the LaTeX package booktabs.
+    """
+    headings, rows = _cells(found)
+    if not headings:
         return ""
-    return markdown_table(list(shown), zip(*shown.values(), strict=True), _TEXTS)
+    alignment = "".join("l" if heading in _TEXTS else "r" for heading in headings)
+    head, *body = (
+        " & ".join(cell.translate(_LATEX) for cell in cells) + " \\\\"
+        for cells in (headings, *rows)
+    )
+    begin = [f"\\begin{{tabular}}{{{alignment}}}", "\\toprule", head, "\\midrule"]
+    return "\n".join([*begin, *body, "\\bottomrule", "\\end{tabular}", ""])
+
+
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {
+        "±": "$\\pm$",
+        "–": "--",
+        "~": "\\textasciitilde{}",
+        "^": "\\textasciicircum{}",
+        "\\": "\\textbackslash{}",
+    }
+)
+
+
+def pairs_to_markdown(pairs: Sequence[Pair]) -> str:
+    """Return comparisons of two methods as a table."""
+    headings = (
+        "set", "method", "compared with", "limit", "instances", "difference %",
+        "better", "equal", "worse",
+    )  # fmt: skip
+    rows = [
+        (
+            pair.set, pair.first, pair.second, _limit(pair),
+            f"{pair.difference.count:,}", show_mean(pair.difference, 3),
+            f"{pair.better:,}", f"{pair.equal:,}", f"{pair.worse:,}",
+        )
+        for pair in pairs
+    ]  # fmt: skip
+    return markdown_table(headings, rows, headings[:3])
 
 
 def to_csv(found: Sequence[Summary]) -> str:
@@ -84,7 +138,8 @@ def to_csv(found: Sequence[Summary]) -> str:
         "floor", "cost_v_floor",
     )  # fmt: skip
     means = (
-        "length", "vehicles", "cost_v", "gap", "seconds", "primal_integral", "wrap",
+        "length", "vehicles", "cost_v", "gap", "seconds", "cpu_seconds",
+        "primal_integral", "wrap",
     )  # fmt: skip
     rows = []
     for summary in found:
@@ -98,7 +153,7 @@ def to_csv(found: Sequence[Summary]) -> str:
     return csv_table([*names, *pairs], rows)
 
 
-def _limit(summary: Summary) -> str:
+def _limit(summary: Summary | Pair) -> str:
     if summary.time_limit is not None:
         return f"{summary.time_limit:g} s"
     if summary.iterations is not None:
@@ -143,6 +198,11 @@ _COLUMNS: dict[str, Callable[[Summary], str]] = {
     "floor of Cost_v": lambda s: _digits(s.cost_v_floor or 0) if s.floor else NOTHING,
     "gap %": lambda s: show_mean(s.gap, 3),
     "seconds per instance": lambda s: _digits(s.seconds.value, 3),
+    "processor seconds": lambda s: (
+        _digits(s.cpu_seconds.value, 3)
+        if s.cpu_seconds and s.clocks_differ
+        else NOTHING
+    ),
     "beyond the limit": lambda s: f"{s.overrun:.1%}" if s.overrun else NOTHING,
     "primal integral": lambda s: show_mean(s.primal_integral, 2),
     "WRAP": lambda s: show_mean(s.wrap, 3),

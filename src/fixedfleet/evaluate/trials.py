@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError, MissingPackageError, place_of
-from fixedfleet.evaluate.origin import machine_name, made_with
+from fixedfleet.evaluate.origin import instance_hash, machine_name, made_with
 from fixedfleet.evaluate.rows import Row
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ def missing_trials(
     limits: Sequence[Sequence[Limits]],
     seeds: Sequence[int],
     known: Mapping[Key, Row],
-) -> tuple[list[Trial], list[Key]]:
+) -> tuple[list[Trial], dict[Key, Row]]:
     """
-    Return the trials that make unknown rows, and the keys of all rows asked for.
+    Return the trials that make unknown rows, and all rows asked for, without results.
 
     Instances come one after the other, each with all methods and limits, so that an
     interrupted run has compared all methods on the same instances.
@@ -81,9 +81,11 @@ def missing_trials(
     """
     asked: dict[Key, tuple[Row, Instance]] = {}
     missing = []
+    made = [made_with(method) for method in methods]
     for chosen in sets:
+        hashes = {one.name: instance_hash(one) for one in chosen.instances}
         for seed in dict.fromkeys(seeds):
-            for trial in _trials(chosen, methods, limits, seed):
+            for trial in _trials(chosen, hashes, methods, made, limits, seed):
                 new = False
                 for row, instance in zip(trial.rows, trial.instances, strict=True):
                     if row.key in asked:  # sets share rows
@@ -96,17 +98,18 @@ def missing_trials(
                         new = True
                 if new:
                     missing.append(trial)
-    return missing, list(asked)
+    return missing, {key: row for key, (row, _) in asked.items()}
 
 
 def _trials(
     chosen: InstanceSet,
+    hashes: Mapping[str, str],
     methods: Sequence[Method],
+    made: Sequence[Mapping[str, str]],
     limits: Sequence[Sequence[Limits]],
     seed: int,
 ) -> Iterator[Trial]:
     """Yield all trials of a set: whole batches first, then instance by instance."""
-    made = [made_with(method) for method in methods]
 
     def trials(place: int, instances: Sequence[Instance]) -> Iterator[Trial]:
         """Yield a trial of a method per limit."""
@@ -124,6 +127,7 @@ def _trials(
                     fleet=instance.vehicles,
                     vehicle_cost=chosen.vehicle_cost,
                     floor=instance.minimum_vehicles,
+                    instance_hash=hashes[instance.name],
                     made=made[place],
                 )
                 for instance in instances
@@ -179,6 +183,11 @@ def _check_same(there: Row, here: Row) -> None:
                 f"the file of results has a row of {here.instance!r} with {found:g} "
                 f"{what}, here it is {wanted:g}: choose another file"
             )
+    if there.instance_hash and there.instance_hash != here.instance_hash:
+        raise InputError(
+            f"the file of results has a row of another instance {here.instance!r}: its "
+            "coordinates, distances, demands or rounding differ; choose another file"
+        )
 
 
 # ----------------------------------------------------------------- the work of a worker
@@ -195,12 +204,14 @@ def work(
 
     Raises
     ------
-    MissingPackageError
-        If the method needs a package that is not installed.
+    InputError, MissingPackageError
+        If the method cannot run in this process, for example because it needs a package
+        that is not installed. No row is written then.
     """
     method, limit, first = methods[trial.method], trial.time_limit, trial.rows[0]
     kind = first.method, first.objective, first.customers
     if kind not in _warm:
+        method.check()
         _warm_up(method, trial)
         _warm.add(kind)
         if torch := sys.modules.get("torch"):
@@ -237,16 +248,17 @@ def _call(
 def _run(method: Method, trial: Trial) -> list[Row]:
     """Run a trial and measure its plans; the rows record whatever goes wrong."""
     machine = machine_name(method.on_gpu)
-    begin = time.perf_counter()
+    begin, cpu_begin = time.perf_counter(), _cpu_seconds()
     try:
         answers = _call(method, trial, trial.time_limit, trial.rows[0].iterations)
-        seconds = (time.perf_counter() - begin) / len(trial.rows)
-        return [
-            _measure(replace(row, seconds=seconds, machine=machine), instance, answer)
-            for row, instance, answer in zip(
-                trial.rows, trial.instances, answers, strict=True
-            )
+        wall = (time.perf_counter() - begin) / len(trial.rows)
+        cpu = (_cpu_seconds() - cpu_begin) / len(trial.rows)
+        timed = [
+            replace(row, seconds=wall, cpu_seconds=cpu, machine=machine)
+            for row in trial.rows
         ]
+        triples = zip(timed, trial.instances, answers, strict=True)
+        return [_measure(*triple) for triple in triples]
     except ImportError as error:
         # No row: when the package is installed, the same evaluation continues.
         raise MissingPackageError(f"{trial.rows[0].method}: {error}") from error
@@ -255,6 +267,16 @@ def _run(method: Method, trial: Trial) -> list[Row]:
         place = f" ({place_of(error)})"
         what = _short(f"{type(error).__name__}: {error}", len(place)) + place
         return failed(trial, what, spent, machine)
+
+
+def _cpu_seconds() -> float:
+    """Return the processor time of this process and of programs that it has run."""
+    try:
+        import resource
+    except ImportError:  # on Windows, where programs are not counted
+        return time.process_time()
+    programs = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + programs.ru_utime + programs.ru_stime
 
 
 def failed(trial: Trial, why: str, seconds: float, machine: str) -> list[Row]:

@@ -21,8 +21,10 @@ from fixedfleet.files import (
     json_files,
     npz_files,
     pickle_files,
+    pt_files,
     sol_files,
     table_files,
+    txt_files,
     vrplib_files,
 )
 from fixedfleet.files.excel import OTHER_TABLES, format_excel
@@ -77,6 +79,8 @@ _INSTANCES: dict[str, tuple[_Reader, _Writer]] = {
 _BATCHES = {
     ".npz": (npz_files.read_batch, npz_files.write_batch),
     ".pkl": (pickle_files.read_batch, pickle_files.write_batch),
+    ".pt": (pt_files.read_batch, pt_files.write_batch),
+    ".txt": (txt_files.read_batch, txt_files.write_batch),
 }
 _PLANS = {
     ".sol": sol_files.parse_plan,
@@ -193,17 +197,20 @@ def read_batch(
     path: PathLike, vehicles: int | None = None, capacity: int | None = None
 ) -> InstanceBatch:
     """
-    Read a batch of instances of equal size from .npz, or from .pkl.
+    Read a batch of instances of equal size from .npz, .pkl, .pt or .txt.
 
     Parameters
     ----------
     path
-        A .npz file, or a .pkl file in the Attention Model's format.
+        A .npz file, with our names of arrays or RL4CO's; or a file in the format of the
+        Attention Model (.pkl), POMO (.pt) or LEHD (.txt).
     vehicles
-        The fleet of every instance. Default: the file's. A pickle has no fleet, so
-        it must be given.
+        The fleet of every instance. Default: the file's. Only our .npz files have one;
+        for others it must be given.
     capacity
-        The capacity of the vehicles of every instance. Default: the file's.
+        The capacity of the vehicles of every instance. Default: the file's. If demands
+        are divided by a capacity that the file does not have: the smallest whole number
+        that makes all of them whole.
     """
     with _reading(path):
         return _choose(path, _BATCHES, "a batch")[0](path, vehicles, capacity)
@@ -211,18 +218,37 @@ def read_batch(
 
 def write_batch(path: PathLike, batch: InstanceBatch) -> None:
     """
-    Write a batch to .npz, or to .pkl in the Attention Model's format.
+    Write a batch to .npz, or to .pkl or .pt in the Attention Model's or POMO's format.
 
-    A pickle cannot hold the fleet: give it again when reading the file.
+    These two cannot hold the fleet: give it again when reading the file. A .pt file
+    holds 32 bits of each number, and demands divided by the capacity.
     """
     with _naming(path):
         _choose(path, _BATCHES, "a batch")[1](path, batch)
 
 
-def read_plan(path: PathLike) -> Plan:
-    """Read a plan from a .sol, .json, .csv or .xlsx file."""
+def read_plan(path: PathLike, instance: Instance | None = None) -> Plan:
+    """
+    Read a plan from a .sol, .json, .csv or .xlsx file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    instance
+        The instance that the plan is to be used for, if its customers may have other
+        numbers than in the file. Each stop is then found by the firm's own customer
+        number, by name or by place. Only a stop that has none of these, as in .sol, is
+        taken by its number.
+
+    Raises
+    ------
+    InputError
+        If something is wrong with the file; also if a stop is not among the customers
+        of the instance, or if its name and customer number are those of two customers.
+    """
     with _reading(path):
-        return _choose(path, _PLANS, "a plan")(read_bytes(path))
+        return _choose(path, _PLANS, "a plan")(read_bytes(path), instance)
 
 
 def write_plan(

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import io
 import zipfile
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fixedfleet.errors import InputError, require
-from fixedfleet.files.text import check_storable, format_number, shorten
+from fixedfleet.files.number_formats import shown_text
+from fixedfleet.files.text import check_storable, format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    Rows = Iterator[tuple[int, list[str]]]  # the number of each row, and its cells
+    # The number of each row, the texts of its cells, and the texts as they are shown.
+    Rows = Iterator[tuple[int, list[str], list[str]]]
 
-__all__ = ["OTHER_TABLES", "excel_rows", "format_excel", "is_excel"]
+__all__ = ["OTHER_TABLES", "Sheet", "excel_sheets", "format_excel", "is_excel"]
 
 # What to say about tables that are not read, by extension.
 OTHER_TABLES = {
@@ -49,22 +53,47 @@ def is_excel(data: bytes) -> bool:
     return True
 
 
-def excel_rows(data: bytes, notes: list[str]) -> Rows:
-    """Return the rows of the first sheet as texts; note if there are other sheets."""
+class Sheet(NamedTuple):
+    """A sheet of an Excel file; ``rows`` reads it from the beginning."""
+
+    title: str
+    visible: bool
+    rows: Callable[[], Rows]
+
+
+def excel_sheets(data: bytes) -> list[Sheet]:
+    """Return the sheets of an Excel file."""
     openpyxl = require("openpyxl", "excel", "an Excel file")
-    try:  # a broken file makes openpyxl raise errors of many kinds
+    with _explained():
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        sheet, *others = book.worksheets
-        if others:
-            notes.append(f"only the first sheet, {shorten(sheet.title)}, was read")
-        width = 0
-        for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
-            width = max(width, len(values))  # empty cells at the end may be left out
-            cells = [_cell_text(value) for value in values]
-            yield number, cells + [""] * (width - len(cells))
+        return [
+            Sheet(sheet.title, sheet.sheet_state == "visible", partial(_rows, sheet))
+            for sheet in book.worksheets
+        ]
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Raise InputError instead of the errors of many kinds that openpyxl raises."""
+    try:
+        yield
     except Exception as error:
         said = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise InputError(f"not an Excel file, or a broken one: {said}") from None
+
+
+def _rows(sheet: Any) -> Rows:
+    width = 0
+    with _explained():
+        for number, row in enumerate(sheet.iter_rows(), 1):
+            width = max(width, len(row))  # empty cells at the end may be left out
+            empty = [""] * (width - len(row))
+            texts = [_cell_text(cell.value) for cell in row]
+            shown = [
+                shown_text(c.value, c.number_format) if c.value is not None else ""
+                for c in row
+            ]
+            yield number, texts + empty, shown + empty
 
 
 def _cell_text(value: Any) -> str:

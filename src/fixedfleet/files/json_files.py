@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from fixedfleet.errors import InputError
 from fixedfleet.files.reading import build_reading
+from fixedfleet.files.stops import Stop, plan_of
 from fixedfleet.files.text import decode, shorten
 from fixedfleet.instance import Instance
-from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
     from fixedfleet.files.reading import Reading, ReadOptions
+    from fixedfleet.plan import Plan
 
 __all__ = ["format_instance", "format_plan", "parse_instance", "parse_plan"]
 
@@ -104,26 +105,48 @@ def format_plan(plan: Plan, instance: Instance) -> str:
     return to_json(describe_plan(plan, instance))
 
 
-def parse_plan(content: str | bytes) -> Plan:
-    """Read the tours of a plan; its other keys follow from the instance."""
+def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:
+    """
+    Read the tours of a plan; its other keys follow from the instance.
+
+    With an instance, names and columns of a tour say which customers are meant
+    (:func:`fixedfleet.files.stops.plan_of`).
+    """
     data = _object(_load(decode(content)))
     if "tours" not in data:
         raise InputError("no key 'tours'")
-    tours = []
-    for i, tour in enumerate(_list(data["tours"], "tours")):
-        what = f"tours[{i}]"
-        if isinstance(tour, dict):
-            if "customers" not in tour:
-                raise InputError(f"{what} has no key 'customers'")
-            tour, what = tour["customers"], f"{what}.customers"
-        for place, customer in enumerate(_list(tour, what)):
-            if type(customer) is not int or customer < 1:
-                raise InputError(
-                    f"{what}[{place}] is {shorten(customer)}, not a customer's number "
-                    "from 1"
-                )
-        tours.append(tour)
-    return Plan(tours)
+    tours = _list(data["tours"], "tours")
+    stops = [_stops(tour, f"tours[{i}]") for i, tour in enumerate(tours)]
+    return plan_of(stops, instance)
+
+
+def _stops(tour: Any, what: str) -> list[Stop]:
+    """Return the stops of a tour: a list of customers, or an object that has one."""
+    said: dict[str, list[Any]] = {}
+    if isinstance(tour, dict):
+        if "customers" not in tour:
+            raise InputError(f"{what} has no key 'customers'")
+        said = dict(_object(tour.get("columns", {}), f"{what}.columns"))
+        if "names" in tour:
+            said["name"] = tour["names"]
+        tour, what = tour["customers"], f"{what}.customers"
+    customers = _list(tour, what)
+    for heading, texts in said.items():
+        if len(_list(texts, heading)) != len(customers):
+            raise InputError(
+                f"{what}: {len(customers)} customers, but {len(texts)} texts of "
+                f"{shorten(heading)}"
+            )
+    stops = []
+    for place, customer in enumerate(customers):
+        where = f"{what}[{place}]"
+        if type(customer) is not int or customer < 1:
+            raise InputError(
+                f"{where} is {shorten(customer)}, not a customer's number from 1"
+            )
+        cells = {heading: str(said[heading][place]) for heading in said}
+        stops.append(Stop(where, customer, cells))
+    return stops
 
 
 def _load(text: str) -> Any:

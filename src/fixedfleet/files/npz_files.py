@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from fixedfleet.errors import InputError, check_seed
 from fixedfleet.files import atomic
 from fixedfleet.instance import InstanceBatch
+from fixedfleet.instance.amounts import undo_division
 
 if TYPE_CHECKING:
     import os
@@ -19,11 +21,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Archive",
     "LabelFile",
+    "make_batch",
     "read_batch",
     "read_labels",
     "write_batch",
 ]
 
+_log = logging.getLogger("fixedfleet")
+
+_RL4CO = {"customers": "locs", "depots": "depot", "demands": "demand"}
 _KINDS = {
     "b": "true or false",
     "u": "whole numbers from 0",
@@ -97,17 +103,62 @@ def read_batch(
     vehicles: int | None = None,
     capacity: int | None = None,
 ) -> InstanceBatch:
-    """Read a batch; the caller's fleet and capacity win over the file's."""
+    """
+    Read a batch; the caller's fleet and capacity win over the file's.
+
+    The arrays may have RL4CO's names. Without ``depot``, the depots are the first of
+    ``locs``.
+    """
     archive = Archive(path)
+    arrays = dict(archive.arrays)
+    if "locs" in arrays and "customers" not in arrays:
+        for name, theirs in _RL4CO.items():
+            if theirs in arrays:
+                arrays[name] = arrays.pop(theirs)
+        points = arrays["customers"]
+        if "depots" not in arrays and points.ndim == 3 and points.shape[1] > 1:
+            arrays |= {"depots": points[:, 0], "customers": points[:, 1:]}
+    names = ("depots", "customers", "demands", "capacity", "vehicles")
+    known = {name: arrays[name] for name in names if name in arrays}
+    for name in names[:3]:
+        if name not in known:
+            archive.find(name)  # reports what there is instead
+    return make_batch(known, vehicles, capacity)
+
+
+def make_batch(
+    arrays: dict[str, Any], vehicles: int | None, capacity: int | None
+) -> InstanceBatch:
+    """
+    Return a batch of the arrays of a file, which may lack capacity and fleet.
+
+    The caller's win over the file's. Demands that were divided by the capacity are made
+    whole again.
+    """
+    given = {"capacity": capacity, "vehicles": vehicles}
+    arrays = arrays | {name: one for name, one in given.items() if one is not None}
+    if "vehicles" not in arrays:
+        raise InputError("no array 'vehicles' in the file: give vehicles=")
+    demands = np.asarray(arrays["demands"])
+    loads = arrays.get("capacity")
+    if loads is not None:
+        loads = np.asarray(loads)
+        loads = loads[:, 0] if loads.ndim == 2 and loads.shape[1] == 1 else loads
+    if demands.ndim == 2 and _are_shares(demands):
+        demands, loads = undo_division(demands, loads)
+        _log.warning("the demands are fractions: they are read as shares of a capacity")
+    if loads is None:
+        raise InputError("no array 'capacity' in the file: give capacity=")
     # InstanceBatch checks what the arrays hold, and their shapes.
-    arrays: dict[str, Any] = {
-        name: archive.find(name) for name in ("depots", "customers", "demands")
-    }
-    for name, given in (("capacity", capacity), ("vehicles", vehicles)):
-        if given is None and name not in archive.arrays:
-            raise InputError(f"no array {name!r} in the file: give {name}=")
-        arrays[name] = archive.arrays[name] if given is None else given
-    return InstanceBatch(**arrays)
+    return InstanceBatch(**arrays | {"demands": demands, "capacity": loads})
+
+
+def _are_shares(demands: NDArray[Any]) -> bool:
+    """Return whether demands are from 0 to 1 and not all whole."""
+    if demands.dtype.kind != "f":
+        return False
+    within = bool(((demands >= 0) & (demands <= 1)).all())
+    return within and bool((np.rint(demands) != demands).any())
 
 
 def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:

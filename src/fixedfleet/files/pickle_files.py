@@ -2,11 +2,13 @@
 The Attention Model's pickled test sets.
 
 Such a file is a list of tuples ``(depot, customers, demands, capacity)`` of lists and
-numbers (Kool et al., "Attention, Learn to Solve Routing Problems!").
+numbers, or of NumPy's arrays (Kool et al., "Attention, Learn to Solve Routing
+Problems!").
 """
 
 from __future__ import annotations
 
+import io
 import logging
 import pickle
 import re
@@ -16,13 +18,15 @@ import numpy as np
 
 from fixedfleet.errors import InputError
 from fixedfleet.files import atomic
+from fixedfleet.files.npz_files import make_batch
 from fixedfleet.files.text import read_bytes
-from fixedfleet.instance import InstanceBatch
 
 if TYPE_CHECKING:
     import os
 
     from numpy.typing import NDArray
+
+    from fixedfleet.instance import InstanceBatch
 
 __all__ = ["read_batch", "write_batch"]
 
@@ -51,25 +55,98 @@ def read_batch(
 ) -> InstanceBatch:
     """Read a test set; the fleet is not in it and must be given."""
     data = read_bytes(path, _MOST_BYTES)
-    if _PLAIN.sub(b"", data):
-        raise InputError(
-            "not a pickle of lists, tuples and numbers alone; anything else could run "
-            "code and is refused"
-        )
+    plain = not _PLAIN.sub(b"", data)
     try:
-        entries = pickle.loads(data)
+        entries = pickle.loads(data) if plain else _ArrayUnpickler(data).load()
+    except InputError:
+        raise
     except Exception as error:  # broken pickles raise errors of many kinds
         raise InputError(f"not a whole pickle: {error}".splitlines()[0]) from None
     if vehicles is None:
         raise InputError("a pickled test set holds no fleet: give vehicles=")
-    depots, customers, demands, loads = _columns(entries)
-    return InstanceBatch(
-        depots=depots,
-        customers=customers,
-        demands=demands,
-        capacity=loads if capacity is None else capacity,
-        vehicles=vehicles,
-    )
+    names = ("depots", "customers", "demands", "capacity")
+    arrays = dict(zip(names, _columns(entries), strict=True))
+    return make_batch(arrays, vehicles, capacity)
+
+
+class _Kind:
+    """Stands for a dtype of NumPy."""
+
+    def __init__(self, code: str, *_options: object) -> None:
+        self.code = code
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        order = state[1] if state[1] in ("<", ">") else ""
+        self.code = f"{order}{self.code}"
+
+    def read(self, data: bytes, shape: tuple[int, ...]) -> NDArray[Any]:
+        """Return the numbers in the data."""
+        if not _NUMBERS.fullmatch(self.code):
+            raise InputError(f"an array of {self.code!r}, not of numbers")
+        return np.frombuffer(data, dtype=self.code).reshape(shape)
+
+
+class _Array:
+    """Stands for an array of NumPy, which is made from its numbers alone."""
+
+    numbers: NDArray[Any]
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _version, shape, kind, by_columns, data = state
+        if by_columns:
+            self.numbers = kind.read(data, shape[::-1]).T
+        else:
+            self.numbers = kind.read(data, shape)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.numbers, dtype=dtype)
+
+
+def _from_buffer(
+    data: bytes, kind: _Kind, shape: tuple[int, ...], order: str
+) -> NDArray[Any]:
+    if order == "F":
+        return kind.read(data, shape[::-1]).T
+    return kind.read(data, shape)
+
+
+# What a pickle of arrays names, and what is called instead. Nothing else is.
+_STAND_INS: dict[str, Any] = {
+    "numpy.ndarray": _Array,
+    "numpy.dtype": _Kind,
+    "multiarray._reconstruct": lambda *_arguments: _Array(),
+    "multiarray.scalar": lambda kind, data: kind.read(data, ()),
+    "numeric._frombuffer": _from_buffer,
+    "_codecs.encode": lambda text, _encoding: text.encode("latin-1"),
+}
+_NUMBERS = re.compile(r"[<>]?[fiu][1248]")
+
+
+class _ArrayUnpickler(pickle._Unpickler):
+    """
+    Builds lists, tuples, numbers and arrays of numbers, and refuses all else.
+
+    It is Python's slow one: a memo entry with a huge number does not make it allocate
+    gigabytes.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(io.BytesIO(data))
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return what stands for a function or class of NumPy."""
+        short = module if module in ("numpy", "_codecs") else ""
+        if module.startswith(("numpy.core.", "numpy._core.")):
+            short = module.rpartition(".")[2]
+        if f"{short}.{name}" not in _STAND_INS:
+            raise InputError(
+                f"a pickle that needs {module}.{name} could run code and is refused: "
+                "only lists, tuples, numbers and arrays of numbers are read"
+            )
+        return _STAND_INS[f"{short}.{name}"]
 
 
 def _columns(entries: Any) -> list[NDArray[np.float64]]:
@@ -84,7 +161,7 @@ def _columns(entries: Any) -> list[NDArray[np.float64]]:
     for i, entry in enumerate(entries):
         try:
             parts = [np.array(part, dtype=np.float64) for part in entry]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, AttributeError):
             parts = []
         if [part.shape for part in parts] != [(2,), (n, 2), (n,), ()]:
             raise InputError(

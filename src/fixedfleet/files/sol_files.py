@@ -28,7 +28,7 @@ _COST = re.compile(r"Cost\s*:?\s+(\S+)", re.IGNORECASE)
 _REMARK = re.compile(r"#.*|Solution|(?i:(?!Route|Cost))[A-Za-z][\w ()./-]*(:.*|\s\S.*)")
 
 
-def parse_plan(content: str | bytes) -> Plan:
+def parse_plan(content: str | bytes, _instance: Instance | None = None) -> Plan:
     """Read the tours. Customers are numbered from 1; the depot is not listed."""
     return Plan(_parse(decode(content))[0])
 

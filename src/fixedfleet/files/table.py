@@ -9,12 +9,12 @@ from __future__ import annotations
 import csv
 import io
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from fixedfleet.errors import InputError
-from fixedfleet.files.excel import excel_rows, is_excel
+from fixedfleet.files.excel import excel_sheets, is_excel
 from fixedfleet.files.text import (
     check_storable,
     decode,
@@ -25,13 +25,15 @@ from fixedfleet.files.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from fixedfleet.files.excel import Rows
+    from fixedfleet.files.excel import Rows, Sheet
 
 __all__ = [
     "Dialect",
+    "Quantity",
     "Table",
+    "TableError",
     "format_csv",
     "list_headings",
     "read_table",
@@ -53,6 +55,21 @@ _DOUBTFUL = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}")
 _DECIMAL = re.compile(r"[+-]?\d*([.,])\d+")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,])\d{3}(?:\1\d{3})*(?!\1)[.,]\d+")
 _BLANKS = str.maketrans("", "", "\u00a0\u202f")  # some separate thousands by these
+# A number with a unit behind it, and a word before it that says it is a guess.
+_QUANTITY = re.compile(
+    r"(?:(ca\.?|circa|etwa|approx\.?|about|~|≈)\s*)?([+-]?[\d.,]*\d)"
+    r"(?:\s*([^\W\d_][\w/²³]*)\.?)?",
+    re.IGNORECASE,
+)
+# Degrees such as 51,013° N or 51° 2' 15" N.
+_DEGREES = re.compile(
+    r"([NSEWO]?)\s*([+-]?\d+(?:[.,]\d+)?)\s*°?\s*"
+    r"(?:(\d+(?:[.,]\d+)?)\s*['′]\s*)?(?:(\d+(?:[.,]\d+)?)\s*(?:\"|″|'')\s*)?"
+    r"([NSEWO]?)",
+    re.IGNORECASE,
+)
+_LONGEST = 60  # characters of a number with a unit; in longer cells none is sought
+_HEAD_ROWS = 15  # rows with cells, among which the headings are sought
 
 
 @dataclass(frozen=True)
@@ -66,11 +83,47 @@ class Dialect:
 _PLAIN = Dialect()
 
 
+class TableError(InputError):
+    """
+    A table of which the caller must say more: which sheet, which column is which.
+
+    Attributes
+    ----------
+    headings
+        The headings of the table; empty if its sheet is not known.
+    columns
+        The headings of the known columns, by the column's name.
+    sheets
+        The visible sheets, if there are several.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        headings: Sequence[str] = (),
+        places: Mapping[str, int] | None = None,
+        sheets: Sequence[str] = (),
+    ) -> None:
+        super().__init__(message)
+        self.headings = [heading for heading in headings if heading]
+        self.columns = {n: headings[place] for n, place in (places or {}).items()}
+        self.sheets = list(sheets)
+
+
 class Column(NamedTuple):
-    """The heading of a column, without blanks around it, and its cells."""
+    """A column: its heading without blanks, its cells, and these as they are shown."""
 
     heading: str
     cells: list[str]
+    shown: list[str]
+
+
+class Quantity(NamedTuple):
+    """A number of a cell, its unit if it has one, and whether it is only a guess."""
+
+    number: float
+    unit: str
+    is_guess: bool
 
 
 @dataclass(frozen=True)
@@ -86,41 +139,78 @@ class Table:
     dialect: Dialect
     decimals: set[str]  # the decimal signs that the numbers surely have
     notes: list[str]  # on how the file was read
+    sheets: list[str] = field(default_factory=list)  # visible ones, if several
 
     def column(self, name: str) -> Column:
         """Return a column by name, with empty cells if the table lacks it."""
         if name in self.places:
             return self.columns[self.places[name]]
-        return Column(name, [""] * len(self.rows))
+        empty = [""] * len(self.rows)
+        return Column(name, empty, empty)
 
-    def numbers(self, name: str, *, degrees: bool = False) -> list[float | None]:
-        """Return the numbers of a column; None for empty cells."""
-        heading, cells = self.column(name)
-        return [
-            self.number(cell, f"row {row}: {heading}", degrees=degrees)
-            if cell.strip()
-            else None
-            for row, cell in zip(self.rows, cells, strict=True)
+    def only(self, places: Sequence[int]) -> Table:
+        """Return the table with these of its rows, in this order."""
+        columns = [
+            Column(heading, [cells[i] for i in places], [shown[i] for i in places])
+            for heading, cells, shown in self.columns
         ]
+        return replace(self, rows=[self.rows[i] for i in places], columns=columns)
 
-    def number(self, text: str, what: str, *, degrees: bool = False) -> float:
+    def quantity(self, text: str, what: str) -> Quantity:
         """
-        Return the number that a cell states; ``what`` opens the message.
+        Return the number that a cell states, with its unit; ``what`` opens the message.
 
         If other numbers of the table have a decimal comma, 1.250 may mean 1.25 or 1250
-        and is refused, unless it is in degrees.
+        and is refused.
         """
         plain = text.strip().translate(_BLANKS)
-        doubtful = _DOUBTFUL.fullmatch(plain)
-        if doubtful and not degrees and self.decimals - {doubtful[1]}:
+        found = _QUANTITY.fullmatch(plain) if len(plain) <= _LONGEST else None
+        digits = plain if found is None else found[2]
+        doubtful = _DOUBTFUL.fullmatch(digits)
+        if doubtful and self.decimals - {doubtful[1]}:
             raise InputError(
                 f"{what} is {shorten(plain)}, which could be a decimal number or a "
                 "thousand and more: write it without a sign between thousands"
             )
-        if grouped := _THOUSANDS.fullmatch(plain):
-            plain = plain.replace(grouped[1], "")
-        plain = plain.replace(",", ".")
-        return to_number(plain if is_number(plain) else text, what)
+        number = _plain_number(digits)
+        if found is None or not is_number(number):
+            return Quantity(
+                to_number(number if is_number(number) else text, what), "", False
+            )
+        return Quantity(to_number(number, what), found[3] or "", found[1] is not None)
+
+    def number(self, text: str, what: str) -> float:
+        """Return the number that a cell states, without its unit."""
+        return self.quantity(text, what).number
+
+    def degrees(self, text: str, what: str, letters: str) -> float:
+        """
+        Return the coordinate that a cell states.
+
+        ``letters`` are the letters of the directions that may stand beside degrees: the
+        first means a coordinate above 0, the last one below it.
+        """
+        plain = text.strip().translate(_BLANKS)
+        number = _plain_number(plain)
+        found = _DEGREES.fullmatch(plain) if len(plain) <= _LONGEST else None
+        if is_number(number) or found is None:
+            return to_number(number if is_number(number) else text, what)
+        before, *parts, behind = found.groups()
+        letter = (before or behind).upper()
+        if (before and behind) or (letter and letter not in letters):
+            raise InputError(f"{what} is {shorten(plain)}, not degrees {letters[0]}")
+        whole, minutes, seconds = (_plain_number(part or "0") for part in parts)
+        size = float(minutes) / 60 + float(seconds) / 3600
+        value = float(whole)
+        value += -size if whole.startswith("-") else size
+        return -value if letter and letter == letters[-1] else value
+
+
+def _plain_number(text: str) -> str:
+    """Return a number without signs between thousands and with a decimal point."""
+    if grouped := _THOUSANDS.fullmatch(text):
+        text = text.replace(grouped[1], "")
+    return text.replace(",", ".")
 
 
 def read_table(
@@ -128,11 +218,16 @@ def read_table(
     names: Mapping[str, str],
     *,
     numbers: Collection[str],
+    needed: Sequence[Collection[str]] = (),
     chosen: Mapping[str, str] | None = None,
+    sheet: str | None = None,
     max_rows: int | None = None,
 ) -> Table:
     """
     Read a table from an Excel file or from text with commas, semicolons or tabs.
+
+    The headings are sought among the first rows. In an Excel file, they are sought in
+    all visible sheets.
 
     Parameters
     ----------
@@ -142,40 +237,62 @@ def read_table(
         The name of the column for every known heading, in lower case.
     numbers
         Names of the columns that hold numbers.
+    needed
+        Sets of columns, of which a table must have one: a sheet that has is the one to
+        read.
     chosen
         Headings that the caller chose for columns, by the column's name.
+    sheet
+        The sheet of an Excel file. Default: the only one that has what is needed.
     max_rows
         Stop after so many rows, without reading the rest.
     """
     notes: list[str] = []
     chosen = chosen or {}
-    if isinstance(content, bytes) and is_excel(content):
-        rows, delimiter = excel_rows(content, notes), None
-    else:
-        text = decode(content, "cp1252", notes)
-        known = names.keys() | {
-            heading.strip().casefold() for heading in chosen.values()
-        }
-        delimiter = max(_DELIMITERS, key=lambda d: _count_known(text, d, known))
-        rows = _csv_rows(text, delimiter)
+    own = {heading.strip().casefold(): column for column, heading in chosen.items()}
+    known = {**names, **own}
+    delimiter, sheets = None, []
     try:
-        comments, headings = _read_header(rows)
-        places = _places(headings, names, chosen, numbers)
-        full = (row for row in rows if any(cell.strip() for cell in row[1]))
-        body = {
-            number: _trim(cells, len(headings), number)
-            for number, cells in islice(full, max_rows)
-        }
+        if isinstance(content, bytes) and is_excel(content):
+            visible, rows, head = _choose_sheet(
+                excel_sheets(content), known, needed, sheet, notes
+            )
+            sheets = visible if len(visible) > 1 else []
+        elif sheet is not None:
+            raise InputError("only an Excel file has sheets: leave sheet= out")
+        else:
+            text = decode(content, "cp1252", notes)
+            heads = {d: _find_head_of(text, d, known) for d in _DELIMITERS}
+            delimiter = max(_DELIMITERS, key=lambda d: heads[d].score)
+            head = heads[delimiter]
+            rows = lambda: _csv_rows(text, delimiter)  # noqa: E731
+            if head.score[0] < 0:  # not CSV with any delimiter: say why
+                head = _find_head(rows(), known)
+        if head.above:
+            notes.append(f"rows above the headings ignored: {', '.join(head.above)}")
+        places = _places(head.headings, names, chosen, numbers, sheets)
+        body = (row for row in rows() if row[0] > head.row)
+        full = (row for row in body if any(cell.strip() for cell in row[1]))
+        width, taken = len(head.headings), list(islice(full, max_rows))
+        table = [(_trim(c, width, n), _trim(s, width, n)) for n, c, s in taken]
     except csv.Error as error:
         raise InputError(f"not a CSV file: {error}") from None
     columns = [
-        Column(heading, [cells[place] for cells in body.values()])
-        for place, heading in enumerate(headings)
+        Column(heading, [c[place] for c, _ in table], [s[place] for _, s in table])
+        for place, heading in enumerate(head.headings)
     ]
     of_numbers = [columns[places[name]] for name in numbers if name in places]
     decimals = _decimals(cell for column in of_numbers for cell in column.cells)
-    dialect = Dialect() if delimiter is None else _dialect(delimiter, decimals)
-    return Table(comments, list(body), columns, places, dialect, decimals, notes)
+    return Table(
+        head.comments,
+        [number for number, _, _ in taken],
+        columns,
+        places,
+        Dialect() if delimiter is None else _dialect(delimiter, decimals),
+        decimals,
+        notes,
+        sheets,
+    )
 
 
 def _csv_rows(text: str, delimiter: str) -> Rows:
@@ -186,37 +303,109 @@ def _csv_rows(text: str, delimiter: str) -> Rows:
         skipinitialspace=delimiter != "\t",
         strict=True,
     )
-    cells = ([_unescape_formula(cell) for cell in row] for row in reader)
-    return enumerate(cells, 1)
+    for number, row in enumerate(reader, 1):
+        cells = [_unescape_formula(cell) for cell in row]
+        yield number, cells, cells
 
 
-def _count_known(text: str, delimiter: str, names: Collection[str]) -> tuple[int, int]:
-    """Return how many headings are known, and how many there are, if this delimits."""
+class _Head(NamedTuple):
+    """The headings of a table, and what is above them."""
+
+    row: int
+    headings: list[str]
+    comments: dict[str, str]  # ``# key: value``, by lower-case key
+    above: list[str]  # texts of other rows
+    columns: set[str]  # known ones
+    score: tuple[int, int]
+
+
+def _find_head_of(text: str, delimiter: str, known: Mapping[str, str]) -> _Head:
+    """Return the headings of a text if this delimits its cells."""
     try:
-        _, headings = _read_header(_csv_rows(text, delimiter))
+        head = _find_head(_csv_rows(text, delimiter), known)
     except csv.Error:
-        return 0, 0
-    known = sum(split_heading(heading)[0] in names for heading in headings)
-    return known, len(headings)
+        return _Head(0, [], {}, [], set(), (-1, 0))
+    return head._replace(score=(len(head.columns), len(head.headings)))
 
 
-def _read_header(rows: Rows) -> tuple[dict[str, str], list[str]]:
-    """Consume the rows up to the headings; return the comments and the headings."""
+def _find_head(rows: Rows, known: Mapping[str, str]) -> _Head:
+    """Return that of the first rows which has most known headings, or most texts."""
+    best = _Head(0, [], {}, [], set(), (-1, 0))
     comments: dict[str, str] = {}
-    for number, cells in rows:
-        if not any(cell.strip() for cell in cells):
+    above: list[str] = []
+    seen = 0
+    for number, cells, _ in rows:
+        filled = [cell.strip() for cell in cells if cell.strip()]
+        if not filled:
             continue
-        filled = [cell for cell in cells if cell]
-        if not cells[0].startswith("#") or (cells[0] == "#" and len(filled) > 1):
-            return comments, [cell.strip() for cell in cells]
-        # A comment without quotes is split into cells at its delimiters.
-        if match := _COMMENT.fullmatch(", ".join(filled)):
-            key = match[1].lower()
-            if key in comments:
-                raise InputError(f"row {number}: a second '# {key}:'")
-            # One blank belongs to the notation, further ones to the value.
-            comments[key] = match[2].removeprefix(" ")
-    return comments, []
+        if _is_comment(cells):
+            # A comment without quotes is split into cells at its delimiters.
+            if match := _COMMENT.fullmatch(", ".join(filter(None, cells))):
+                key = match[1].lower()
+                if key in comments and best.row == 0:
+                    raise InputError(f"row {number}: a second '# {key}:'")
+                # One blank belongs to the notation, further ones to the value.
+                comments.setdefault(key, match[2].removeprefix(" "))
+            continue
+        columns = {known[bare] for bare in map(bare_heading, filled) if bare in known}
+        # Headings are texts. A row with numbers is none, unless it is the first.
+        numeric = any(is_number(_plain_number(cell[:_LONGEST])) for cell in filled)
+        score = (-1, 0) if numeric and seen else (len(columns), len(filled))
+        if not seen or score > best.score:
+            headings = [cell.strip() for cell in cells]
+            best = _Head(number, headings, dict(comments), list(above), columns, score)
+        above.append(shorten(filled[0]))
+        seen += 1
+        if seen == _HEAD_ROWS:
+            break
+    return best if seen else best._replace(comments=comments)
+
+
+def _is_comment(cells: Sequence[str]) -> bool:
+    filled = [cell for cell in cells if cell]
+    return cells[0].startswith("#") and not (cells[0] == "#" and len(filled) > 1)
+
+
+def _choose_sheet(
+    sheets: Sequence[Sheet],
+    known: Mapping[str, str],
+    needed: Sequence[Collection[str]],
+    wanted: str | None,
+    notes: list[str],
+) -> tuple[list[str], Callable[[], Rows], _Head]:
+    """Return the titles of the visible sheets, and rows and headings of the chosen."""
+    visible = [sheet for sheet in sheets if sheet.visible] or list(sheets)
+    titles = [sheet.title for sheet in visible]
+    listed = ", ".join(map(shorten, titles))
+    if wanted is not None:
+        same = [s for s in sheets if s.title.casefold() == wanted.strip().casefold()]
+        if not same:
+            message = f"no sheet {shorten(wanted)}: the sheets are {listed}"
+            raise TableError(message, sheets=titles)
+        return titles, same[0].rows, _find_head(same[0].rows(), known)
+    heads = [_find_head(sheet.rows(), known) for sheet in visible]
+    whole = [
+        place
+        for place, head in enumerate(heads)
+        if any(head.columns >= {*columns} for columns in needed)
+    ]
+    if len(whole) > 1:
+        several = ", ".join(shorten(titles[place]) for place in whole)
+        message = f"the sheets {several} look alike: choose one with sheet="
+        raise TableError(message, sheets=titles)
+    place = (
+        whole[0]
+        if whole
+        else max(range(len(heads)), key=lambda place: heads[place].score)
+    )
+    if len(visible) > 1:
+        notes.append(f"sheet {shorten(titles[place])} was read, of {listed}")
+    return titles, visible[place].rows, heads[place]
+
+
+def bare_heading(heading: str) -> str:
+    """Return a heading in lower case, without its unit."""
+    return split_heading(heading)[0]
 
 
 def split_heading(heading: str) -> tuple[str, str]:
@@ -232,9 +421,12 @@ def _places(
     names: Mapping[str, str],
     chosen: Mapping[str, str],
     numbers: Collection[str],
+    sheets: Sequence[str],
 ) -> dict[str, int]:
     """Return the position of each known column; those that the caller chose first."""
-    columns = {column: _place(chosen[column], headings, column) for column in chosen}
+    columns = {
+        column: _place(chosen[column], headings, column, sheets) for column in chosen
+    }
     if len(set(columns.values())) < len(columns):
         raise InputError(f"one heading for two columns: {', '.join(chosen.values())}")
     bare = [split_heading(heading)[0] for heading in headings]
@@ -247,9 +439,8 @@ def _places(
             continue
         if len(found) > 1 and column in numbers:
             two = " and ".join(shorten(headings[i]) for i in found[:2])
-            raise InputError(
-                f"two columns for {column}: {two}; choose one with columns="
-            )
+            message = f"two columns for {column}: {two}; choose one with columns="
+            raise TableError(message, headings, columns, sheets)
         columns[column] = found[0]
     return columns
 
@@ -261,15 +452,16 @@ def list_headings(headings: Sequence[str]) -> str:
     return f"the headings are {', '.join(listed)}"
 
 
-def _place(wanted: str, headings: Sequence[str], column: str) -> int:
+def _place(
+    wanted: str, headings: Sequence[str], column: str, sheets: Sequence[str]
+) -> int:
     """Return where the heading is that the caller chose for a column."""
     wanted = wanted.strip()
     same = [i for i, h in enumerate(headings) if h.casefold() == wanted.casefold()]
     if len(same) != 1:
         said = f"{len(same)} columns" if same else "no column"
-        raise InputError(
-            f"{said} {shorten(wanted)} for {column}: {list_headings(headings)}"
-        )
+        message = f"{said} {shorten(wanted)} for {column}: {list_headings(headings)}"
+        raise TableError(message, headings, {}, sheets)
     return same[0]
 
 
@@ -285,6 +477,8 @@ def _decimals(cells: Iterable[str]) -> set[str]:
     found = set()
     for cell in cells:
         plain = cell.strip().translate(_BLANKS)
+        if len(plain) <= _LONGEST and (quantity := _QUANTITY.fullmatch(plain)):
+            plain = quantity[2]
         if grouped := _THOUSANDS.fullmatch(plain):
             found.add("," if grouped[1] == "." else ".")
         elif (match := _DECIMAL.fullmatch(plain)) and not _DOUBTFUL.fullmatch(plain):

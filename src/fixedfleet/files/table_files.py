@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from fixedfleet.doubts import DEPOT_NAME, Doubt
 from fixedfleet.errors import InputError, check_choice
 from fixedfleet.files.reading import build_reading
-from fixedfleet.files.table import list_headings, read_table, split_heading
+from fixedfleet.files.stops import Stop, axes_of, plan_of
+from fixedfleet.files.table import (
+    Column,
+    TableError,
+    list_headings,
+    read_table,
+    split_heading,
+)
 from fixedfleet.files.text import format_number, shorten, to_whole
-from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from fixedfleet.distances import Metric
     from fixedfleet.files.reading import Reading, ReadOptions
     from fixedfleet.files.table import Table
     from fixedfleet.instance import Instance
+    from fixedfleet.plan import Plan
 
     Row = list[str | float]
 
@@ -29,21 +37,26 @@ _HEADINGS = {
     "lat": ("lat", "latitude", "breite", "breitengrad", "geobreite"),
     "lon": ("lon", "lng", "long", "longitude", "länge", "laenge", "längengrad",
             "laengengrad", "geolänge", "geolaenge"),
+    "coordinates": ("coordinates", "coords", "lat/lon", "lat, lon", "latlon", "gps",
+                    "koordinaten", "geokoordinaten", "gps-koordinaten"),
     "demand": ("demand", "quantity", "qty", "amount", "weight", "menge", "liefermenge",
-               "bedarf", "gewicht", "anzahl"),
+               "bedarf", "gewicht", "gew", "anzahl"),
     "name": ("name", "kunde", "kundenname", "firma", "customer name"),
     "capacity": ("capacity", "kapazität"),
     "vehicles": ("vehicles", "fahrzeuge"),
 }  # fmt: skip
 COLUMNS = tuple(_HEADINGS)
 _NAMES = {heading: column for column in COLUMNS for heading in _HEADINGS[column]}
-_NUMBERS = ("x", "y", "lat", "lon", "demand", "capacity")
+_NUMBERS = ("x", "y", "lat", "lon", "coordinates", "demand", "capacity")
 _AXES = (("lat", "lon"), ("x", "y"))
+_NEEDED = [{*pair, "demand"} for pair in (*_AXES, ("coordinates",))]
 _LIMITS = {"lat": 90.0, "lon": 180.0}
+_LETTERS = {"lat": "NS", "lon": "EOW"}  # O is the German east
 _COMMENTS = {
     "name", "capacity", "vehicles", "metric", "rounding", "unit", "length_unit",
 }  # fmt: skip
 _UNSERVED = "unserved"  # in the column "tour" of a plan
+_MOST_NAMED = 10  # rows in a message
 
 
 def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
@@ -53,24 +66,34 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     # With the depot and one customer too many, the table is seen to be too long.
     most = None if options.max_customers is None else options.max_customers + 2
     table = read_table(
-        content, _NAMES, numbers=_NUMBERS, chosen=options.columns, max_rows=most
+        content,
+        _NAMES,
+        numbers=_NUMBERS,
+        needed=_NEEDED,
+        chosen=_chosen(options.columns),
+        sheet=options.sheet,
+        max_rows=most,
     )
     options.check_size(len(table.rows) - 1)
+    _split_coordinates(table)
     axes, metric = _axes(table)
-    _move_depot(table, options)
-    depot, *customers = zip(
-        *(_coordinates(table, axis, metric) for axis in axes), strict=True
-    )
-    depot_name, *names = table.column("name").cells
+    _correct(table, options.corrections)
+    rows = _Rows(table, axes, metric)
+    order = [_depot_of(rows, options.depot), *rows.customers]
+    order = list(dict.fromkeys(order))  # the depot is no customer
+    doubts = _unreadable(rows, order, options)
+    demands = [rows.demands[i] or 0.0 for i in order[1:]]
+    places = [rows.points[i] for i in order]
+    table = table.only(order)
+    depot_name, *names = table.column("name").shown
     numbered = [name or str(i) for i, name in enumerate(names, 1)]
     comments = table.comments
     vehicles, fleet_place = _constant(table, "vehicles")
     capacity, capacity_place = _constant(table, "capacity")
-    unit = split_heading(table.column("demand").heading)[1]
     fields = {
-        "depot": depot,
-        "customers": customers,
-        "demands": _demands(table),
+        "depot": places[0],
+        "customers": places[1:],
+        "demands": demands,
         "names": numbered if any(names) else None,
         "depot_name": depot_name or "depot",
         "name": comments.get("name", ""),
@@ -78,10 +101,12 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
         "rounding": comments.get("rounding", "none").strip(),
         "vehicles": vehicles and to_whole(vehicles, fleet_place),
         "capacity": capacity and table.number(capacity, capacity_place),
-        "unit": comments.get("unit", unit).strip(),
+        "unit": comments.get("unit", rows.unit).strip(),
         "length_unit": comments.get("length_unit", "").strip(),
         "columns": _further(table, axes),
     }
+    for column, heading in options.columns.items():
+        table.notes.append(f"column {shorten(heading)} is the {column}, as asked for")
     if unknown := sorted(comments.keys() - _COMMENTS):
         table.notes.append(f"comments ignored: {', '.join(unknown)}")
     return build_reading(
@@ -90,100 +115,269 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
         options,
         table.notes,
         rows=table.rows,
+        doubts=doubts,
+        columns={name: table.column(name).heading for name in table.places},
         dialect=table.dialect,
     )
 
 
+def _chosen(columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the headings that the caller chose; lat and lon may share a column."""
+    lat, lon = columns.get("lat"), columns.get("lon")
+    if lat is None or lat != lon:
+        return dict(columns)
+    others = {c: h for c, h in columns.items() if c not in ("lat", "lon")}
+    return {**others, "coordinates": lat}
+
+
+def _split_coordinates(table: Table) -> None:
+    """Make two columns of one that has both coordinates: 51.05, 13.73."""
+    if "coordinates" not in table.places or {"lat", "lon"} <= table.places.keys():
+        return
+    heading, cells, _ = table.columns[table.places["coordinates"]]
+    pairs = [_pair(cell) for cell in cells]
+    for axis in (0, 1):
+        texts = [pair[axis] for pair in pairs]
+        table.places[("lat", "lon")[axis]] = len(table.columns)
+        table.columns.append(Column(heading, texts, texts))
+
+
+def _pair(cell: str) -> tuple[str, str]:
+    """Return the two coordinates in a cell; the cell itself twice if it has not two."""
+    plain = cell.strip().strip("()[]")
+    for separator in (";", "/", ", ", " ", ","):
+        parts = [part.strip(" ,") for part in plain.split(separator)]
+        if len(parts) == 2 and all(parts):
+            return parts[0], parts[1]
+    return cell, cell
+
+
 def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
     """Return the columns of coordinates, preferably lat and lon, and the metric."""
-    said = list_headings([column.heading for column in table.columns])
+    headings = [column.heading for column in table.columns]
+    said = list_headings(headings)
     pairs = [pair for pair in _AXES if {*pair} <= table.places.keys()]
+    message = ""
     if not pairs:
-        raise InputError(
+        message = (
             f"{said}: name the columns of the place lat and lon, or x and y; or say "
             "which they are, with columns="
         )
-    if "demand" not in table.places:
-        raise InputError(
+    elif "demand" not in table.places:
+        message = (
             f"no column 'demand': {said}; name one demand, or say which it is, with "
             "columns="
         )
+    if message:
+        raise TableError(message, headings, table.places, table.sheets)
     metrics = ("great_circle", "geo") if "lat" in pairs[0] else ("euclidean",)
     metric = table.comments.get("metric", metrics[0]).strip()
     check_choice("metric", metric, metrics)
     return pairs[0], cast("Metric", metric)
 
 
-def _move_depot(table: Table, options: ReadOptions) -> None:
-    """Make the depot's row the first one."""
+def _correct(table: Table, corrections: Mapping[int, Mapping[str, str]]) -> None:
+    """Replace cells by what the caller says instead, by row and column."""
+    for row, cells in corrections.items():
+        if row not in table.rows:
+            raise InputError(f"there is no row {row} to correct")
+        for column, text in cells.items():
+            check_choice("column", column, list(table.places))
+            place = table.rows.index(row)
+            table.column(column).cells[place] = text
+            table.column(column).shown[place] = text
+            heading = table.column(column).heading
+            table.notes.append(f"row {row}: {heading} is {shorten(text)}, as asked for")
+
+
+class _Rows:
+    """The places and demands of all rows, and why some cannot be read."""
+
+    def __init__(self, table: Table, axes: Sequence[str], metric: Metric) -> None:
+        self.table, self.axes, self._metric = table, axes, metric
+        self.names = table.column("name").shown
+        self.faults: list[dict[str, str]] = [{} for _ in table.rows]  # by column
+        self.guesses: dict[int, str] = {}  # demands such as "ca. 40"
+        columns = [self._read(axis, self._coordinate) for axis in axes]
+        self.points = list(zip(*columns, strict=True))
+        self.unit = split_heading(table.column("demand").heading)[1]
+        self.demands = self._read("demand", self._demand)
+        # The depot is the only row without a demand.
+        self.idle = [
+            i
+            for i, faults in enumerate(self.faults)
+            if not self.demands[i] and not faults
+        ]
+
+    @property
+    def customers(self) -> list[int]:
+        """The rows that can be customers."""
+        return [
+            i
+            for i, demand in enumerate(self.demands)
+            if demand is not None and not self.faults[i]
+        ]
+
+    def named(self, i: int) -> str:
+        """Return a row's number and name, for messages."""
+        name = self.names[i].strip()
+        return f"row {self.table.rows[i]}" + (f" ({name[:40]})" if name else "")
+
+    def fault_of(self, i: int) -> str:
+        """Return why a row is not a customer; an empty text if it is one."""
+        said = list(self.faults[i].values())
+        if self.demands[i] is None and "demand" not in self.faults[i]:
+            heading = self.table.column("demand").heading
+            said.append(f"{heading} is empty, and only the depot has no demand")
+        return f"{self.named(i)}: {'; '.join(said)}" if said else ""
+
+    def _read(
+        self, column: str, read: Callable[[str, int, str], float]
+    ) -> list[float | None]:
+        heading, cells, _ = self.table.column(column)
+        values: list[float | None] = []
+        for i, cell in enumerate(cells):
+            value = None
+            try:
+                if cell.strip():
+                    value = read(column, i, cell)
+                elif column != "demand":
+                    self.faults[i][column] = f"{heading} is empty"
+            except InputError as error:
+                self.faults[i][column] = str(error)
+            values.append(value)
+        return values
+
+    def _coordinate(self, axis: str, _row: int, cell: str) -> float:
+        heading = self.table.column(axis).heading
+        if axis not in _LIMITS:
+            return self.table.number(cell, heading)
+        value = self.table.degrees(cell, heading, _LETTERS[axis])
+        if self._metric == "great_circle" and abs(value) > _LIMITS[axis]:
+            swapped = abs(value) <= _LIMITS["lon"]
+            raise InputError(
+                f"{heading} is {value:g}, not within ±{_LIMITS[axis]:g} degrees; "
+                f"{'are lat and lon swapped' if swapped else 'is a decimal sign lost'}?"
+            )
+        return value
+
+    def _demand(self, column: str, row: int, cell: str) -> float:
+        heading = self.table.column(column).heading
+        value, unit, is_guess = self.table.quantity(cell, heading)
+        if value < 0:
+            raise InputError(f"{heading} is {value:g}, not at least 0")
+        self.unit = self.unit or unit
+        if unit and unit.casefold() != self.unit.casefold():
+            raise InputError(
+                f"{heading} is {shorten(cell.strip())}, but others are in {self.unit}"
+            )
+        if is_guess:
+            self.guesses[row] = (
+                f"{heading} {shorten(cell.strip())} was read as {value:g}"
+            )
+        return value
+
+
+def _depot_of(rows: _Rows, asked: str | int | None) -> int:
+    """Return the row of the depot, and note why it is."""
+    table = rows.table
     if len(table.rows) < 2:
         raise InputError(
             "no customers: write a row for the depot and one per customer under the "
             "headings"
         )
-    if options.depot is None:
+    if asked is not None:
+        found = [i for i, name in enumerate(rows.names) if name == str(asked)]
+        if len(found) != 1:
+            said = f"{len(found)} rows are" if found else "no row is"
+            raise InputError(
+                f"{said} named {shorten(str(asked))}: the depot is one row"
+            )
+    elif 0 in rows.idle:
         table.notes.append(f"the depot is the first row (row {table.rows[0]})")
-        return
-    names = table.column("name").cells
-    found = [i for i, name in enumerate(names) if name == str(options.depot)]
-    if len(found) != 1:
-        said = f"{len(found)} rows are" if found else "no row is"
-        raise InputError(
-            f"{said} named {shorten(str(options.depot))}: the depot is one row"
-        )
-    table.rows.insert(0, table.rows.pop(found[0]))
-    for column in table.columns:
-        column.cells.insert(0, column.cells.pop(found[0]))
-
-
-def _coordinates(table: Table, axis: str, metric: Metric) -> list[float]:
-    values = []
-    numbers = table.numbers(axis, degrees=axis in _LIMITS)
-    for row, value in zip(table.rows, numbers, strict=True):
-        what = f"row {row}: {table.column(axis).heading}"
-        if value is None:
-            raise InputError(f"{what} is empty, so the place is not known")
-        if metric == "great_circle" and abs(value) > _LIMITS[axis]:
-            swapped = abs(value) <= _LIMITS["lon"]
-            raise InputError(
-                f"{what} is {value:g}, not within ±{_LIMITS[axis]:g} degrees; "
-                f"{'are lat and lon swapped' if swapped else 'is a decimal sign lost'}?"
+        return 0
+    else:
+        like = [i for i in rows.idle if DEPOT_NAME.search(rows.names[i])]
+        found = like if len(like) == 1 else rows.idle
+        if len(found) != 1 or rows.faults[0]:
+            found = [0]
+        else:
+            table.notes.append(
+                f"the depot is {rows.named(found[0])}, which has no demand"
             )
-        values.append(value)
-    return values
-
-
-def _demands(table: Table) -> list[float]:
-    """Return the demands of the customers; the depot, in the first row, has none."""
-    depot, *demands = table.numbers("demand")
-    if depot:
+    (depot,) = found
+    demand = rows.demands[depot]
+    if fault := "; ".join(rows.faults[depot].values()):
+        raise InputError(f"row {table.rows[depot]}: {fault}; this row is the depot")
+    if demand and asked is None:
         raise InputError(
-            f"row {table.rows[0]} is the depot and has demand {depot:g}, not 0: put "
-            "the depot first, or give depot= its name"
+            f"row {table.rows[depot]} is the depot and has demand {demand:g}, not 0: "
+            "put the depot first, or give depot= its name"
         )
-    for row, demand in zip(table.rows[1:], demands, strict=True):
-        what = f"row {row}: {table.column('demand').heading}"
-        if demand is None:
-            raise InputError(
-                f"{what} is empty; only the depot has no demand, and there is one "
-                f"depot, in row {table.rows[0]}"
-            )
-        if demand < 0:
-            raise InputError(f"{what} is {demand:g}, not at least 0")
-    return [demand or 0.0 for demand in demands]
+    if demand:
+        table.notes.append(f"the demand of the depot, {demand:g}, is ignored")
+    return depot
+
+
+def _unreadable(rows: _Rows, order: Sequence[int], options: ReadOptions) -> list[Doubt]:
+    """
+    Return a doubt for each row that is not a customer, and for each guess.
+
+    Without the caller's consent, or if they are more than half of the customers' rows,
+    raise InputError with all of them.
+    """
+    table = rows.table
+    bad = [i for i in range(len(table.rows)) if i not in {*order}]
+    said = [rows.fault_of(i) for i in bad]
+    many = 2 * len(bad) > len(table.rows) - 1
+    if bad and (many or not options.allow_unreadable):
+        if len(said) == 1:
+            raise InputError(said[0])
+        more = f" and {len(said) - _MOST_NAMED} more" * (len(said) > _MOST_NAMED)
+        listed = ". ".join(said[:_MOST_NAMED])
+        raise InputError(f"{len(bad)} rows cannot be read: {listed}{more}")
+    if bad:
+        table.notes.append(f"rows left out, because they cannot be read: {len(bad)}")
+    doubts = [
+        Doubt(
+            kind="unreadable",
+            customers=[],
+            text=text,
+            row=table.rows[i],
+            columns=list(rows.faults[i]) or ["demand"],
+        )
+        for i, text in zip(bad, said, strict=True)
+    ]
+    numbers = {place: number for number, place in enumerate(order)}
+    doubts += [
+        Doubt(
+            kind="guess",
+            customers=[numbers[i]],
+            text=f"{rows.named(i)}: {said}",
+            row=table.rows[i],
+            columns=["demand"],
+        )
+        for i, said in rows.guesses.items()
+        if numbers.get(i)
+    ]
+    return doubts
 
 
 def _further(table: Table, axes: Sequence[str]) -> dict[str, list[str]]:
     """Return the columns that planning does not need, by heading; plans repeat them."""
     columns: dict[str, list[str]] = {}
-    unused = {axis for pair in _AXES for axis in pair} - {*axes}
+    unused = {axis for pair in (*_AXES, ("coordinates",)) for axis in pair} - {*axes}
+    if axes == ("lat", "lon") and table.column("lat").heading == (
+        table.column("coordinates").heading
+    ):
+        unused -= {"coordinates"}
     known = {place for name, place in table.places.items() if name not in unused}
-    for place, (heading, cells) in enumerate(table.columns):
+    for place, (heading, _, shown) in enumerate(table.columns):
         if place in known:
             continue
         if heading:
-            columns[_free_heading(heading, columns)] = cells
-        elif any(cell.strip() for cell in cells):  # spreadsheets leave empty columns
+            columns[_free_heading(heading, columns)] = shown
+        elif any(cell.strip() for cell in shown):  # spreadsheets leave empty columns
             table.notes.append("a column without a heading was ignored")
     if columns:
         table.notes.append(f"further columns: {', '.join(columns)}")
@@ -238,7 +432,7 @@ def instance_rows(instance: Instance) -> list[Row]:
     }
     rows: list[Row] = [[f"# {key}: {said}"] for key, said in comments.items() if said]
     named = instance.names is not None or instance.depot_name != "depot"
-    own = [*_axes_of(instance), "demand", *(["name"] if named else [])]
+    own = [*axes_of(instance), "demand", *(["name"] if named else [])]
     rows.append([*own, *_further_headings(instance, own)])
     names = (instance.depot_name, *(instance.names or [""] * instance.num_customers))
     demands = (0, *instance.demands)
@@ -246,10 +440,6 @@ def instance_rows(instance: Instance) -> list[Row]:
         cells: Row = [*point, demands[location], *([names[location]] if named else [])]
         rows.append([*cells, *_further_cells(instance, location)])
     return rows
-
-
-def _axes_of(instance: Instance) -> tuple[str, str]:
-    return ("lat", "lon") if instance.geographic else ("x", "y")
 
 
 def _further_headings(instance: Instance, own: Sequence[str]) -> list[str]:
@@ -267,7 +457,7 @@ def _further_cells(instance: Instance, location: int) -> list[str]:
 
 def plan_rows(plan: Plan, instance: Instance) -> list[Row]:
     """Return a plan as a table: a row per stop, then the unserved customers."""
-    axes = _axes_of(instance) if instance.has_coordinates else ()
+    axes = axes_of(instance) if instance.has_coordinates else ()
     own = ["tour", "stop", "customer", "name", "demand", *axes]
 
     def row(tour: str | int, stop: str | int, customer: int) -> Row:
@@ -283,16 +473,24 @@ def plan_rows(plan: Plan, instance: Instance) -> list[Row]:
     return rows
 
 
-def parse_plan(content: str | bytes) -> Plan:
-    """Read a plan from the columns tour, stop and customer; others are ignored."""
+def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:
+    """
+    Read a plan from the columns tour, stop and customer.
+
+    With an instance, the other columns say which of its customers is meant
+    (:func:`fixedfleet.files.stops.plan_of`).
+    """
     names = ("tour", "stop", "customer")
-    table = read_table(content, {name: name for name in names}, numbers=names)
+    table = read_table(
+        content, {name: name for name in names}, numbers=names, needed=[names]
+    )
     for name in names:
         if name not in table.places:
             raise InputError(f"no column {name!r} in the header of a plan")
-    tours: dict[int, dict[int, int]] = {}
+    others = [column for column in table.columns if column.heading not in names]
+    tours: dict[int, dict[int, Stop]] = {}
     columns = [table.column(name).cells for name in names]
-    for row, *cells in zip(table.rows, *columns, strict=True):
+    for i, (row, *cells) in enumerate(zip(table.rows, *columns, strict=True)):
         if cells[0].strip() == _UNSERVED:
             continue
         tour, stop, customer = (
@@ -301,5 +499,7 @@ def parse_plan(content: str | bytes) -> Plan:
         )
         if stop in tours.setdefault(tour, {}):
             raise InputError(f"row {row}: a second stop {stop} of tour {tour}")
-        tours[tour][stop] = customer
-    return Plan([c for _, c in sorted(tours[t].items())] for t in sorted(tours))
+        texts = {column.heading: column.shown[i] for column in others}
+        tours[tour][stop] = Stop(f"row {row}", customer, texts)
+    inner = ([stop for _, stop in sorted(tours[t].items())] for t in sorted(tours))
+    return plan_of(inner, instance)

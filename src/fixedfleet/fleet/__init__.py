@@ -6,6 +6,8 @@ from fixedfleet.fleet.verdict import (
     Status,
     assess_batch,
     assess_fleet,
+    load_exact_packing,
+    quick_packing_size,
 )
 
 __all__ = [
@@ -14,4 +16,6 @@ __all__ = [
     "Status",
     "assess_batch",
     "assess_fleet",
+    "load_exact_packing",
+    "quick_packing_size",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fixedfleet.deadline import Deadline
     from fixedfleet.fleet.packing import Packing
 
 __all__ = ["load", "pack_exactly"]
@@ -18,6 +18,8 @@ NoPacking = Literal["impossible", "undecided"]
 
 # A model with more arcs takes longer to build than most time limits.
 _MOST_ARCS = 40_000
+_LONGEST_LIMIT = 1_000_000  # seconds
+_ARC_SECONDS = 1e-5  # to build the model, for each arc
 
 
 def load() -> Any:
@@ -28,33 +30,32 @@ def load() -> Any:
 
 
 def pack_exactly(
-    sizes: Sequence[int], capacity: int, vehicles: int, seconds: float
+    sizes: Sequence[int], capacity: int, vehicles: int, deadline: Deadline
 ) -> Packing | NoPacking:
     """
-    Pack demands from 1 to the capacity into so many vehicles, or prove it impossible.
+    Pack demands from 1 to the capacity into a fleet, or prove it impossible.
 
     CP-SAT solves the arc-flow model (Valério de Carvalho): vehicles are paths of loads.
     The model does not distinguish equal demands or equal vehicles, so the solver does
     not search through packings that differ only in numbering. Its relaxation is far
     tighter than that of a model with one variable per demand and vehicle.
 
-    The answer is ``"undecided"`` after so many seconds of wall time, and if too many
-    different loads can occur.
+    The answer is ``"undecided"`` when the deadline is over, and if too many different
+    loads can occur.
     """
-    end = time.perf_counter() + seconds
     counts = dict(sorted(Counter(sizes).items(), reverse=True))
     arcs = _arcs(counts, capacity)
-    if arcs is None:
+    if arcs is None or deadline.left() <= _ARC_SECONDS * len(arcs):
         return "undecided"
     model, flows = _flow_model(counts, arcs, vehicles)
-    seconds = end - time.perf_counter()
+    seconds = deadline.left()
     if seconds <= 0:
         return "undecided"
     cp = load()
     solver = cp.CpSolver()
     solver.parameters.num_workers = 1  # with more, the packing found is up to chance
     solver.parameters.random_seed = 0
-    solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.max_time_in_seconds = min(seconds, _LONGEST_LIMIT)
     status = solver.solve(model)
     if status in (cp.OPTIMAL, cp.FEASIBLE):
         return _paths({arc: solver.value(flow) for arc, flow in flows.items()})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fixedfleet.deadline import Deadline
 from fixedfleet.plan import PlanBatch
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ Packing = list[list[int]]
 # `fill` takes one step per vehicle and demand, on an integer with one bit per unit of
 # capacity. With more work than this, it would take more than a second.
 _MOST_WORK = 5_000_000
+_MOST_BITS = 2**30  # of all these integers together: 128 MiB
+_NEVER = Deadline()
 
 
 def best_fit(sizes: Sequence[int], capacity: int) -> Packing:
@@ -75,7 +78,10 @@ def best_fit_batch(batch: InstanceBatch) -> tuple[PlanBatch, NDArray[np.bool_]]:
 
 
 def fill(
-    sizes: Sequence[int], capacity: int, rng: Random | None = None
+    sizes: Sequence[int],
+    capacity: int,
+    rng: Random | None = None,
+    deadline: Deadline = _NEVER,
 ) -> Packing | None:
     """
     Fill one vehicle after the other as far as possible.
@@ -84,14 +90,18 @@ def fill(
     of all sizes are left for the last vehicles. This is best if many demands share a
     vehicle. Without it, each vehicle takes the largest demand left and fills up with
     others. This is best if few demands share a vehicle. Return None if there are too
-    many demands or units to do this within a second.
+    many demands or units to do this within a second, or if the deadline is over first.
     """
     vehicles = sum(sizes) // capacity + 1
     if len(sizes) * vehicles * (1 + capacity // 4096) > _MOST_WORK:
         return None
+    if len(sizes) * capacity > _MOST_BITS:
+        return None
     rest = sorted(sizes)
     packing: Packing = []
     while rest:
+        if deadline.over():
+            return None
         vehicle = []
         if rng is None:
             vehicle.append(rest.pop())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from itertools import accumulate
@@ -18,6 +17,7 @@ from fixedfleet.wording import count, with_unit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fixedfleet.deadline import Deadline
     from fixedfleet.fleet.packing import Packing
     from fixedfleet.instance import Instance
 
@@ -31,11 +31,12 @@ class SmallestFleet:
     Bounds on the smallest fleet that can carry the demands of an instance.
 
     Each lower bound has a proof, and the upper bound has a packing. The constructor
-    tries the quick bounds and packings; :meth:`search` runs the exact search. Every
-    demand must fit into a vehicle.
+    tries the quick bounds and packings, of which the first needs no time worth
+    counting and the others end with the deadline. :meth:`search` runs the exact search.
+    Every demand must fit into a vehicle.
     """
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, deadline: Deadline) -> None:
         self.instance = instance
         # Demands of zero take no room. Common factors make the numbers smaller.
         demands = [units for units in instance.demand_units.tolist() if units]
@@ -50,8 +51,8 @@ class SmallestFleet:
             proof = f"the Martello–Toth bound is {count(bound, 'vehicle')}"
             self._raise_lower(bound, proof)
         for rng in (None, *map(Random, range(_RANDOM_PACKINGS))):
-            if self.open:
-                self._keep(fill(self.sizes, self.capacity, rng))
+            if self.open and not deadline.over():
+                self._keep(fill(self.sizes, self.capacity, rng, deadline))
 
     @property
     def upper(self) -> int:
@@ -63,16 +64,16 @@ class SmallestFleet:
         """Whether the smallest fleet is not known yet."""
         return self.lower < self.upper
 
-    def search(self, vehicles: int, time_limit: float) -> None:
+    def search(self, vehicles: int, deadline: Deadline) -> None:
         """
         Run the exact search: first for the given fleet, then for the smallest one.
 
-        It ends after ``time_limit`` seconds, or at the first fleet it cannot decide.
+        It ends with the deadline, or at the first fleet that it cannot decide.
         """
-        left = self._decide(vehicles, time_limit)
+        self._decide(vehicles, deadline)
         while self.open:
             before = self.lower
-            left = self._decide(before, left)
+            self._decide(before, deadline)
             if self.lower == before and self.open:
                 return
 
@@ -106,14 +107,12 @@ class SmallestFleet:
         first, *others = tours or [[]]
         return Plan([[*first, *customers[0]], *others])
 
-    def _decide(self, vehicles: int, seconds: float) -> float:
-        """Decide about one fleet by the exact search; return the seconds left."""
-        if not self.lower <= vehicles < self.upper or seconds <= 0:
-            return seconds
-        exact_packing.load()  # the time limit does not include the import
-        begin = time.perf_counter()
+    def _decide(self, vehicles: int, deadline: Deadline) -> None:
+        """Decide about one fleet by the exact search."""
+        if not self.lower <= vehicles < self.upper or deadline.over():
+            return
         answer = exact_packing.pack_exactly(
-            self.sizes, self.capacity, vehicles, seconds
+            self.sizes, self.capacity, vehicles, deadline
         )
         if answer == "impossible":
             fleet = count(vehicles, "vehicle")
@@ -121,7 +120,6 @@ class SmallestFleet:
             self._raise_lower(vehicles + 1, proof)
         elif answer != "undecided":
             self._keep(answer)
-        return seconds - (time.perf_counter() - begin)
 
     def _raise_lower(self, bound: int, proof: str) -> None:
         """Keep a lower bound that is higher than the best one so far."""

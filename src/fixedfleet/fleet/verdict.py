@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from fixedfleet.deadline import Deadline
 from fixedfleet.errors import InputError
-from fixedfleet.fleet.packing import best_fit_batch
+from fixedfleet.fleet import exact_packing
+from fixedfleet.fleet.packing import best_fit, best_fit_batch
 from fixedfleet.fleet.smallest import SmallestFleet
 from fixedfleet.plan import Plan, PlanBatch
 from fixedfleet.wording import count, with_unit
@@ -24,6 +26,8 @@ __all__ = [
     "Status",
     "assess_batch",
     "assess_fleet",
+    "load_exact_packing",
+    "quick_packing_size",
 ]
 
 Status = Literal["feasible", "impossible", "undecided"]
@@ -124,8 +128,30 @@ class BatchVerdict:
         return np.asarray(self.statuses == "feasible")
 
 
+def quick_packing_size(instance: Instance) -> int | None:
+    """Return the vehicles of a quick packing; None if a demand exceeds a vehicle."""
+    if _too_large(instance):
+        return None
+    sizes = [size for size in instance.demand_units.tolist() if size]
+    return max(1, len(best_fit(sizes, instance.capacity_units)))
+
+
+def load_exact_packing(instance: Instance) -> None:
+    """
+    Import the solver of the exact search, if the verdict on an instance may need it.
+
+    Call it before the clock starts, so that the import does not count as time.
+    """
+    if (quick_packing_size(instance) or 0) > instance.minimum_vehicles:
+        exact_packing.load()
+
+
 def assess_fleet(
-    instance: Instance, *, time_limit: float = 1.0, smallest_limit: float | None = None
+    instance: Instance,
+    *,
+    time_limit: float = 1.0,
+    smallest_limit: float | None = None,
+    deadline: Deadline | None = None,
 ) -> FleetVerdict:
     """
     Decide whether the instance's fleet can carry the demands, with the proof.
@@ -140,6 +166,9 @@ def assess_fleet(
     smallest_limit
         Seconds for it instead, if a quick packing shows that the fleet suffices and
         only the smallest fleet is open. Default: the time limit.
+    deadline
+        When everything must end, quick packings too. Default: these have no limit, but
+        take less than a few seconds.
     """
     if not time_limit >= 0:
         raise InputError(f"time limit is {time_limit:g} s, not at least 0")
@@ -147,11 +176,15 @@ def assess_fleet(
     if reason := _too_large(instance):
         lower = instance.minimum_vehicles
         return FleetVerdict("impossible", vehicles, reason, lower, None, None, None)
-    fleet = SmallestFleet(instance)
+    if deadline is None:
+        if time_limit > 0:
+            load_exact_packing(instance)
+        deadline = Deadline()
+    fleet = SmallestFleet(instance, deadline)
     limit = time_limit
     if vehicles >= fleet.upper and smallest_limit is not None:
         limit = smallest_limit
-    fleet.search(vehicles, limit)
+    fleet.search(vehicles, deadline.within(limit))
     status: Status
     if vehicles >= fleet.upper:
         status = "feasible"

@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from fixedfleet.errors import LARGEST_WHOLE, InputError, between, check_array
-from fixedfleet.instance.one_instance import (
-    COORDINATES,
-    UNITS_BELOW,
-    WHOLE,
-    Instance,
-    read_only,
-)
+from fixedfleet.instance.amounts import UNITS_BELOW, read_only
+from fixedfleet.instance.instance import COORDINATES, WHOLE, Instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -20,7 +20,6 @@ from fixedfleet.labels.teacher import (
     TEACHERS,
     GpuTeacher,
     SearchTeacher,
-    SolverTeacher,
     Teacher,
     get_teacher,
 )
@@ -31,7 +30,6 @@ __all__ = [
     "LabelSummary",
     "LabellingError",
     "SearchTeacher",
-    "SolverTeacher",
     "Teacher",
     "check_labels",
     "fingerprint",

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import numpy as np
 
-from fixedfleet import solvers
+from fixedfleet.deadline import Deadline
 from fixedfleet.errors import InputError, above, at_least, check_settings
 from fixedfleet.fleet import assess_batch, assess_fleet
 from fixedfleet.plan import Plan, PlanBatch
 from fixedfleet.registry import Registry
-from fixedfleet.search import Stop, improve
+from fixedfleet.search import SEARCHES, improve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,7 +29,6 @@ __all__ = [
     "TEACHERS",
     "GpuTeacher",
     "SearchTeacher",
-    "SolverTeacher",
     "Teacher",
     "get_teacher",
 ]
@@ -98,75 +97,58 @@ class _OnCores:
 
 
 @dataclass(frozen=True)
-class SolverTeacher(_OnCores):
+class SearchTeacher(_OnCores):
     """
-    An outside solver, on one core per instance.
+    A search from a packing, on one core per instance.
 
-    The solver begins with a packing. Instances that are proven infeasible are not given
-    to it.
+    Instances without a packing get no label.
 
     Parameters
     ----------
     name
-        Its name in :mod:`fixedfleet.solvers`.
+        Its name in :data:`fixedfleet.search.SEARCHES`.
     time_limit
         Seconds per instance.
+    iterations
+        Iterations per instance, instead of a time limit. The labels are then the same
+        on every machine.
     """
 
     name: str
-    time_limit: Annotated[float, above(0)] = 1.0
-
-    def __post_init__(self) -> None:
-        solvers.get(self.name)  # raises if it is unknown or its package is missing
-        check_settings(self)
-
-    def _plan(self, instance: Instance, seed: int) -> Plan | None:
-        verdict = assess_fleet(instance)
-        if verdict.status == "impossible":
-            return None
-        solver, stop = solvers.get(self.name), Stop(self.time_limit)
-        start = verdict.packing
-        return solvers.run(solver, instance, stop=stop, seed=seed, start=start)
-
-
-for _solver in ("ortools", "pyvrp", "vroom", "hgs"):
-    TEACHERS.register(_solver)(partial(SolverTeacher, _solver))
-
-
-@TEACHERS.register("ruin_recreate")
-@dataclass(frozen=True)
-class SearchTeacher(_OnCores):
-    """
-    Ruin and recreate from a packing, on one core per instance.
-
-    Parameters
-    ----------
-    iterations
-        Iterations per instance. The labels are then the same on every machine.
-    time_limit
-        Seconds per instance, instead of iterations.
-    """
-
-    iterations: Annotated[int | None, at_least(1)] = None
     time_limit: Annotated[float | None, above(0)] = None
-    name = "ruin_recreate"
+    iterations: Annotated[int | None, at_least(1)] = None
 
     def __post_init__(self) -> None:
+        SEARCHES.get(self.name)  # raises if it is unknown or its package is missing
         check_settings(self)
         if (self.iterations is None) == (self.time_limit is None):
             raise InputError(
-                "the teacher 'ruin_recreate' needs iterations or a time_limit, and not "
+                f"the teacher {self.name!r} needs iterations or a time_limit, and not "
                 "both"
             )
 
     def _plan(self, instance: Instance, seed: int) -> Plan | None:
-        start = assess_fleet(instance).packing
-        if start is None:
+        packing = assess_fleet(instance).packing
+        if packing is None:
             return None
-        stop = Stop(self.time_limit, iterations=self.iterations)
         return improve(
-            instance, start, search="ruin_recreate", stop=stop, seed=seed
+            instance,
+            packing,
+            search=self.name,
+            time_limit=self.time_limit,
+            iterations=self.iterations,
+            seed=seed,
         ).plan
+
+
+def _outside_teacher(name: str, time_limit: float = 1.0) -> SearchTeacher:
+    """Return an outside solver as a teacher; its limit is a time."""
+    return SearchTeacher(name, time_limit)
+
+
+for _solver in ("ortools", "pyvrp", "vroom", "hgs"):
+    TEACHERS.register(_solver)(partial(_outside_teacher, _solver))
+TEACHERS.register("ruin_recreate")(partial(SearchTeacher, "ruin_recreate"))
 
 
 @TEACHERS.register("gpu")
@@ -204,7 +186,7 @@ class GpuTeacher:
         plans = improve_batch(
             batch[labelled],
             verdict.packings[labelled],
-            stop=Stop(iterations=self.iterations),
+            deadline=Deadline(iterations=self.iterations),
             # The whole call has one stream of random numbers, named by its first seed.
             seed=int(seeds[0]),
         )

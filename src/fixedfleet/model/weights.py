@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import os
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -19,6 +20,7 @@ from fixedfleet.model.devices import keep_freed_memory
 from fixedfleet.model.network import ModelConfig, Network
 from fixedfleet.model.normalise import NORMALISATIONS
 from fixedfleet.model.universal import UniversalConfig, UniversalNetwork
+from fixedfleet.registry import source_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,6 +43,8 @@ __all__ = [
     "save_model",
     "write_tensors",
 ]
+
+_log = logging.getLogger("fixedfleet")
 
 AnyNetwork = Network | UniversalNetwork
 
@@ -124,6 +128,7 @@ def save_model(
         "format": FORMAT,
         "network": "universal" if isinstance(network, UniversalNetwork) else "edges",
         "config": json.dumps(asdict(network.config)),
+        "normalisation_source": source_hash(getattr(network, "normalisation", None)),
         "card": json.dumps(dict(card or {})),
     }
     write_tensors(path, tensors, metadata)
@@ -145,14 +150,6 @@ def load_model(
     path = find_model(name)
     tensors, metadata = read_tensors(path)
     config, _ = _describe(path, metadata)
-    if isinstance(config, ModelConfig) and not NORMALISATIONS.knows(
-        config.normalisation
-    ):
-        # A network's file must not be able to run code by naming it.
-        raise InputError(
-            f"{path} needs the normalisation {config.normalisation!r}: load it first "
-            f"with fixedfleet.model.NORMALISATIONS.get({config.normalisation!r})"
-        )
     network = make_network(config)
     check_weights(path, tensors, network.state_dict())
     network.load_state_dict({key: value.float() for key, value in tensors.items()})
@@ -263,10 +260,38 @@ def _describe(
             kind: type[ModelConfig | UniversalConfig] = UniversalConfig
         else:
             kind, settings = ModelConfig, _present_settings(settings)
+            _check_normalisation(
+                path, settings, metadata.get("normalisation_source", "")
+            )
         config = kind(**known_settings(kind, "model", settings))
         return config, dict(json.loads(metadata.get("card", "{}")))
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}: its settings cannot be used: {error}") from None
+
+
+def _check_normalisation(path: Path, settings: Mapping[str, Any], source: str) -> None:
+    """
+    Raise InputError unless this process knows a network's normalisation.
+
+    ``source`` is the hash of the source that the network was saved with; if another one
+    is loaded, a warning is logged.
+    """
+    name = str(settings.get("normalisation", "vehicle"))
+    if not NORMALISATIONS.find_loaded(name):
+        # A network's file must not be able to run code by naming it.
+        file = name.rpartition(":")[0] or "FILE.py"
+        raise InputError(
+            f"the normalisation {name!r} is not loaded: add --parts {file} to the "
+            f"command, or in Python call fixedfleet.registry.load_files([{file!r}]) "
+            "first"
+        )
+    if source and source_hash(NORMALISATIONS.get(name)) != source:
+        _log.warning(
+            "%s: the source of its normalisation %r has changed since the network was "
+            "saved",
+            path,
+            name,
+        )
 
 
 def _present_settings(settings: dict[str, Any]) -> dict[str, Any]:

@@ -7,52 +7,89 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fixedfleet.search.cpu_arrays import measurable
-from fixedfleet.search.decomposition import decomposition
+from fixedfleet.search.decomposition import decomposition, load_for_parts
 from fixedfleet.search.genetic import genetic_search, small_population
-from fixedfleet.search.method import EXPENSIVE, LEAST_SECONDS, MANY
-from fixedfleet.search.ruin_recreate import RuinRecreateParameters, ruin_recreate
+from fixedfleet.search.ruin_recreate import (
+    RuinRecreateParameters,
+    load_kernel_for,
+    ruin_recreate,
+)
+from fixedfleet.search.searches import loaded_by
+from fixedfleet.search.task import MIN_SECONDS, PARTS_ABOVE, run_step
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
     from fixedfleet.search.genetic import AlgorithmParameters
-    from fixedfleet.search.method import SearchMethod, SearchTask
+    from fixedfleet.search.task import Search, SearchTask
 
 __all__ = ["auto_search", "fitted_parameters", "recipe_for"]
 
 # With a vehicle cost, this share of the time is spent on whether one vehicle more or
-# less pays.
-_FLEET_SHARE = 0.2
+# less pays: at the beginning if a vehicle costs at least the second share of the
+# length, otherwise at the end.
+_VEHICLES_SHARE, _DEAR = 0.2, 0.05
 # The genetic search may find no plan within the fleet if time is short or the fleet is
-# full. Ruin and recreate runs first, so that there is a better plan than the start:
-# for a moment, and longer if the demands fill the fleet to this share.
+# full. Ruin and recreate runs first, so that there is a better plan than the initial
+# one: for a moment, and longer if the demands fill the fleet to this share.
 _FULL = 0.985
 _FULL_SHARE, _FULL_SECONDS = 0.3, 0.1  # share of the time, and seconds at most
 _MOMENT_SHARE, _MOMENT_SECONDS = 0.05, 2e-3
 
 
-def auto_search(task: SearchTask) -> None:
-    """Improve a plan by the steps that measured best for its size and time."""
-    seconds = task.stop.require_seconds("auto")
-    instance, vehicle_cost, fewest = task.instance, task.vehicle_cost, task.fewest
-    plan, until = task.start, 1.0
-    if vehicle_cost > 0:
-        expensive = vehicle_cost >= EXPENSIVE * plan.length(instance)
-        if fewest is not None and expensive:
-            plan = _settle_fleet(task, fewest)
-        else:
-            until -= _FLEET_SHARE
-    if plan is not task.start:
-        instance = instance.with_vehicles(plan.vehicles)
-    shorten = replace(task, instance=instance, vehicle_cost=0.0)
-    if instance.num_customers > MANY and measurable(instance):
-        _run(decomposition, shorten, until, plan)
+def _load(instance: Instance) -> None:
+    """Load what the steps need for an instance of this size."""
+    if not measurable(instance):
+        return
+    if instance.num_customers > PARTS_ABOVE:
+        load_for_parts(instance)
     else:
-        n = instance.num_customers
-        share, population = recipe_for(n, seconds * until, _filled(instance))
-        _run(_ruin, shorten, share * until, plan)
-        _run(partial(_breed, population=population), shorten, until, plan)
-    _run(_ruin, task, 1.0, plan)
+        load_kernel_for(instance)
+
+
+@loaded_by(_load)
+def auto_search(task: SearchTask) -> Iterator[Plan]:
+    """
+    Improve a plan by the steps that measured best for its size and time.
+
+    A vehicle cost is weighed by ruin and recreate, before or after the length is
+    minimised without it.
+    """
+    plan, vehicle_cost = task.initial_plan, task.vehicle_cost
+    shorten, until = replace(task, vehicle_cost=0.0), 1.0
+    if vehicle_cost >= _DEAR * plan.length(task.instance) > 0:
+        plan = yield from _run(_ruin, task, plan, _VEHICLES_SHARE, vehicle_cost)
+        if not plan.unserved(task.instance):
+            fleet = task.instance.with_vehicles(plan.vehicles)
+            shorten = replace(shorten, instance=fleet)
+    elif vehicle_cost > 0:
+        until -= _VEHICLES_SHARE
+    for search, end in _steps(shorten, until):
+        plan = yield from _run(search, shorten, plan, end, vehicle_cost)
+    yield from _run(_ruin, task, plan, 1.0, vehicle_cost)
+
+
+def _run(
+    search: Search, task: SearchTask, plan: Plan, end: float, vehicle_cost: float
+) -> Generator[Plan, None, Plan]:
+    """Search from a plan until a share of the whole time is used; return the best."""
+    deadline = task.deadline.until(end)
+    if deadline.left() <= MIN_SECONDS:
+        return plan
+    step = replace(task, initial_plan=plan, deadline=deadline)
+    return (yield from run_step(search, step, vehicle_cost))
+
+
+def _steps(task: SearchTask, until: float) -> list[tuple[Search, float]]:
+    """Return the searches that minimise the length, each with the share of its end."""
+    instance, n = task.instance, task.instance.num_customers
+    if n > PARTS_ABOVE and measurable(instance):
+        return [(decomposition, until)]
+    seconds = task.deadline.seconds * until
+    share, population = recipe_for(n, seconds, _filled(instance))
+    return [(_ruin, share * until), (partial(_genetic, population=population), until)]
 
 
 def recipe_for(n: int, seconds: float, filled: float = 0.0) -> tuple[float, int]:
@@ -92,43 +129,21 @@ def fitted_parameters(population: int) -> AlgorithmParameters:
     return small_population(population, nbGranular=8, **penalty)
 
 
-def _run(search: SearchMethod, task: SearchTask, until: float, plan: Plan) -> None:
-    """
-    Search until a share of the whole time is used, from the best plan so far.
-
-    If that has more vehicles than the instance of the task, start from ``plan``.
-    """
-    stop = task.stop.part(until)
-    if stop.left() > LEAST_SECONDS:
-        best = task.best.plan
-        start = best if best.vehicles <= task.instance.vehicles else plan
-        search(replace(task, start=start, stop=stop))
-
-
-def _settle_fleet(task: SearchTask, fewest: Plan) -> Plan:
-    """Return a plan with as many vehicles as are worth their cost, or a guess."""
-    task.offer(fewest)
-    if task.vehicle_cost >= fewest.length(task.instance):
-        return fewest  # no shorter plan can pay for one more vehicle
-    _run(_ruin, task, _FLEET_SHARE, fewest)
-    return task.best.plan
-
-
 def _filled(instance: Instance) -> float:
     """Return the demand as a share of what the fleet can carry."""
     room = instance.vehicles * instance.capacity_units  # may be beyond 64 bits
     return int(instance.demand_units.sum()) / room
 
 
-def _ruin(task: SearchTask) -> None:
+def _ruin(task: SearchTask) -> Iterator[Plan]:
     """Ruin and recreate, if its 32 bits can hold the distances."""
     if not measurable(task.instance):
         return
     customers = task.instance.num_customers
-    if task.stop.seconds > 2e-4 * customers:
-        ruin_recreate(task)
+    if task.deadline.seconds > 2e-4 * customers:
+        yield from ruin_recreate(task)
     else:
-        ruin_recreate(task, _for_short_time(customers))
+        yield from ruin_recreate(task, _for_short_time(customers))
 
 
 @cache
@@ -138,6 +153,6 @@ def _for_short_time(customers: int) -> RuinRecreateParameters:
     return RuinRecreateParameters(removals=8, longest=6, end_temperature=end)
 
 
-def _breed(task: SearchTask, population: int) -> None:
+def _genetic(task: SearchTask, population: int) -> Iterator[Plan]:
     """Run the genetic search with a population that is fitted to the time."""
-    genetic_search(task, fitted_parameters(population))
+    yield from genetic_search(task, fitted_parameters(population))

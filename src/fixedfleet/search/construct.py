@@ -1,19 +1,21 @@
 """Plans to start a search from: the packing, savings, the sweep and the network's plan.
 
-Savings and sweep keep to capacity and fleet, so they may leave customers unassigned;
+Savings and sweep keep to capacity and fleet, so they may leave customers unserved;
 :func:`complete_plan` then finds places for them.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from fixedfleet.deadline import Deadline
 from fixedfleet.errors import InputError
 from fixedfleet.plan import Plan
-from fixedfleet.search import Stop, improve
+from fixedfleet.search.improve import run_search
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,18 +34,23 @@ __all__ = [
 
 StartName = Literal["packing", "savings", "sweep", "network"]
 
-_COMPLETING = 2000  # iterations to find places for the unassigned customers of a start
+_COMPLETING = 2000  # iterations to find places for the unserved customers of a start
 _NEIGHBOURS = 30  # customers a customer may be joined with
 
 
 def make_start(
-    name: StartName, instance: Instance, packing: Plan | None, *, seed: int = 0
+    name: StartName,
+    instance: Instance,
+    packing: Plan | None,
+    *,
+    seed: int = 0,
+    deadline: Deadline | None = None,
 ) -> Plan | None:
     """
     Make a feasible plan to start a search from.
 
-    If it leaves customers unassigned and no places are found for them, the packing that
-    proves the fleet sufficient is returned.
+    If it leaves customers unserved and no places are found for them before the
+    deadline, the packing that proves the fleet sufficient is returned.
     """
     if name == "packing":
         return packing
@@ -54,16 +61,18 @@ def make_start(
         plan = plan_by_network(InstanceBatch.of([instance])).plans[0]
     else:
         plan = {"savings": savings, "sweep": sweep}[name](instance)
-    return complete_plan(instance, plan, seed=seed) or packing
+    return complete_plan(instance, plan, seed=seed, deadline=deadline) or packing
 
 
-def complete_plan(instance: Instance, plan: Plan, *, seed: int = 0) -> Plan | None:
-    """Find places for the unassigned customers of a start; None if some have none."""
+def complete_plan(
+    instance: Instance, plan: Plan, *, seed: int = 0, deadline: Deadline | None = None
+) -> Plan | None:
+    """Find places for the unserved customers of a plan; None if some have none."""
     if plan.unserved(instance):
-        stop = Stop(iterations=_COMPLETING)
-        plan = improve(
-            instance, plan, search="ruin_recreate", stop=stop, seed=seed
-        ).plan
+        from fixedfleet.search.ruin_recreate import ruin_recreate  # needs Numba
+
+        limit = replace(deadline or Deadline(), iterations=_COMPLETING)
+        plan = run_search(ruin_recreate, instance, plan, deadline=limit, seed=seed).plan
     return None if plan.unserved(instance) else plan
 
 

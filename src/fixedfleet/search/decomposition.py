@@ -11,156 +11,225 @@ after each round. Both searches release Python's lock, so threads do this.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.search.construct import complete_plan, load_savings, savings
-from fixedfleet.search.cpu_distances import is_measured, scale
+from fixedfleet.search.cpu_distances import scale
 from fixedfleet.search.genetic import hgs_plans, small_population
-from fixedfleet.search.parts import Tours
+from fixedfleet.search.parts import Tours, search_in_threads
+from fixedfleet.search.rounds import rounds
 from fixedfleet.search.ruin_recreate import (
     RuinRecreateParameters,
     anneal,
-    load_kernel,
+    load_kernel_for,
     ruin_recreate,
 )
-from fixedfleet.search.stop import Stop
+from fixedfleet.search.searches import loaded_by
+from fixedfleet.search.task import ReportPace, better, run_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Generator, Iterator
 
+    from fixedfleet.deadline import Deadline
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
-    from fixedfleet.search.method import SearchTask
     from fixedfleet.search.parts import Part
-
-    # Searches each part: ``map``, or that of a pool of threads.
-    Run = Callable[[Callable[[Part], Plan], list[Part]], Iterable[Plan]]
+    from fixedfleet.search.task import SearchTask
 
 __all__ = [
-    "CLOSING_SECONDS",
+    "CHECK_SECONDS",
+    "DecompositionParameters",
     "anneal_whole",
-    "breed",
     "decomposition",
+    "load_for_parts",
     "part_population",
-    "part_size",
-    "whole_settings",
+    "search_part",
 ]
 
-# The settings are fitted to N = 200 to 1,000 on a core; docs/search.md explains them.
-_LARGE = 2000  # customers; with more, there is little time for each
-CLOSING_SECONDS = 5e-6  # for each customer, to check the last plan
-
-# Ruin and recreate of the whole has at least this share of the time, and these seconds
-# for each customer, but at most the second share. The seconds grow in proportion to
-# tours beyond this number of customers.
-_WHOLE_SHARE, _WHOLE_SECONDS, _MOST_WHOLE = 0.4, 3e-3, 0.9
-_USUAL_TOUR = 30
+CHECK_SECONDS = 5e-6  # for each customer, to check the last plan
 _WHOLE = RuinRecreateParameters(many=True)
-# N times the end temperature. The parts make up for an end that is less cold than that
-# of a search of its own.
-_WHOLE_END = 2.0
-_ROUNDS = 25  # rounds of ruin and recreate on several cores
-_FEW = 100  # customers per core, at least: smaller parts leave little to improve
-# With fewer seconds for each customer, or more customers, the search begins with a
-# savings plan, but not if the savings themselves would take too long. The temperatures
-# of ruin and recreate are then these multiples of the mean leg between two customers.
-_HURRY_SECONDS = 2e-3
-_SAVINGS_SECONDS = 3.5e-5
-_HOT, _COLD = 4.0, 0.05
-
-_SIZE = 100  # customers per part
-_GROWTH = 1.25  # of the parts, if those of the present size were searched in vain
-_PASSES = 3  # times that each customer should be in a part, if there is time
-# Seconds to search a part, for each hundred customers in it: at least, and at most.
-_LEAST_PART, _MOST_PART = 0.03, 0.15
-_BRIEF = 0.1  # with fewer of these seconds, a smaller population is enough
-# If the limit is a number of iterations, HGS-CVRP ends after so many of its own without
-# improvement, and a part counts as so many of ruin and recreate.
-_PART_ITERATIONS, _PART_COUNTS_AS = 100, 20_000
 
 
-def decomposition(task: SearchTask) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DecompositionParameters:
+    """
+    Settings of the search part by part, fitted to N = 200 to 1,000 on a core.
+
+    Parameters
+    ----------
+    whole_share, whole_seconds, max_whole_share
+        Ruin and recreate of the whole has at least this share of the time, and these
+        seconds for each customer, but at most the last share.
+    usual_tour
+        The seconds grow in proportion to tours beyond this number of customers.
+    end_temperature
+        N times the temperature at its end, which is less cold than that of a search of
+        its own, because the parts make up for it.
+    rounds
+        Rounds of ruin and recreate on several cores.
+    min_customers
+        Customers per core, at least: smaller parts leave little to improve.
+    large
+        With more customers, there is little time for each.
+    hurry_seconds, savings_seconds
+        With fewer seconds per customer than the first, or more than ``large``
+        customers, the search begins with a savings plan, unless there are fewer than
+        the second.
+    hot, cold
+        Temperatures of ruin and recreate from a savings plan, as multiples of the mean
+        leg between two customers.
+    part_size
+        Customers per part.
+    growth
+        Factor by which parts grow if those of the present size were searched in vain.
+    passes
+        How often each customer should be in a part, if there is time.
+    min_part_seconds, max_part_seconds
+        Seconds to search a part, for each hundred customers in it.
+    brief
+        With fewer of these seconds, HGS-CVRP has a smaller population.
+    part_iterations, part_counts_as
+        If iterations are limited, HGS-CVRP ends after the first number of its own
+        iterations without improvement. Each part then counts as the second number of
+        iterations of ruin and recreate.
+    """
+
+    whole_share: float = 0.4
+    whole_seconds: float = 3e-3
+    max_whole_share: float = 0.9
+    usual_tour: int = 30
+    end_temperature: float = 2.0
+    rounds: int = 25
+    min_customers: int = 100
+    large: int = 2000
+    hurry_seconds: float = 2e-3
+    savings_seconds: float = 3.5e-5
+    hot: float = 4.0
+    cold: float = 0.05
+    part_size: int = 100
+    growth: float = 1.25
+    passes: int = 3
+    min_part_seconds: float = 0.03
+    max_part_seconds: float = 0.15
+    brief: float = 0.1
+    part_iterations: int = 100
+    part_counts_as: int = 20_000
+
+
+_DEFAULTS = DecompositionParameters()
+
+
+def load_for_parts(instance: Instance) -> None:
+    """Load the compiled code of a search part by part, or compile it."""
+    load_kernel_for(instance)
+    load_savings()
+
+
+@loaded_by(load_for_parts)
+def decomposition(
+    task: SearchTask, parameters: DecompositionParameters = _DEFAULTS
+) -> Iterator[Plan]:
     """
     Improve a plan of many customers: as a whole, then part by part.
 
-    With a limit on iterations, the same seed and number of cores give the same plan.
+    With a limit on iterations, the same seed and number of cores give the same plan. A
+    plan of one tour has no parts, so it is searched as a whole until the end.
     """
-    share = _whole_share(task)
-    anneal_whole(task, share)
-    if not task.best.unassigned:
-        cores = _cores(task)
-        with ThreadPoolExecutor(cores) as threads:
-            run = map if cores == 1 else threads.map
-            _search_parts(Tours(task), run, cores, _step(task.stop, share, 1.0))
-
-
-def anneal_whole(task: SearchTask, share: float) -> None:
-    """Improve a plan by ruin and recreate, for the first share of the time."""
-    instance = task.instance
-    with task.stop.paused(), interrupts_deferred():
-        load_kernel(measured=is_measured(instance))
-        load_savings()
-    settings = whole_settings(instance.num_customers, instance.vehicles)
-    task, settings = _from_savings(task, settings)
-    step = _step(task.stop, 0.0, share)
-    cores = _cores(task)
-    if cores == 1 or task.start.unserved(instance):
-        ruin_recreate(replace(task, stop=step), settings)
+    one_tour = task.instance.vehicles == 1
+    share = 1.0 if one_tour else _whole_share(task, parameters)
+    plan = yield from anneal_whole(task, share, parameters)
+    if share == 1.0 or plan.unserved(task.instance):
         return
-    with ThreadPoolExecutor(cores) as threads:
-        _anneal_parts(Tours(task), threads.map, cores, step, settings)
+    deadline = _between(task.deadline, share, 1.0)
+    yield from _search_parts(
+        replace(task, initial_plan=plan, deadline=deadline), parameters
+    )
 
 
-def _whole_share(task: SearchTask) -> float:
+def anneal_whole(
+    task: SearchTask, share: float, parameters: DecompositionParameters = _DEFAULTS
+) -> Generator[Plan, None, Plan]:
+    """Improve a plan by ruin and recreate until a share of the time; return it."""
+    instance = task.instance
+    settings = _whole_settings(instance, parameters)
+    plan = _savings_plan(task, parameters)
+    if plan is not None:
+        yield plan
+        settings = _settings_after_savings(instance, plan, settings, parameters)
+        plan = better(instance, plan, task.initial_plan, task.vehicle_cost)
+        task = replace(task, initial_plan=plan)
+    task = replace(task, deadline=_between(task.deadline, 0.0, share))
+    cores = _cores(task, parameters)
+    if cores == 1 or task.initial_plan.unserved(instance):
+        search = partial(ruin_recreate, parameters=settings)
+    else:
+        search = partial(_anneal_parts, settings=settings, count=parameters.rounds)
+    return (yield from run_step(search, replace(task, cores=cores)))
+
+
+def _whole_share(task: SearchTask, parameters: DecompositionParameters) -> float:
     """Return the share of the time for the whole; more if the time is short."""
     n = task.instance.num_customers
-    longer = max(1.0, n / task.instance.vehicles / _USUAL_TOUR)
-    needed = _WHOLE_SECONDS * longer * n / _cores(task)
-    share = min(needed / max(task.stop.seconds, 1e-9), _MOST_WHOLE)
-    return max(_WHOLE_SHARE, share)
+    longer = max(1.0, n / task.instance.vehicles / parameters.usual_tour)
+    needed = parameters.whole_seconds * longer * n / _cores(task, parameters)
+    share = needed / max(task.deadline.seconds, 1e-9)
+    return max(parameters.whole_share, min(share, parameters.max_whole_share))
 
 
-def whole_settings(customers: int, vehicles: int) -> RuinRecreateParameters:
+def _whole_settings(
+    instance: Instance, parameters: DecompositionParameters
+) -> RuinRecreateParameters:
     """
     Return the settings of ruin and recreate of the whole.
 
     Strings grow with long tours, unless many customers leave little time for each.
     """
-    mean = customers / vehicles if customers <= _LARGE else 0  # customers per tour
+    customers = instance.num_customers
+    mean = customers / instance.vehicles if customers <= parameters.large else 0
     return replace(
         _WHOLE,
         removals=max(_WHOLE.removals, mean / 4),
         longest=max(_WHOLE.longest, int(mean * 3 / 8)),
-        end_temperature=min(_WHOLE_END / customers, _WHOLE.start_temperature),
+        end_temperature=min(
+            parameters.end_temperature / customers, _WHOLE.start_temperature
+        ),
     )
 
 
-def _cores(task: SearchTask) -> int:
-    """Return how many cores have a part to search that is not too small."""
-    most = min(len(task.best.plan.tours) // 2, task.instance.num_customers // _FEW)
+def _cores(task: SearchTask, parameters: DecompositionParameters) -> int:
+    """Return how many cores can have a part of at least ``min_customers``."""
+    tours = len(task.initial_plan.tours)
+    most = min(tours // 2, task.instance.num_customers // parameters.min_customers)
     return max(1, min(task.cores, most))
 
 
-def _from_savings(
-    task: SearchTask, settings: RuinRecreateParameters
-) -> tuple[SearchTask, RuinRecreateParameters]:
-    """If there are many customers for the time, begin with a savings plan."""
-    n = task.instance.num_customers
-    hurried = n > _LARGE or task.stop.seconds < _HURRY_SECONDS * n
-    if not hurried or task.stop.seconds < _SAVINGS_SECONDS * n:
-        return task, settings
-    plan = complete_plan(task.instance, savings(task.instance), seed=task.seed)
-    if plan is None:
-        return task, settings
-    task.offer(plan)
-    if leg := _mean_leg_between(task.instance, plan) / scale(task.instance):
-        settings = replace(
-            settings, start_temperature=_HOT * leg, end_temperature=_COLD * leg
-        )
-    return replace(task, start=task.best.plan), settings
+def _savings_plan(task: SearchTask, parameters: DecompositionParameters) -> Plan | None:
+    """Return a savings plan if there are many customers for the time, else None."""
+    n, seconds = task.instance.num_customers, task.deadline.seconds
+    hurried = n > parameters.large or seconds < parameters.hurry_seconds * n
+    if not hurried or seconds < parameters.savings_seconds * n:
+        return None
+    plan = savings(task.instance)
+    return complete_plan(task.instance, plan, seed=task.seed, deadline=task.deadline)
+
+
+def _settings_after_savings(
+    instance: Instance,
+    plan: Plan,
+    settings: RuinRecreateParameters,
+    parameters: DecompositionParameters,
+) -> RuinRecreateParameters:
+    """Return settings whose temperatures fit the legs of a savings plan."""
+    leg = _mean_leg_between(instance, plan) / scale(instance)
+    if not leg:
+        return settings
+    return replace(
+        settings,
+        start_temperature=parameters.hot * leg,
+        end_temperature=parameters.cold * leg,
+    )
 
 
 def _mean_leg_between(instance: Instance, plan: Plan) -> float:
@@ -170,111 +239,135 @@ def _mean_leg_between(instance: Instance, plan: Plan) -> float:
     return float(instance.between(starts, ends).mean()) if starts else 0.0
 
 
-def _step(stop: Stop, begin: float, end: float) -> Stop:
-    """Return the stop of a step between two shares of the time or the iterations."""
-    step = stop.part(end)
-    if stop.iterations is not None:
-        step.iterations = max(1, int((end - begin) * stop.iterations))
-    return step
+def _between(deadline: Deadline, begin: float, end: float) -> Deadline:
+    """Return the limits of the step from one share of the limits to another."""
+    step = deadline.until(end)
+    if deadline.iterations is None:
+        return step
+    iterations = max(1, int((end - begin) * deadline.iterations))
+    return replace(step, iterations=iterations)
 
 
 def _anneal_parts(
-    tours: Tours, run: Run, cores: int, step: Stop, settings: RuinRecreateParameters
-) -> None:
-    """Search the whole by ruin and recreate, divided anew after each round."""
-    task = tours.task
+    task: SearchTask, settings: RuinRecreateParameters, count: int
+) -> Iterator[Plan]:
+    """Search the whole by ruin and recreate, in each round divided among the cores."""
     hot, cold = settings.temperatures(task.instance.num_customers)
-    first = scale(task.instance) * hot  # the temperature in the unit of the distances
-    # The iterations of a core in a round; None if the limit is a time.
-    iterations = step.iterations and -(-step.iterations // (_ROUNDS * cores))
-    try:
-        while not step.over():
-            # By the clock, because a round may take longer on a busy machine.
-            used = step.used()
-            until = min(1.0, used + 1 / _ROUNDS)
-            seconds = None if iterations else (until - used) * step.seconds
+    unit = scale(task.instance)  # of the temperatures
+    tours = Tours(task.instance, task.initial_plan, task.seed)
+    pace = ReportPace(task.deadline)
+    with ThreadPoolExecutor(task.cores) as threads:
+        for one in rounds(_per_core(task), count):
             search = partial(
                 anneal,
-                limit=Stop(seconds, iterations=iterations),
                 parameters=settings,
-                temperatures=(
-                    first * (cold / hot) ** used,
-                    first * (cold / hot) ** until,
-                ),
+                temperatures=one.between(unit * hot, unit * cold),
                 vehicle_cost=task.vehicle_cost,
             )
-            parts = tours.divide(cores)
-            tours.join(parts, run(search, parts))
-            step.count((iterations or 0) * cores)
-            if task.best.watched:
-                tours.offer()
-    finally:  # also after Ctrl-C
-        tours.offer()
+            parts = tours.divide(task.cores)
+            found = search_in_threads(threads, search, parts, one.deadline)
+            tours.join(parts, found)
+            if pace.is_due():
+                yield from pace.report(tours.plan)
+    yield tours.plan()
 
 
-def _search_parts(tours: Tours, run: Run, cores: int, stop: Stop) -> None:
-    """Search neighbouring tours by HGS-CVRP, again and again."""
-    task = tours.task
-    n = task.instance.num_customers
-    least, most = part_size(n, len(tours.tours)), n / cores
+def _per_core(task: SearchTask) -> Deadline:
+    """Return a deadline with the iterations of each core."""
+    deadline = task.deadline
+    if deadline.iterations is None:
+        return deadline
+    return replace(deadline, iterations=-(-deadline.iterations // task.cores))
+
+
+def _search_parts(
+    task: SearchTask, parameters: DecompositionParameters
+) -> Iterator[Plan]:
+    """
+    Search neighbouring tours by HGS-CVRP, again and again.
+
+    If a single tour is left, it is searched by ruin and recreate until the end.
+    """
+    deadline, n = task.deadline, task.instance.num_customers
+    cores = _cores(task, parameters)
+    tours = Tours(task.instance, task.initial_plan, task.seed)
+    least, most = _part_size(n, len(tours.tours), parameters), n / cores
     size = least
-    seconds = stop.left() * 100 * cores / (_PASSES * n)
-    seconds = min(max(seconds, _LEAST_PART), _MOST_PART)
-    by_time = stop.iterations is None
+    seconds = deadline.left() * 100 * cores / (parameters.passes * n)
+    seconds = max(seconds, parameters.min_part_seconds)
+    seconds = min(seconds, parameters.max_part_seconds)
+    iterations = deadline.iterations
     in_vain: set[frozenset[tuple[int, ...]]] = set()
-    try:
-        while not stop.over() and (left := stop.left() - CLOSING_SECONDS * n) > 0:
-            chosen = tours.draw_groups(cores, min(size, most), in_vain)
-            if not chosen:
+    pace, changed_since = ReportPace(deadline), False
+    with ThreadPoolExecutor(cores) as threads:
+        while deadline.left() > CHECK_SECONDS * n and iterations != 0:
+            if len(tours.tours) == 1:
+                rest = replace(deadline.until(1.0), iterations=iterations)
+                task = replace(task, initial_plan=tours.plan(), deadline=rest)
+                settings = _whole_settings(task.instance, parameters)
+                yield from ruin_recreate(task, settings)
+                return
+            groups = tours.draw_groups(cores, min(size, most), in_vain)
+            if not groups:
                 if size > most:
                     in_vain.clear()
-                size = least if size > most else size * _GROWTH
+                size = least if size > most else size * parameters.growth
                 continue
+            limit = deadline.within(deadline.left() - CHECK_SECONDS * n)
+            if iterations is None:
+                limit = limit.within(seconds * size / 100)
+            else:
+                limit = replace(limit, iterations=parameters.part_iterations)
             search = partial(
-                breed,
-                seconds=min(left, seconds * size / 100) if by_time else None,
-                population=part_population(seconds),
+                search_part,
+                population=part_population(seconds, parameters),
                 vehicle_cost=task.vehicle_cost,
             )
-            parts = tours.parts(chosen)
-            changed = tours.join(parts, run(search, parts))
+            parts = tours.parts(groups)
+            if cores == 1:
+                found = [search(part, limit) for part in parts]
+            else:
+                found = search_in_threads(threads, search, parts, limit)
+            changed = tours.join(parts, found)
             in_vain.update(
                 frozenset(group)
-                for group, better in zip(chosen, changed, strict=True)
+                for group, better in zip(groups, changed, strict=True)
                 if not better
             )
-            if task.best.watched and any(changed):
-                tours.offer()
-            if not by_time:
-                stop.count(_PART_COUNTS_AS * len(chosen))
-    finally:  # also after Ctrl-C
-        tours.offer()
+            changed_since |= any(changed)
+            if changed_since and pace.is_due():
+                yield from pace.report(tours.plan)
+                changed_since = False
+            if iterations is not None:
+                spent = parameters.part_counts_as * len(groups)
+                iterations = max(0, iterations - spent)
+    yield tours.plan()
 
 
-def part_size(customers: int, tours: int) -> float:
+def _part_size(
+    customers: int, tours: int, parameters: DecompositionParameters
+) -> float:
     """Return the customers per part: of many, at least those of three tours."""
-    return _SIZE if customers <= _LARGE else max(_SIZE, 3 * customers / tours)
+    size = parameters.part_size
+    return size if customers <= parameters.large else max(size, 3 * customers / tours)
 
 
-def part_population(seconds: float) -> int:
+def part_population(
+    seconds: float, parameters: DecompositionParameters = _DEFAULTS
+) -> int:
     """Return HGS-CVRP's population for these seconds per hundred customers."""
-    return 3 if seconds < _BRIEF else 4
+    return 3 if seconds < parameters.brief else 4
 
 
-def breed(
-    part: Part, *, seconds: float | None, population: int, vehicle_cost: float
+def search_part(
+    part: Part, deadline: Deadline, *, population: int, vehicle_cost: float
 ) -> Plan:
-    """
-    Search a part by HGS-CVRP; return its present plan if no better one is found.
-
-    Without seconds, the number of iterations is always the same.
-    """
-    stop = Stop(iterations=_PART_ITERATIONS) if seconds is None else Stop(seconds)
+    """Search a part by HGS-CVRP; return its present plan if no better one is found."""
     found = hgs_plans(
         part.instance,
-        stop=stop,
+        deadline=deadline,
         seed=part.seed,
-        starts=[part.plan],
+        initial_plans=[part.plan],
         parameters=small_population(
             population, nbGranular=10, nbIterPenaltyManagement=10
         ),

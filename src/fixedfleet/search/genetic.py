@@ -15,17 +15,21 @@ from hybgensea import AlgorithmParameters, solve_cvrp_dist_mtx
 
 from fixedfleet.errors import InputError
 from fixedfleet.plan import Plan
-from fixedfleet.search.method import LEAST_SECONDS
-from fixedfleet.search.stop import Stop
-from fixedfleet.search.whole_numbers import binary_exponent, enough, whole_amounts
+from fixedfleet.search.outside.whole_numbers import (
+    binary_exponent,
+    enough,
+    whole_amounts,
+)
+from fixedfleet.search.task import MIN_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from fixedfleet.deadline import Deadline
     from fixedfleet.instance import Instance
-    from fixedfleet.search.method import SearchTask
+    from fixedfleet.search.task import SearchTask
 
 __all__ = ["AlgorithmParameters", "genetic_search", "hgs_plans", "small_population"]
 
@@ -61,62 +65,61 @@ def small_population(size: int, **others: float) -> AlgorithmParameters:
 
 def genetic_search(
     task: SearchTask, parameters: AlgorithmParameters = _AUTHORS_VALUES
-) -> None:
+) -> Iterator[Plan]:
     """
-    Improve a plan by HGS-CVRP, in slices of time, whatever a vehicle costs.
+    Improve a plan by HGS-CVRP in slices of time. The vehicle cost is ignored.
 
-    The start joins the first population if it leaves no customer unassigned.
+    The initial plan joins the first population if it serves all customers.
     """
-    instance, stop, seed = task.instance, task.stop, task.seed
-    whole = stop.require_seconds("hgs")
-    plans = [] if task.start.unserved(instance) else [task.start]
+    instance, deadline, seed = task.instance, task.deadline, task.seed
+    plans = [] if task.initial_plan.unserved(instance) else [task.initial_plan]
     slice_seconds = max(
-        min(max(_SHORTEST, whole / _SLICES), _LONGEST),
+        min(max(_SHORTEST, deadline.seconds / _SLICES), _LONGEST),
         _SECONDS_PER_PLAN * parameters.mu * instance.num_customers**2,
     )
-    while (left := stop.left()) > LEAST_SECONDS:
+    while (left := deadline.left()) > MIN_SECONDS:
         last = left < 2 * slice_seconds
         found = hgs_plans(
             instance,
-            stop=Stop(left if last else slice_seconds),
+            deadline=deadline if last else deadline.within(slice_seconds),
             most=1 if last else parameters.mu,
             seed=seed,
-            starts=plans,
+            initial_plans=plans,
             parameters=parameters,
         )
         if found and found[0].is_feasible(instance):
             plans = found
-            task.offer(found[0])
+            yield found[0]
         seed += 1
 
 
 def hgs_plans(
     instance: Instance,
     *,
-    stop: Stop,
+    deadline: Deadline,
     most: int = 1,
     seed: int = 0,
-    starts: Sequence[Plan] = (),
+    initial_plans: Sequence[Plan] = (),
     parameters: AlgorithmParameters = _AUTHORS_VALUES,
 ) -> list[Plan]:
     """
-    Search for short plans in one run of HGS-CVRP, from plans or from nothing.
+    Return different feasible plans found by one run of HGS-CVRP, the best first.
 
-    Returns different feasible plans, the best first; an empty list if none was found.
+    The list is empty if HGS-CVRP found none.
 
     Parameters
     ----------
-    stop
-        Either a number of iterations without improvement after which to end, or seconds
-        of processor time. With a time limit HGS-CVRP starts anew when it no longer
-        improves. Only iterations give the same plans on every machine.
+    deadline
+        If it has iterations, the run ends after that number without improvement.
+        Otherwise its seconds are processor time, and HGS-CVRP starts anew when it no
+        longer improves. Only iterations give the same plans on every machine.
     most
-        Return at most so many plans: the best found, then the best of the last
+        Return at most this many plans: the best found, then the best of the last
         population.
-    starts
+    initial_plans
         Plans that join the first population. Each must serve every customer once within
-        the fleet, but may overload its tours. The first answer is never longer than the
-        shortest feasible start.
+        the fleet, but may overload its tours. The first plan returned is never longer
+        than the shortest feasible one of them.
     """
     fleet = min(instance.vehicles, instance.num_customers)
     demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)
@@ -127,13 +130,13 @@ def hgs_plans(
     distances = _scaled_distances(instance)
     loads, limit = _scaled_amounts(demands, capacity)
     x, y = instance.coordinates.T if instance.has_coordinates else (None, None)
-    by_time = stop.iterations is None
+    iterations = deadline.iterations
     parameters = replace(
         parameters,
         seed=1 + seed % _SEEDS,
         # 0 would mean no limit.
-        timeLimit=max(stop.left(), LEAST_SECONDS) if by_time else 0.0,
-        nbIter=stop.iterations or parameters.nbIter,
+        timeLimit=0.0 if iterations else max(deadline.left(), MIN_SECONDS),
+        nbIter=iterations or parameters.nbIter,
     )
     try:
         result = solve_cvrp_dist_mtx(
@@ -143,16 +146,16 @@ def hgs_plans(
             x_coords=x,
             y_coords=y,
             num_vehicles=fleet,
-            initial_solutions=[start.tours for start in starts],
+            initial_solutions=[plan.tours for plan in initial_plans],
             initial_solutions_allow_infeasible=True,
             extract_all_feasible=most > 1,
             verbose=False,
             **vars(parameters),
         )
     except ValueError as error:
-        if not starts:
+        if not initial_plans:
             raise
-        raise InputError(f"a start cannot be used by hgs: {error}") from error
+        raise InputError(f"hgs cannot use an initial plan: {error}") from error
     except RuntimeError as error:
         if "no feasible solution" in str(error):
             return []

@@ -2,37 +2,58 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fixedfleet.errors import (
-    InputError,
-    check_seed,
-    check_vehicle_cost,
-)
+from fixedfleet.errors import InputError, check_seed, check_vehicle_cost
 from fixedfleet.instance import InstanceBatch
-from fixedfleet.plan import PlanBatch
+from fixedfleet.interrupts import interrupt_noted
+from fixedfleet.plan import Plan, PlanBatch
 from fixedfleet.search import gpu_kernel
 from fixedfleet.search.gpu_arrays import pack
-from fixedfleet.search.gpu_parts import search_parts
-from fixedfleet.search.method import LEAST_SECONDS, MANY
+from fixedfleet.search.gpu_kernel import GpuSpeed
+from fixedfleet.search.gpu_parts import load_for_gpu_parts, search_parts
+from fixedfleet.search.rounds import rounds
+from fixedfleet.search.ruin_recreate import load_kernel_for, ruin_recreate
+from fixedfleet.search.searches import loaded_by
+from fixedfleet.search.task import MIN_SECONDS, PARTS_ABOVE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
-    from fixedfleet.search.method import SearchTask
-    from fixedfleet.search.stop import Stop
+    from fixedfleet.deadline import Deadline
+    from fixedfleet.instance import Instance
+    from fixedfleet.search.task import SearchTask
 
-__all__ = ["gpu_search", "improve_batch", "require_gpu"]
+__all__ = ["GpuParameters", "gpu_search", "improve_batch", "require_gpu"]
 
 _MOST_ITERATIONS = 2**31 - 1  # that the kernel counts
-_HOT, _COLD = 0.1, 0.015  # temperatures, for customers drawn in the unit square
-_ROUNDS = 10  # a time limit is divided into at least this many rounds
-_FIRST = 50  # iterations of the first round, which shows how fast the GPU is
-_GROWTH = 8  # a round has at most this many times the iterations of the last one
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuParameters:
+    """
+    Settings of the search on a GPU for plans that are not divided into parts.
+
+    Parameters
+    ----------
+    hot, cold
+        Temperatures, for customers drawn in the unit square.
+    rounds
+        A time limit is divided into at least this many rounds.
+    first_iterations
+        Iterations of the first round, which shows how fast the GPU is.
+    """
+
+    hot: float = 0.1
+    cold: float = 0.015
+    rounds: int = 10
+    first_iterations: int = 50
+
+
+_DEFAULTS = GpuParameters()
 
 
 def require_gpu() -> None:
@@ -42,9 +63,9 @@ def require_gpu() -> None:
 
 def improve_batch(
     batch: InstanceBatch,
-    starts: PlanBatch,
+    plans: PlanBatch,
     *,
-    stop: Stop,
+    deadline: Deadline,
     seed: int = 0,
     vehicle_cost: float = 0.0,
 ) -> PlanBatch:
@@ -52,13 +73,13 @@ def improve_batch(
     Improve one plan for each instance, all at once.
 
     With a limit on iterations, the same call gives the same plans on the same GPU. No
-    plan returned costs more than its start or uses more vehicles than there are.
+    plan returned costs more than the one given or uses more vehicles than there are.
 
     Parameters
     ----------
-    batch, starts
+    batch, plans
         The instances, and a feasible plan for each.
-    stop
+    deadline
         Either the iterations for each instance or a time limit for the whole batch.
         After Ctrl-C the best plans so far are returned.
     seed, vehicle_cost
@@ -67,133 +88,118 @@ def improve_batch(
     Raises
     ------
     InputError
-        If an argument is wrong, a start is infeasible or there is no GPU.
+        If an argument is wrong, a plan is infeasible or there is no GPU.
     MissingPackageError
         If CuPy is not installed.
     """
     check_vehicle_cost(vehicle_cost)
     check_seed(seed)
-    _check_starts(batch, starts)
-    call = _Call(batch, seed, vehicle_cost, chains=1)
-    plans = starts
-    try:
-        for found in _rounds(call, starts, stop):
-            plans = found
-    except KeyboardInterrupt:
-        stop.interrupt()
+    _check_plans(batch, plans)
+    with interrupt_noted() as pressed:
+        search = _BatchSearch(batch, deadline.or_when(pressed), seed, vehicle_cost)
+        for better in search.run(plans):
+            plans = better
     return plans
 
 
-def gpu_search(task: SearchTask) -> None:
+def _load(instance: Instance) -> None:
+    """Load or compile the kernels that an instance needs."""
+    if instance.num_customers > PARTS_ABOVE:
+        load_for_gpu_parts(instance)
+    else:
+        load_kernel_for(instance)  # in case that the initial plan is not complete
+        batch, nothing = InstanceBatch.of([instance]), PlanBatch.from_plans([Plan([])])
+        gpu_kernel.load_kernels(pack(batch, nothing))
+
+
+@loaded_by(_load)
+def gpu_search(task: SearchTask) -> Iterator[Plan]:
     """
     Improve one plan by as many chains of ruin and recreate as keep the GPU busy.
 
-    The start must be feasible. Each round starts from the best plan of all chains.
-    Compiling the kernel does not count as time.
+    Each round starts from the best plan of all chains. If the initial plan leaves
+    customers unserved, a core first searches for a plan that serves all.
     """
-    if faults := task.start.check(task.instance):
-        raise InputError(
-            "the search on a GPU needs a feasible plan to start from, and this start "
-            f"is not feasible: {faults[0]}"
-        )
-    if task.instance.num_customers > MANY:
-        search_parts(task)
+    instance, plan = task.instance, task.initial_plan
+    if plan.unserved(instance):
+        plan = yield from _serve_all(task)
+        if plan.unserved(instance):
+            return
+        task = replace(task, initial_plan=plan, deadline=task.deadline.until(1.0))
+    if instance.num_customers > PARTS_ABOVE:
+        yield from search_parts(task)
         return
-    batch = InstanceBatch.of([task.instance])
-    starts = PlanBatch.from_plans([task.start])
-    with task.stop.paused():  # the kernel may have to be compiled
-        chains = gpu_kernel.chains_to_fill(pack(batch, starts))
-    call = _Call(batch, task.seed, task.vehicle_cost, chains)
-    for plans in _rounds(call, starts, task.stop):
-        task.offer(plans[0])
+    batch, plans = InstanceBatch.of([instance]), PlanBatch.from_plans([plan])
+    chains = gpu_kernel.chains_to_fill(pack(batch, plans))
+    search = _BatchSearch(batch, task.deadline, task.seed, task.vehicle_cost, chains)
+    for better in search.run(plans):
+        yield better[0]
+
+
+def _serve_all(task: SearchTask) -> Generator[Plan, None, Plan]:
+    """Search on a core until a plan serves all customers; return the last plan."""
+    plan = task.initial_plan
+    for plan in ruin_recreate(task):
+        yield plan
+        if not plan.unserved(task.instance):
+            break
+    return plan
 
 
 @dataclass(frozen=True)
-class _Call:
-    """What is the same for all rounds of a search on the GPU."""
+class _BatchSearch:
+    """A search of a batch, with some chains for each instance."""
 
     batch: InstanceBatch
+    deadline: Deadline
     seed: int
     vehicle_cost: float
-    chains: int
+    chains: int = 1
+    parameters: GpuParameters = _DEFAULTS
 
-    def improve(
-        self,
-        plans: PlanBatch,
-        iterations: int,
-        *,
-        round_number: int = 0,
-        cooled: tuple[float, float] = (0.0, 1.0),
-    ) -> PlanBatch:
+    def run(self, plans: PlanBatch) -> Iterator[PlanBatch]:
         """
-        Run some iterations of each chain; return the better plan of each instance.
+        Yield the best plans after each round.
 
-        Each round has random numbers of its own. ``cooled`` is which part of the
-        cooling it is, as shares of the whole.
+        A limit on iterations is one round. A time limit is divided into rounds, each of
+        which continues from the best plans with the temperature that the clock says, so
+        that the search ends cold at its limit.
         """
-        start, end = (_HOT * (_COLD / _HOT) ** share for share in cooled)
-        return gpu_kernel.improve(
-            self.batch,
-            plans,
-            pack(self.batch, plans),
-            chains=self.chains,
-            iterations=iterations,
-            temperatures=(start, end),
-            vehicle_cost=self.vehicle_cost,
-            seed=self.seed + round_number,
-        )
+        parameters, limit = self.parameters, self.deadline.iterations
+        if limit is not None and limit > _MOST_ITERATIONS:
+            raise InputError(f"iterations is {limit}, not at most 2^31 − 1")
+        gpu_kernel.load_kernels(pack(self.batch, plans))
+        speed = GpuSpeed(parameters.first_iterations)
+        # Most of a round should be spent on the GPU.
+        at_least = lambda: 4 * speed.overhead  # noqa: E731
+        count = parameters.rounds if limit is None else 1
+        for one in rounds(self.deadline, count, at_least):
+            if self.deadline.left() <= max(MIN_SECONDS, speed.overhead):
+                return
+            begin = one.deadline.clock()
+            iterations = limit or speed.iterations_in(one.deadline.seconds)
+            plans = gpu_kernel.improve(
+                self.batch,
+                plans,
+                pack(self.batch, plans),
+                chains=self.chains,
+                iterations=min(iterations, _MOST_ITERATIONS),
+                temperatures=one.between(parameters.hot, parameters.cold),
+                vehicle_cost=self.vehicle_cost,
+                seed=self.seed + one.number,
+            )
+            speed.record(iterations, one.deadline.clock() - begin)
+            yield plans
 
 
-def _rounds(call: _Call, plans: PlanBatch, stop: Stop) -> Iterator[PlanBatch]:
-    """
-    Yield the best plans after each round.
-
-    A limit on iterations is one round. A time limit is divided into rounds, each of
-    which continues from the best plans with the temperature that the clock says, so
-    that the search ends cold at its limit.
-    """
-    if stop.iterations is not None:
-        if stop.iterations > _MOST_ITERATIONS:
-            raise InputError(f"iterations is {stop.iterations}, not at most 2^31 − 1")
-        yield call.improve(plans, stop.iterations)
-        stop.count(call.chains * stop.iterations)
-        return
-    total = stop.seconds
-    with stop.paused():
-        overhead = _compile(call, plans)
-    iterations, pace, number = _FIRST, 0.0, 0
-    while (left := stop.left()) > max(LEAST_SECONDS, overhead):
-        seconds = min(left, total / _ROUNDS)
-        if pace:
-            wanted = int(pace * (seconds - overhead))
-            iterations = min(max(1, wanted), _GROWTH * iterations, _MOST_ITERATIONS)
-        begin = 1 - left / total
-        cooled = begin, min(begin + seconds / total, 1.0)
-        before = time.perf_counter()
-        plans = call.improve(plans, iterations, round_number=number, cooled=cooled)
-        spent = max(time.perf_counter() - before, 1e-9)
-        pace = iterations / max(spent - overhead, spent / 10)
-        number += 1
-        stop.count(call.chains * iterations)
-        yield plans
-
-
-def _compile(call: _Call, plans: PlanBatch) -> float:
-    """Compile the kernels; return the seconds that the host needs for each round."""
-    call.improve(plans, 1)
-    begin = time.perf_counter()
-    call.improve(plans, 1)
-    return time.perf_counter() - begin
-
-
-def _check_starts(batch: InstanceBatch, starts: PlanBatch) -> None:
-    if len(batch) != len(starts):
-        raise InputError(f"{len(starts)} starts for {len(batch)} instances")
-    bad = np.flatnonzero(~starts.feasible(batch))
+def _check_plans(batch: InstanceBatch, plans: PlanBatch) -> None:
+    if len(batch) != len(plans):
+        raise InputError(f"{len(plans)} plans for {len(batch)} instances")
+    bad = np.flatnonzero(~plans.feasible(batch))
     if len(bad):
         row = int(bad[0])
-        fault = starts[row].check(batch[row])[0]
+        fault = plans[row].check(batch[row])[0]
         raise InputError(
-            f"start {row} is not feasible for its instance: {fault}; the GPU search "
+            f"plan {row} is not feasible for its instance: {fault}; the GPU search "
             "starts from feasible plans"
         )

@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from fixedfleet.instance import InstanceBatch
     from fixedfleet.search.gpu_arrays import Group
 
-__all__ = ["LIMITS", "chains_to_fill", "improve", "launch", "load_cupy", "pick"]
+__all__ = [
+    "LIMITS",
+    "GpuSpeed",
+    "chains_to_fill",
+    "improve",
+    "launch",
+    "load_cupy",
+    "load_kernels",
+    "pick",
+]
 
 LIMITS = np.dtype(  # the kernel's struct Limits
     [
@@ -38,6 +47,42 @@ LIMITS = np.dtype(  # the kernel's struct Limits
 # so many places is overlooked. The settings were fitted to batches.
 _REMOVED, _LONGEST, _BLINK = 8.0, 6, 100
 _BLOCKS = 16  # blocks per multiprocessor if registers suffice, that is 32 warps
+
+
+class GpuSpeed:
+    """
+    How fast the GPU is, by which the next round is given its number of iterations.
+
+    ``overhead`` is the time that the host needs for each round. The first round has so
+    few iterations that its time is the overhead.
+    """
+
+    _GROWTH = 8  # a round has at most this many times the iterations of the last one
+
+    def __init__(self, first_iterations: int) -> None:
+        self.overhead = 0.0
+        self._last = first_iterations
+        self._per_second = 0.0  # 0: not known yet
+
+    def iterations_in(self, seconds: float) -> int:
+        """Return how many iterations a round of these seconds should have."""
+        if not self._per_second:
+            return self._last
+        wanted = int(self._per_second * (seconds - self.overhead))
+        return min(max(1, wanted), self._GROWTH * self._last)
+
+    def record(self, iterations: int, seconds: float) -> None:
+        """Note how long a round took."""
+        if not self._per_second:
+            self.overhead = seconds
+        spent = max(seconds - self.overhead, seconds / 10, 1e-9)
+        self._last, self._per_second = iterations, iterations / spent
+
+
+def load_kernels(groups: Sequence[Group]) -> None:
+    """Load or compile the kernels of some groups."""
+    for group in groups:
+        _kernel_of(group)
 
 
 def chains_to_fill(groups: Sequence[Group]) -> int:

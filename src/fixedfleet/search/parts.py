@@ -5,6 +5,9 @@ Parts without a common tour are searched at the same time, and then joined.
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import wait
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,17 +16,19 @@ from fixedfleet.plan import Plan
 from fixedfleet.search.cpu_distances import nearest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from concurrent.futures import ThreadPoolExecutor
 
+    from fixedfleet.deadline import Deadline
     from fixedfleet.instance import Instance
-    from fixedfleet.search.method import SearchTask
 
     Tour = tuple[int, ...]
 
-__all__ = ["Part", "Tours"]
+__all__ = ["Part", "Tours", "search_in_threads"]
 
 _DRAWS = 8  # draws per group; if none gives a new one, groups become larger
 _PATIENCE = 0.3  # share of all rounds by which chance may delay a tour
+_POLL_SECONDS = 0.05  # after which a deadline is looked at again while threads work
 
 
 class Part(NamedTuple):
@@ -37,18 +42,22 @@ class Part(NamedTuple):
 
 
 class Tours:
-    """The tours of the best plan of a task, of which some are replaced by others."""
+    """The tours of a plan, of which some are replaced by others again and again."""
 
-    def __init__(self, task: SearchTask) -> None:
-        self.task = task
-        self.tours: list[Tour] = list(task.best.plan.tours)
-        self._random = np.random.default_rng(task.seed)
+    def __init__(self, instance: Instance, plan: Plan, seed: int) -> None:
+        self.instance = instance
+        self.tours: list[Tour] = list(plan.tours)
+        self._random = np.random.default_rng(seed)
         self._rounds = 0
         # The last round that searched each customer, and the tour of each customer. The
         # customers of a tour were searched together, so its first stands for all.
-        self._searched = np.zeros(task.instance.num_customers + 1, dtype=np.int64)
+        self._searched = np.zeros(instance.num_customers + 1, dtype=np.int64)
         self._tour_of = {stop: tour for tour in self.tours for stop in tour}
-        self._nearest_first = nearest_first(task.instance)
+        self._nearest_first = nearest_first(instance)
+
+    def plan(self) -> Plan:
+        """Return the present tours as a plan."""
+        return Plan(self.tours)
 
     def divide(self, count: int) -> list[Part]:
         """Divide all tours into parts with about as many customers each."""
@@ -86,7 +95,7 @@ class Tours:
     def parts(self, groups: Sequence[list[Tour]]) -> list[Part]:
         """Return groups of tours as parts, which may be searched at the same time."""
         # Vehicles that stay at the depot may serve new tours.
-        spare = self.task.instance.vehicles - len(self.tours)
+        spare = self.instance.vehicles - len(self.tours)
         each, more = divmod(spare, len(groups))
         return [
             self._part(group, each + (number < more))
@@ -106,14 +115,10 @@ class Tours:
             self.tours += new
         return [plan != part.plan for part, plan in zip(parts, found, strict=True)]
 
-    def offer(self) -> None:
-        """Offer the plan to the task."""
-        self.task.offer(Plan(self.tours))
-
     def _part(self, tours: list[Tour], spare: int) -> Part:
         """Return some tours as an instance of their own, with spare vehicles."""
         customers = sorted(customer for tour in tours for customer in tour)
-        instance = self.task.instance.only(customers)
+        instance = self.instance.only(customers)
         instance = instance.with_vehicles(len(tours) + spare)
         plan = Plan(tours).numbered_in(customers)
         seed = int(self._random.integers(2**30))
@@ -152,7 +157,30 @@ class Tours:
         """Return tours by their distance from a customer, the closest first."""
         customers = np.array([stop for tour in tours for stop in tour])
         here = np.full(len(customers), customer)
-        away = self.task.instance.between(here, customers)
+        away = self.instance.between(here, customers)
         begins = np.cumsum([0, *(len(tour) for tour in tours[:-1])])
         order = np.argsort(np.minimum.reduceat(away, begins), kind="stable")
         return [tours[place] for place in order.tolist()]
+
+
+def search_in_threads(
+    threads: ThreadPoolExecutor,
+    search: Callable[[Part, Deadline], Plan],
+    parts: Sequence[Part],
+    deadline: Deadline,
+) -> list[Plan]:
+    """
+    Search parts at the same time, one thread each; return their plans.
+
+    Only this thread calls the ``stop`` of the deadline; the others are told.
+    """
+    stopped = threading.Event()
+    limit = replace(deadline, stop=stopped.is_set)
+    futures = [threads.submit(search, part, limit) for part in parts]
+    try:
+        while wait(futures, timeout=_POLL_SECONDS).not_done:
+            if deadline.over():
+                stopped.set()
+        return [future.result() for future in futures]
+    finally:  # also if ``stop`` raises an error
+        stopped.set()

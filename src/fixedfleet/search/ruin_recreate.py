@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy as np
 from fixedfleet.compiling import clear_cache
 from fixedfleet.errors import InputError, above, at_least, between, check_settings
 from fixedfleet.instance import Instance
-from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.plan import Plan
 from fixedfleet.search import cpu_arrays, cpu_kernel
 from fixedfleet.search.cpu_arrays import BEST_ABSENT, NEXT, Problem, State
@@ -21,17 +20,25 @@ from fixedfleet.search.cpu_distances import (
     is_measured,
     scale,
 )
+from fixedfleet.search.searches import loaded_by
+from fixedfleet.search.task import ReportPace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from fixedfleet.search.method import SearchTask
+    from fixedfleet.deadline import Deadline
     from fixedfleet.search.parts import Part
-    from fixedfleet.search.stop import Stop
+    from fixedfleet.search.task import SearchTask
 
-__all__ = ["RuinRecreateParameters", "anneal", "load_kernel", "ruin_recreate"]
+__all__ = [
+    "RuinRecreateParameters",
+    "anneal",
+    "load_kernel",
+    "load_kernel_for",
+    "ruin_recreate",
+]
 
 _CHUNK_SECONDS = 1e-3  # seconds between two readings of the clock
 _CHUNK_ITERATIONS = 1000  # at most, if the limit is a number of iterations
@@ -97,48 +104,55 @@ class RuinRecreateParameters:
 _DEFAULTS = RuinRecreateParameters()
 
 
+def load_kernel_for(instance: Instance) -> None:
+    """Load the compiled search that an instance needs, or compile it."""
+    load_kernel(is_measured(instance))
+
+
+@loaded_by(load_kernel_for)
 def ruin_recreate(
     task: SearchTask, parameters: RuinRecreateParameters = _DEFAULTS
-) -> None:
+) -> Iterator[Plan]:
     """
-    Improve a plan by ruin and recreate; the start may leave customers unassigned.
+    Improve a plan by ruin and recreate; the plan may leave customers unserved.
 
     With a limit on iterations, the same seed gives the same plan on any machine. The
     temperature falls with the iterations if they are limited, else with the time. It
-    does not fall before every customer is served: while some are unassigned, a low
+    does not fall before every customer is served: while some are unserved, a low
     temperature would only hinder finding places for them.
     """
-    instance, stop = task.instance, task.stop
-    with stop.paused(), interrupts_deferred():
-        load_kernel(is_measured(instance))
+    instance, deadline = task.instance, task.deadline
+    load_kernel_for(instance)
     n = instance.num_customers
-    if is_measured(instance) and stop.left() < _ARRAYS_SECONDS * n:
+    if is_measured(instance) and deadline.left() < _ARRAYS_SECONDS * n:
         return  # the time is not enough to begin
     problem, state = _begin(
-        instance, task.start, task.seed, parameters, task.vehicle_cost
+        instance, task.initial_plan, task.seed, parameters, task.vehicle_cost
     )
+    read_best = partial(_read_plan, state, state.best)
     hot, cold = parameters.temperatures(n)
     unit = scale(instance)
-    most = min(_CHUNK_ITERATIONS, max(1, (stop.iterations or 0) // 100))
+    most = min(_CHUNK_ITERATIONS, max(1, (deadline.iterations or 0) // 100))
     begin = 0.0  # share of the limit that was used when every customer was served
-    cost = _best_cost(state)
-    try:
-        for count in _chunks(stop, _CHUNK_SECONDS, most):
-            used = stop.used()
-            if state.counts[BEST_ABSENT] > 0:
-                begin = used
-            fallen = (used - begin) / max(1 - begin, 1e-9)
-            temperature = _temperature(hot * unit, cold * unit, fallen)
-            cpu_kernel.advance(problem, state, count, temperature)
-            stop.count(count)
-            cost = _report(task, state, cost)
-    finally:  # also after Ctrl-C
-        task.offer(_read_plan(state, state.best))
+    value, reported = _best_value(state), _best_value(state)
+    pace = ReportPace(deadline)
+    for count, used in _chunks(deadline, _CHUNK_SECONDS, most):
+        if state.counts[BEST_ABSENT] > 0:
+            begin = used
+        fallen = (used - begin) / max(1 - begin, 1e-9)
+        temperature = _temperature(hot * unit, cold * unit, fallen)
+        cpu_kernel.advance(problem, state, count, temperature)
+        value = _best_value(state)
+        if value < reported and pace.is_due():
+            reported = value
+            yield from pace.report(read_best)
+    if value < reported:
+        yield read_best()
 
 
 def anneal(
     part: Part,
-    limit: Stop,
+    deadline: Deadline,
     parameters: RuinRecreateParameters,
     temperatures: tuple[float, float],
     vehicle_cost: float,
@@ -148,28 +162,26 @@ def anneal(
 
     Returns the last plan, which may be worse than the first.
     """
-    stop = limit.again()
     problem, state = _begin(
         part.instance, part.plan, part.seed, parameters, vehicle_cost
     )
     # Longer chunks than on one core, because threads wait for Python's lock.
-    for count in _chunks(stop, 10 * _CHUNK_SECONDS, _CHUNK_ITERATIONS):
-        temperature = _temperature(*temperatures, stop.used())
+    for count, used in _chunks(deadline, 10 * _CHUNK_SECONDS, _CHUNK_ITERATIONS):
+        temperature = _temperature(*temperatures, used)
         cpu_kernel.advance(problem, state, count, temperature)
-        stop.count(count)
     return _read_plan(state, state.nodes[:, NEXT])
 
 
 def _begin(
     instance: Instance,
-    start: Plan,
+    initial_plan: Plan,
     seed: int,
     parameters: RuinRecreateParameters,
     vehicle_cost: float,
 ) -> tuple[Problem, State]:
-    """Return the arrays of an instance, and a state with a start in it."""
+    """Return the arrays of an instance, and a state with a plan in it."""
     state = cpu_arrays.empty_state(instance, seed)
-    routes = start.to_routes(len(state.best))
+    routes = initial_plan.to_routes(len(state.best))
     if is_measured(instance):
         state.customers[1:] = along_curve(instance)
         instance = instance.only(state.customers[1:].tolist())
@@ -179,16 +191,26 @@ def _begin(
     return problem, state
 
 
-def _chunks(stop: Stop, seconds: float, most: int) -> Iterator[int]:
-    """Yield how many iterations to run before the clock is read again."""
-    if stop.iterations is not None:
-        while not stop.over():
-            yield min(most, stop.iterations - stop.done)
+def _chunks(
+    deadline: Deadline, seconds: float, most: int
+) -> Iterator[tuple[int, float]]:
+    """
+    Yield how many iterations to run before the clock is read again.
+
+    With it comes the share of the limit that is used so far. A chunk takes about these
+    seconds; if iterations are limited, it has at most ``most`` of them.
+    """
+    if deadline.iterations is not None:
+        done = 0
+        while done < deadline.iterations and not deadline.over():
+            count = min(most, deadline.iterations - done)
+            yield count, done / deadline.iterations
+            done += count
         return
-    count, left = _FIRST_CHUNK, stop.left()
+    count, left = _FIRST_CHUNK, deadline.left()
     while left > 0:
-        yield count
-        before, left = left, stop.left()
+        yield count, deadline.used()
+        before, left = left, deadline.left()
         pace = count / max(before - left, 1e-7)
         count = max(1, int(pace * min(seconds, left)))
 
@@ -199,20 +221,9 @@ def _temperature(hot: float, cold: float, share: float) -> float:
     return float(np.float32(hot * (cold / hot) ** share))
 
 
-def _report(task: SearchTask, state: State, reported: float) -> float:
-    """Note the best cost if it became lower; offer its plan only to a listener."""
-    cost = _best_cost(state)
-    if cost < reported:
-        if task.best.watched:
-            task.offer(_read_plan(state, state.best))
-        elif task.vehicle_cost == task.best.vehicle_cost:
-            task.best.note(cost)
-    return min(cost, reported)
-
-
-def _best_cost(state: State) -> float:
-    """Return the cost of the best plan, infinite while customers are unassigned."""
-    return np.inf if state.counts[BEST_ABSENT] > 0 else float(state.costs[1])
+def _best_value(state: State) -> tuple[int, float]:
+    """Return the unserved customers and the cost of the best plan of a state."""
+    return int(state.counts[BEST_ABSENT]), float(state.costs[1])
 
 
 def _read_plan(state: State, links: NDArray[np.uint32]) -> Plan:
@@ -254,7 +265,3 @@ def load_kernel(measured: bool) -> None:
         # read its cache if that names something which this version does not have.
         clear_cache(cpu_kernel.advance)
         _run_once(measured)
-
-
-# With the module, so that it happens once and no search counts it as its time.
-load_kernel(measured=False)

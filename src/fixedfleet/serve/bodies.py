@@ -16,11 +16,13 @@ from starlette.requests import ClientDisconnect
 
 from fixedfleet import files
 from fixedfleet.errors import InputError
+from fixedfleet.files.reading import parse_columns, parse_corrections
+from fixedfleet.files.table import TableError
 from fixedfleet.files.text import check_storable
-from fixedfleet.search.locked_tours import LockedTours
 from fixedfleet.serve.planner import Order
 from fixedfleet.serve.refusals import ApiError
-from fixedfleet.serve.schema import InstanceRequest, RequestDocument
+from fixedfleet.serve.schema import InstanceRequest, RequestDocument, TableDocument
+from fixedfleet.solving.locked_tours import LockedTours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -141,23 +143,40 @@ def read_instance(
     or names an earlier plan, whose instance ``stored`` returns as JSON, if it exists.
     """
     content = _content_of(request, stored) if file is None else file
+    try:
+        columns = parse_columns(request.columns)
+        corrections = parse_corrections(request.corrections)
+    except InputError as error:
+        where = "columns" if str(error).startswith("columns") else "corrections"
+        raise ApiError(422, str(error), where=where) from None
     options = files.ReadOptions(
         vehicles=request.vehicles,
         capacity=request.capacity,
         rounding=request.rounding,
         depot=request.depot,
+        columns=columns,
+        sheet=request.sheet,
+        corrections=corrections,
         unit=request.unit,
         length_unit=request.length_unit,
         max_customers=most,
         allow_missing=True,
+        allow_unreadable=True,
     )
     try:
         read = files.parse(content, options)
         if request.leave_out:  # no note: the client knows
-            read = replace(read.without(request.leave_out), notes=read.notes)
+            read = replace(read.leave_out(request.leave_out), notes=read.notes)
         if request.name and not read.instance.name:
             check_storable("the name", request.name)
             read = replace(read, instance=replace(read.instance, name=request.name))
+    except TableError as error:
+        table = TableDocument(
+            sheets=error.sheets, headings=error.headings, columns=error.columns
+        )
+        sentence = _in_request_terms(str(error))
+        where = "columns" if error.headings else "sheet"
+        raise ApiError(422, sentence, where=where, table=table) from None
     except InputError as error:
         raise ApiError(422, _in_request_terms(str(error)), where="instance") from None
     vehicles = read.instance.vehicles
@@ -192,7 +211,9 @@ def _content_of(request: InstanceRequest, stored: Callable[[str], str | None]) -
 
 def _in_request_terms(sentence: str) -> str:
     """Name fields of a request where the readers name arguments of a function."""
-    return re.sub(r"\b(vehicles|capacity|depot|rounding)=", r"'\1'", sentence)
+    return re.sub(
+        r"\b(vehicles|capacity|depot|rounding|columns|sheet)=", r"'\1'", sentence
+    )
 
 
 def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order:
@@ -204,12 +225,6 @@ def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order
             "request",
             where=read.missing[0],
         )
-    if asked.objective == "cost-v" and asked.vehicle_cost is None:
-        raise ApiError(
-            422,
-            "the objective cost-v needs vehicle_cost, a number of at least 0",
-            where="vehicle_cost",
-        )
     if asked.time_limit > longest:
         raise ApiError(
             422,
@@ -220,17 +235,22 @@ def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order
     request = RequestDocument(
         vehicles=read.instance.vehicles,
         capacity=read.instance.capacity,
-        objective=asked.objective,
-        vehicle_cost=asked.vehicle_cost or 0.0,
+        vehicle_cost=asked.vehicle_cost,
         time_limit=asked.time_limit,
         seed=asked.seed,
         guarantee=asked.guarantee,
         locked=asked.locked,
+        taken_out=asked.taken_out,
         vehicle_names=asked.vehicle_names,
+        date=asked.date,
     )
-    if request.locked:  # refused here, so that no plan fails in a worker because of it
-        try:
-            LockedTours(request.locked, read.instance)
-        except InputError as error:
-            raise ApiError(422, str(error), where="locked") from None
-    return Order(read.instance, request, read.notes, asked.listed)
+    order = Order(read.instance, request, read.notes, asked.listed)
+    # Refused here, so that no plan fails in a worker because of it.
+    where = "taken_out"
+    try:
+        rest, where = order.rest, "locked"
+        if request.locked:
+            LockedTours(order.locked, rest)
+    except InputError as error:
+        raise ApiError(422, str(error), where=where) from None
+    return order

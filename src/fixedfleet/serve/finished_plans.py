@@ -13,7 +13,7 @@ from starlette.responses import Response
 from fixedfleet import files
 from fixedfleet.documents import describe_plan, finite
 from fixedfleet.errors import InputError
-from fixedfleet.plan import Plan, charge
+from fixedfleet.plan import Plan
 from fixedfleet.serve import schema
 from fixedfleet.serve.bodies import EXCEL
 from fixedfleet.serve.refusals import ApiError
@@ -39,19 +39,24 @@ def change_plan(
     instance = _planned_for(document, instance_text)
     plan = Plan(edit.tours)
     plan.require_known(instance)
+    Plan([edit.taken_out]).require_known(instance)
     twice = [c for c, n in Counter(chain.from_iterable(edit.tours)).items() if n > 1]
     if twice:
         sentence = f"customer {twice[0]} is in the tours twice: remove it once"
         raise ApiError(422, sentence, where="tours")
+    if {*edit.taken_out} - {*plan.unserved(instance)}:
+        sentence = "a customer is in a tour and taken out: remove it from one of both"
+        raise ApiError(422, sentence, where="taken_out")
     if plan.vehicles != len(edit.tours):
         raise ApiError(422, "a tour is empty: leave it out", where="tours")
-    asked = document["request"]
-    charged = charge(asked["objective"], asked["vehicle_cost"])
+    vehicle_cost = document["request"]["vehicle_cost"]
     return schema.EditedDocument(
         **vars(describe_plan(plan, instance)),
-        cost=finite(plan.cost_v(instance, charged)),
+        cost=finite(plan.cost_v(instance, vehicle_cost)),
         locked=edit.locked,
+        taken_out=edit.taken_out,
         vehicle_names=edit.vehicle_names,
+        revision=edit.revision + 1,
     )
 
 

@@ -111,20 +111,20 @@ class PlanJob:
         """Return a result made of the last improvement; None if there was none."""
         if self.improved is None:
             return None
-        order, plan = self.order, Plan(self.improved.tours)
-        instance = order.instance.with_vehicles(self.improved.vehicles_planned_for)
+        order = self.order
+        plan = Plan(self.improved.tours).numbered_in(order.customers)
+        instance = order.rest.with_vehicles(self.improved.vehicles_planned_for)
         whole = plan.is_feasible(instance)
         result = Result(
             instance,
             plan if whole else None,
-            assess_fleet(order.instance, time_limit=0),
+            assess_fleet(order.rest, time_limit=0),
             stages=(),
-            objective=order.request.objective,
             vehicle_cost=order.request.vehicle_cost,
             trace=tuple(self.trace),
             partial=None if whole else plan,
         )
-        return result.document(order.notes)
+        return order.describe(result)
 
     def changed(self) -> None:
         """Wake everybody who waits for a change."""
@@ -295,9 +295,11 @@ class PlanQueue:
         job.final = StoredPlan(outcome.status, document)
         job.changed()
 
-    async def keep_edit(self, id: str, cost: float | None, edited: str) -> bool:
-        """Keep tours that the dispatcher changed; return whether the plan exists."""
-        return await self._write(self._store.keep_edit, id, cost, edited)
+    async def keep_edit(
+        self, id: str, cost: float | None, edited: str, revision: int
+    ) -> bool:
+        """Keep changed tours, see :meth:`PlanStore.keep_edit`."""
+        return await self._write(self._store.keep_edit, id, cost, edited, revision)
 
     async def recover(self) -> None:
         """Queue again what an earlier server left unfinished, each plan once."""

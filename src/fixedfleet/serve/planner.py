@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from fixedfleet.documents import describe_verdict, finite
+from fixedfleet.documents import describe_plan, describe_verdict, finite
+from fixedfleet.errors import InputError
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import Instance
+from fixedfleet.plan import Plan
 from fixedfleet.serve.schema import ImprovedDocument
-from fixedfleet.solve import solve
+from fixedfleet.solving.solve import solve
 
 if TYPE_CHECKING:
     from fixedfleet.documents import ResultDocument
-    from fixedfleet.plan import Plan
+    from fixedfleet.result import Result
     from fixedfleet.serve.schema import RequestDocument
     from fixedfleet.workers import Call
 
@@ -33,6 +36,56 @@ class Order:
     listed: bool = True  # whether the list of plans has the plan
     cores: int = 1  # the most cores to use
 
+    @cached_property
+    def customers(self) -> list[int]:
+        """The customers to plan: all but those that the dispatcher took out."""
+        everybody = range(1, self.instance.num_customers + 1)
+        return [c for c in everybody if c not in {*self.request.taken_out}]
+
+    @cached_property
+    def rest(self) -> Instance:
+        """The instance of the customers to plan, numbered from 1."""
+        if not self.request.taken_out:
+            return self.instance
+        rest = self.instance.without(self.request.taken_out)
+        # A customer without a name keeps its number in all messages.
+        return replace(rest, names=rest.names or tuple(map(str, self.customers)))
+
+    @property
+    def locked(self) -> Plan:
+        """The locked tours, with the numbers of :attr:`rest`."""
+        for tour in self.request.locked:
+            if both := {*tour} & {*self.request.taken_out}:
+                raise InputError(
+                    f"customer {min(both)} is taken out and in a locked tour: remove "
+                    "it from one of both"
+                )
+        plan = Plan(self.request.locked)
+        plan.require_known(self.instance)
+        return plan.numbered_in(self.customers)
+
+    def describe(self, result: Result) -> ResultDocument:
+        """Return the document of a result for :attr:`rest`, for the whole instance."""
+        document = result.document(self.notes)
+        out = self.request.taken_out
+        if not out:
+            return document
+        tours = [
+            replace(tour, customers=[self.customers[c - 1] for c in tour.customers])
+            for tour in document.tours or []
+        ]
+        partial = None
+        if result.partial is not None:
+            plan = result.partial.renumbered(self.customers)
+            partial = describe_plan(plan, self.instance)
+        return replace(
+            document,
+            customers=self.instance.num_customers,
+            tours=None if document.tours is None else tours,
+            partial=partial,
+            unserved=sorted(out) if partial is None else partial.unserved,
+        )
+
 
 def plan_order(order: Order | None, call: Call) -> ResultDocument | None:
     """
@@ -43,32 +96,31 @@ def plan_order(order: Order | None, call: Call) -> ResultDocument | None:
     if order is None:
         _warm_up()
         return None
-    instance, request = order.instance, order.request
+    instance, request = order.rest, order.request
     # A verdict by quick bounds is reported at once; `solve` searches for a proof.
     first = assess_fleet(instance, time_limit=0)
     if first.status != "undecided":
         call.send(describe_verdict(first))
-    reports = _Reports(instance, call)
+    reports = _Reports(order, call)
     result = solve(
         instance,
         request.time_limit,
         seed=request.seed,
-        objective=request.objective,
         vehicle_cost=request.vehicle_cost,
         guarantee=request.guarantee,
-        locked=request.locked,
+        locked=order.locked,
         cores=order.cores,
         on_improvement=reports.improved,
         stop=reports.stop,
     )
-    return result.document(order.notes)
+    return order.describe(result)
 
 
 class _Reports:
     """Reports improvements: the newest one, and not too often."""
 
-    def __init__(self, instance: Instance, call: Call) -> None:
-        self._instance, self._call = instance, call
+    def __init__(self, order: Order, call: Call) -> None:
+        self._order, self._call = order, call
         self._begin = time.monotonic()
         self._last = -_INTERVAL
         self._pending: tuple[float, Plan] | None = None
@@ -88,13 +140,15 @@ class _Reports:
             return
         cost, plan = self._pending
         self._last, self._pending = seconds, None
-        lengths = plan.tour_lengths(self._instance)
+        instance = self._order.instance
+        plan = plan.renumbered(self._order.customers)
+        lengths = plan.tour_lengths(instance)
         self._call.send(
             ImprovedDocument(
                 seconds=round(seconds, 3),
                 cost=finite(cost),
                 # With the guarantee, the search may use more vehicles than asked for.
-                vehicles_planned_for=max(self._instance.vehicles, plan.vehicles),
+                vehicles_planned_for=max(instance.vehicles, plan.vehicles),
                 vehicles_used=plan.vehicles,
                 tours=[list(tour) for tour in plan],
                 lengths=[finite(length) for length in lengths],
@@ -116,4 +170,4 @@ def _warm_up() -> None:
             vehicles=2,
         )
         solve(instance, 0.05)
-        solve(instance, 0.05, objective="cost-v", vehicle_cost=1.0)
+        solve(instance, 0.05, vehicle_cost=1.0)

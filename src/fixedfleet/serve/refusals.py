@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fastapi.exceptions import RequestValidationError
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fastapi import FastAPI, Request
+
+    from fixedfleet.serve.schema import TableDocument
 
 __all__ = ["REFUSALS", "ApiError", "add_handlers"]
 
@@ -48,8 +51,8 @@ class ApiError(HTTPException):
     """
     A request that is refused: an HTTP status, and what is wrong in one sentence.
 
-    ``where`` is the field that is wrong or missing. After ``retry_after`` seconds the
-    client may try again.
+    ``where`` is the field that is wrong or missing, ``table`` a table whose columns are
+    not all known. After ``retry_after`` seconds the client may try again.
     """
 
     def __init__(
@@ -58,18 +61,19 @@ class ApiError(HTTPException):
         sentence: str,
         *,
         where: str | None = None,
+        table: TableDocument | None = None,
         retry_after: int | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         pause = {} if retry_after is None else {"Retry-After": str(retry_after)}
         super().__init__(status, sentence, {**(headers or {}), **pause})
-        self.where = where
+        self.where, self.table = where, table
 
     def response(self) -> JSONResponse:
         """Return the answer to send."""
         sentence = " ".join(self.detail.split())
-        document = ErrorDocument(error=sentence, where=self.where)
-        said = {name: value for name, value in vars(document).items() if value}
+        document = ErrorDocument(error=sentence, where=self.where, table=self.table)
+        said = {name: value for name, value in asdict(document).items() if value}
         return JSONResponse(said, self.status_code, headers=self.headers)
 
 

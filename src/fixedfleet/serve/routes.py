@@ -140,6 +140,8 @@ def _describe(read: files.Reading) -> str:
         instance=describe_instance(read.instance, without=[*read.missing, "matrix"]),
         notes=read.notes,
         doubts=read.doubts,
+        rows=read.rows,
+        columns=read.columns,
         verdict=verdict,
     )
     return to_json(document, one_line=True)
@@ -266,13 +268,23 @@ async def cancel_plan(service: ServiceDep, id: str) -> Response:
     },
 )
 async def change_tours(request: Request, service: ServiceDep, id: str) -> Response:
-    """Keep the tours of a finished plan as the dispatcher changed them."""
+    """
+    Keep the tours of a finished plan as the dispatcher changed them.
+
+    Tours that somebody else has changed since the client read them are not replaced.
+    """
     edit = bodies.parse_json(schema.EditRequest, await bodies.read_body(request), {})
     plan, instance = await _finished(service, id)
     edited = await run_in_threadpool(change_plan, plan, instance, edit)
     text = to_json(edited, one_line=True)
-    if not await service.queue.keep_edit(id, edited.cost, text):
-        raise _no_plan(id)
+    if not await service.queue.keep_edit(id, edited.cost, text, edit.revision):
+        await _find(service, id)  # it may have been deleted
+        raise ApiError(
+            409,
+            "the plan was changed by somebody else: read it again, and send the "
+            "revision of the tours that you change",
+            where="revision",
+        )
     return _json(text)
 
 

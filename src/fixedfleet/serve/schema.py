@@ -24,7 +24,6 @@ from fixedfleet.documents import (
     about,
 )
 from fixedfleet.doubts import Doubt
-from fixedfleet.plan import Objective
 
 __all__ = [
     "EditRequest",
@@ -43,6 +42,7 @@ __all__ = [
     "ReadDocument",
     "RequestDocument",
     "SettingsDocument",
+    "TableDocument",
 ]
 
 PlanStatus = Literal["queued", "running", "done", "cancelled", "failed"]
@@ -55,7 +55,8 @@ _INSTANCE = {
 }
 
 
-Tours = list[list[Annotated[int, Field(ge=1, lt=2**53)]]]
+Customers = list[Annotated[int, Field(ge=1, lt=2**53)]]
+Tours = list[Customers]
 VehicleNames = list[Annotated[str, Field(max_length=80)]]
 
 
@@ -72,6 +73,17 @@ class InstanceOptions(BaseModel):
     depot: str | None = Field(
         None, description="the depot's name in a table, its node number in VRPLIB"
     )
+    columns: list[str] = Field(
+        [],
+        description="headings of a table's columns that are not recognised, each as "
+        "COLUMN=HEADING: demand=Paletten",
+    )
+    sheet: str | None = Field(None, description="sheet of an Excel file to read")
+    corrections: list[str] = Field(
+        [],
+        description="what cells of a table should say instead, each as "
+        "ROW:COLUMN=VALUE: 14:demand=12",
+    )
     rounding: Rounding | None = Field(None, description="rounding of each distance")
     unit: str | None = Field(
         None, max_length=20, description="unit of demands and capacity, such as kg"
@@ -80,19 +92,22 @@ class InstanceOptions(BaseModel):
         None, description="unit of lengths between latitudes and longitudes"
     )
     leave_out: list[int] = Field(
-        [], description="numbers of customers, from 1, to leave out"
+        [],
+        description="rows of a table to leave out; else customers, by number from 1",
     )
 
 
 class PlanOptions(InstanceOptions):
     """What to plan for."""
 
-    objective: Objective = Field("length", description="what to minimise")
-    vehicle_cost: float | None = Field(
-        None, ge=0, description="fixed cost of each vehicle used"
+    vehicle_cost: float = Field(
+        0.0,
+        ge=0,
+        description="fixed cost of each vehicle used; the length plus this cost is "
+        "minimised",
     )
     time_limit: float = Field(2.0, gt=0, description="seconds")
-    seed: int = Field(0, ge=0, lt=2**53, description="seed of the search")
+    seed: int = Field(0, ge=0, lt=2**32, description="seed of the search")
     guarantee: bool = Field(
         False,
         description="if the fleet is too small, plan for the smallest that suffices",
@@ -105,6 +120,9 @@ class PlanOptions(InstanceOptions):
     )
     vehicle_names: VehicleNames = Field(
         [], description="names of the vehicles; tour 1 has the first"
+    )
+    date: str | None = Field(
+        None, pattern=r"^\d{4}-\d\d-\d\d$", description="day of the tours, 2026-03-12"
     )
     listed: bool = Field(True, description="whether the list of plans has it")
 
@@ -125,6 +143,9 @@ class PlanRequest(InstanceRequest, PlanOptions):
     locked: Tours = Field(
         [], description="tours that the plan must keep: numbers of customers, from 1"
     )
+    taken_out: Customers = Field(
+        [], description="customers, from 1, that no tour of the plan may serve"
+    )
 
 
 class EditRequest(BaseModel):
@@ -134,7 +155,17 @@ class EditRequest(BaseModel):
 
     tours: Tours = Field(description="numbers of customers, from 1, in visiting order")
     locked: list[int] = Field([], description="numbers of the tours that are locked")
+    taken_out: Customers = Field(
+        [], description="customers that the dispatcher took out of all tours"
+    )
     vehicle_names: VehicleNames = Field([], description="names, in the order of tours")
+    revision: int = Field(
+        0,
+        ge=0,
+        lt=2**53,
+        description="`revision` of the tours that were changed; 0 for the plan as it "
+        "was found",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +175,10 @@ class ReadDocument:
     instance: InstanceDocument = about("the instance, without its matrix")
     notes: list[str] = about("remarks on how the instance was read")
     doubts: list[Doubt] = about("what is probably a mistake in the instance")
+    rows: list[int] | None = about(
+        "the row of the depot (first) and each customer, if it is a table"
+    )
+    columns: dict[str, str] = about("headings of the table's known columns, by column")
     verdict: VerdictDocument | None = about(
         "whether the fleet suffices, by bounds and quick packings only; null without "
         "a fleet"
@@ -156,7 +191,6 @@ class RequestDocument:
 
     vehicles: int = about("size of the fleet")
     capacity: int | float = about("what one vehicle carries")
-    objective: Objective = about("what to minimise")
     vehicle_cost: float = about("fixed cost of each vehicle used")
     time_limit: float = about("seconds")
     seed: int = about("seed of the search")
@@ -164,18 +198,26 @@ class RequestDocument:
     locked: list[list[int]] = about(
         "tours that the plan must keep", default_factory=list
     )
+    taken_out: list[int] = about(
+        "customers that no tour may serve", default_factory=list
+    )
     vehicle_names: list[str] = about(
         "names of the vehicles; tour 1 has the first", default_factory=list
     )
+    date: str | None = about("day of the tours", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EditedDocument(PlanDocument):
     """The tours of a plan as the dispatcher changed them. They may have faults."""
 
-    cost: float | None = about("what the objective asks for: length or cost_v")
+    cost: float | None = about("length plus the vehicle cost of each vehicle used")
     locked: list[int] = about("numbers of the tours that are locked")
+    taken_out: list[int] = about(
+        "customers that the dispatcher took out; a new plan leaves them out, too"
+    )
     vehicle_names: list[str] = about("names of the vehicles, in the order of tours")
+    revision: int = about("how often the tours have been changed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,8 +298,21 @@ class SettingsDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TableDocument:
+    """A table of which more must be said: which sheet, which column is which."""
+
+    sheets: list[str] = about("the visible sheets, if there are several")
+    headings: list[str] = about("all headings; empty if the sheet is not known")
+    columns: dict[str, str] = about("headings of the columns that are known, by column")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ErrorDocument:
     """Why a request was refused."""
 
     error: str = about("one sentence: what is wrong and what to do")
     where: str | None = about("the field that is wrong or missing", default=None)
+    table: TableDocument | None = about(
+        "the table, if it must be said which sheet, or which column holds what",
+        default=None,
+    )

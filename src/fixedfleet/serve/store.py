@@ -163,12 +163,20 @@ class PlanStore:
             )
             writer.execute(_FORGET, {"id": id, "others": self._keep - 1})
 
-    def keep_edit(self, id: str, cost: float | None, edited: str) -> bool:
-        """Keep tours that the dispatcher changed; return whether the plan exists."""
+    def keep_edit(
+        self, id: str, cost: float | None, edited: str, revision: int
+    ) -> bool:
+        """
+        Keep tours that the dispatcher changed.
+
+        Return False, and keep nothing, if the plan does not exist or if its tours do
+        not have this revision any more: somebody else has changed them.
+        """
         found = self._writer.execute(
             "UPDATE plans SET cost = ?, "
-            "document = json_set(document, '$.edited', json(?)) WHERE id = ?",
-            (cost, edited, id),
+            "document = json_set(document, '$.edited', json(?)) WHERE id = ? "
+            "AND coalesce(json_extract(document, '$.edited.revision'), 0) = ?",
+            (cost, edited, id, revision),
         )
         return found.rowcount == 1
 

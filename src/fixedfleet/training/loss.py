@@ -22,7 +22,7 @@ __all__ = ["LossConfig", "Target", "plan_loss"]
 @dataclass(frozen=True, kw_only=True)
 class LossConfig:
     """
-    The weights of the load terms. The defaults are the paper's.
+    The weights of the load terms. The paper prints none: the defaults are a choice.
 
     load(Ŷ_k) is the load of vehicle k in the pseudo-greedy plan. It has no gradient, so
     the load terms only influence the assignment.

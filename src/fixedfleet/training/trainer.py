@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, check_seed
 from fixedfleet.model.devices import calm_threads, check_memory
 from fixedfleet.model.weights import make_network, save_model
 from fixedfleet.training.checkpoint import (
@@ -23,7 +23,7 @@ from fixedfleet.training.checkpoint import (
 from fixedfleet.training.presets import get_preset
 from fixedfleet.training.ranks import Ranks
 from fixedfleet.training.step import Stepper
-from fixedfleet.training.training_data import gather_data
+from fixedfleet.training.training_data import gather_data, step_size
 from fixedfleet.training.training_log import TrainingLog
 from fixedfleet.training.validation import validate
 
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NonFiniteLossError", "TrainResult", "train"]
 
-_CHECK_EVERY = 50  # steps between waits for the device
+_CHECK_EVERY = 50  # steps between waits for a GPU; a CPU is never waited for
+_CPU_WORK = 5e11  # operations: a core takes several seconds for a step of more
 _CHECKPOINT_SECONDS = 60.0  # least time between checkpoints
 _CURE = (
     "the last checkpoint is from before; lower training.learning_rate, set "
@@ -137,6 +138,7 @@ def train(
     """
     if isinstance(preset, str):
         preset = get_preset(preset)
+    check_seed(seed)
     if weights is not None and resume:
         raise InputError("resume and weights are both given: a checkpoint has weights")
     with Ranks(device) as ranks, calm_threads(ranks.device):
@@ -149,6 +151,8 @@ def train(
             display if ranks.first else None,
         )
         log.say(trainer.headline(resumed=resume))
+        if warning := trainer.cpu_warning():
+            log.say(warning)
         return trainer.run(log)
 
 
@@ -171,6 +175,7 @@ class _Trainer:
             network, data.buckets, preset.loss, self.config, world=ranks.world
         )
         self.step, self.seconds = 0, 0.0  # done in total
+        self.new_steps = 0  # done since the start or the resume
         self.weights: str | None = None
         self.saved, self.validated = 0.0, -1
         self.validation: Validation | None = None
@@ -197,6 +202,10 @@ class _Trainer:
                 self.ranks.device,
                 advice="lower training.batch_size",
             )
+
+    @property
+    def _on_cpu(self) -> bool:
+        return self.ranks.device.type == "cpu"
 
     @property
     def progress(self) -> float:
@@ -251,15 +260,44 @@ class _Trainer:
     def headline(self, *, resumed: bool) -> str:
         """Return the first line that a training prints."""
         size = sum(p.numel() for p in self.stepper.network.parameters())
-        most = self.data.buckets[-1].labels.features.nodes.shape[1] - 1
+        most = int(self.data.buckets[-1].labels.features.nodes.sum(1).max()) - 1
         sizes = f"up to {most}" if self.preset.universal else f"{most}"
         verb = f"resumes at step {self.step}" if resumed else "begins"
         if self.weights and not resumed:
             verb = f"begins with the weights of {self.weights}"
         return (
-            f"{self.preset.name} {verb}: {len(self.data)} labels of {sizes} customers, "
+            f"{self.preset.name} {verb}: {self._instances()} of {sizes} customers, "
             f"{size / 1e6:.2f} million weights, {self.steps_per_epoch} steps per epoch "
             f"on {self.ranks.device}"
+        )
+
+    def _instances(self) -> str:
+        """Say how many labels and groups of their tours an epoch has."""
+        groups = self.data.groups
+        more = f" and {groups:,} groups of their tours" if groups else ""
+        return f"{self.data.labels:,} labels{more}"
+
+    def cpu_warning(self) -> str:
+        """Return a warning if this is a CPU and a step is meant for a GPU, or ""."""
+        if not self._on_cpu:
+            return ""
+        weights = sum(p.numel() for p in self.stepper.network.parameters())
+        largest, smaller, batch_size = 0, self.config.batch_size, self.config.batch_size
+        for bucket in self.data.buckets:
+            features = bucket.labels.features
+            shape = features.nodes.shape[1] - 1, features.vehicles.shape[1]
+            most = _CPU_WORK / (6 * weights * (1 + sum(shape)))  # instances of a step
+            if bucket.batch_size > most:
+                full = step_size(batch_size, shape) if self.preset.universal else None
+                largest = max(largest, bucket.batch_size)
+                smaller = min(smaller, int(batch_size * most / (full or batch_size)))
+        if not largest:
+            return ""
+        smaller = max(1, smaller)
+        return (
+            f"warning: a step has up to {largest:,} instances, which is meant for a "
+            "GPU; on a CPU it can take minutes, and the budget is looked at between "
+            f"steps: set training.batch_size to {smaller} or less"
         )
 
     # ------------------------------------------------------------------- steps
@@ -296,21 +334,26 @@ class _Trainer:
         return self.config.steps is not None and self.step >= self.config.steps
 
     def _epoch(self, log: TrainingLog) -> None:
-        """Do the rest of an epoch; wait for the device only now and then."""
+        """Do the rest of an epoch; wait for a GPU only now and then."""
         begin, first, spent = time.perf_counter(), self.step, self.seconds
+        often = 1 if self._on_cpu else _CHECK_EVERY
         epoch, done = divmod(self.step, self.steps_per_epoch)
         for batch in self.data.batches(epoch, self.seed, self.ranks, done):
             self.stepper.step(*batch, self._learning_rate())
             self.step += 1
+            self.new_steps += 1
             if self.ranks.world == 1:  # several processes take the first one's time
                 self.seconds = spent + time.perf_counter() - begin
             ended = self._stopped()
-            if self.step % _CHECK_EVERY == 0:
+            if self.step % often == 0:
                 self._wait()
                 self.seconds = self.ranks.agree(spent + time.perf_counter() - begin)
                 ended |= self.config.minutes is not None and self.progress >= 1
+                if self._on_cpu and self.new_steps == 1:
+                    self._report_first(log, self.seconds - spent)
                 if time.monotonic() - self.saved > _CHECKPOINT_SECONDS:
                     self._save()
+                    log.say(f"step {self.step} saved, {self.seconds / 60:.1f} min")
             if ended:
                 break
         self._wait()
@@ -329,6 +372,15 @@ class _Trainer:
             )
 
     # ----------------------------------------------------------------- reports
+
+    def _report_first(self, log: TrainingLog, seconds: float) -> None:
+        """Say how long the first step took, and how long an epoch may take."""
+        epoch = seconds * self.steps_per_epoch / 60
+        log.say(
+            f"step {self.step}: loss {float(self.stepper.sums[0]):.4f}, "
+            f"{seconds:.2f} s; an epoch of {self.steps_per_epoch:,} such steps takes "
+            f"{epoch:.1f} min"
+        )
 
     def _report(self, log: TrainingLog, steps: int, seconds: float) -> None:
         """Report the mean losses since the last report."""
@@ -374,7 +426,7 @@ class _Trainer:
         memory = f", {peak:.2f} GiB of GPU memory at the peak" if peak else ""
         log.say(
             f"{self.step} steps in {self.seconds:.1f} s: {epoch:.3f} s "
-            f"per epoch of {len(self.data):,} labels{memory}"
+            f"per epoch of {self._instances()}{memory}"
         )
         metrics = {"epoch_seconds": epoch, "peak_GiB": peak}
         log.add(self.step, metrics | {"seconds": self.seconds})
@@ -416,7 +468,8 @@ class _Trainer:
         return {
             "preset": self.preset.name,
             "settings": settings,
-            "labels": len(self.data),
+            "labels": self.data.labels,
+            "groups": self.data.groups,
             "fingerprint": self.data.fingerprint,
             "vehicles": self.data.buckets[-1].labels.features.vehicles.shape[1],
             "seed": self.seed,

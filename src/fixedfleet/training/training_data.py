@@ -39,6 +39,7 @@ __all__ = [
     "fill_buckets",
     "gather_data",
     "read_labels",
+    "step_size",
     "to_tensors",
 ]
 
@@ -115,14 +116,23 @@ class TrainingData:
         The labels to train on, sorted by size; a single bucket for the paper's network.
     held_out
         The instances held out, and their labels.
+    labels
+        The number of labels to train on. The other instances in the buckets are groups
+        of their tours.
     """
 
     buckets: list[Bucket]
     held_out: Labelled
+    labels: int
 
     def __len__(self) -> int:
-        """Return the number of labels to train on."""
+        """Return the number of instances to train on: labels and groups of tours."""
         return sum(bucket.size for bucket in self.buckets)
+
+    @property
+    def groups(self) -> int:
+        """The number of groups of tours to train on."""
+        return len(self) - self.labels
 
     @property
     def fingerprint(self) -> str:
@@ -191,18 +201,21 @@ def gather_data(
             parts=config.parts,
             seed=seed,
         )
-        return TrainingData(buckets, _join([last for _, last in split]))
+        held_out = _join([last for _, last in split])
+        return TrainingData(buckets, held_out, sum(len(p) for (_, p), _ in split))
     whole = _join(parts)
     _check_size(whole[0], preset)
     train, held_out = _split(whole, config.validation)
     bucket = Bucket(to_tensors(*train, device), config.batch_size, _fingerprint(*whole))
-    return TrainingData([bucket], held_out)
+    return TrainingData([bucket], held_out, bucket.size)
 
 
 def read_labels(labels: Labels) -> list[Labelled]:
     """Read the rows that have a label, file by file, and check all labels."""
     if isinstance(labels, str | os.PathLike):
         labels = [labels]
+    if not len(labels):
+        raise InputError("no labels given: name at least one file or folder")
     if isinstance(labels[0], InstanceBatch):
         instances, plans = cast("Labelled", labels)
         if len(instances) != len(plans) or not len(plans):
@@ -309,6 +322,8 @@ def fill_buckets(
     """
     Sort labels into buckets by their size.
 
+    A bucket with fewer labels than a batch has smaller batches.
+
     Parameters
     ----------
     labelled
@@ -323,7 +338,7 @@ def fill_buckets(
     Raises
     ------
     InputError
-        If an instance is larger than the last bucket, or no bucket has a whole batch.
+        If an instance is larger than the last bucket.
     """
     sorted_rows: list[list[Labelled]] = [[] for _ in SHAPES]
     for number, (instances, plans) in enumerate(labelled):
@@ -336,16 +351,16 @@ def fill_buckets(
     for shape, rows in zip(SHAPES, sorted_rows, strict=True):
         if not rows:
             continue
-        size, whole = _batch_size(batch_size, shape), _join(rows)
+        whole = _join(rows)
+        count = len(whole[1])
+        most = count - count % 8 or count  # also what several processes can share
+        size = min(step_size(batch_size, shape), most)
         labels, printed = to_tensors(*whole, device, shape), _fingerprint(*whole, shape)
-        if len(whole[1]) >= size:
-            buckets.append(Bucket(labels, size, printed))
-    if not buckets:
-        raise InputError("there are fewer labels of each size than a batch has")
+        buckets.append(Bucket(labels, size, printed))
     return buckets
 
 
-def _batch_size(batch_size: int, shape: tuple[int, int]) -> int:
+def step_size(batch_size: int, shape: tuple[int, int]) -> int:
     """Return how many instances of a shape cost as much as a batch."""
     elements = 1 + sum(shape)
     size: float = batch_size * (_REFERENCE / elements) ** 1.5

@@ -1,11 +1,15 @@
 // Requests to the server, and its refusals as errors.
 
-/* The server refused a request: the sentence, and the field it is about, if any. */
+/*
+ * The server refused a request: the sentence, and the field it is about, if any; also the
+ * table {headings, columns} whose columns it does not know.
+ */
 class ServerError extends Error {
-  constructor(status, { error, where = null }, retryAfter) {
+  constructor(status, { error, where = null, table = null }, retryAfter) {
     super(error);
     this.status = status;
     this.field = where;
+    this.table = table;
     this.retryAfter = retryAfter;
   }
 }

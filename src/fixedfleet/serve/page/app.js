@@ -1,6 +1,7 @@
 // The page: it takes the customers, asks for a plan, follows it, shows it and changes it.
 
 import { ask, drop, planPath, send } from "./api.js";
+import { askForColumns, hideColumns, rememberedColumns } from "./columns.js";
 import { Comparison } from "./compare.js";
 import { focusDoubts, hideDoubts, isUndecided, showDoubts } from "./doubts.js";
 import { linkFiles, savePicture } from "./downloads.js";
@@ -61,12 +62,16 @@ function listen() {
     onChange: showChange,
     onSaved: showSaved,
     onError: (error) => warn("edit-error", error.message),
+    onConflict: () => show(byId("conflict"), true),
   });
+  byId("take-theirs").addEventListener("click", () => settle(takeTheirs));
+  byId("keep-mine").addEventListener("click", () => settle(editor.keepMine));
+  window.addEventListener("focus", editor.isOutdated);
   form.listen({ onPlan: makePlan, onChange: weighSoon });
   byId("cancel").addEventListener("click", stop);
   byId("undo").addEventListener("click", editor.undo);
   byId("redo").addEventListener("click", editor.redo);
-  byId("print").addEventListener("click", () => window.print());
+  byId("print").addEventListener("click", print);
   byId("picture").addEventListener("click", keepPicture);
   document.addEventListener("keydown", hearKey);
   printSheets(printed);
@@ -75,13 +80,17 @@ function listen() {
 
 // Customers
 
-async function load(given, { title, decided = false }) {
+/*
+ * Read customers. decided has the rows that could not be read and about which the user has
+ * decided; it is null if nothing was shown yet.
+ */
+async function load(given, { title, decided = null }) {
   const turn = (turns += 1);
   let read;
   try {
     read = await send("instances", given, {});
   } catch (error) {
-    if (turn === turns) source.fail(error.message);
+    if (turn === turns) cannotRead(given, title, error);
     return;
   }
   if (turn !== turns) return;
@@ -90,7 +99,7 @@ async function load(given, { title, decided = false }) {
   putPlan(null);
   fileName = title;
   const instance = takeInstance(given, read);
-  if (!decided) showDoubts(read.doubts, leaveOut);
+  askAbout(read, instance, decided);
   form.fillFrom(instance);
   showVerdict(read.verdict, planWith);
   if (!read.verdict) checkFleet(0);
@@ -103,15 +112,50 @@ async function load(given, { title, decided = false }) {
   byId("map").scrollIntoView({ block: "nearest" });
 }
 
-// The customers are read again if the user leaves doubtful ones out.
-function leaveOut(doubtful) {
-  load({ ...customers, leave_out: doubtful }, { title: fileName, decided: true });
+// Say why a file was not read. If the server does not know its sheet or its columns, the
+// user does.
+function cannotRead(given, title, { message, table }) {
+  if (!table) {
+    hideColumns();
+    source.fail(message);
+    return;
+  }
+  const again = (chosen) => load({ ...given, ...chosen }, { title });
+  const remembered = given.columns ? null : rememberedColumns(table);
+  if (remembered) {
+    again({ columns: remembered });
+    return;
+  }
+  const unknown = table.headings.length ? "not all columns of this table are recognised" : "";
+  source.fail(unknown || "several sheets of this file have customers");
+  askForColumns(table, given.sheet, again);
+}
+
+// Let the user decide about doubtful rows, and read the customers again as decided. After
+// that, only what was typed and still cannot be read is asked again.
+function askAbout(read, instance, decided) {
+  const isNew = ({ row }) => row !== null && !decided.has(row);
+  const doubts = decided ? read.doubts.filter(isNew) : read.doubts;
+  showDoubts({ ...read, doubts }, instance, {
+    onDecided: (made) => {
+      const typed = new Set(made.corrections.map((word) => Number(word.split(":")[0])));
+      const left = read.doubts.map(({ row }) => row).filter((row) => !typed.has(row));
+      const again = { ...customers };
+      for (const [part, values] of Object.entries(made)) {
+        if (values.length) again[part] = [...(again[part] ?? []), ...values];
+      }
+      if (made.columns.length) again.columns = made.columns;
+      load(again, { title: fileName, decided: new Set([...(decided ?? []), ...left]) });
+    },
+    onKept: () => byId("plan").focus({ preventScroll: true }),
+  });
 }
 
 // Show the instance of a document, and note what to send for it.
 function takeInstance(given, document) {
   const instance = instanceOf(document.instance);
   customers = given;
+  hideColumns();
   source.describe(instance, document.notes, fileName);
   form.clearErrors();
   form.enable(instance);
@@ -123,8 +167,20 @@ function takeInstance(given, document) {
   return instance;
 }
 
+// The customers, by number, whom the dispatcher took out of the plan that is shown.
+function takenOut() {
+  return view.unserved.filter(editor.isOut);
+}
+
+// Show how full the vehicles would be with all customers but those that are taken out.
+function weigh() {
+  const { stops, total_demand: total } = view.instance;
+  const out = takenOut().reduce((sum, customer) => sum + stops[customer - 1].demand, 0);
+  form.weigh({ ...view.instance, total_demand: total - out });
+}
+
 function weighSoon() {
-  form.weigh(view.instance);
+  weigh();
   byId("form-verdict").classList.add("outdated");
   checkFleet(TYPING);
 }
@@ -138,7 +194,9 @@ async function checkFleet(pause) {
     await sleep(pause / 1000, signal);
     const { vehicles, capacity } = form.values();
     const known = vehicles && capacity;
-    const read = known && (await send("instances", customers, { vehicles, capacity }, signal));
+    const out = takenOut();
+    const fleet = out.length ? { vehicles, capacity, leave_out: out } : { vehicles, capacity };
+    const read = known && (await send("instances", customers, fleet, signal));
     showVerdict(read ? read.verdict : null, planWith);
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -151,7 +209,7 @@ async function checkFleet(pause) {
 
 function planWith(vehicles) {
   form.fill({ vehicles });
-  form.weigh(view.instance);
+  weigh();
   showVerdict(null, planWith);
   makePlan();
 }
@@ -201,10 +259,13 @@ function wishes() {
     ...form.values(),
     ...form.units(view.instance),
     vehicle_names: [...names, ...others],
+    date: form.date() || null,
     name: fileName.replace(/\.\w+$/, ""),
     wait: 0,
   };
   if (locked.length) asked.locked = locked.map((tour) => tour.stops);
+  const out = takenOut();
+  if (out.length) asked.taken_out = out;
   return asked;
 }
 
@@ -288,6 +349,7 @@ function finish(plan, { isNew }) {
 }
 
 function showFinished(plan) {
+  show(byId("conflict"), false);
   view.finish(plan);
   linkFiles(plan.id);
   if (plan.result === null) return;
@@ -340,6 +402,7 @@ function showChange(tours) {
 
 function showSaved(edited) {
   warn("edit-error", "");
+  show(byId("conflict"), false);
   view.measured(edited);
   const { unit } = view.instance;
   listEarlier().catch(() => {});
@@ -347,10 +410,25 @@ function showSaved(edited) {
   say(`Changed: ${said.join(", ")}`);
 }
 
+// Choose between two versions of a plan.
+async function settle(choose) {
+  try {
+    await choose();
+    show(byId("conflict"), false);
+  } catch (error) {
+    warn("edit-error", error.message);
+  }
+}
+
+async function takeTheirs() {
+  showFinished(await editor.theirs());
+}
+
 function showTools() {
   byId("undo").disabled = !editor.canUndo();
   byId("redo").disabled = !editor.canRedo();
   form.setLocked(editor.lockedTours().length);
+  weigh();
 }
 
 function hearKey(event) {
@@ -364,6 +442,11 @@ function hearKey(event) {
 }
 
 // Saving and printing
+
+// A plan that somebody else has changed is not printed before the user has seen it.
+async function print() {
+  if (!(await editor.isOutdated())) window.print();
+}
 
 function planTitle() {
   return view.instance.name || fileName || "Plan";
@@ -379,8 +462,9 @@ async function keepPicture() {
 }
 
 function printed() {
-  const { plan, tours, instance, scene } = view;
-  return plan && { tours, instance, scene, title: planTitle(), created: plan.created };
+  const { plan, tours, unserved, instance, scene } = view;
+  const date = form.date() || plan?.created;
+  return plan && { tours, unserved, instance, scene, title: planTitle(), date };
 }
 
 function say(text) {

@@ -78,9 +78,11 @@ export class Comparison {
 
   // One plan after the other, because the server has other clients.
   async #run(plan, fleet, signal) {
-    const { objective, vehicle_cost, capacity, locked, vehicle_names, seed } = plan.request;
-    const values = { plan: plan.id, objective, vehicle_cost, capacity, locked, vehicle_names };
-    const wishes = { ...values, time_limit: timeOf(plan), listed: false, wait: 0 };
+    const { vehicle_cost, capacity, vehicle_names, seed } = plan.request;
+    const { locked, taken_out } = plan.request;
+    const values = { vehicle_cost, capacity, vehicle_names, locked, taken_out };
+    const wishes = { ...values, plan: plan.id, time_limit: timeOf(plan) };
+    Object.assign(wishes, { listed: false, wait: 0 });
     try {
       if (servesAll(plan.result)) {
         this.#twin = await makePlan({ ...wishes, vehicles: fleet, seed: seed + 1 }, signal);

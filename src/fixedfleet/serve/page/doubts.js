@@ -1,30 +1,101 @@
-// Doubtful rows of the customers' table: the user leaves them out or goes on with them.
+// Doubtful rows of the customers' table, and rows that could not be read. The user decides
+// about each: keep it, leave it out, swap its coordinates, or type what is missing.
 
 import { byId, make, show, write } from "./elements.js";
-import { count, sentence } from "./numbers.js";
+import { count, nameOf, sentence } from "./numbers.js";
+
+const MANY = 12; // rows of a doubt; more have one choice for all
+const [KEEP, OUT, SWAP] = ["keep", "out", "swap"];
+const LABELS = { lat: "Latitude", lon: "Longitude", demand: "Demand", x: "x", y: "y" };
 
 /* Whether the user must decide before a plan can be made. */
 export const isUndecided = () => !byId("doubts").hidden;
 
 export const hideDoubts = () => show(byId("doubts"), false);
 
-/* Show doubts {customers, text}; onLeaveOut(customers) is called if the user leaves all out. */
-export function showDoubts(doubts, onLeaveOut) {
-  const customers = [...new Set(doubts.flatMap((doubt) => doubt.customers))];
-  byId("doubts-list").replaceChildren(
-    ...doubts.map(({ text }) => make("li", { text: sentence(text) })),
-  );
-  byId("leave-out").onclick = () => {
+/*
+ * Show the doubts of what was read: {doubts, rows or null, columns}. onDecided(decisions) is
+ * called with what to send: {leave_out, corrections, columns}; onKept() if all stays.
+ */
+export function showDoubts(read, instance, { onDecided, onKept }) {
+  const { doubts } = read;
+  const list = byId("doubts-list");
+  list.replaceChildren(...doubts.map((doubt) => itemOf(doubt, read, instance)));
+  const customers = new Set(doubts.flatMap((doubt) => doubt.customers));
+  const unread = doubts.filter(({ kind }) => kind === "unreadable");
+  const decide = () => {
+    const made = decisions(read, instance);
     hideDoubts();
-    onLeaveOut(customers);
+    if (Object.values(made).some((part) => part.length)) onDecided(made);
+    else onKept();
   };
-  byId("go-on").onclick = hideDoubts;
-  write(byId("leave-out"), `Leave out ${count(customers.length, "row")}`);
-  show(byId("leave-out"), customers.length > 0);
+  byId("go-on").onclick = decide;
+  byId("leave-out").onclick = () => {
+    for (const choice of list.querySelectorAll("select[data-customers]")) choice.value = OUT;
+    decide();
+  };
+  list.onchange = () => write(byId("go-on"), "Go on like this");
+  const all = customers.size ? "Go on with all" : "Go on";
+  write(byId("go-on"), unread.length ? `Go on without ${count(unread.length, "row")}` : all);
+  write(byId("leave-out"), `Leave out ${count(customers.size, "row")}`);
+  show(byId("leave-out"), customers.size > 0);
   show(byId("doubts"), doubts.length > 0);
 }
 
 export function focusDoubts() {
   byId("doubts").focus();
   byId("doubts").scrollIntoView({ block: "nearest" });
+}
+
+function itemOf(doubt, read, instance) {
+  const { kind, customers, row, columns } = doubt;
+  const text = make("p", { text: sentence(doubt.text) });
+  if (kind === "unreadable") {
+    const fields = columns.map((column) => {
+      const attributes = { type: "text", autocomplete: "off", "data-correct": `${row}:${column}` };
+      return make("label", {}, LABELS[column] ?? column, make("input", attributes));
+    });
+    return make("li", {}, text, make("div", { class: "doubt-fields" }, ...fields));
+  }
+  const swappable = kind === "swapped" && read.rows && read.columns.lat !== read.columns.lon;
+  if (kind === "swapped" && !customers.length) {
+    const all = choiceOf([], swappable, "All rows");
+    return make("li", {}, text, ...(swappable ? [all] : []));
+  }
+  const groups = customers.length > MANY ? [customers] : customers.map((one) => [one]);
+  const choices = groups.map((group) => {
+    const label = group.length > 1 ? "All" : nameOf(instance.stops[group[0] - 1]);
+    return choiceOf(group, swappable, label);
+  });
+  return make("li", {}, text, ...choices);
+}
+
+function choiceOf(customers, swappable, label) {
+  const options = [make("option", { value: KEEP, text: "Keep as it is" })];
+  if (customers.length) options.push(make("option", { value: OUT, text: "Leave out" }));
+  if (swappable) options.push(make("option", { value: SWAP, text: "Swap the coordinates" }));
+  const select = make("select", { "data-customers": customers.join(" ") }, ...options);
+  return make("label", { class: "doubt-choice" }, make("span", { text: label }), select);
+}
+
+// Return what the user has chosen, as the server takes it.
+function decisions({ rows, columns }, instance) {
+  const made = { leave_out: [], corrections: [], columns: [] };
+  for (const field of byId("doubts-list").querySelectorAll("[data-correct]")) {
+    if (field.value.trim()) made.corrections.push(`${field.dataset.correct}=${field.value}`);
+  }
+  for (const { value, dataset } of byId("doubts-list").querySelectorAll("select")) {
+    const customers = dataset.customers.split(" ").filter(Boolean).map(Number);
+    if (value === OUT) made.leave_out.push(...customers.map((one) => rows?.[one] ?? one));
+    if (value === SWAP && !customers.length) {
+      made.columns.push(`lat=${columns.lon}`, `lon=${columns.lat}`);
+    } else if (value === SWAP) {
+      for (const one of customers) {
+        const { x, y } = instance.stops[one - 1]; // x is the longitude
+        made.corrections.push(`${rows[one]}:lat=${x}`, `${rows[one]}:lon=${y}`);
+      }
+    }
+  }
+  made.leave_out = [...new Set(made.leave_out)];
+  return made;
 }

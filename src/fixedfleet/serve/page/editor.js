@@ -2,6 +2,7 @@
 // The server measures and keeps every change.
 
 import { ask, planPath } from "./api.js";
+import { takenOut } from "./instance.js";
 import { sleep } from "./watch.js";
 
 const PAUSE = 2; // seconds before a change is sent again to a server that is away
@@ -42,20 +43,24 @@ export function bestPlace(stops, customer, points) {
   return best;
 }
 
+const revisionOf = ({ edited }) => edited?.revision ?? 0;
+
 let plan = null; // null: nothing is edited
 let tours = []; // {slot, stops, name, locked}
+let out = []; // customers that the dispatcher took out of all tours
 let vehicleNames = [];
 let [past, future] = [[], []];
 let saving = false;
-let unsaved = null; // {plan, tours} that the server has yet to be told
+let unsaved = null; // {plan, tours, out} that the server has yet to be told
 let report; // see listen
 
 /*
  * Call onChange(tours) to show changed tours at once, onSaved(edited) with what the server
- * has measured, and onError(error) with why it has not.
+ * has measured, onError(error) with why it has not, and onConflict() if somebody else has
+ * changed the plan.
  */
-export function listen({ onChange, onSaved, onError }) {
-  report = { onChange, onSaved, onError };
+export function listen({ onChange, onSaved, onError, onConflict }) {
+  report = { onChange, onSaved, onError, onConflict };
 }
 
 /* Begin with the tours of a finished plan, and with the names of all vehicles. */
@@ -63,17 +68,19 @@ export function open(finished, found, names) {
   close();
   [plan, vehicleNames] = [finished, names];
   tours = found.map(({ slot, stops, name, locked }) => ({ slot, stops, name, locked }));
+  out = takenOut(finished);
 }
 
 export function close() {
   plan = null;
-  [tours, past, future] = [[], [], []];
+  [tours, out, past, future] = [[], [], [], []];
 }
 
 export const isOpen = () => plan !== null;
 export const canUndo = () => past.length > 0;
 export const canRedo = () => future.length > 0;
 export const lockedTours = () => tours.filter((tour) => tour.locked);
+export const isOut = (customer) => out.includes(customer);
 
 /* Move a customer to a place in a tour; see withStop. */
 export function move(customer, slot, place) {
@@ -83,13 +90,15 @@ export function move(customer, slot, place) {
     if (tour.slot !== slot || tours.some((one) => one.slot === slot)) continue;
     tour.name = vehicleNames.find((name) => !used.has(name)) ?? "";
   }
-  change(moved);
+  const others = out.filter((one) => one !== customer);
+  change(moved, slot === null ? [...others, customer] : others);
 }
 
 /* Lock a tour, or unlock it. */
 export function toggleLock(slot) {
   change(
     tours.map((tour) => (tour.slot === slot ? { ...tour, locked: !tour.locked } : tour)),
+    out,
   );
 }
 
@@ -101,21 +110,46 @@ export function redo() {
   if (canRedo()) step(future, past);
 }
 
+/*
+ * Return whether the server has other tours than this page, because somebody else has
+ * changed them. An unreachable server is not asked again.
+ */
+export async function isOutdated() {
+  if (!plan || saving) return false;
+  const asked = plan;
+  const now = await ask(planPath(asked.id)).catch(() => asked);
+  const changed = asked === plan && !saving && revisionOf(now) !== revisionOf(asked);
+  if (changed) report.onConflict();
+  return changed;
+}
+
+/* Return the plan as somebody else has changed it. */
+export async function theirs() {
+  plan.edited = (await ask(planPath(plan.id))).edited;
+  return plan;
+}
+
+/* Replace what somebody else has changed by the tours of this page. */
+export async function keepMine() {
+  await theirs();
+  set({ tours, out });
+}
+
 function step(from, to) {
-  to.push(tours);
+  to.push({ tours, out });
   set(from.pop());
 }
 
-function change(changed) {
-  past.push(tours);
+function change(changed, without) {
+  past.push({ tours, out });
   future = [];
-  set(changed);
+  set({ tours: changed, out: without });
 }
 
 function set(changed) {
-  tours = changed;
+  ({ tours, out } = changed);
   report.onChange(tours);
-  unsaved = { plan, tours };
+  unsaved = { plan, tours, out };
   if (!saving) save();
 }
 
@@ -124,18 +158,24 @@ async function save() {
   saving = true;
   while (unsaved) {
     const newest = unsaved;
-    const { plan: edited, tours: wanted } = newest;
+    const { plan: edited, tours: wanted, out: without } = newest;
     unsaved = null;
     const json = {
       tours: wanted.map((tour) => tour.stops),
       locked: wanted.flatMap((tour, i) => (tour.locked ? [i + 1] : [])),
       vehicle_names: wanted.map((tour) => tour.name),
+      taken_out: without,
+      revision: revisionOf(edited),
     };
     try {
       edited.edited = await ask(`${planPath(edited.id)}/tours`, { method: "PUT", json });
       if (edited === plan && !unsaved) report.onSaved(edited.edited);
     } catch (error) {
       if (edited !== plan) continue;
+      if (error.field === "revision") {
+        report.onConflict();
+        continue;
+      }
       report.onError(error);
       if (error.status !== 0) continue;
       await sleep(PAUSE);

@@ -31,7 +31,6 @@ export function listen({ onPlan, onChange }) {
 export function values() {
   const typed = Object.fromEntries(NUMBERS.map((name) => [name, numberIn(name)]));
   typed.vehicle_cost ??= 0;
-  typed.objective = typed.vehicle_cost === 0 ? "length" : "cost-v";
   return typed;
 }
 
@@ -48,12 +47,15 @@ export function names() {
   return lines.map((line) => line.trim()).filter(Boolean);
 }
 
+/* Return the day of the tours, as 2026-03-12; empty if none is chosen. */
+export const date = () => byId("date").value;
+
 export function fill(known) {
   for (const name of NUMBERS) {
     const value = known[name];
     if (value !== undefined) byId(name).value = value === null ? "" : typedNumber(value);
   }
-  for (const name of ["unit", "length_unit"]) {
+  for (const name of ["unit", "length_unit", "date"]) {
     if (known[name]) byId(name).value = known[name];
   }
 }

@@ -6,6 +6,9 @@ const GEOGRAPHIC = ["great_circle", "geo"];
 export const unitOf = ({ metric, length_unit: unit }) =>
   unit || (GEOGRAPHIC.includes(metric) ? "km" : "");
 
+/* Return what to add to a length, because it is not that of a road. */
+export const wayOf = ({ geographic }) => (geographic ? " in a straight line" : "");
+
 /*
  * Return an instance with its places: x is the longitude and y the latitude, in decimal
  * degrees, where the instance is geographic; both are null without coordinates.
@@ -67,6 +70,16 @@ export function currentTours({ result, edited, request }) {
     name: names[i] ?? "",
     locked: locked.includes(i + 1),
   }));
+}
+
+/* Return the customers that the dispatcher took out of all tours of a plan. */
+export const takenOut = ({ edited, request }) =>
+  edited?.taken_out ?? request?.taken_out ?? [];
+
+/* Return the customers whom a finished plan leaves out, by hand or for want of room. */
+export function unservedIn({ edited, result, request }) {
+  if (edited) return edited.unserved;
+  return servesAll(result) ? (request?.taken_out ?? []) : result.unserved;
 }
 
 /* Whether a result has a plan that serves every customer. */

@@ -1,7 +1,9 @@
-// Sheets for the drivers: one per tour, each on one page if its stops fit.
+// Sheets for the drivers: one per tour, each on one page if its stops fit, and a last one
+// with the customers who are not delivered.
 
 import { LIGHT, paint } from "./colours.js";
 import { byId, make } from "./elements.js";
+import { wayOf } from "./instance.js";
 import { amount, count, dateOf, lengthOf, nameOf } from "./numbers.js";
 import { drawScene } from "./picture.js";
 import { fit } from "./projection.js";
@@ -10,12 +12,22 @@ const WIDTH = 680; // pixels of a map
 const MANY = 40; // with more tours, the maps are drawn with fewer pixels
 const MM = 96 / 25.4; // pixels
 const PAGE = 240 * MM; // the height that Letter and A4 both have, with a reserve
+const LYING = 175 * MM; // the same of a page in landscape
+// Ways to write a sheet, the best first: small, with long texts below the name, in landscape.
+const LYING_WAYS = ["tight lying", "tight stacked lying", "tight stacked lying tiny"];
+const WAYS = ["", "tight", "stacked", "tight stacked", ...LYING_WAYS];
 const SHORT = 16; // characters; a column of such texts, as of phone numbers, never wraps
+// Columns that make an address, in its order; together they are one column of a sheet.
+const ADDRESS = [
+  /^(stra(ß|ss)e|str|adresse|anschrift|street|address|hausnummer|haus-?nr)\b/i,
+  /^(plz|postleitzahl|zip|postcode|post ?code|postal code)\b/i,
+  /^(ort|stadt|town|city|place)\b/i,
+];
 const [LOWEST, HIGHEST, USUAL] = [35 * MM, 95 * MM, 70 * MM]; // of a map
 
 /*
  * Print a sheet for each tour instead of the page. current() returns the plan that the page
- * shows: {tours, instance, scene or null, title, created}, or null if there is none.
+ * shows: {tours, unserved, instance, scene or null, title, date}, or null if there is none.
  */
 export function printSheets(current) {
   window.addEventListener("beforeprint", () => {
@@ -29,58 +41,90 @@ export function printSheets(current) {
   });
 }
 
-function makeSheets({ tours, instance, scene, title, created }) {
-  const about = { tours: tours.length, title, date: dateOf(created, { time: false }) };
+function makeSheets({ tours, unserved, instance, scene, title, date }) {
+  const about = { tours: tours.length, title, date: dateOf(date, { time: false }) };
   const sheets = tours.map((tour) => makeSheet(tour, instance, about));
-  byId("sheets").replaceChildren(...sheets);
+  const rest = unserved.length ? [sheetOfUnserved(unserved, instance, about)] : [];
+  byId("sheets").replaceChildren(...sheets, ...rest);
   const heights = sheets.map(roomForMap);
+  rest.forEach(fitWidth);
   heights.forEach((height, i) => {
     if (!scene) return;
     const density = tours.length > MANY ? 1 : 2;
-    sheets[i].querySelector("table").before(tourMap(tours[i], scene, height, density));
+    const shape = height / sheets[i].clientWidth;
+    sheets[i].querySelector("table").before(tourMap(tours[i], scene, shape, density));
   });
 }
 
 function makeSheet(tour, instance, { tours, title, date }) {
   const { number, slot, stops, load, length, name } = tour;
-  const full = `load ${amount(load)} of ${amount(instance.capacity, instance.demandUnit)}`;
+  const { capacity, demandUnit } = instance;
+  const full = `load ${amount(load)} of ${amount(capacity, demandUnit)}`;
   const facts = [count(stops.length, "stop"), full];
-  if (length !== null) facts.push(lengthOf(length, instance.unit, 3));
+  if (length !== null) facts.push(`${lengthOf(length, instance.unit, 3)}${wayOf(instance)}`);
   const vehicle = `Vehicle ${number} of ${tours}`;
   if (name) facts.unshift(vehicle);
-  const sheet = make(
-    "section",
-    { class: "sheet" },
-    make(
-      "header",
-      { class: "sheet-head" },
-      make("span", { class: "sheet-number", text: `${number}` }),
-      make(
-        "div",
-        {},
-        make("h2", { text: name || vehicle }),
-        make("p", { text: facts.join(" · ") }),
-      ),
-      make("div", { class: "sheet-plan" }, make("p", { text: title }), make("p", { text: date })),
-    ),
-    stopTable(tour, instance),
-  );
+  const head = headOf(`${number}`, name || vehicle, facts.join(" · "), { title, date });
+  const sheet = make("section", { class: "sheet" }, head);
+  if (load > capacity * (1 + 1e-9)) {
+    const text = `Too full: ${amount(load - capacity, demandUnit)} more than the vehicle carries`;
+    sheet.append(make("p", { class: "sheet-warning", text }));
+  }
+  const home = instance.depot.name ?? "depot";
+  sheet.append(stopTable(stops, instance, [`From ${home}`, `Back to ${home}`]));
   paint(sheet, slot);
   return sheet;
 }
 
-// Return the height of a sheet's map: what its table leaves of a page. A long or wide table
-// is tightened first; one that needs more than a page has a map of the usual height.
-function roomForMap(sheet) {
-  const room = () => PAGE - sheet.getBoundingClientRect().height;
-  const isWide = () => sheet.scrollWidth > sheet.clientWidth + 1;
-  if (room() < LOWEST || isWide()) sheet.classList.add("tight");
-  if (isWide()) sheet.classList.add("wrapped");
-  return room() < LOWEST ? USUAL : Math.min(HIGHEST, room());
+function sheetOfUnserved(unserved, instance, about) {
+  const demands = unserved.map((customer) => instance.stops[customer - 1].demand);
+  const sum = demands.reduce((all, demand) => all + demand, 0);
+  const facts = `${count(unserved.length, "customer")} · ${amount(sum, instance.demandUnit)}`;
+  const head = headOf("–", "Not delivered", facts, about);
+  return make("section", { class: "sheet" }, head, stopTable(unserved, instance));
 }
 
-function tourMap(tour, scene, room, density) {
-  const height = Math.round((room * WIDTH) / (180 * MM));
+function headOf(number, name, facts, { title, date }) {
+  return make(
+    "header",
+    { class: "sheet-head" },
+    make("span", { class: "sheet-number", text: number }),
+    make("div", {}, make("h2", { text: name }), make("p", { text: facts })),
+    make("div", { class: "sheet-plan" }, make("p", { text: title }), make("p", { text: date })),
+  );
+}
+
+// Return the height of a sheet's map: what its table leaves of a page. A long or wide table
+// is written smaller, and then in landscape, where its texts need fewer lines. One that needs
+// more than a page has a map of the usual height.
+function roomForMap(sheet) {
+  const room = () => {
+    const page = sheet.classList.contains("lying") ? LYING : PAGE;
+    return page - sheet.getBoundingClientRect().height;
+  };
+  const fits = () => room() >= LOWEST && !isWide(sheet);
+  if (WAYS.some((way) => (sheet.className = `sheet ${way}`.trim()) && fits())) {
+    return Math.min(HIGHEST, room());
+  }
+  sheet.className = "sheet tight stacked";
+  fitWidth(sheet);
+  return USUAL;
+}
+
+const isWide = (sheet) => sheet.scrollWidth > sheet.clientWidth + 1;
+
+// No word or number is broken: a wide table is written smaller, and then in landscape. Only
+// if even that does not help, long words are broken.
+function fitWidth(sheet) {
+  for (const way of ["tight", "stacked", "lying", "tiny", "broken"]) {
+    if (!isWide(sheet)) return;
+    sheet.classList.add(way);
+  }
+}
+
+// Draw a tour; shape is the height of the map as a part of its width.
+function tourMap(tour, scene, shape, density) {
+  const height = Math.round(shape * WIDTH);
   const canvas = make("canvas", {
     class: "sheet-map",
     width: WIDTH * density,
@@ -95,15 +139,17 @@ function tourMap(tour, scene, room, density) {
   return canvas;
 }
 
-function stopTable({ stops }, { stops: customers, columns, demandUnit: unit, depot }) {
+// Return a table of stops, with a row before and behind them if there are such ends.
+function stopTable(stops, { stops: customers, columns, demandUnit: unit }, ends = []) {
   const demand = (customer) => customers[customer - 1].demand;
+  const { address, others } = splitColumns(columns);
   let sum = 0;
   const parts = [
     { head: "No.", kind: "number", text: (_, place) => `${place + 1}` },
-    { head: "Customer", text: (customer) => nameOf(customers[customer - 1]) },
-    ...Object.entries(columns).map(([head, texts]) => ({
+    { head: "Customer", kind: "who", text: (customer) => nameOf(customers[customer - 1]) },
+    ...others.map(([head, texts]) => ({
       head,
-      kind: stops.every((customer) => texts[customer].length <= SHORT) ? "short" : null,
+      kind: stops.every((customer) => texts[customer].length <= SHORT) ? "short" : "long",
       text: (customer) => texts[customer],
     })),
     {
@@ -116,14 +162,40 @@ function stopTable({ stops }, { stops: customers, columns, demandUnit: unit, dep
   ];
   const row = (tag, textOf) =>
     make("tr", {}, ...parts.map((part) => make(tag, { class: part.kind, text: textOf(part) })));
-  const end = (text) => {
+  const wide = (kind, text) => {
     const cells = [make("td", {}), make("td", { text, colspan: parts.length - 1 })];
-    return make("tr", { class: "sheet-depot" }, ...cells);
+    return make("tr", { class: kind }, ...cells);
   };
-  const rows = stops.map((stop, place) => row("td", (part) => part.text(stop, place)));
-  const home = depot.name ?? "depot";
-  const body = [end(`From ${home}`), ...rows, end(`Back to ${home}`)];
+  const long = parts.filter(({ kind }) => kind === "long");
+  const rows = stops.flatMap((stop, place) => {
+    const line = row("td", (part) => part.text(stop, place));
+    const text = address(stop);
+    if (text) line.cells[1].append(make("span", { class: "address", text }));
+    const below = long.map((part) => part.text(stop)).filter(Boolean).join(" · ");
+    return below ? [line, wide("below", below)] : [line];
+  });
+  const [first, last] = ends.map((text) => wide("sheet-depot", text));
+  const body = [first, ...rows, last].filter(Boolean);
   const head = row("th", (part) => part.head);
   const table = [make("thead", {}, head), make("tbody", {}, ...body)];
   return make("table", { class: "sheet-stops" }, ...table);
+}
+
+/*
+ * Return the address(customer) of street, postcode and town, and the other further columns as
+ * [heading, texts]. Columns without any text are left out.
+ */
+export function splitColumns(columns) {
+  const filled = Object.entries(columns).filter(([, texts]) => texts.slice(1).some(Boolean));
+  const kindOf = ([head]) => ADDRESS.findIndex((kind) => kind.test(head.trim()));
+  const address = (customer) => {
+    const of = (...kinds) =>
+      kinds
+        .flatMap((kind) => filled.filter((column) => kindOf(column) === kind))
+        .map(([, texts]) => texts[customer])
+        .filter(Boolean)
+        .join(" ");
+    return [of(0), of(1, 2)].filter(Boolean).join(", ");
+  };
+  return { address, others: filled.filter((column) => kindOf(column) === -1) };
 }

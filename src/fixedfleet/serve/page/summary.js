@@ -2,7 +2,7 @@
 
 import { drawChart } from "./chart.js";
 import { byId, show, write } from "./elements.js";
-import { servesAll, toursOf } from "./instance.js";
+import { servesAll, toursOf, wayOf } from "./instance.js";
 import { age, count, figures, lengthOf, limitOf, percent } from "./numbers.js";
 
 const GOOD = 1.1; // a plan that is at most so many times as long as the best is a good one
@@ -21,8 +21,9 @@ let start = Infinity; // when the search began, on this machine's clock
 let timer = null;
 let lost = false; // whether the connection to the server is broken
 
-export function begin(lengthUnit, seconds) {
-  [trace, unit, limit, lost] = [[], lengthUnit, seconds, false];
+export function begin(instance, seconds) {
+  [trace, unit, limit, lost] = [[], instance.unit, seconds, false];
+  write(byId("cost-way"), wayOf(instance).trim());
   say({ cost: "–", "cost-unit": unit, "cost-of": "", gain: "", edited: "" });
   show(byId("chart"), true);
   status("Sent to the server");
@@ -76,7 +77,7 @@ export function finish(plan) {
   const served = tours.reduce((sum, tour) => sum + tour.length, 0);
   showCost(result.cost ?? served, tours.length, result.vehicles_planned_for);
   if (!servesAll(result)) write(byId("gain"), "for the customers served");
-  else if (result.objective === "cost-v") split(result);
+  else if (result.vehicle_cost > 0) split(result);
   show(byId("chart"), goodPart(trace).length > 1);
   redraw(plan.seconds ?? trace.at(-1)?.[0] ?? 0);
 }

@@ -1,7 +1,7 @@
 // The plan that the page shows: on the map, in figures, and as a list of tours.
 
 import { byId, make, show, warn, write } from "./elements.js";
-import { currentTours, instanceOf, servesAll } from "./instance.js";
+import { currentTours, instanceOf, unservedIn } from "./instance.js";
 import { FleetMap } from "./map.js";
 import { askForPlace } from "./move.js";
 import { amount, count, nameOf } from "./numbers.js";
@@ -84,7 +84,7 @@ export class PlanView {
     this.instance = instanceOf(instance);
     this.#list.setInstance(this.instance);
     this.#reset();
-    summary.begin(this.instance.unit, request.time_limit);
+    summary.begin(this.instance, request.time_limit);
     show(byId("intro"), false);
     show(byId("summary"), true);
     show(byId("downloads"), false);
@@ -121,8 +121,7 @@ export class PlanView {
     const before = keepSlots(this.tours, found.map((tour) => tour.stops));
     const selected = before.indexOf(this.#selected);
     const tours = found.map((tour, i) => ({ ...tour, slot: i, number: i + 1 }));
-    const left = plan.edited ?? (servesAll(result) ? { unserved: [] } : result);
-    this.#setTours(tours, left.unserved);
+    this.#setTours(tours, unservedIn(plan));
     this.#setEditable(true);
     if (this.#selected !== null) this.#select(selected === -1 ? null : selected);
     if (plan.edited) summary.edit(plan);
@@ -198,7 +197,16 @@ export class PlanView {
     write(byId("tours-title"), tours.length ? count(tours.length, "tour") : "Tours");
     show(byId("tours"), tours.length > 0);
     byId("canvas").setAttribute("aria-label", this.#caption());
+    this.#warnOfPlan();
     this.#listLeftOut();
+  }
+
+  // What is wrong with the plan is said at its top, because its tours may be below the fold.
+  #warnOfPlan() {
+    const { capacity } = this.instance;
+    const full = this.tours.filter(({ load }) => capacity && load > capacity * (1 + 1e-9));
+    const verb = full.length === 1 ? "is" : "are";
+    warn("plan-warning", full.length ? `${count(full.length, "tour")} ${verb} too full` : "");
   }
 
   #caption() {

@@ -1,0 +1,176 @@
+"""
+Stops of a plan's file, found again among the customers of an instance.
+
+The numbers of customers change whenever a row is inserted above them. So a stop is
+found by what the file says beside its number: the firm's own customer number, the name,
+or the place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fixedfleet.errors import InputError
+from fixedfleet.files.text import is_number, shorten
+from fixedfleet.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fixedfleet.instance import Instance
+
+__all__ = ["Stop", "axes_of", "plan_of"]
+
+# Headings of a column with the firm's own customer numbers, letters and digits only.
+_OWN_NUMBERS = {
+    "kdnr", "kdnummer", "kundennr", "kundennummer", "kundenid", "debitor", "debitornr",
+    "debitorennr", "debitorennummer", "customerno", "customernr", "customernumber",
+    "customerid", "custno", "custid", "accountno", "accountnumber",
+}  # fmt: skip
+
+_NEAR = 1e-9  # coordinates that are equal but for their rounding to a text
+
+
+class Stop(NamedTuple):
+    """A stop of a plan's file: the customer's number there, and what else is said."""
+
+    where: str  # in the file, for messages
+    number: int
+    texts: Mapping[str, str]  # name, demand, coordinates and further columns
+
+
+def axes_of(instance: Instance) -> tuple[str, str]:
+    """Return the headings of an instance's coordinates."""
+    return ("lat", "lon") if instance.geographic else ("x", "y")
+
+
+def plan_of(tours: Iterable[Iterable[Stop]], instance: Instance | None) -> Plan:
+    """
+    Return the plan of stops, which are customers of the instance.
+
+    Without an instance, and for a stop of which nothing but the number is known, the
+    customer is the one with this number.
+
+    Raises
+    ------
+    InputError
+        If a stop is not a customer of the instance, if name and customer number are
+        those of two customers, or if several customers may be meant.
+    """
+    if instance is None:
+        return Plan([stop.number for stop in tour] for tour in tours)
+    customers = _Customers(instance)
+    return Plan([customers.find(stop) for stop in tour] for tour in tours)
+
+
+class _Customers:
+    """The customers of an instance, to be found by what a file says about them."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._found: set[int] = set()
+        self._by_name: dict[str, list[int]] = defaultdict(list)
+        for customer, name in enumerate(instance.names or (), 1):
+            self._by_name[_plain(name)].append(customer)
+        self._own = {
+            _plain(heading): texts
+            for heading, texts in instance.columns.items()
+            if re.sub(r"[\W_]+", "", heading).casefold() in _OWN_NUMBERS
+        }
+
+    def find(self, stop: Stop) -> int:
+        """Return the customer that a stop means."""
+        found = self._named(stop)
+        if found is None:
+            found = self._at_place(stop, range(1, self._instance.num_customers + 1))
+            if found is None:  # nothing but the number is known
+                return stop.number
+            if not found:
+                raise InputError(
+                    f"{stop.where}: no customer is at the place of customer "
+                    f"{stop.number} of the plan: is this a plan for other customers?"
+                )
+        customer = self._one_of(found, stop)
+        self._found.add(customer)
+        return customer
+
+    def _named(self, stop: Stop) -> list[int] | None:
+        """Return the customers with the name and the number; None without both."""
+        name = stop.texts.get("name", "").strip()
+        known = None
+        # A customer without a name is called by its number, which says nothing.
+        if name and self._by_name and name != str(stop.number):
+            known = self._by_name.get(_plain(name), [])
+        for heading, text in stop.texts.items():
+            texts, own = self._own.get(_plain(heading)), text.strip()
+            if texts is None or not own:
+                continue
+            same = [c for c, other in enumerate(texts) if c and other.strip() == own]
+            if known is not None and (known or same) and not {*known} & {*same}:
+                here = f"it is {self._instance.name_of(same[0])}" if same else "nobody"
+                raise InputError(
+                    f"{stop.where}: {heading} {own} is {shorten(name)}, but among the "
+                    f"customers {here} has this number: correct one of the files"
+                )
+            known = same if known is None else [c for c in known if c in same]
+        if known == []:
+            raise InputError(
+                f"{stop.where}: {shorten(name or stop.number)} is not among the "
+                "customers: remove this stop from the plan, or correct its name"
+            )
+        return known
+
+    def _at_place(self, stop: Stop, among: Iterable[int]) -> list[int] | None:
+        """Return the customers at the place of a stop; None if it is not known."""
+        instance = self._instance
+        words = [
+            stop.texts.get(axis, "").replace(",", ".") for axis in axes_of(instance)
+        ]
+        if not instance.has_coordinates or not all(map(is_number, words)):
+            return None
+        place = [float(word) for word in words]
+        away = np.abs(instance.coordinates - place).max(axis=1)
+        return [customer for customer in among if away[customer] <= _NEAR]
+
+    def _one_of(self, found: Sequence[int], stop: Stop) -> int:
+        """Return the one of several customers that agrees best with a stop."""
+        left = self._at_place(stop, found) or list(found)
+        if len({tuple(self._place(customer)) for customer in left}) > 1:
+            raise InputError(
+                f"{stop.where}: {len(left)} customers are named "
+                f"{shorten(stop.texts.get('name', ''))}, and the plan does not say "
+                "which of them is meant: give them different names"
+            )
+        # They share name and place, so the others are as good, but not twice.
+        for agrees in (
+            lambda customer: customer not in self._found,
+            lambda customer: self._says_the_same(customer, stop),
+            lambda customer: customer == stop.number,
+        ):
+            left = list(filter(agrees, left)) or left
+        return left[0]
+
+    def _place(self, customer: int) -> list[float]:
+        instance = self._instance
+        if not instance.has_coordinates:
+            return [float(customer)]
+        point: list[float] = instance.coordinates[customer].tolist()
+        return point
+
+    def _says_the_same(self, customer: int, stop: Stop) -> bool:
+        instance = self._instance
+        demand = stop.texts.get("demand", "").replace(",", ".")
+        if is_number(demand) and float(demand) != instance.demands[customer - 1]:
+            return False
+        return all(
+            stop.texts.get(heading, texts[customer]) == texts[customer]
+            for heading, texts in instance.columns.items()
+        )
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()

@@ -1,0 +1,87 @@
+"""LEHD's data sets: one instance per line, with the plan of a solver."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fixedfleet.errors import InputError
+from fixedfleet.files.npz_files import make_batch
+from fixedfleet.files.text import decode, read_bytes
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+    from fixedfleet.instance import InstanceBatch
+
+__all__ = ["read_batch", "write_batch"]
+
+_MOST_BYTES = 2 * 10**9
+# A line is "depot,x,y,customer,x,y,…,capacity,Q,demand,0,q,…,cost,…,node_flag,…".
+_WORDS = ("depot", "customer", "capacity", "demand", "cost")
+
+
+def read_batch(
+    path: str | os.PathLike[str],
+    vehicles: int | None = None,
+    capacity: int | None = None,
+) -> InstanceBatch:
+    """Read the instances; the fleet is not in the file and must be given."""
+    text = decode(read_bytes(path, _MOST_BYTES), "ascii")
+    rows: list[dict[str, NDArray[np.float64]]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                rows.append(_read_line(line))
+            except InputError as error:
+                raise InputError(f"line {number}: {error}") from None
+            if rows[-1]["demands"].shape != rows[0]["demands"].shape:
+                raise InputError(
+                    f"line {number}: {len(rows[-1]['demands'])} customers, the first "
+                    f"line has {len(rows[0]['demands'])}: split the file by size"
+                )
+    if not rows:
+        raise InputError("no instances in the file")
+    arrays = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    return make_batch(arrays, vehicles, capacity)
+
+
+def _read_line(line: str) -> dict[str, NDArray[np.float64]]:
+    """Return the arrays of one instance."""
+    words = [word.strip() for word in line.split(",")]
+    try:
+        places = [words.index(word) for word in _WORDS]
+        depot, customers, capacity, demands = (
+            np.array([float(word) for word in words[begin + 1 : end]])
+            for begin, end in pairwise(places)
+        )
+    except ValueError as error:
+        raise InputError(
+            f"not an instance with {', '.join(_WORDS)} in this order: {error}"
+        ) from None
+    count = len(customers) // 2
+    if len(demands) == count + 1 and demands[0] == 0:  # that of the depot
+        demands = demands[1:]
+    if (len(depot), len(capacity), len(customers)) != (2, 1, 2 * len(demands)):
+        raise InputError(
+            f"{len(depot)} and {len(customers)} coordinates of depot and customers for "
+            f"{len(demands)} demands and {len(capacity)} capacities"
+        )
+    return {
+        "depots": depot,
+        "customers": customers.reshape(-1, 2),
+        "demands": demands,
+        "capacity": capacity[0],
+    }
+
+
+def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:
+    """Raise InputError: such a file also holds plans."""
+    raise InputError(
+        "a .txt file of this kind also holds plans, and is only read: write .npz, .pkl "
+        "or .pt"
+    )

@@ -1,0 +1,263 @@
+"""The loop around every search: check each plan, keep the best, report it, and end."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from fixedfleet.deadline import Deadline
+from fixedfleet.errors import InputError, check_seed, check_vehicle_cost
+from fixedfleet.interrupts import interrupt_noted
+from fixedfleet.plan import Plan
+from fixedfleet.search.searches import SEARCHES, load_search, name_of
+from fixedfleet.search.task import SearchTask, fit, rank
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from fixedfleet.instance import Instance, InstanceBatch
+    from fixedfleet.plan import PlanBatch
+    from fixedfleet.search.task import Search
+
+    Improvement = Callable[[float, float, Plan], None]  # seconds, cost, plan
+
+__all__ = [
+    "SearchResult",
+    "expensive_rows",
+    "improve",
+    "is_expensive",
+    "run_search",
+]
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """
+    The best plan of a search, and how it was found.
+
+    Attributes
+    ----------
+    plan
+        The best plan found. It may leave customers unserved if the initial plan did.
+    cost
+        Its length, plus the vehicle cost of each vehicle used.
+    seconds
+        Time of the search.
+    trace
+        Each improvement as (seconds on the clock of the deadline, cost). Only plans
+        that serve all customers count.
+    interrupted
+        Whether the user ended the search with Ctrl-C.
+    """
+
+    plan: Plan
+    cost: float
+    seconds: float
+    trace: tuple[tuple[float, float], ...] = field(default=(), repr=False)
+    interrupted: bool = False
+
+
+def improve(
+    instance: Instance,
+    initial_plan: Plan | None = None,
+    *,
+    time_limit: float | None = None,
+    iterations: int | None = None,
+    stop: Callable[[], bool] | None = None,
+    search: str | Search = "auto",
+    seed: int = 0,
+    vehicle_cost: float = 0.0,
+    fewest: Plan | None = None,
+    cores: int = 1,
+    on_improvement: Improvement | None = None,
+) -> SearchResult:
+    """
+    Improve a plan.
+
+    Parameters
+    ----------
+    instance
+        The instance to plan for. Its fleet is a hard bound.
+    initial_plan
+        The plan to start from. What exceeds fleet or capacity is dropped, and customers
+        may be unserved. Default: no customer is served.
+    time_limit
+        Seconds. Loading and compiling code does not count.
+    iterations
+        Most iterations, besides or instead of a time limit.
+    stop
+        Called now and then; the search ends when it returns True. ``hgs``, ``vroom``
+        and ``ortools`` only look at the time limit.
+    search
+        Name of a search, a reference "module.py:Name" or the search itself.
+    seed
+        Seed of the random numbers.
+    vehicle_cost
+        Fixed cost of each vehicle used.
+    fewest
+        A plan with the smallest number of vehicles. If a vehicle costs more than its
+        whole length, no plan with more vehicles is searched for.
+    cores
+        The most cores to use. ``auto`` and ``decomposition`` use several if there are
+        more than 200 customers.
+    on_improvement
+        Called with (seconds, cost, plan) when the best plan has become better, at most
+        once in a few milliseconds.
+
+    Returns
+    -------
+    SearchResult
+        Never a worse plan than the initial one.
+    """
+    limits = time_limit, iterations, stop
+    Deadline.of(*limits)  # raises if they are wrong, before anything is compiled
+    if isinstance(search, str) and time_limit is None:
+        SEARCHES.check(search)
+        if not SEARCHES.abilities(search).counts_iterations:
+            raise InputError(f"{search} cannot count iterations: give a time limit")
+    loaded = load_search(search, instance)
+    return run_search(
+        loaded,
+        instance,
+        initial_plan or Plan([]),
+        deadline=Deadline.of(*limits),
+        seed=seed,
+        vehicle_cost=vehicle_cost,
+        fewest=fewest,
+        cores=cores,
+        on_improvement=on_improvement,
+        outside=SEARCHES.abilities(search).outside,
+    )
+
+
+def run_search(
+    search: Search,
+    instance: Instance,
+    initial_plan: Plan,
+    *,
+    deadline: Deadline,
+    seed: int = 0,
+    vehicle_cost: float = 0.0,
+    fewest: Plan | None = None,
+    cores: int = 1,
+    on_improvement: Improvement | None = None,
+    outside: bool = False,
+) -> SearchResult:
+    """
+    Run a search that is loaded, until it ends or its deadline is over.
+
+    Plans that exceed fleet or capacity are an error, except those of an outside solver,
+    which are passed over. The other arguments are those of :func:`improve`.
+    """
+    check_seed(seed)
+    check_vehicle_cost(vehicle_cost)
+    best, begin = fit(instance, initial_plan), deadline.elapsed()
+    least: tuple[float, float] = rank(instance, best, vehicle_cost)
+    trace: list[tuple[float, float]] = []
+
+    def report() -> None:
+        if not least[0]:
+            trace.append((deadline.elapsed(), least[1]))
+            if on_improvement is not None:
+                on_improvement(*trace[-1], best)
+
+    report()
+    interrupted = False
+    with interrupt_noted() as pressed:
+        rest = deadline.until(1.0).or_when(pressed)
+        task = SearchTask(instance, best, rest, seed, vehicle_cost, cores)
+        if fewest is not None and is_expensive(vehicle_cost, fewest, instance):
+            task = _with_fewest_vehicles(task, fewest)
+        try:
+            for plan in chain([task.initial_plan], _plans_of(search, task)):
+                value = _value(plan, instance, vehicle_cost, outside)
+                if value < least and _is_sound(plan, instance, value[0], outside):
+                    best, least = plan, value
+                    report()
+                if rest.over():
+                    break
+        except KeyboardInterrupt:
+            interrupted = True
+        interrupted |= pressed()
+    return SearchResult(
+        plan=best,
+        cost=least[1],
+        seconds=deadline.elapsed() - begin,
+        trace=tuple(trace),
+        interrupted=interrupted,
+    )
+
+
+def is_expensive(vehicle_cost: float, fewest: Plan, instance: Instance) -> bool:
+    """
+    Return whether no plan can pay for more vehicles than the fewest by shorter tours.
+
+    ``fewest`` is a plan with the fewest vehicles. This is decided once, before any
+    search, so that every search only has to shorten the tours of such a fleet.
+    """
+    return vehicle_cost > 0 and vehicle_cost >= fewest.length(instance)
+
+
+def expensive_rows(
+    vehicle_cost: float, fewest: PlanBatch, batch: InstanceBatch
+) -> NDArray[np.bool_]:
+    """Return for each instance what :func:`is_expensive` returns, shape (B,)."""
+    return (vehicle_cost > 0) & (vehicle_cost >= fewest.lengths(batch))
+
+
+def _with_fewest_vehicles(task: SearchTask, fewest: Plan) -> SearchTask:
+    """Return a task with the fleet of a plan, in which vehicles cost nothing."""
+    if fewest.vehicles > task.instance.vehicles:
+        return task
+    plan, instance = task.initial_plan, task.instance.with_vehicles(fewest.vehicles)
+    if plan.vehicles > fewest.vehicles or plan.unserved(instance):
+        plan = fewest
+    return replace(task, instance=instance, initial_plan=plan, vehicle_cost=0.0)
+
+
+def _plans_of(search: Search, task: SearchTask) -> Iterator[Plan]:
+    """Start a search; raise InputError if it returns no plans to loop over."""
+    plans: Any = search(task)
+    if not hasattr(plans, "__iter__"):
+        raise InputError(
+            f"the search {name_of(search)} returned {plans!r}: it must yield plans"
+        )
+    return iter(plans)
+
+
+def _value(
+    plan: Plan, instance: Instance, vehicle_cost: float, outside: bool
+) -> tuple[float, float]:
+    """
+    Return the rank of a plan that a search has yielded.
+
+    A customer who does not exist is a RuntimeError, except in the plan of an outside
+    solver, which is then worse than any other.
+    """
+    try:
+        return rank(instance, plan, vehicle_cost)
+    except InputError:
+        if outside:
+            return math.inf, math.inf
+        fault = plan.check(instance)[0]
+        raise RuntimeError(f"the search returned a wrong plan: {fault}") from None
+
+
+def _is_sound(plan: Plan, instance: Instance, unserved: float, outside: bool) -> bool:
+    """
+    Check a plan that may leave customers unserved.
+
+    A fault of an outside solver's plan returns False, any other is a RuntimeError.
+    """
+    faults = plan.check(instance)
+    if len(faults) == unserved:  # each unserved customer is one fault
+        return True
+    if outside:
+        return False
+    other = next(fault for fault in faults if not fault.endswith("missing"))
+    raise RuntimeError(f"the search returned a wrong plan: {other}")

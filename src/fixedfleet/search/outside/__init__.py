@@ -1,0 +1,1 @@
+"""Outside solvers as searches; only the file of one that is chosen is imported."""

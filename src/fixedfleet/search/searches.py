@@ -1,0 +1,209 @@
+"""All searches by name, each with what it can do: ours and the outside solvers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from fixedfleet.interrupts import interrupts_deferred
+from fixedfleet.registry import Registry
+from fixedfleet.search.task import Search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fixedfleet.instance import Instance
+
+__all__ = ["SEARCHES", "Abilities", "load_search", "loaded_by", "name_of"]
+
+_COMMAND = "command:"  # followed by the command line of any program
+
+Function = TypeVar("Function", bound="Callable[..., object]")
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """
+    What a search can do; the defaults suit a search of one's own.
+
+    Attributes
+    ----------
+    counts_iterations
+        Whether it can end after a number of iterations.
+    ends_by_itself
+        Whether it ends at a local optimum, so that it needs no limit.
+    reports
+        Whether it yields plans while it runs, and not only at its end.
+    vehicle_cost
+        Whether it can minimise the length plus a cost for each vehicle used.
+    outside
+        Whether it is another program, whose plan may exceed fleet or capacity.
+    package
+        The package it needs besides those that are always installed.
+    limitations
+        What it cannot do, in one sentence; empty if nothing.
+    """
+
+    counts_iterations: bool = False
+    ends_by_itself: bool = False
+    reports: bool = True
+    vehicle_cost: bool = False
+    outside: bool = False
+    package: str = ""
+    limitations: str = ""
+
+
+class _Searches(Registry[Search]):
+    """The registry of searches, which also has the abilities of each."""
+
+    def __init__(self, built_in: Mapping[str, tuple[str, Abilities]]) -> None:
+        super().__init__(
+            "search", {name: place for name, (place, _) in built_in.items()}
+        )
+        self._abilities = {name: abilities for name, (_, abilities) in built_in.items()}
+
+    def get(self, name: str | Search) -> Search:
+        """
+        Look up a search by its name. Anything but a string is returned unchanged.
+
+        The name may also be a reference, "my_search.py:Name", or ``command:`` and a
+        command line, see :mod:`fixedfleet.search.outside.command_search`.
+        """
+        if isinstance(name, str) and name.startswith(_COMMAND):
+            from fixedfleet.search.outside.command_search import make_command_search
+
+            return make_command_search(name.removeprefix(_COMMAND))
+        return super().get(name)
+
+    def abilities(self, name: str | Search) -> Abilities:
+        """Return what a search can do, without loading its code."""
+        if isinstance(name, str) and name.startswith(_COMMAND):
+            name = "command"
+        return self._abilities.get(cast("str", name), Abilities())
+
+    def outside(self) -> list[str]:
+        """Return the names of the outside solvers."""
+        return [name for name in self.names() if self.abilities(name).outside]
+
+
+_OWN = "fixedfleet.search"
+_OUTSIDE = "fixedfleet.search.outside"
+
+SEARCHES = _Searches(
+    {
+        "auto": (
+            f"{_OWN}.auto:auto_search",
+            Abilities(vehicle_cost=True),
+        ),
+        "ruin_recreate": (
+            f"{_OWN}.ruin_recreate:ruin_recreate",
+            Abilities(counts_iterations=True, vehicle_cost=True),
+        ),
+        "decomposition": (
+            f"{_OWN}.decomposition:decomposition",
+            Abilities(counts_iterations=True, vehicle_cost=True),
+        ),
+        "gpu": (
+            f"{_OWN}.gpu:gpu_search",
+            Abilities(counts_iterations=True, vehicle_cost=True, package="cupy"),
+        ),
+        "hgs": (
+            f"{_OUTSIDE}.hgs_search:hgs_search",
+            Abilities(
+                counts_iterations=True,
+                reports=False,
+                outside=True,
+                limitations="the time limit counts the processor time of its thread, "
+                "not wall time, and nothing stops it earlier; amounts finer than 2^-32 "
+                "of the sum of demands are rounded up",
+            ),
+        ),
+        "pyvrp": (
+            f"{_OUTSIDE}.pyvrp_search:pyvrp_search",
+            Abilities(
+                counts_iterations=True,
+                reports=False,
+                outside=True,
+                package="pyvrp",
+                limitations="distances that are not whole, or above 2^24, are rounded "
+                "to 2^-24 of the longest; amounts finer than 2^-33 of the sum of "
+                "demands are rounded up",
+            ),
+        ),
+        "ortools": (
+            f"{_OUTSIDE}.ortools_search:ortools_search",
+            Abilities(
+                reports=False,
+                vehicle_cost=True,
+                outside=True,
+                limitations="it takes no seed and draws nothing at random, but if the "
+                "time limit ends the search, runs differ; without an initial plan it "
+                "may find no plan for a tight fleet; distances that are not whole, or "
+                "above 2^31, are rounded to 2^-31 of the longest",
+            ),
+        ),
+        "ortools_descent": (
+            f"{_OUTSIDE}.ortools_search:ortools_descent_search",
+            Abilities(
+                ends_by_itself=True,
+                reports=False,
+                vehicle_cost=True,
+                outside=True,
+                limitations="as of ortools; it is a plain local search, which ends at "
+                "a local optimum",
+            ),
+        ),
+        "vroom": (
+            f"{_OUTSIDE}.vroom_search:vroom_search",
+            Abilities(
+                reports=False,
+                outside=True,
+                package="vroom",
+                limitations="it takes no seed and draws nothing at random, but if the "
+                "time limit ends the search before it stops by itself, runs differ; "
+                "it leaves customers that it cannot place unserved; distances that "
+                "are not whole, or above 2^31/N, are rounded to N/2^30 of the longest",
+            ),
+        ),
+    }
+)
+SEARCHES._abilities["command"] = Abilities(
+    reports=False,
+    outside=True,
+    limitations="a program that knows no fleet may use more vehicles; distances that "
+    "are not rounded are measured in units of about a millionth of the longest",
+)
+
+
+def loaded_by(load: Callable[[Instance], None]) -> Callable[[Function], Function]:
+    """Return a decorator: ``load`` loads the compiled code of a search."""
+
+    def mark(search: Function) -> Function:
+        search.load = load  # type: ignore[attr-defined]
+        return search
+
+    return mark
+
+
+def load_search(search: str | Search, instance: Instance) -> Search:
+    """
+    Look up a search, and load or compile its code for an instance.
+
+    Call it before the clock starts, so that compiling does not count as time.
+    """
+    # A compiler that Ctrl-C interrupts can lose the exception.
+    with interrupts_deferred():
+        found = SEARCHES.get(search)
+        function = found.func if isinstance(found, partial) else found
+        load = getattr(function, "load", None)
+        if load is not None:
+            load(instance)
+    return found
+
+
+def name_of(search: str | Search) -> str:
+    """Return the name of a search."""
+    if isinstance(search, str):
+        return search
+    return str(getattr(search, "__name__", type(search).__name__))

@@ -1,0 +1,67 @@
+// The columns of a table whose headings are not recognised: the user says which is which.
+// The browser remembers it for the next day's file.
+
+import { byId, make, show } from "./elements.js";
+
+const PLACE = "fixedfleet-columns"; // in the browser's store
+const PARTS = ["lat", "lon", "demand", "name"]; // with a drop-down each
+const IN_PLANE = { lat: "y", lon: "x" };
+
+/*
+ * Ask which sheet of a table {sheets, headings, columns} to read, and which column holds
+ * what; onChosen({sheet, columns}) is called with what to send, such as the columns
+ * ["demand=Paletten", …].
+ */
+export function askForColumns({ sheets, headings, columns }, sheet, onChosen) {
+  const titles = sheets.map((title) => make("option", { value: title, text: title }));
+  byId("sheet").replaceChildren(make("option", { value: "", text: "choose" }), ...titles);
+  byId("sheet").value = sheet ?? "";
+  byId("sheet").onchange = () => onChosen({ sheet: byId("sheet").value });
+  show(byId("sheet-field"), sheets.length > 0);
+  show(byId("column-fields"), headings.length > 0);
+  byId("columns-plane").checked = !columns.lat && Boolean(columns.x || columns.y);
+  for (const part of PARTS) {
+    const options = headings.map((heading) => make("option", { value: heading, text: heading }));
+    const none = make("option", { value: "", text: part === "name" ? "none" : "choose" });
+    byId(`column-${part}`).replaceChildren(none, ...options);
+    byId(`column-${part}`).value = columns[part] ?? columns[IN_PLANE[part]] ?? "";
+  }
+  byId("use-columns").onclick = () => {
+    const chosen = chosenColumns();
+    remember(chosen);
+    onChosen({ ...(sheet && { sheet }), columns: chosen });
+  };
+  show(byId("columns"), true);
+  if (!headings.length) byId("sheet").focus();
+  else byId(`column-${PARTS.find((part) => !byId(`column-${part}`).value) ?? "lat"}`).focus();
+}
+
+export const hideColumns = () => show(byId("columns"), false);
+
+function chosenColumns() {
+  const inPlane = byId("columns-plane").checked;
+  return PARTS.flatMap((part) => {
+    const heading = byId(`column-${part}`).value;
+    const column = (inPlane && IN_PLANE[part]) || part;
+    return heading ? [`${column}=${heading}`] : [];
+  });
+}
+
+/* Return the columns that the user chose for an earlier table, if this one has them all. */
+export function rememberedColumns({ headings }) {
+  try {
+    const chosen = JSON.parse(localStorage.getItem(PLACE)) ?? [];
+    const known = chosen.every((word) => headings.includes(word.slice(word.indexOf("=") + 1)));
+    return known && chosen.length ? chosen : null;
+  } catch {
+    return null;
+  }
+}
+
+function remember(chosen) {
+  try {
+    localStorage.setItem(PLACE, JSON.stringify(chosen));
+  } catch {
+    // A browser without a store asks again.
+  }
+}

@@ -1,0 +1,115 @@
+"""Locked tours: a plan keeps them as they are, and only the others are searched."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fixedfleet.errors import InputError
+from fixedfleet.plan import Plan
+from fixedfleet.wording import count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fixedfleet.instance import Instance
+    from fixedfleet.result import Result
+    from fixedfleet.search.construct import StartName
+
+    Improvement = Callable[[float, float, Plan], None]  # seconds, cost, plan
+
+__all__ = ["LockedTours"]
+
+
+class LockedTours:
+    """
+    Tours that must stay as they are; ``rest`` has the other customers and vehicles.
+
+    Raises
+    ------
+    InputError
+        If a tour has a fault, or if no customer or no vehicle is left.
+    """
+
+    def __init__(
+        self,
+        tours: Iterable[Iterable[int]],
+        instance: Instance,
+        vehicle_cost: float = 0.0,
+    ) -> None:
+        plan = Plan(tours)
+        if faults := plan.check(instance, partial=True):
+            raise InputError(f"the tours cannot be locked: {faults[0]}")
+        others = plan.unserved(instance)
+        if not others:
+            raise InputError(
+                "every customer is in a locked tour, so none is left to plan: unlock "
+                "a tour"
+            )
+        vehicles = instance.vehicles - plan.vehicles
+        if vehicles < 1:
+            left = count(len(others), "customer")
+            raise InputError(
+                f"the locked tours use all {count(instance.vehicles, 'vehicle')}, but "
+                f"{left} must still be planned: unlock a tour, or add a vehicle"
+            )
+        self.rest = instance.only(others).with_vehicles(vehicles)
+        self._plan, self._instance, self._others = plan, instance, others
+        self._cost = plan.cost_v(instance, vehicle_cost)
+
+    def rest_of(self, start: Plan | StartName) -> Plan | StartName:
+        """
+        Return the tours of a start besides the locked ones; a name as it is.
+
+        A start without the locked tours is an InputError.
+        """
+        if not isinstance(start, Plan):
+            return start
+        for tour in self._plan:
+            if tour not in start.tours:
+                raise InputError(
+                    f"the start does not have the locked tour {list(tour)}: start "
+                    "from a plan that has it, or leave the start out"
+                )
+        others = Plan(tour for tour in start if tour not in self._plan.tours)
+        return others.numbered_in(self._others)
+
+    def reporting_whole_plans(self, report: Improvement | None) -> Improvement | None:
+        """Return a function that takes plans for the rest and reports whole plans."""
+        if report is None:
+            return None
+
+        def report_whole(seconds: float, cost: float, plan: Plan) -> None:
+            report(seconds, cost + self._cost, self._join(plan))
+
+        return report_whole
+
+    def whole(self, result: Result) -> Result:
+        """Return the result for all customers from the result for the rest."""
+
+        def join(plan: Plan | None) -> Plan | None:
+            return None if plan is None else self._join(plan)
+
+        fixed, verdict = self._plan.vehicles, result.verdict
+        upper = verdict.upper_bound
+        return replace(
+            result,
+            instance=self._instance.with_vehicles(result.instance.vehicles + fixed),
+            plan=join(result.plan),
+            partial=join(result.partial),
+            verdict=replace(
+                verdict,
+                vehicles=self._instance.vehicles,
+                reason=f"{count(fixed, 'locked tour')}; for the rest, {verdict.reason}",
+                lower_bound=verdict.lower_bound + fixed,
+                upper_bound=None if upper is None else upper + fixed,
+                packing=join(verdict.packing),
+                smallest_packing=join(verdict.smallest_packing),
+            ),
+            stages=tuple(replace(s, cost=s.cost + self._cost) for s in result.stages),
+            trace=tuple((moment, cost + self._cost) for moment, cost in result.trace),
+        )
+
+    def _join(self, plan: Plan) -> Plan:
+        """Return the locked tours, followed by a plan for the rest."""
+        return Plan((*self._plan, *plan.renumbered(self._others)))

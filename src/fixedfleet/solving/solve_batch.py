@@ -1,0 +1,421 @@
+"""Plan tours for thousands of instances at once, on all cores or on a GPU."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from fixedfleet.deadline import Deadline
+from fixedfleet.errors import (
+    InputError,
+    at_least,
+    check_choice,
+    check_seed,
+    check_vehicle_cost,
+    check_whole,
+)
+from fixedfleet.fleet import assess_batch
+from fixedfleet.instance import InstanceBatch
+from fixedfleet.interrupts import interrupt_noted
+from fixedfleet.plan import PlanBatch
+from fixedfleet.progress import ProgressPrinter
+from fixedfleet.result import BatchResult
+from fixedfleet.search import SEARCHES, improve, name_of
+from fixedfleet.search.construct import StartName, complete_plan, make_start
+from fixedfleet.search.improve import expensive_rows
+from fixedfleet.search.task import MIN_SECONDS, PARTS_ABOVE
+from fixedfleet.solving.stages import Stages
+from fixedfleet.workers import Lost, available_cores, check_engine, run_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fixedfleet.instance import Instance
+    from fixedfleet.plan import Plan
+    from fixedfleet.search import Search
+    from fixedfleet.workers import Call, Engine
+
+__all__ = ["BatchResult", "solve_batch"]
+
+# A process is given at most these seconds of work, and this many instances, at a time.
+_CHUNK_SECONDS, _CHUNK = 0.5, 64
+_CLUSTER_CORES = 64  # the chunks for a cluster are sized for this many cores
+_CHUNKS = 4  # per process at least, so that all processes end at about the same time
+
+
+def solve_batch(
+    instances: InstanceBatch | Sequence[Instance],
+    *,
+    time_limit: float | None = None,
+    iterations: int | None = None,
+    seed: int = 0,
+    start: StartName = "packing",
+    search: str | Search = "auto",
+    vehicle_cost: float = 0.0,
+    device: str | None = None,
+    cores: int | None = None,
+    engine: Engine = "processes",
+    display: bool = False,
+) -> BatchResult:
+    """
+    Plan tours for many instances, on all cores, on a Ray cluster or on a GPU.
+
+    An instance whose fleet does not suffice gets no plan but a reason, and does not
+    disturb the others.
+
+    Parameters
+    ----------
+    instances
+        A batch, or instances of any sizes and distances.
+    time_limit
+        Seconds per instance for everything. Verdict and initial plan are made for the
+        whole batch, and each instance is charged its share of their time; the search
+        has the rest. A core searches for one instance at a time. A GPU searches for all
+        at once, for this time multiplied by their number.
+    iterations
+        Iterations of the search per instance, instead of a time limit. Then the same
+        seed gives the same plans on any number of cores and on a cluster.
+    seed
+        Seed of the search.
+    start
+        What the search starts from: ``packing``, ``savings``, ``sweep``, or
+        ``network``, the shipped network's plans.
+    search
+        As for :func:`fixedfleet.solve`. ``auto`` is ``gpu`` if the device is one, and
+        ``ruin_recreate`` if iterations are limited.
+    vehicle_cost
+        Fixed cost of each vehicle used. The length plus this cost is minimised.
+    device
+        Where the network predicts: ``cpu`` or ``cuda``. Default: where the search is.
+        The search takes the first GPU.
+    cores
+        Cores to search with, one process each. Default: all there are, or what the
+        cluster has.
+    engine
+        ``processes`` for the cores of this machine, ``ray`` for a cluster; see
+        :func:`fixedfleet.labels.label`.
+    display
+        Whether to print progress and the result.
+
+    Raises
+    ------
+    InputError
+        If an argument is wrong, or there is no GPU or cluster that is asked for.
+    MissingPackageError
+        If the chosen start or search needs a package that is not installed.
+    """
+    if search == "auto" and device is not None and device.startswith("cuda"):
+        search = "gpu"
+    if search == "auto" and iterations is not None:
+        search = "ruin_recreate"
+    device = device or ("cuda" if search == "gpu" else "cpu")
+    _check(start, search, device, engine, time_limit, iterations)
+    if cores is not None:
+        check_whole("cores", cores, at_least(1))
+    check_engine(engine, cores)
+    settings = _Settings(
+        search=search,
+        time_limit=time_limit,
+        iterations=iterations,
+        seed=check_seed(seed),
+        vehicle_cost=check_vehicle_cost(vehicle_cost),
+    )
+    batch = InstanceBatch.of(instances)
+    clock = Deadline()
+    progress = _Progress(Stages(clock), vehicle_cost, display)
+    with interrupt_noted() as pressed:
+        verdict = assess_batch(batch, smallest=vehicle_cost > 0)
+        rows = np.flatnonzero(verdict.feasible)
+        solvable, packings = batch[rows], verdict.packings[rows]
+        progress.close("fleet", solvable, packings)
+
+        plans = packings
+        if start != "packing":
+            plans = _initial_plans(start, solvable, packings, device, seed)
+            progress.close(start, solvable, plans)
+
+        if search != "none" and len(solvable):
+            settings = settings.after(clock.elapsed() / len(batch))
+            if search == "gpu":
+                plans = _on_gpu(solvable, plans, packings, settings, pressed)
+            else:
+                plans = _on_cores(
+                    solvable, plans, packings, settings, progress, cores, engine
+                )
+            progress.close(name_of(search), solvable, plans)
+        interrupted = pressed()
+
+    solved = np.zeros(len(batch), dtype=bool)
+    solved[rows] = plans.feasible(solvable)
+    lengths = np.full(len(batch), math.inf)
+    lengths[rows] = np.where(solved[rows], plans.lengths(solvable), math.inf)
+    everywhere = PlanBatch.gather(len(batch), [(rows, plans.routes)])
+    progress.close("check", solvable, plans)
+    result = BatchResult(
+        plans=everywhere,
+        statuses=verdict.statuses,
+        reasons=verdict.reasons,
+        feasible=solved,
+        lengths=lengths,
+        costs=lengths + vehicle_cost * everywhere.vehicles(),
+        stages=tuple(progress.stages.closed),
+        vehicle_cost=vehicle_cost,
+        interrupted=interrupted,
+    )
+    progress.say(str(result))
+    return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Settings:
+    """The arguments of :func:`solve_batch` that the search of each instance needs."""
+
+    search: str | Search
+    time_limit: float | None
+    iterations: int | None
+    seed: int
+    vehicle_cost: float
+
+    def after(self, seconds: float) -> _Settings:
+        """Return the settings with the time that is left after these seconds."""
+        if self.time_limit is None:
+            return self
+        left = max(self.time_limit - seconds, MIN_SECONDS)
+        return _Settings(**{**vars(self), "time_limit": left})
+
+    def improve(
+        self,
+        row: int,
+        instance: Instance,
+        plan: Plan,
+        fewest: Plan,
+        *,
+        cores: int = 1,
+        stop: Callable[[], bool] | None = None,
+    ) -> Plan:
+        """Improve the plan of the instance in a row of the batch."""
+        return improve(
+            instance,
+            plan,
+            time_limit=self.time_limit,
+            iterations=self.iterations,
+            stop=stop,
+            search=self.search,
+            seed=_seed_of(row, self.seed),
+            vehicle_cost=self.vehicle_cost,
+            fewest=fewest,
+            cores=cores,
+        ).plan
+
+
+class _Progress:
+    """Prints how far a call is, and keeps its stages."""
+
+    def __init__(self, stages: Stages, vehicle_cost: float, display: bool) -> None:
+        self.stages = stages
+        self._vehicle_cost = vehicle_cost
+        self._display = display
+        self._printer = ProgressPrinter(sys.stdout, in_place=False)
+
+    def close(self, name: str, batch: InstanceBatch, plans: PlanBatch) -> None:
+        """Close a stage, after which the batch has these plans."""
+
+        def mean_cost() -> float:
+            costs = plans.costs_v(batch, self._vehicle_cost)
+            return float(costs.mean()) if len(costs) else math.inf
+
+        stage = self.stages.close(name, mean_cost)
+        self.say(f"{name}: {stage.seconds:.3f} s, mean cost {stage.cost:g}")
+
+    def show(self, text: str) -> None:
+        """Print how far the stage is, now and then."""
+        if self._display:
+            self._printer.show(f"{text}, {self.stages.seconds:.1f} s")
+
+    def say(self, text: str) -> None:
+        """Print a line if the user wants to see it."""
+        if self._display:
+            print(text, flush=True)
+
+
+# ---------------------------------------------------------------------- the steps
+
+
+def _initial_plans(
+    start: StartName,
+    batch: InstanceBatch,
+    packings: PlanBatch,
+    device: str,
+    seed: int,
+) -> PlanBatch:
+    """Make the plans that the searches start from; the packing where that fails."""
+    if start != "network":
+        made = {
+            row: make_start(start, batch[row], packings[row], seed=_seed_of(row, seed))
+            or packings[row]
+            for row in range(len(batch))
+        }
+        return _replace(packings, made)
+    from fixedfleet.planning.network_plans import plan_by_network
+
+    plans = plan_by_network(batch, device=device).plans
+    incomplete = np.flatnonzero(~plans.feasible(batch)).tolist()
+    made = {
+        row: complete_plan(batch[row], plans[row], seed=_seed_of(row, seed))
+        or packings[row]
+        for row in incomplete
+    }
+    return _replace(plans, made)
+
+
+def _on_gpu(
+    batch: InstanceBatch,
+    plans: PlanBatch,
+    packings: PlanBatch,
+    settings: _Settings,
+    pressed: Callable[[], bool],
+) -> PlanBatch:
+    """
+    Improve all plans at once.
+
+    Then search each large instance alone, with the limit for one instance.
+    """
+    from fixedfleet.search.gpu import improve_batch
+
+    large = batch.sizes > PARTS_ABOVE
+    expensive = expensive_rows(settings.vehicle_cost, packings, batch)
+    # If vehicles are expensive, only the fewest are used, and their cost is the same.
+    for vehicle_cost, chosen in (
+        (settings.vehicle_cost, ~large & ~expensive),
+        (0.0, ~large & expensive),
+    ):
+        some = np.flatnonzero(chosen)
+        if not len(some) or pressed():
+            continue
+        instances, initial = batch[some], plans[some]
+        if vehicle_cost != settings.vehicle_cost:
+            fewest = packings[some].vehicles()
+            more = initial.vehicles() > fewest
+            initial = initial.replace(more, packings[some][more])
+            instances = instances.with_vehicles(fewest)
+        seconds = settings.time_limit and settings.time_limit * len(some)
+        found = improve_batch(
+            instances,
+            initial,
+            deadline=Deadline.of(seconds, settings.iterations),
+            seed=settings.seed,
+            vehicle_cost=vehicle_cost,
+        )
+        plans = plans.replace(some, found)
+    improved = {}
+    for row in np.flatnonzero(large).tolist():
+        if pressed():
+            break
+        improved[row] = settings.improve(
+            row, batch[row], plans[row], packings[row], cores=available_cores()
+        )
+    return _replace(plans, improved)
+
+
+def _on_cores(
+    batch: InstanceBatch,
+    plans: PlanBatch,
+    packings: PlanBatch,
+    settings: _Settings,
+    progress: _Progress,
+    cores: int | None,
+    engine: Engine,
+) -> PlanBatch:
+    """Improve all plans, in one process per core."""
+    available = _CLUSTER_CORES if engine == "ray" else available_cores()
+    size = min(_CHUNK, max(1, -(-len(batch) // (_CHUNKS * (cores or available)))))
+    if settings.time_limit is not None:
+        size = min(size, max(1, int(_CHUNK_SECONDS / settings.time_limit)))
+    rows = [slice(begin, begin + size) for begin in range(0, len(batch), size)]
+    how: Any = engine
+    if engine != "ray":
+        cores = min(cores or available, len(rows))
+        how = "processes" if cores > 1 else "here"
+    found: dict[int, Plan] = {}
+    with interrupt_noted() as pressed:
+        jobs = run_jobs(
+            _improve,
+            ((some.start, batch[some], plans[some], packings[some]) for some in rows),
+            shared=(settings,),
+            engine=how,
+            processes=cores,
+            ending=pressed,
+        )
+        with contextlib.closing(jobs) as events:
+            for event in events:
+                if isinstance(event, Lost):
+                    raise RuntimeError(f"{event.reason} while it searched")
+                found.update(event.value)
+                progress.show(f"{len(found):,} of {len(plans):,} instances")
+    return _replace(plans, found)
+
+
+def _improve(
+    chunk: tuple[int, InstanceBatch, PlanBatch, PlanBatch],
+    call: Call,
+    settings: _Settings,
+) -> dict[int, Plan]:
+    """
+    Return better plans by row, as many as are found before the call ends.
+
+    A chunk is its first row in the batch, its instances, their plans and packings.
+    """
+    found = {}
+    first, *parts = chunk
+    for row, (instance, plan, packing) in enumerate(zip(*parts, strict=True), first):
+        if call.ending():
+            break
+        found[row] = settings.improve(row, instance, plan, packing, stop=call.ending)
+    return found
+
+
+def _replace(plans: PlanBatch, others: dict[int, Plan]) -> PlanBatch:
+    """Return plans with others in some rows."""
+    return plans.replace(list(others), PlanBatch.from_plans(others.values()))
+
+
+def _seed_of(row: int, seed: int) -> int:
+    """Return the seed of one instance of the batch."""
+    return (seed + row) % 2**32
+
+
+def _check(
+    start: str,
+    search: str | Search,
+    device: str,
+    engine: str,
+    time_limit: float | None,
+    iterations: int | None,
+) -> None:
+    """Raise InputError for a wrong argument, before anything is computed."""
+    check_choice("start", start, get_args(StartName))
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
+        raise InputError(f"device is {device!r}, not cpu, cuda or cuda:1")
+    if search != "none":
+        if (time_limit is None) == (iterations is None):
+            raise InputError("give either a time limit or a number of iterations")
+        Deadline.of(time_limit, iterations)
+        SEARCHES.get(search)
+    if search == "gpu":
+        from fixedfleet.search.gpu import require_gpu
+
+        if engine == "ray":
+            raise InputError(
+                "the search gpu takes the GPU of this machine: leave Ray out"
+            )
+        require_gpu()
+    if start == "network":
+        from fixedfleet.model.devices import check_device
+
+        check_device(device)

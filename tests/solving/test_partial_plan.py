@@ -1,0 +1,139 @@
+"""Plans for fleets that are too small."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import fixedfleet as ff
+from fixedfleet import generate
+from fixedfleet.deadline import Deadline
+from fixedfleet.fleet import assess_fleet
+from fixedfleet.solving.partial_plan import partial_plan, serve_most, swap_unserved
+
+
+def only_missing(plan, instance):
+    """Whether a plan's sole faults are customers that it leaves out."""
+    return all(fault.endswith("missing") for fault in plan.check(instance))
+
+
+def most_by_trying(instance):
+    """The most customers that any choice of them packs into the fleet."""
+    n = instance.num_customers
+    for count in range(n, 0, -1):
+        for some in combinations(range(1, n + 1), count):
+            only = replace(
+                instance,
+                customers=instance.customers[np.array(some) - 1],
+                demands=instance.demands[np.array(some) - 1],
+            )
+            verdict = assess_fleet(only)
+            if verdict.packing is not None:
+                return count
+    return 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_as_many_as_can_be_are_served(make_instance, seed):
+    """No choice of customers that the fleet carries is larger than the one taken."""
+    rng = np.random.default_rng(seed)
+    instance = make_instance(
+        n=8, vehicles=2, capacity=10, seed=seed, demands=rng.integers(1, 9, size=8)
+    )
+    plan = serve_most(instance, Deadline())
+    assert only_missing(plan, instance)
+    assert 8 - len(plan.unserved(instance)) == most_by_trying(instance)
+
+
+def test_a_customer_that_no_vehicle_carries_is_left_out(square):
+    """Demands above the capacity are left out, whatever else fits."""
+    instance = replace(square, demands=[1, 3, 1, 1])
+    assert serve_most(instance, Deadline()).unserved(instance) == [2]
+    hopeless = replace(square, demands=[3, 3, 3, 3])
+    assert serve_most(hopeless, Deadline()).tours == ()
+    assert partial_plan(hopeless, deadline=Deadline(0.01)).tours == ()
+
+
+def test_the_search_leaves_out_no_more_and_is_shorter():
+    """Searching shortens the tours and serves as many as the packing did."""
+    instance = generate.uniform(50, 1, seed=4)[0]
+    tight = instance.with_vehicles(instance.minimum_vehicles - 1)
+    packing, found = (
+        serve_most(tight, Deadline()),
+        partial_plan(tight, deadline=Deadline(0.2)),
+    )
+    assert only_missing(found, tight)
+    assert len(found.unserved(tight)) == len(packing.unserved(tight))
+    assert found.length(tight) < 0.7 * packing.length(tight)
+
+
+def test_one_left_out_is_exchanged_for_a_farther_one(square):
+    """Of equal demands the far customer is left out, not the near one."""
+    far = replace(square, customers=[[1, 1], [1, -1], [-1, -1], [9, 9]], vehicles=1)
+    plan = swap_unserved(far, ff.Plan([[1, 4]]), Deadline())
+    assert plan.unserved(far) == [3, 4]
+    assert swap_unserved(far, plan, Deadline()) == plan
+
+
+def test_a_whole_plan_has_nobody_to_exchange(square):
+    """A plan without unserved customers does not change."""
+    plan = ff.Plan([[1, 3], [2, 4]])
+    assert swap_unserved(square, plan, Deadline()) == plan
+
+
+def test_one_way_distances_and_names_are_kept(square):
+    """A matrix that differs by direction is searched among the customers served."""
+    matrix = np.full((6, 6), 10.0)
+    matrix[np.arange(6), (np.arange(6) + 1) % 6] = 1.0
+    np.fill_diagonal(matrix, 0.0)
+    instance = ff.Instance(
+        matrix=matrix, demands=[1, 1, 1, 1, 9], capacity=4, vehicles=1, names="abcde"
+    )
+    found = partial_plan(instance, deadline=Deadline(0.05))
+    assert found.tours == ((1, 2, 3, 4),)
+
+
+def test_a_search_told_to_stop_keeps_the_packing():
+    """Stopped before it began, the packing comes back."""
+    instance = generate.uniform(20, 1, seed=4)[0].with_vehicles(2)
+    found = partial_plan(instance, deadline=Deadline(5, stop=lambda: True))
+    assert len(found.unserved(instance)) > 0
+    packing = serve_most(instance, Deadline())
+    assert partial_plan(instance, deadline=Deadline(), search=False) == packing
+
+
+def test_the_packing_is_found_by_few_verdicts(make_instance, monkeypatch):
+    """Of 400 demands just above half a vehicle, bisection tries a dozen counts."""
+    module = importlib.import_module("fixedfleet.solving.partial_plan")
+    asked = []
+
+    def counting(instance, **limits):
+        asked.append(instance.num_customers)
+        return assess_fleet(instance, **limits)
+
+    monkeypatch.setattr(module, "assess_fleet", counting)
+    halves = [51 + k % 3 for k in range(400)]
+    instance = make_instance(n=400, vehicles=100, capacity=100, demands=halves)
+    plan = serve_most(instance, Deadline())
+    assert plan.vehicles == 100
+    assert len(plan.unserved(instance)) == 300
+    assert len(asked) <= 10
+
+
+def test_the_packing_ends_with_the_deadline(make_instance):
+    """When the time is over, quick packings are not tried, and one each is served."""
+    now = [0.0]
+
+    def clock():
+        now[0] += 0.01  # each look at the clock takes this long
+        return now[0]
+
+    instance = make_instance(n=60, vehicles=20, capacity=100, demands=[34, 35, 36] * 20)
+    plan = serve_most(instance, Deadline(0.1, clock=clock))
+    assert only_missing(plan, instance)
+    assert plan.vehicles == 20
+    assert now[0] < 1.0
