@@ -21,7 +21,7 @@ from fixedfleet.search import cpu_arrays, improve
 from fixedfleet.search.ruin_recreate import RuinRecreateParameters, ruin_recreate
 
 ITERATIONS = 20_000
-SETTINGS = RuinRecreateParameters(many=True)
+SETTINGS = RuinRecreateParameters(large_scale=True)
 SEARCH = partial(ruin_recreate, parameters=SETTINGS)
 
 

@@ -81,7 +81,7 @@ __all__ = [
 ]
 
 # Names that are imported when they are first used, and the modules that have them.
-_LATER = {
+_IMPORTED_ON_USE = {
     "predict": "planning",
     "read": "files",
     "read_batch": "files",
@@ -105,10 +105,10 @@ if not TYPE_CHECKING:  # type checkers read the imports above
             from fixedfleet.version import own_version
 
             return own_version()
-        if name not in _LATER and name not in _ROOMS:
+        if name not in _IMPORTED_ON_USE and name not in _ROOMS:
             raise AttributeError(f"module 'fixedfleet' has no attribute {name!r}")
         try:
-            module = import_module(f"fixedfleet.{_LATER.get(name, name)}")
+            module = import_module(f"fixedfleet.{_IMPORTED_ON_USE.get(name, name)}")
         except MissingPackageError as error:
             # Tools that look at every name, such as help(), expect this error.
             raise AttributeError(str(error)) from error

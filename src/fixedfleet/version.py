@@ -1,4 +1,4 @@
-"""The versions of this package, of its sources, and of what plans depend on."""
+"""The versions of this package, of its sources, and of other packages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 
 __all__ = [
-    "SOLVER_PACKAGES",
     "UNKNOWN",
     "describe_commit",
     "installed_versions",
@@ -17,16 +16,9 @@ __all__ = [
 
 UNKNOWN = "unknown"  # of a package that is run from its sources
 
-# The package behind each outside solver.
-SOLVER_PACKAGES = {
-    "hgs": "hybgensea",
-    "pyvrp": "pyvrp",
-    "ortools": "ortools",
-    "vroom": "pyvroom",
-}
 _PACKAGES = (
-    "fixedfleet", "numpy", "scipy", "numba", *SOLVER_PACKAGES.values(), "torch", "cupy",
-    "ray",
+    "fixedfleet", "numpy", "scipy", "numba", "hybgensea", "ortools", "pyvrp", "pyvroom",
+    "torch", "cupy", "ray",
 )  # fmt: skip
 _SOURCES = {".py", ".cu", ".toml"}
 
@@ -79,17 +71,15 @@ def installed_versions() -> dict[str, str]:
     """Return the versions of Python and of the installed packages that matter."""
     import platform
 
-    found = {package: version_of(package) for package in _PACKAGES}
-    found = {package: version for package, version in found.items() if version}
-    return {"python": platform.python_version()} | found
+    versions = {package: version_of(package) for package in _PACKAGES}
+    found = {package: version for package, version in versions.items() if version}
+    return {"python": platform.python_version(), **found}
 
 
 def show_versions() -> None:
-    """Print what a report about a fault should state: system, commit and versions."""
+    """Print what a report about a fault should state: system and versions."""
     import platform
 
     print(f"system: {platform.platform()}")
-    if commit := describe_commit():
-        print(f"commit: {commit}")
     for name, version in installed_versions().items():
         print(f"{name}: {version}")

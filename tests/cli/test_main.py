@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import logging
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from fixedfleet.cli import list_commands
 from fixedfleet.version import version_of
 
 from .cli_helpers import EXAMPLE, FAST, FLEET, VRP, make, refused
@@ -158,3 +160,19 @@ def test_an_uninstalled_package_has_a_command_line(run, monkeypatch):
         assert run("evaluate", "--help")[0] == 0
     finally:
         version_of.cache_clear()
+
+
+def test_what_the_package_logs_is_a_warning_of_the_command(run, monkeypatch):
+    """A warning is one line on standard error, and none is left for the next call."""
+
+    def compute(_arguments):
+        logging.getLogger("fixedfleet").warning("a name with \x1b[31m and\na line")
+        logging.getLogger("fixedfleet").info("nothing to see")
+        return 0
+
+    monkeypatch.setattr(list_commands, "_solvers", compute)
+    before = list(logging.getLogger("fixedfleet").handlers)
+    code, _, err = run("solvers")
+    line = "fixedfleet: warning: a name with \ufffd[31m and a line\n"
+    assert (code, err) == (0, line)
+    assert logging.getLogger("fixedfleet").handlers == before

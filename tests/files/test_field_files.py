@@ -116,6 +116,8 @@ def test_lehd_files_are_read(batch, tmp_path, of_depot):
     lines = [_line(one, of_depot=of_depot) for one in batch]
     path.write_text("\n".join(lines) + "\n")
     assert same(read_batch(path, 4), batch)
+    path.write_text(lines[0])
+    assert same(read_batch(path, 4), batch[:1])
     with pytest.raises(ff.InputError, match="is only read: write"):
         write_batch(tmp_path / "b.txt", batch)
 

@@ -152,6 +152,13 @@ def test_demands_without_a_common_unit_are_rounded():
     assert instance.capacity_units == 10_000_000
 
 
+def test_long_decimals_keep_their_digits():
+    """Only numbers that 32 bits can hold are rounded to what 32 bits can tell."""
+    instance = ff.Instance(**fields(demands=[0.123456789, 0.3], capacity=1))
+    assert instance.demand_units.tolist() == [0, 123_456_789, 300_000_000]
+    assert instance.capacity_units == 10**9
+
+
 def test_small_demands_of_a_large_capacity_count():
     """Halves, which 32 bits can hold as well, are not rounded away."""
     instance = ff.Instance(**fields(demands=[0.5, 3.0], capacity=1e8 + 0.5))

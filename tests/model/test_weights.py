@@ -189,14 +189,16 @@ def test_a_file_that_the_user_names_is_the_one_that_is_loaded(own, tmp_path):
     assert load_model(own).config.normalisation == "own.py:sharp"
 
 
-def test_two_files_of_one_name_are_not_confused(own, tmp_path):
-    """If two files of the part's name are loaded, neither is taken for it."""
+def test_two_files_of_one_name_are_not_confused(own, tmp_path, monkeypatch):
+    """Of two loaded files of the part's name, only the very file is taken for it."""
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
         file = shutil.copy(tmp_path / "parts" / "own.py", tmp_path / folder)
         load_files([str(file)])
     with pytest.raises(ff.InputError, match="is not loaded"):
         load_model(own)
+    monkeypatch.chdir(tmp_path / "two")
+    assert load_model(own).normalisation.__code__.co_filename == str(file)
 
 
 def test_a_changed_normalisation_is_told(own, tmp_path, caplog):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.search import cpu_arrays as arrays
-from fixedfleet.search import cpu_kernel, fit
+from fixedfleet.search import cpu_kernel, drop_excess
 from fixedfleet.search.ruin_recreate import RuinRecreateParameters, _read_plan
 
 
@@ -39,12 +39,12 @@ def instances(draw) -> ff.Instance:
 parameters = st.builds(
     RuinRecreateParameters,
     removals=st.sampled_from((1.0, 10.0)),
-    longest=st.sampled_from((1, 4, 10)),
+    max_string=st.sampled_from((1, 4, 10)),
     split=st.sampled_from((0.0, 0.5, 1.0)),
     blink=st.sampled_from((2, 100)),
-    neighbours=st.sampled_from((1, 40)),
-    reach=st.sampled_from((1, 12)),
-    many=st.booleans(),
+    ruin_neighbours=st.sampled_from((1, 40)),
+    insertion_neighbours=st.sampled_from((1, 12)),
+    large_scale=st.booleans(),
 )
 
 
@@ -114,7 +114,7 @@ def test_the_books_are_kept(instance, parameters, vehicle_cost, seed):
     problem = arrays.lay_out(instance, vehicle_cost, parameters)
     state = arrays.empty_state(instance, seed)
     order = np.random.default_rng(seed).permutation(instance.num_customers) + 1
-    start = fit(instance, ff.Plan([order[::2], order[1::2]]))
+    start = drop_excess(instance, ff.Plan([order[::2], order[1::2]]))
     arrays.load(problem, state, start.to_routes(len(state.best)))
     check(instance, problem, state)
     for iterations, temperature in ((1, 0.1), (1, 10.0), (1, 1e-3), (50, 1.0)):
@@ -140,7 +140,9 @@ def test_a_long_search_does_not_lose_count(vehicle_cost):
 
 def anneal(instance: ff.Instance, plan: ff.Plan, **settings: bool) -> float:
     """Return the length of the best plan after some cold iterations."""
-    parameters = RuinRecreateParameters(removals=2, longest=2, reach=2, **settings)
+    parameters = RuinRecreateParameters(
+        removals=2, max_string=2, insertion_neighbours=2, **settings
+    )
     problem = arrays.lay_out(instance, 0.0, parameters)
     state = arrays.empty_state(instance, 1)
     arrays.load(problem, state, plan.to_routes(len(state.best)))
@@ -164,7 +166,7 @@ def test_tours_exchange_their_ends():
     straight = ff.Plan([south, north])
     crossed = ff.Plan([south[:15] + north[15:], north[:15] + south[15:]])
     assert anneal(instance, crossed) > straight.length(instance) + 1
-    assert anneal(instance, crossed, many=True) == pytest.approx(
+    assert anneal(instance, crossed, large_scale=True) == pytest.approx(
         straight.length(instance)
     )
 
@@ -182,7 +184,7 @@ def test_a_customer_on_the_way_joins_a_tour_that_passes():
     plan = ff.Plan([[1, 2, 3, 4], [5, 6, 7, 8]])
     best = ff.Plan([[2, 3, 4], [1, 5, 6, 7, 8]]).length(instance)
     assert anneal(instance, plan) > best + 0.1
-    assert anneal(instance, plan, many=True) == pytest.approx(best)
+    assert anneal(instance, plan, large_scale=True) == pytest.approx(best)
 
 
 def test_one_region_after_the_other_is_searched(monkeypatch):
@@ -190,7 +192,7 @@ def test_one_region_after_the_other_is_searched(monkeypatch):
     monkeypatch.setattr(arrays, "_WINDOW", 7)
     instance = generate.uniform(50, 1, seed=98)[0].with_vehicles(50)
     problem = arrays.lay_out(
-        instance, 0.0, RuinRecreateParameters(removals=1, longest=1)
+        instance, 0.0, RuinRecreateParameters(removals=1, max_string=1)
     )
     state = arrays.empty_state(instance, 2)
     alone = ff.Plan([[customer] for customer in range(1, 51)])

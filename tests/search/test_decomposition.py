@@ -153,10 +153,10 @@ def test_longer_strings_are_removed_from_long_tours(
 ):
     """Strings grow with the tours, but not if there are many customers."""
     default = RuinRecreateParameters()
-    assert (default.removals, default.longest) == (10, 10)
+    assert (default.removals, default.max_string) == (10, 10)
     instance = SimpleNamespace(num_customers=customers, vehicles=vehicles)
     settings = _whole_settings(instance, DecompositionParameters())
-    assert (settings.removals, settings.longest) == (removals, longest)
+    assert (settings.removals, settings.max_string) == (removals, longest)
 
 
 def test_parts_are_fitted_to_long_tours_and_little_time():

@@ -12,7 +12,7 @@ import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.deadline import Deadline
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.search.parts import Tours, search_in_threads
+from fixedfleet.search.parts import DividedPlan, search_in_threads
 
 
 @pytest.fixture(scope="module")
@@ -23,9 +23,9 @@ def instance() -> ff.Instance:
 
 
 @pytest.fixture
-def tours(instance) -> Tours:
+def tours(instance) -> DividedPlan:
     plan = assess_fleet(instance.with_vehicles(instance.vehicles - 3)).packing
-    return Tours(instance, plan, seed=1)
+    return DividedPlan(instance, plan, seed=1)
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
@@ -58,7 +58,7 @@ def test_groups_have_no_tour_in_common_and_are_not_in_vain(tours):
 
 def test_one_tour_has_no_groups(instance):
     """There is nothing to exchange within one tour."""
-    whole = Tours(instance, ff.Plan([range(1, 121)]), seed=1)
+    whole = DividedPlan(instance, ff.Plan([range(1, 121)]), seed=1)
     assert whole.draw_groups(2, 100, set()) == []
 
 
@@ -78,7 +78,10 @@ def test_the_same_seed_draws_the_same_parts(instance):
     """Parts and their seeds are functions of the seed alone."""
     plan = assess_fleet(instance).packing
     first, again, other = (
-        [(part.customers, part.seed) for part in Tours(instance, plan, seed).divide(3)]
+        [
+            (part.customers, part.seed)
+            for part in DividedPlan(instance, plan, seed).divide(3)
+        ]
         for seed in (4, 4, 5)
     )
     assert first == again != other

@@ -6,7 +6,7 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet.deadline import Deadline
-from fixedfleet.search import SearchTask, better, fit
+from fixedfleet.search import SearchTask, better, drop_excess
 from fixedfleet.search.task import ReportPace, run_step
 
 GOOD, POOR = ff.Plan([[1, 2], [3, 4]]), ff.Plan([[1, 3], [2, 4]])
@@ -22,9 +22,9 @@ def test_fewer_unserved_customers_are_better(square):
 
 def test_an_initial_plan_is_cut_to_fleet_and_capacity(square):
     """Customers beyond the capacity and tours beyond the fleet are dropped."""
-    assert fit(square, ff.Plan([[1, 2, 3, 4]])) == ff.Plan([[1, 2]])
-    assert fit(square, ff.Plan([[1], [2, 3], [4]])) == ff.Plan([[2, 3], [1]])
-    assert fit(square, GOOD) == GOOD
+    assert drop_excess(square, ff.Plan([[1, 2, 3, 4]])) == ff.Plan([[1, 2]])
+    assert drop_excess(square, ff.Plan([[1], [2, 3], [4]])) == ff.Plan([[2, 3], [1]])
+    assert drop_excess(square, GOOD) == GOOD
 
 
 @pytest.mark.parametrize(

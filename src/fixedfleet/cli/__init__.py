@@ -22,7 +22,7 @@ from fixedfleet.cli import (
     solve_command,
     train_command,
 )
-from fixedfleet.cli.console import BAD_INPUT, INTERRUPTED, say_error
+from fixedfleet.cli.console import BAD_INPUT, INTERRUPTED, say_error, warn
 from fixedfleet.cli.options import Parser
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.interrupts import command_loaded
@@ -97,7 +97,7 @@ def _run(argv: list[str]) -> int:
         arguments = build_parser().parse_args(argv)
     except SystemExit as end:  # of --help and --version
         return int(end.code or 0)
-    with _saying_when_compiling(quiet=getattr(arguments, "quiet", False)):
+    with _messages_on_stderr(quiet=getattr(arguments, "quiet", False)):
         load_files(getattr(arguments, "parts", ()))
         code: int = arguments.run(arguments)
     sys.stdout.flush()  # reports a closed pipe here, not at exit
@@ -105,19 +105,30 @@ def _run(argv: list[str]) -> int:
 
 
 @contextmanager
-def _saying_when_compiling(*, quiet: bool) -> Iterator[None]:
-    """Say on standard error, unless quiet, that the first call must compile."""
-    log = logging.getLogger("fixedfleet.compiling")
-    handler, level = logging.StreamHandler(), log.level
-    handler.setFormatter(logging.Formatter("fixedfleet: %(message)s"))
+def _messages_on_stderr(*, quiet: bool) -> Iterator[None]:
+    """Print the warnings that the package logs and, unless quiet, that it compiles."""
+    logger = logging.getLogger("fixedfleet")
+    compiling = logging.getLogger("fixedfleet.compiling")
+    handler, level = _Messages(), compiling.level
+    logger.addHandler(handler)
     if not quiet:
-        log.addHandler(handler)
-        log.setLevel(logging.INFO)
+        compiling.setLevel(logging.INFO)
     try:
         yield
     finally:
-        log.removeHandler(handler)
-        log.setLevel(level)
+        logger.removeHandler(handler)
+        compiling.setLevel(level)
+
+
+class _Messages(logging.Handler):
+    """Prints what the package logs, warnings as those of the command."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print the message of a record on standard error."""
+        if record.levelno >= logging.WARNING:
+            warn(record.getMessage())
+        else:
+            print(f"fixedfleet: {record.getMessage()}", file=sys.stderr, flush=True)
 
 
 class _Version(argparse.Action):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fixedfleet.errors import MissingPackageError, require
-from fixedfleet.version import SOLVER_PACKAGES, version_of
+from fixedfleet.version import version_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,15 +32,15 @@ def _solvers(_arguments: Arguments) -> int:
         except MissingPackageError as error:
             print(f"{name}: not available: {error}")
             continue
-        limitations = SEARCHES.abilities(name).limitations
-        print(f"{name}: {_version(name)}; limitations: {limitations}")
+        abilities = SEARCHES.abilities(name)
+        version = _version(abilities.package)
+        print(f"{name}: {version}; limitations: {abilities.limitations}")
     return 0
 
 
-def _version(name: str) -> str:
-    if name not in SOLVER_PACKAGES:
+def _version(package: str) -> str:
+    if not package:
         return "available"
-    package = SOLVER_PACKAGES[name]
     version = version_of(package)  # none if importable without being installed
     return f"{package} {version}" if version else f"{package}, version unknown"
 

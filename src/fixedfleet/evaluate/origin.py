@@ -18,12 +18,8 @@ import numpy as np
 
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.registry import source_hash
-from fixedfleet.version import (
-    SOLVER_PACKAGES,
-    describe_commit,
-    own_version,
-    version_of,
-)
+from fixedfleet.search import SEARCHES
+from fixedfleet.version import describe_commit, own_version, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,12 +41,6 @@ __all__ = [
 _MAKERS = ("network", "program", "source")
 # Fields of an instance that change no plan, or that rows have in a field of their own.
 _UNHASHED = {"name", "names", "depot_name", "unit", "columns", "vehicles"}
-# The package that a search of this package uses, besides those of the solvers.
-_PACKAGES = SOLVER_PACKAGES | {
-    "auto": "hybgensea",
-    "decomposition": "hybgensea",
-    "ortools_descent": "ortools",
-}
 
 
 @functools.cache
@@ -74,7 +64,7 @@ def made_with(method: Method) -> dict[str, str]:
     start = getattr(method, "start", None)
     search, spec = (_text(method, name) for name in ("search", "spec"))
     names = {*_texts(method), *_texts(start)}
-    if package := _PACKAGES.get(search, ""):
+    if package := SEARCHES.abilities(search).package:
         made[package] = version_of(package)
     if search.startswith("command:"):
         made["program"] = _program_hash(search.removeprefix("command:"))

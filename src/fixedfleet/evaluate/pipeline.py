@@ -15,7 +15,7 @@ from fixedfleet.search import (
     SEARCHES,
     Deadline,
     SearchTask,
-    fit,
+    drop_excess,
     improve,
     load_search,
 )
@@ -262,4 +262,4 @@ class Pipeline:
     def _first(self, instance: Instance, seed: int) -> Plan | None:
         """Make a start that serves all customers within the fleet, if possible."""
         (plan,) = self.start.plans([instance], seed)
-        return plan and complete_plan(instance, fit(instance, plan), seed=seed)
+        return plan and complete_plan(instance, drop_excess(instance, plan), seed=seed)

@@ -158,7 +158,7 @@ def get_set(
     if reference is not None:
         given = spec if isinstance(spec, (str, os.PathLike)) else next(iter(spec))
         raise InputError(
-            f"a file of reference plans is for sets by name, not for "
+            "a file of reference plans is for sets by name, not for "
             f"{os.fspath(given)}: the best known plans of files are read from beside "
             "the files"
         )

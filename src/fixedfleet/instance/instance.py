@@ -297,7 +297,7 @@ class Instance:
         """Return the same instance with another number of vehicles."""
         return replace(self, vehicles=vehicles)
 
-    def only(self, customers: Sequence[int]) -> Instance:
+    def with_customers(self, customers: Sequence[int]) -> Instance:
         """Return the instance with these customers only, numbered in this order."""
         places, rows = [0, *customers], np.array(customers) - 1
         names, matrix = self.names, self.matrix
@@ -329,7 +329,7 @@ class Instance:
             )
         if not (kept := [c for c in everybody if c not in unwanted]):
             raise InputError("all customers are left out: keep at least one")
-        return self.only(kept)
+        return self.with_customers(kept)
 
 
 def _same(left: Any, right: Any) -> bool:

@@ -3,7 +3,7 @@
 from fixedfleet.deadline import Deadline
 from fixedfleet.search.improve import SearchResult, improve, run_search
 from fixedfleet.search.searches import SEARCHES, Abilities, load_search, name_of
-from fixedfleet.search.task import Search, SearchTask, better, fit
+from fixedfleet.search.task import Search, SearchTask, better, drop_excess
 
 __all__ = [
     "SEARCHES",
@@ -13,7 +13,7 @@ __all__ = [
     "SearchResult",
     "SearchTask",
     "better",
-    "fit",
+    "drop_excess",
     "improve",
     "load_search",
     "name_of",

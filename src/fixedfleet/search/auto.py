@@ -150,7 +150,7 @@ def _ruin(task: SearchTask) -> Iterator[Plan]:
 def _for_short_time(customers: int) -> RuinRecreateParameters:
     """Return settings with fewer removals and a hotter end."""
     end = min(2 / customers, RuinRecreateParameters.start_temperature)
-    return RuinRecreateParameters(removals=8, longest=6, end_temperature=end)
+    return RuinRecreateParameters(removals=8, max_string=6, end_temperature=end)
 
 
 def _genetic(task: SearchTask, population: int) -> Iterator[Plan]:

@@ -69,14 +69,14 @@ class Problem(NamedTuple):
     neighbours: Any  # (N', K) uint32: nearest customers, nearest first
     near_there: Any  # (N', K) float32: from each customer to them
     near_back: Any  # (N', K) float32: from them to each customer
-    reach: Any  # int64: number of them beside which a place is looked for
+    num_near: Any  # int64: number of them beside which a place is looked for
     near_depot: Any  # (N',) bool: whether to look beside the depot, too
     vehicle_cost: Any  # float64
     removals: Any  # float64: customers to remove on average
-    longest: Any  # int64: longest string to remove
+    max_string: Any  # int64: longest string to remove
     split: Any  # float64: probability that the middle of a string stays
     blink: Any  # int64: one in this many places is skipped
-    many: Any  # bool: whether to search as for many customers
+    large_scale: Any  # bool: whether to search as for many customers
     exchange: Any  # bool: whether ruined tours exchange their ends
     window: Any  # int64: customers that a ruin's seed is drawn from
 
@@ -149,12 +149,12 @@ def lay_out(
             f"{_SHORTEST:g} to {_LONGEST:g}: measure in another unit"
         )
     legs = lay_out_legs(instance, fleet)
-    neighbours = nearest(legs, n, min(parameters.neighbours, max(n - 1, 1)))
-    reach = min(parameters.reach, neighbours.shape[1]) if n > 1 else 0
+    neighbours = nearest(legs, n, min(parameters.ruin_neighbours, max(n - 1, 1)))
+    num_near = min(parameters.insertion_neighbours, neighbours.shape[1]) if n > 1 else 0
     demands = np.zeros(n + 1 + fleet, dtype=np.int64)
     demands[: n + 1] = instance.demand_units
     symmetric = isinstance(legs, Points) or legs.back is legs.there
-    near_there, near_back, near_depot = _near_legs(legs, neighbours, reach)
+    near_there, near_back, near_depot = _near_legs(legs, neighbours, num_near)
     if symmetric:  # one array instead of two equal ones, for the processor's cache
         near_back = near_there
     # A capacity above the sum of all demands may be beyond 64 bits.
@@ -166,16 +166,16 @@ def lay_out(
         neighbours=neighbours,
         near_there=near_there,
         near_back=near_back,
-        reach=np.int64(reach),
+        num_near=np.int64(num_near),
         near_depot=near_depot,
         vehicle_cost=np.float64(vehicle_cost),
         removals=np.float64(parameters.removals),
-        longest=np.int64(parameters.longest),
+        max_string=np.int64(parameters.max_string),
         split=np.float64(parameters.split),
         blink=np.int64(parameters.blink),
-        many=np.bool_(parameters.many),
+        large_scale=np.bool_(parameters.large_scale),
         # Tours are also reversed to exchange their ends.
-        exchange=np.bool_(parameters.many and symmetric),
+        exchange=np.bool_(parameters.large_scale and symmetric),
         window=np.int64(min(n, _WINDOW)),
     )
 
@@ -220,7 +220,7 @@ def _fleet(instance: Instance) -> int:
 
 
 @compiled()
-def _near_legs(legs: Any, neighbours: Any, reach: Any) -> Any:
+def _near_legs(legs: Any, neighbours: Any, num_near: Any) -> Any:
     """
     Return the lengths to and from the neighbours, each of shape (N', K).
 
@@ -234,8 +234,8 @@ def _near_legs(legs: Any, neighbours: Any, reach: Any) -> Any:
         for k in range(neighbours.shape[1]):
             there[i, k] = leg_to(legs, i, neighbours[i, k])
             back[i, k] = leg_from(legs, i, neighbours[i, k])
-        if 0 < reach < size - 1:
-            far = there[i, reach - 1] + back[i, reach - 1]
+        if 0 < num_near < size - 1:
+            far = there[i, num_near - 1] + back[i, num_near - 1]
             near_depot[i] = leg_to(legs, i, 0) + leg_from(legs, i, 0) <= far
     return there, back, near_depot
 

@@ -165,7 +165,7 @@ def _ruin(problem: Problem, state: State) -> Any:
     absent = len(state.loads)
     seed = _draw_seed(problem, state)
     mean = (n - state.counts[ABSENT]) / max(state.counts[USED], 1)
-    longest = min(problem.longest, max(1, int(mean)))
+    longest = min(problem.max_string, max(1, int(mean)))
     most = 4.0 * problem.removals / (1.0 + longest) - 1.0
     strings = int(1.0 + _uniform(state.random) * max(most, 0.0))
     removed = 0
@@ -254,7 +254,7 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
     place = np.uint32(0)
     for k in range(problem.neighbours.shape[1]):
         # Further neighbours only if none of the nearest has room beside it.
-        if k >= problem.reach and (place != 0 or not problem.many):
+        if k >= problem.num_near and (place != 0 or not problem.large_scale):
             break
         node = problem.neighbours[customer, k]
         tour = nodes[node, TOUR]
@@ -267,7 +267,7 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
         legs += problem.near_there[customer, k]
         cost, place = _try(problem, state, before, legs, cost, place)
     by_depot = problem.near_depot[customer]
-    if problem.many and not by_depot:
+    if problem.large_scale and not by_depot:
         by_depot = _below(state.random, tours) < _TRIED_ENDS
     if by_depot:
         from_depot = leg_from(problem.legs, customer, depot)
@@ -283,7 +283,7 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
             cost, place = _try(problem, state, before, legs, cost, place)
     if place == 0:
         first, most = 0, tours
-        if problem.many and tours > _PROBES and state.counts[ABSENT] == 0:
+        if problem.large_scale and tours > _PROBES and state.counts[ABSENT] == 0:
             first, most = _below(state.random, tours), _PROBES
         for k in range(most):
             r = first + k if first + k < tours else first + k - tours
@@ -307,7 +307,7 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
             while nodes[depot + r, NEXT] != depot + r:
                 r = r + 1 if r + 1 < tours else 0
             place = np.uint32(depot + r)
-            if problem.many:
+            if problem.large_scale:
                 state.counts[EMPTY] = r
     return place
 
@@ -495,7 +495,7 @@ def advance(problem: Problem, state: State, iterations: Any, temperature: Any) -
             state.pool[k] = state.absent[k - removed]
         _order(problem, state, count)
         most = np.inf
-        if problem.many:
+        if problem.large_scale:
             most = temperature * exponential(_uniform(state.random))
         one = other = np.uint32(0)
         if problem.exchange and counts[ABSENT] == 0:
@@ -504,7 +504,7 @@ def advance(problem: Problem, state: State, iterations: Any, temperature: Any) -
         bound = most - change if counts[ABSENT] == 0 else np.inf
         left, placed, more = _recreate(problem, state, count, bound)
         change += more
-        if not problem.many:
+        if not problem.large_scale:
             most = temperature * exponential(_uniform(state.random))
         if _accept(state, left, change, most):
             state.costs[0] += change

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from fixedfleet.search.construct import complete_plan, load_savings, savings
 from fixedfleet.search.cpu_distances import scale
 from fixedfleet.search.genetic import hgs_plans, small_population
-from fixedfleet.search.parts import Tours, search_in_threads
+from fixedfleet.search.parts import DividedPlan, search_in_threads
 from fixedfleet.search.rounds import rounds
 from fixedfleet.search.ruin_recreate import (
     RuinRecreateParameters,
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 CHECK_SECONDS = 5e-6  # for each customer, to check the last plan
-_WHOLE = RuinRecreateParameters(many=True)
+_WHOLE = RuinRecreateParameters(large_scale=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +191,7 @@ def _whole_settings(
     return replace(
         _WHOLE,
         removals=max(_WHOLE.removals, mean / 4),
-        longest=max(_WHOLE.longest, int(mean * 3 / 8)),
+        max_string=max(_WHOLE.max_string, int(mean * 3 / 8)),
         end_temperature=min(
             parameters.end_temperature / customers, _WHOLE.start_temperature
         ),
@@ -254,7 +254,7 @@ def _anneal_parts(
     """Search the whole by ruin and recreate, in each round divided among the cores."""
     hot, cold = settings.temperatures(task.instance.num_customers)
     unit = scale(task.instance)  # of the temperatures
-    tours = Tours(task.instance, task.initial_plan, task.seed)
+    tours = DividedPlan(task.instance, task.initial_plan, task.seed)
     pace = ReportPace(task.deadline)
     with ThreadPoolExecutor(task.cores) as threads:
         for one in rounds(_per_core(task), count):
@@ -290,7 +290,7 @@ def _search_parts(
     """
     deadline, n = task.deadline, task.instance.num_customers
     cores = _cores(task, parameters)
-    tours = Tours(task.instance, task.initial_plan, task.seed)
+    tours = DividedPlan(task.instance, task.initial_plan, task.seed)
     least, most = _part_size(n, len(tours.tours), parameters), n / cores
     size = least
     seconds = deadline.left() * 100 * cores / (parameters.passes * n)

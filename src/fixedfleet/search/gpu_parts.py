@@ -25,7 +25,7 @@ from fixedfleet.search.decomposition import (
     search_part,
 )
 from fixedfleet.search.gpu_arrays import FAST_NODES, pack
-from fixedfleet.search.parts import Tours
+from fixedfleet.search.parts import DividedPlan
 from fixedfleet.search.task import MIN_SECONDS, ReportPace, better
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def load_for_gpu_parts(instance: Instance) -> None:
     sizes = {_DEFAULTS.size // 2, _DEFAULTS.size, _DEFAULTS.largest}
     most = instance.num_customers + 1
     some = [
-        instance.only(range(1, min(size, most))).with_vehicles(1)
+        instance.with_customers(range(1, min(size, most))).with_vehicles(1)
         for size in sorted(sizes)
     ]
     nothing = PlanBatch.from_plans([Plan([])] * len(some))
@@ -113,7 +113,7 @@ def search_parts(
     share = max(parameters.whole_share, share)
     first = replace(task, deadline=task.deadline.until(share))
     plan = yield from anneal_whole(first, 1.0)
-    tours = Tours(instance, plan, task.seed)
+    tours = DividedPlan(instance, plan, task.seed)
     # Legs become shorter with more customers, and the temperatures with the legs.
     unit = scale(instance) * (100 / instance.num_customers) ** 0.5
     rounds = _PartRounds(
@@ -133,7 +133,7 @@ def search_parts(
     yield tours.plan()
 
 
-def _divide(tours: Tours, size: float) -> list[Part]:
+def _divide(tours: DividedPlan, size: float) -> list[Part]:
     """Divide all tours into parts of about this many customers and vehicles."""
     nodes = sum(len(tour) + 1 for tour in tours.tours)
     count = max(1, min(round(nodes / size), len(tours.tours) // 2))

@@ -12,7 +12,7 @@ from fixedfleet.errors import InputError, check_seed, check_vehicle_cost
 from fixedfleet.interrupts import interrupt_noted
 from fixedfleet.plan import Plan
 from fixedfleet.search.searches import SEARCHES, load_search, name_of
-from fixedfleet.search.task import SearchTask, fit, rank
+from fixedfleet.search.task import SearchTask, drop_excess, rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -156,7 +156,7 @@ def run_search(
     """
     check_seed(seed)
     check_vehicle_cost(vehicle_cost)
-    best, begin = fit(instance, initial_plan), deadline.elapsed()
+    best, begin = drop_excess(instance, initial_plan), deadline.elapsed()
     least: tuple[float, float] = rank(instance, best, vehicle_cost)
     trace: list[tuple[float, float]] = []
 

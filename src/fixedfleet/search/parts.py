@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Tour = tuple[int, ...]
 
-__all__ = ["Part", "Tours", "search_in_threads"]
+__all__ = ["DividedPlan", "Part", "search_in_threads"]
 
 _DRAWS = 8  # draws per group; if none gives a new one, groups become larger
 _PATIENCE = 0.3  # share of all rounds by which chance may delay a tour
@@ -41,7 +41,7 @@ class Part(NamedTuple):
     seed: int  # of a search of this part
 
 
-class Tours:
+class DividedPlan:
     """The tours of a plan, of which some are replaced by others again and again."""
 
     def __init__(self, instance: Instance, plan: Plan, seed: int) -> None:
@@ -118,7 +118,7 @@ class Tours:
     def _part(self, tours: list[Tour], spare: int) -> Part:
         """Return some tours as an instance of their own, with spare vehicles."""
         customers = sorted(customer for tour in tours for customer in tour)
-        instance = self.instance.only(customers)
+        instance = self.instance.with_customers(customers)
         instance = instance.with_vehicles(len(tours) + spare)
         plan = Plan(tours).numbered_in(customers)
         seed = int(self._random.integers(2**30))

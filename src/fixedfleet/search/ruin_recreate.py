@@ -55,22 +55,24 @@ class RuinRecreateParameters:
     ----------
     removals
         Customers that an iteration removes on average.
-    longest
+    max_string
         Most customers removed from one tour.
     split
         Probability that a removed string leaves out customers in its middle.
     blink
-        One in so many places is overlooked when a customer is inserted.
-    neighbours
-        Number of nearest customers whose tours may be ruined together.
-    reach
-        Number of nearest customers beside which a place is looked for.
-    many
+        On average, one of this many places is skipped when a customer is inserted.
+    ruin_neighbours
+        Neighbourhood size of the ruin: strings are removed from the tours of this many
+        nearest customers of a random one.
+    insertion_neighbours
+        Neighbourhood size of the insertion: a customer is inserted beside one of this
+        many nearest customers.
+    large_scale
         Whether to search as for many customers. An iteration then ends as soon as the
         plan is longer than annealing can accept. Two ruined tours may exchange their
         ends, if all legs are as long in both directions. A place is also looked for at
-        the begin and end of four tours on average, and beside all ``neighbours`` if
-        there is none beside the nearest.
+        the begin and end of four tours on average, and beside all ``ruin_neighbours``
+        if there is none beside the nearest.
     start_temperature, end_temperature
         Temperatures of the annealing, in lengths of an instance drawn in the unit
         square; other instances are scaled by their mean distance. Default of the end:
@@ -78,12 +80,12 @@ class RuinRecreateParameters:
     """
 
     removals: Annotated[float, at_least(1)] = 10.0
-    longest: Annotated[int, at_least(1)] = 10
+    max_string: Annotated[int, at_least(1)] = 10
     split: Annotated[float, between(0, 1)] = 0.5
     blink: Annotated[int, at_least(2)] = 100
-    neighbours: Annotated[int, at_least(1)] = 40
-    reach: Annotated[int, at_least(1)] = 12
-    many: bool = False
+    ruin_neighbours: Annotated[int, at_least(1)] = 40
+    insertion_neighbours: Annotated[int, at_least(1)] = 12
+    large_scale: bool = False
     start_temperature: Annotated[float, above(0)] = 0.1
     end_temperature: Annotated[float | None, above(0)] = None
 
@@ -184,7 +186,7 @@ def _begin(
     routes = initial_plan.to_routes(len(state.best))
     if is_measured(instance):
         state.customers[1:] = along_curve(instance)
-        instance = instance.only(state.customers[1:].tolist())
+        instance = instance.with_customers(state.customers[1:].tolist())
         routes = np.argsort(state.customers)[routes].astype(np.int32)
     problem = cpu_arrays.lay_out(instance, vehicle_cost, parameters)
     cpu_arrays.load(problem, state, routes)

@@ -40,7 +40,7 @@ class Abilities:
     outside
         Whether it is another program, whose plan may exceed fleet or capacity.
     package
-        The package it needs besides those that are always installed.
+        The package that it runs; empty if the search is our own.
     limitations
         What it cannot do, in one sentence; empty if nothing.
     """
@@ -94,7 +94,7 @@ SEARCHES = _Searches(
     {
         "auto": (
             f"{_OWN}.auto:auto_search",
-            Abilities(vehicle_cost=True),
+            Abilities(vehicle_cost=True, package="hybgensea"),
         ),
         "ruin_recreate": (
             f"{_OWN}.ruin_recreate:ruin_recreate",
@@ -102,11 +102,11 @@ SEARCHES = _Searches(
         ),
         "decomposition": (
             f"{_OWN}.decomposition:decomposition",
-            Abilities(counts_iterations=True, vehicle_cost=True),
+            Abilities(counts_iterations=True, vehicle_cost=True, package="hybgensea"),
         ),
         "gpu": (
             f"{_OWN}.gpu:gpu_search",
-            Abilities(counts_iterations=True, vehicle_cost=True, package="cupy"),
+            Abilities(counts_iterations=True, vehicle_cost=True),
         ),
         "hgs": (
             f"{_OUTSIDE}.hgs_search:hgs_search",
@@ -114,6 +114,7 @@ SEARCHES = _Searches(
                 counts_iterations=True,
                 reports=False,
                 outside=True,
+                package="hybgensea",
                 limitations="the time limit counts the processor time of its thread, "
                 "not wall time, and nothing stops it earlier; amounts finer than 2^-32 "
                 "of the sum of demands are rounded up",
@@ -137,6 +138,7 @@ SEARCHES = _Searches(
                 reports=False,
                 vehicle_cost=True,
                 outside=True,
+                package="ortools",
                 limitations="it takes no seed and draws nothing at random, but if the "
                 "time limit ends the search, runs differ; without an initial plan it "
                 "may find no plan for a tight fleet; distances that are not whole, or "
@@ -150,6 +152,7 @@ SEARCHES = _Searches(
                 reports=False,
                 vehicle_cost=True,
                 outside=True,
+                package="ortools",
                 limitations="as of ortools; it is a plain local search, which ends at "
                 "a local optimum",
             ),
@@ -159,7 +162,7 @@ SEARCHES = _Searches(
             Abilities(
                 reports=False,
                 outside=True,
-                package="vroom",
+                package="pyvroom",
                 limitations="it takes no seed and draws nothing at random, but if the "
                 "time limit ends the search before it stops by itself, runs differ; "
                 "it leaves customers that it cannot place unserved; distances that "

@@ -30,7 +30,7 @@ __all__ = [
     "Search",
     "SearchTask",
     "better",
-    "fit",
+    "drop_excess",
     "rank",
     "run_step",
 ]
@@ -127,9 +127,9 @@ def rank(instance: Instance, plan: Plan, vehicle_cost: float) -> tuple[int, floa
     return len(plan.unserved(instance)), plan.cost_v(instance, vehicle_cost)
 
 
-def fit(instance: Instance, plan: Plan) -> Plan:
+def drop_excess(instance: Instance, plan: Plan) -> Plan:
     """
-    Return a plan without the tours and customers that exceed fleet or capacity.
+    Return a plan without the customers and tours that exceed capacity or fleet.
 
     Raises
     ------

@@ -53,11 +53,11 @@ class LockedTours:
                 f"the locked tours use all {count(instance.vehicles, 'vehicle')}, but "
                 f"{left} must still be planned: unlock a tour, or add a vehicle"
             )
-        self.rest = instance.only(others).with_vehicles(vehicles)
+        self.rest = instance.with_customers(others).with_vehicles(vehicles)
         self._plan, self._instance, self._others = plan, instance, others
         self._cost = plan.cost_v(instance, vehicle_cost)
 
-    def rest_of(self, start: Plan | StartName) -> Plan | StartName:
+    def start_for_rest(self, start: Plan | StartName) -> Plan | StartName:
         """
         Return the tours of a start besides the locked ones; a name as it is.
 
@@ -84,7 +84,7 @@ class LockedTours:
 
         return report_whole
 
-    def whole(self, result: Result) -> Result:
+    def add_to(self, result: Result) -> Result:
         """Return the result for all customers from the result for the rest."""
 
         def join(plan: Plan | None) -> Plan | None:

@@ -83,7 +83,9 @@ def serve_most(instance: Instance, deadline: Deadline) -> Plan:
         """Return whether no quick packing serves this number of customers."""
         nonlocal best
         served = order[:count].tolist()
-        verdict = assess_fleet(instance.only(served), time_limit=0, deadline=deadline)
+        verdict = assess_fleet(
+            instance.with_customers(served), time_limit=0, deadline=deadline
+        )
         if verdict.packing is None:
             return True
         best = verdict.packing.renumbered(served)
@@ -153,7 +155,7 @@ def _search(
 ) -> Plan:
     """Search among the plans for the same customers."""
     served = sorted(customer for tour in plan for customer in tour)
-    some = instance.only(served)
+    some = instance.with_customers(served)
     found = run_search(
         load_search(_SEARCH, some),
         some,

@@ -111,7 +111,7 @@ def solve(
     )
     locks = LockedTours(locked, instance, vehicle_cost) if len(locked) else None
     if locks is not None:
-        settings = replace(settings, start=locks.rest_of(settings.start))
+        settings = replace(settings, start=locks.start_for_rest(settings.start))
     rest = instance if locks is None else locks.rest
     Deadline.of(time_limit, stop=stop)  # raises before anything is compiled
     method = _load(rest, settings)
@@ -128,7 +128,7 @@ def solve(
         result = _plan(rest, verdict, method, settings, deadline, report)
         result = replace(result, interrupted=pressed())
     if locks is not None:
-        result = locks.whole(result)
+        result = locks.add_to(result)
     if display_rows is not None:
         display_rows.end(result)
     return result
