@@ -16,7 +16,6 @@ from experiments.keeping import keep_rows
 from experiments.pages import render_page, trainings_part
 from experiments.published import published
 from experiments.trainings import train_missing
-from experiments.versions import keep_versions
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.files.atomic import write_text
 
@@ -160,7 +159,6 @@ def _render(
     written = _write(options.out, table.name, page, numbers)
     if options.work.resolve() != RESULTS:  # its rows are kept already
         written.append(keep_rows(table, cells, options))
-        keep_versions(table.name, options)
     return [*written, *drawn]
 
 

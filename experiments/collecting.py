@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from experiments.definitions import customers_of
 from experiments.kept_plans import ATTENTION_MODEL
-from experiments.versions import note_run
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.evaluate import Results, evaluate, get_set
 from fixedfleet.evaluate.origin import without_outdated
@@ -138,7 +137,6 @@ def _collect(table: Table, options: Options) -> dict[str, str]:
         f"{table.name}: {missing:,} runs to do, about {seconds:,.0f} s on "
         f"{processes} cores"
     )
-    note_run(table.name, options)
     store = row_files(options)[0]
     for group in groups:
         options.say(str(group))

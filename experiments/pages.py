@@ -503,10 +503,9 @@ def _origin(table: Table, cells: Sequence[Cell], options: Options) -> str:
     """Say on what machine, with what and how the rows were made."""
     machines = sorted({row.machine for cell in cells for row in cell.rows})
     rows = [row for cell in cells for row in cell.rows]
-    versions = recorded(table.name, options) or ["not recorded"]
     on_gpu = any("device=cuda" in row.method for row in rows)
     return (
         f"Measured on {'; '.join(machines)}, seed {options.seed}. "
-        f"Versions: {'; or '.join(versions)}.\n\n"
+        f"Versions: {recorded(rows)}.\n\n"
         f"    {command(table, options, on_gpu)}\n"
     )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from experiments.definitions import Options
-from experiments.trainings import read_json_lines
-from fixedfleet.files.atomic import write_text
-from fixedfleet.version import installed_versions
+from fixedfleet.version import UNKNOWN
 
 if TYPE_CHECKING:
-    from experiments.definitions import Table
+    from collections.abc import Iterable
 
-__all__ = ["command", "keep_versions", "note_run", "recorded"]
+    from experiments.definitions import Table
+    from fixedfleet.evaluate import Row
+
+__all__ = ["command", "recorded"]
+
+_NOT_VERSIONS = {"network", "network_file", "program", "source", "spec"}
 
 
 def command(table: Table, options: Options, on_gpu: bool) -> str:
@@ -34,30 +36,13 @@ def command(table: Table, options: Options, on_gpu: bool) -> str:
     return " ".join(parts)
 
 
-def note_run(name: str, options: Options) -> None:
-    """Record, beside the rows, what a table's rows are made with."""
-    options.work.mkdir(parents=True, exist_ok=True)
-    line = json.dumps({"table": name, "versions": installed_versions()})
-    with (options.work / "versions.jsonl").open("a", encoding="utf-8") as file:
-        file.write(f"{line}\n")
-
-
-def recorded(name: str, options: Options) -> list[str]:
-    """Return the versions that a table's runs were made with, each combination once."""
-    found = []
-    for path in sorted(options.work.glob("versions*.jsonl")):
-        for line in read_json_lines(path):
-            if line.get("table") == name:
-                versions = line.get("versions", {})
-                found.append(", ".join(f"{k} {v}" for k, v in versions.items()))
-    return list(dict.fromkeys(found))
-
-
-def keep_versions(name: str, options: Options) -> None:
-    """Write what a table's runs were made with beside its page."""
-    paths = sorted(options.work.glob("versions*.jsonl"))
-    lines = [line for path in paths for line in read_json_lines(path)]
-    own = dict.fromkeys(json.dumps(line) for line in lines if line.get("table") == name)
-    if own:
-        text = "".join(f"{line}\n" for line in own)
-        write_text(options.out / f"versions-{name}.jsonl", text)
+def recorded(rows: Iterable[Row]) -> str:
+    """Return the versions that rows were made with, all of each package."""
+    found: dict[str, set[str]] = {}
+    for made in {frozenset(row.made.items()) for row in rows}:
+        for name, version in made:
+            if name not in _NOT_VERSIONS:
+                found.setdefault(name, set()).add(version)
+    if set().union(*found.values()) <= {UNKNOWN}:
+        return "not recorded"
+    return ", ".join(f"{k} {' and '.join(sorted(v))}" for k, v in sorted(found.items()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -326,15 +325,14 @@ def test_published_lengths_get_a_gap_to_the_whole_set(row):
     assert lines_of(page)["*the paper, guaranteed*"]["gap, %"] == "2.8"
 
 
-def test_versions_are_those_of_the_tables_runs(tmp_path):
-    """Versions that only another table was run with are left out."""
-    for table, number in (("uchoa", "0.1"), ("targets", "0.2"), ("targets", "0.3")):
-        line = {"table": table, "versions": {"fixedfleet": number}}
-        with (tmp_path / "versions.jsonl").open("a") as file:
-            file.write(json.dumps(line) + "\n")
-    options = Options(work=tmp_path)
-    assert recorded("uchoa", options) == ["fixedfleet 0.1"]
-    assert recorded("targets", options) == ["fixedfleet 0.2", "fixedfleet 0.3"]
+def test_versions_are_those_of_the_rows(row):
+    """All versions of a package are named, and no hash of a network."""
+    made = {"fixedfleet": "0.1", "pyvrp": "0.14.1", "network": "3c84ae8f"}
+    rows = [row(0, made=made), row(1, made={"fixedfleet": "0.2"})]
+    assert recorded(rows) == "fixedfleet 0.1 and 0.2, pyvrp 0.14.1"
+    unknown = row(0, made={"fixedfleet": "unknown"})
+    assert recorded([unknown]) == recorded([]) == "not recorded"
+    assert recorded([*rows[1:], unknown]) == "fixedfleet 0.2 and unknown"
 
 
 def test_fleet_sizes_are_counted(render, row):
