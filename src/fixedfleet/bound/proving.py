@@ -145,7 +145,8 @@ def lower_bound(
 
         tours: set[tuple[int, ...]] = set()
         if plan is None:
-            plan = _find_plan(instance, seconds, vehicle_cost, seed, tours)
+            limit = Stop(_SEARCH_SHARE * seconds, asked=lambda: seconds_left() <= 0)
+            plan = _find_plan(instance, limit, vehicle_cost, seed, tours)
         *_, last = bounds(
             instance,
             plan,
@@ -166,13 +167,13 @@ def lower_bound(
 
 def _find_plan(
     instance: Instance,
-    seconds: float,
+    limit: Stop,
     vehicle_cost: float,
     seed: int,
     tours: set[tuple[int, ...]],
 ) -> Plan:
     """Search for a plan, and collect the tours of all plans on the way."""
-    verdict = assess_fleet(instance, time_limit=seconds / 2)
+    verdict = assess_fleet(instance, time_limit=limit.seconds)
     if verdict.packing is None:
         raise InputError(f"there is no plan to bound: {verdict}")
 
@@ -182,7 +183,7 @@ def _find_plan(
     found = improve(
         instance,
         verdict.packing,
-        stop=Stop(_SEARCH_SHARE * seconds),
+        stop=limit,
         seed=seed,
         vehicle_cost=vehicle_cost,
         on_improvement=note,
