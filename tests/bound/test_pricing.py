@@ -67,7 +67,7 @@ def test_reduced_costs_are_costs_less_duals(root):
     duals = np.rint(root.master.solution.duals * 1000) / 1000
     rows = pad(root.master.routes)
     costs = root.master.whole.costs[rows[:, :-1], rows[:, 1:]].sum(axis=1)
-    table = root.master._coefficients(rows, root.master.cuts)
+    table = root.master._coefficients(rows)
     table[:, root.master.whole.size - 1] = 0  # the fleet's dual is not in them
     walked = walk(root.pricer.reduce(root.master.cuts, duals).graph, rows)
     assert np.allclose(walked / DUAL_UNIT, costs / DUAL_UNIT - table @ duals, atol=1e-6)

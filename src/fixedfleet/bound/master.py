@@ -96,7 +96,7 @@ class Master:
             costs = self.whole.costs[rows[:, :-1], rows[:, 1:]].sum(axis=1)
             first = self._program.num_columns
             self._program.add_columns(
-                costs / DUAL_UNIT, _entries(self._coefficients(rows, self.cuts), first)
+                costs / DUAL_UNIT, _entries(self._coefficients(rows), first)
             )
             self.routes.extend(fresh)
         return len(fresh)
@@ -119,7 +119,7 @@ class Master:
             return
         rows = pad(self.routes)
         costs = self.whole.costs[rows[:, :-1], rows[:, 1:]].sum(axis=1) / DUAL_UNIT
-        reduced = costs - self._coefficients(rows, self.cuts) @ self.solution.duals
+        reduced = costs - self._coefficients(rows) @ self.solution.duals
         kept = reduced < max(np.partition(reduced, most)[most], _EPSILON)
         self.keep_routes(kept)
 
@@ -248,16 +248,16 @@ class Master:
         sides = [1.0] * (self.whole.size - 1) + [0.0]
         for cut in self.cuts:
             sides.append(2.0 * cut.vehicles if isinstance(cut, CapacityCut) else 1.0)
-        column = self._coefficients(pad([route]), self.cuts)[0]
+        column = self._coefficients(pad([route]))[0]
         column[self.whole.size - 1] = 0  # the bound does not depend on the fleet's dual
         return float((np.array(sides) - self.whole.vehicles * column) @ direction)
 
-    def _coefficients(self, rows: NDArray[Any], cuts: list[Cut]) -> NDArray[np.int64]:
+    def _coefficients(self, rows: NDArray[Any]) -> NDArray[np.int64]:
         """Return the columns of routes, shape (R, rows of the program)."""
         visits = np.zeros((len(rows), self.whole.size), np.int64)
         np.add.at(visits, (np.arange(len(rows))[:, None], rows), 1)
         fleet = np.ones((len(rows), 1), np.int64)
-        return np.hstack((visits[:, 1:], fleet, _cut_coefficients(rows, cuts)))
+        return np.hstack((visits[:, 1:], fleet, _cut_coefficients(rows, self.cuts)))
 
 
 def _cut_coefficients(rows: NDArray[Any], cuts: list[Cut]) -> NDArray[np.int64]:

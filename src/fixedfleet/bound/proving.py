@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -12,7 +11,8 @@ import numpy as np
 
 from fixedfleet.bound.bounding import bounds
 from fixedfleet.bound.subset_rows import count_pairs
-from fixedfleet.errors import InputError, above, check_number, check_vehicle_cost
+from fixedfleet.deadline import Deadline
+from fixedfleet.errors import InputError, check_vehicle_cost
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import Instance
 from fixedfleet.interrupts import interrupt_noted, interrupts_deferred
@@ -128,24 +128,19 @@ def lower_bound(
         If the plan is not feasible for the instance, or if none is given and none is
         found.
     """
-    seconds = check_number("time limit", time_limit, above(0))
+    Deadline.of(time_limit, stop=stop)  # raises before anything is compiled
     check_vehicle_cost(vehicle_cost)
     load_kernels()
-    begin = time.perf_counter()
     with interrupt_noted() as pressed:
-
-        def seconds_left() -> float:
-            if pressed() or (stop is not None and stop()):
-                return 0.0
-            return begin + seconds - time.perf_counter()
-
+        deadline = Deadline.of(time_limit, stop=stop).or_when(pressed)
         tours: set[tuple[int, ...]] = set()
         if plan is None:
-            plan = _find_plan(instance, seconds, vehicle_cost, seed, tours)
+            share = deadline.until(_SEARCH_SHARE)
+            plan = _find_plan(instance, share, vehicle_cost, seed, tours)
         *_, last = bounds(
             instance,
             plan,
-            seconds_left=seconds_left,
+            seconds_left=deadline.left,
             vehicle_cost=vehicle_cost,
             tours=tours,
         )
@@ -155,20 +150,20 @@ def lower_bound(
             lower_bound=last.bound,
             is_optimal=last.proven,
             vehicle_cost=vehicle_cost,
-            seconds=time.perf_counter() - begin,
+            seconds=deadline.elapsed(),
             interrupted=pressed(),
         )
 
 
 def _find_plan(
     instance: Instance,
-    seconds: float,
+    deadline: Deadline,
     vehicle_cost: float,
     seed: int,
     tours: set[tuple[int, ...]],
 ) -> Plan:
     """Search for a plan, and collect the tours of all plans on the way."""
-    verdict = assess_fleet(instance, time_limit=seconds / 2)
+    verdict = assess_fleet(instance, time_limit=deadline.seconds)
     if verdict.packing is None:
         raise InputError(f"there is no plan to bound: {verdict}")
 
@@ -178,7 +173,8 @@ def _find_plan(
     found = improve(
         instance,
         verdict.packing,
-        time_limit=_SEARCH_SHARE * seconds,
+        time_limit=deadline.seconds,
+        stop=deadline.over,
         seed=seed,
         vehicle_cost=vehicle_cost,
         on_improvement=note,
