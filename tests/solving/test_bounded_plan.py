@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 import time
 
 import pytest
@@ -149,6 +150,24 @@ def test_stop_returns_the_plan_without_a_bound(square):
     assert (result.lower_bound, result.gap, result.is_optimal) == (None, None, False)
     sentence = "no lower bound: it needs more time"
     assert result.proof == result.document().proof == sentence
+
+
+def test_ctrl_c_keeps_the_best_bound_so_far(make_instance):
+    """The first Ctrl-C ends the bound, with the plan and a bound that hold."""
+    instance = make_instance(n=14, vehicles=4, capacity=18, seed=5)
+    lower = []
+
+    def interrupt(_seconds, bound):
+        lower.append(bound)
+        signal.raise_signal(signal.SIGINT)
+
+    # The packing is longer than the optimum, so further bounds would follow.
+    result = ff.solve(instance, FOREVER, search="none", prove=True, on_bound=interrupt)
+    assert result.interrupted
+    assert len(lower) == 1
+    assert result.lower_bound == lower[0]
+    assert result.lower_bound < result.cost
+    assert not result.is_optimal
 
 
 def test_a_second_ctrl_c_keeps_the_best_bound(square, yields):
