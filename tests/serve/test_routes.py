@@ -456,11 +456,26 @@ def test_all_files_hold_the_same_tours(client, plan):
 
 
 def test_a_file_has_a_harmless_name(client, plan):
-    """The name of the file has only letters, digits and hyphens."""
+    """The name of the file is ASCII: the plan's name and the day of the tours."""
     headers = client.get(f"/plans/{plan['id']}/plan.csv").headers
-    expected = 'attachment; filename="b-nasty-b-Set-Cookie-x-1.csv"'
+    day = plan["created"][:10]
+    expected = f'attachment; filename="b-nasty-b-Set-Cookie-x-1_plan_{day}.csv"'
     assert headers["content-disposition"] == expected
     assert "set-cookie" not in headers
+
+
+def test_a_plan_is_downloaded_for_navigation(client):
+    """GPX has a route per tour, named by vehicle, and the day of the tours."""
+    table = "name,lat,lon,demand\ndepot,51,13,\nA & B,51.1,13.1,2\n"
+    wishes = {"vehicle_names": ["Anna"], "date": "2026-11-17", "wait": 30}
+    asked = {"text": table, "vehicles": 1, "capacity": 2, **wishes}
+    plan = client.post("/plans", json=asked).json()
+    answer = client.get(f"/plans/{plan['id']}/plan.gpx")
+    assert answer.headers["content-type"] == "application/gpx+xml"
+    assert "plan_2026-11-17.gpx" in answer.headers["content-disposition"]
+    assert "<name>Anna</name>" in answer.text
+    assert '<rtept lat="51.1" lon="13.1"><name>A &amp; B</name></rtept>' in answer.text
+    assert client.post("/plans", json={**asked, "date": "heute"}).status_code == 422
 
 
 def test_only_finished_plans_can_be_downloaded(client, order):

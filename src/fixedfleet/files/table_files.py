@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, cast
 
 from fixedfleet.doubts import DEPOT_NAME, Doubt
@@ -16,6 +17,7 @@ from fixedfleet.files.table import (
     split_heading,
 )
 from fixedfleet.files.text import format_number, shorten, to_whole
+from fixedfleet.wording import length_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,7 +30,14 @@ if TYPE_CHECKING:
 
     Row = list[str | float]
 
-__all__ = ["COLUMNS", "instance_rows", "parse_instance", "parse_plan", "plan_rows"]
+__all__ = [
+    "COLUMNS",
+    "instance_rows",
+    "parse_instance",
+    "parse_plan",
+    "plan_rows",
+    "total_rows",
+]
 
 # The headings of each column, in lower case and without a unit.
 _HEADINGS = {
@@ -471,6 +480,28 @@ def plan_rows(plan: Plan, instance: Instance) -> list[Row]:
         rows += [row(number, stop, customer) for stop, customer in enumerate(tour, 1)]
     rows += [row(_UNSERVED, "", customer) for customer in plan.unserved(instance)]
     return rows
+
+
+def total_rows(plan: Plan, instance: Instance) -> list[Row]:
+    """Return a row per tour with its stops, load and length, and a row for all."""
+    loads, lengths = plan.loads(instance), plan.tour_lengths(instance)
+    room, unit = instance.capacity, instance.unit
+    way = "length" + (f" ({length_unit(instance)})" if length_unit(instance) else "")
+    amount = f"load ({unit})" if unit else "load"
+    rows: list[Row] = [["tour", "stops", amount, "capacity", "room left", way]]
+    tours = zip(plan, loads, lengths, strict=True)
+    for number, (tour, load, length) in enumerate(tours, 1):
+        left = _difference(room, load)
+        rows.append([number, len(tour), load, room, left, round(length, 3)])
+    all_room, all_load = room * plan.vehicles, math.fsum(loads)
+    sums: Row = ["all", sum(map(len, plan)), all_load, all_room]
+    rows.append([*sums, _difference(all_room, all_load), round(sum(lengths), 3)])
+    return rows
+
+
+def _difference(room: float, load: float) -> float:
+    """Return what is left of the room, without the rounding errors of a sum."""
+    return round(room - load, 6)
 
 
 def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:

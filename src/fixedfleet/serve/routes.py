@@ -391,6 +391,7 @@ def _last_event(plan: StoredPlan) -> ServerSentEvent:
             "description": "The plan as a file.",
             "content": {
                 "text/csv": {"schema": {"type": "string"}},
+                "application/gpx+xml": {"schema": {"type": "string"}},
                 "application/json": {"schema": {"type": "object"}},
                 "text/plain": {"schema": {"type": "string"}},
                 bodies.EXCEL: {"schema": {"type": "string", "format": "binary"}},
@@ -407,7 +408,7 @@ async def download_plan(
         Query(description="decimal sign of CSV; with a comma, semicolons separate"),
     ] = ".",
 ) -> Response:
-    """Download a finished plan: a table of stops, JSON, or a VRPLIB solution."""
+    """Download a finished plan: a table, JSON, GPX, or a VRPLIB solution."""
     plan, instance = await _finished(service, id)
     dialect = files.Dialect(";", ",") if decimal == "," else files.Dialect()
     return await run_in_threadpool(plan_file, plan, instance, format, dialect)

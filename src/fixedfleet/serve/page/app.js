@@ -351,7 +351,7 @@ function finish(plan, { isNew }) {
 function showFinished(plan) {
   show(byId("conflict"), false);
   view.finish(plan);
-  linkFiles(plan.id);
+  linkFiles(plan.id, view.instance);
   if (plan.result === null) return;
   editor.open(plan, view.tours, form.names());
   showTools();
