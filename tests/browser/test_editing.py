@@ -21,6 +21,14 @@ def stops(reader, tour: int) -> list[str]:
     return names.all_inner_texts()
 
 
+def plan_again(reader) -> None:
+    """Plan, and wait until the new plan is finished."""
+    before = reader.page.url
+    reader.page.click("#plan")
+    reader.page.wait_for_url(lambda url: url != before)
+    reader.see("#status").to_contain_text("Finished")
+
+
 @pytest.fixture
 def four(reader):
     """A user who sees a plan of two tours with two customers each; tour 1 is open."""
@@ -122,7 +130,7 @@ def test_locked_tours_stay_when_the_rest_is_planned_again(four):
     """The locked tour comes first with its vehicle's name; the others are planned."""
     four.page.click(".more summary")
     four.page.fill("#vehicle_names", "Anna\nBerta\nClara")
-    four.plan()
+    plan_again(four)
     four.see(".tour:nth-child(2) .tour-stops").to_have_text("Berta: 2 stops")
     four.page.click(".tour:nth-child(2) .lock")
     four.see(".tour:nth-child(2) .lock").to_have_attribute("aria-pressed", "true")
@@ -130,7 +138,7 @@ def test_locked_tours_stay_when_the_rest_is_planned_again(four):
     kept = stops(four, 2)
     four.see(".stop-menu:visible").to_have_count(0)
     four.see("#plan").to_have_text("Plan the other tours")
-    four.plan()
+    plan_again(four)
     four.see(".tour:nth-child(1) .tour-stops").to_have_text("Berta: 2 stops")
     four.see(".tour:nth-child(2) .tour-stops").to_contain_text("Anna: ")
     four.see(".tour.locked").to_have_count(1)
@@ -179,14 +187,6 @@ def test_two_who_change_one_plan_are_told(four, open_page):
     four.see("body.printed").to_have_count(1)
 
 
-def plan_again(reader) -> None:
-    """Plan, and wait until the new plan is finished."""
-    before = reader.page.url
-    reader.page.click("#plan")
-    reader.page.wait_for_url(lambda url: url != before)
-    reader.see("#status").to_contain_text("Finished")
-
-
 def test_who_is_taken_out_stays_out_until_added(four):
     """A cancelled customer does not come back when the other tours are planned."""
     first, _ = stops(four, 1)
@@ -208,3 +208,22 @@ def test_who_is_taken_out_stays_out_until_added(four):
     plan_again(four)
     four.see("#left-out").to_be_hidden()
     four.see(".tour-stops").to_have_text(["2 stops", "2 stops"])
+
+
+def test_names_apply_at_once_and_are_swapped_by_a_click(four, open_page):
+    """A driver is ill: names change on the plan that is shown, and travel with it."""
+    four.page.click(".more summary")
+    four.page.fill("#vehicle_names", "Anna\nBerta")
+    four.page.locator("#vehicle_names").blur()
+    four.see(".tour-stops").to_have_text(["Anna: 2 stops", "Berta: 2 stops"])
+    four.page.select_option(".tour:nth-child(1) .driver select", "Berta")
+    four.see(".tour-stops").to_have_text(["Berta: 2 stops", "Anna: 2 stops"])
+    with four.page.expect_response(lambda answer: answer.request.method == "PUT"):
+        four.page.click("#undo")
+    four.see(".tour-stops").to_have_text(["Anna: 2 stops", "Berta: 2 stops"])
+    # The browser of a colleague, whose form is empty, keeps the names of the plan.
+    other = open_page(four.page.evaluate("location.hash"), locale="en-GB")
+    other.see(".tour-stops").to_have_text(["Anna: 2 stops", "Berta: 2 stops"])
+    other.see("#vehicle_names").to_have_value("Anna\nBerta")
+    plan_again(other)
+    other.see(".tour-stops").to_have_text(["Anna: 2 stops", "Berta: 2 stops"])

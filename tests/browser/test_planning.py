@@ -218,11 +218,13 @@ def test_a_broken_connection_is_opened_again(reader):
 def test_the_plan_can_be_saved(planned):
     """The plan can be saved as a table, JSON, a VRPLIB solution and a picture."""
     saved = {}
-    for format in ("csv", "xlsx", "json", "sol", "png"):
+    for format in ("csv", "xlsx", "json", "gpx", "sol", "png"):
         button = "#picture" if format == "png" else f"[data-download={format}]"
         with planned.page.expect_download() as download:
             planned.page.click(button)
-        assert download.value.suggested_filename == f"Leipzig-parcels.{format}"
+        day = "" if format == "png" else r"_plan_\d{4}-\d\d-\d\d"
+        name = download.value.suggested_filename
+        assert re.fullmatch(rf"Leipzig-parcels{day}\.{format}", name)
         saved[format] = download.value.path().read_bytes()
     assert saved["csv"].startswith(b"\xef\xbb\xbftour,stop,customer,name,demand")
     assert saved["csv"].count(b"\n") == 64

@@ -30,6 +30,7 @@ const putPlan = (id) =>
 const view = new PlanView({
   onMove: move,
   onLock: editor.toggleLock,
+  onName: editor.nameTour,
 });
 const comparison = new Comparison(showFinished);
 let customers = null; // the customers, as send() takes them
@@ -67,7 +68,7 @@ function listen() {
   byId("take-theirs").addEventListener("click", () => settle(takeTheirs));
   byId("keep-mine").addEventListener("click", () => settle(editor.keepMine));
   window.addEventListener("focus", editor.isOutdated);
-  form.listen({ onPlan: makePlan, onChange: weighSoon });
+  form.listen({ onPlan: makePlan, onChange: weighSoon, onNames: rename });
   byId("cancel").addEventListener("click", stop);
   byId("undo").addEventListener("click", editor.undo);
   byId("redo").addEventListener("click", editor.redo);
@@ -254,7 +255,7 @@ async function makePlan() {
 function wishes() {
   const locked = editor.lockedTours();
   const names = locked.map((tour) => tour.name);
-  const others = form.names().filter((name) => !names.includes(name));
+  const others = form.names().filter((name) => !name || !names.includes(name));
   const asked = {
     ...form.values(),
     ...form.units(view.instance),
@@ -354,6 +355,7 @@ function showFinished(plan) {
   linkFiles(plan.id, view.instance);
   if (plan.result === null) return;
   editor.open(plan, view.tours, form.names());
+  view.setNames(form.names().filter(Boolean));
   showTools();
 }
 
@@ -372,6 +374,7 @@ async function reopen(id) {
   const instance = takeInstance({ plan: id }, plan);
   const { unit, demandUnit } = instance;
   form.fill({ ...plan.request, unit: demandUnit, length_unit: unit });
+  if (plan.edited) form.fill({ vehicle_names: plan.edited.vehicle_names });
   form.weigh(instance);
   showVerdict(plan.verdict, planWith);
   view.begin(plan);
@@ -408,6 +411,12 @@ function showSaved(edited) {
   listEarlier().catch(() => {});
   const said = [lengthOf(edited.length, unit), ...edited.faults];
   say(`Changed: ${said.join(", ")}`);
+}
+
+// The names in the form are those of the plan that is shown: tour 1 has the first.
+function rename(names) {
+  view.setNames(names.filter(Boolean));
+  if (editor.isOpen()) editor.nameAll(names);
 }
 
 // Choose between two versions of a plan.

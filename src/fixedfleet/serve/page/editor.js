@@ -102,6 +102,24 @@ export function toggleLock(slot) {
   );
 }
 
+/* Name the vehicle of a tour. If another tour has the name, the two swap theirs. */
+export function nameTour(slot, name) {
+  const own = tours.find((tour) => tour.slot === slot).name;
+  const renamed = (tour) => {
+    if (tour.slot === slot) return { ...tour, name };
+    return name && tour.name === name ? { ...tour, name: own } : tour;
+  };
+  change(tours.map(renamed), out);
+}
+
+/* Name all vehicles, in the order of tours. */
+export function nameAll(names) {
+  vehicleNames = names;
+  const same = tours.every((tour, i) => tour.name === (names[i] ?? ""));
+  if (same) return;
+  change(tours.map((tour, i) => ({ ...tour, name: names[i] ?? "" })), out);
+}
+
 export function undo() {
   if (canUndo()) step(past, future);
 }

@@ -25,9 +25,10 @@ export class PlanView {
 
   /*
    * onMove(customer, slot or null, place or null) is called for a stop that the user moves,
-   * and onLock(slot) for a tour that is to be locked or unlocked.
+   * onLock(slot) for a tour that is to be locked or unlocked, and onName(slot, name) for the
+   * name of its vehicle.
    */
-  constructor({ onMove, onLock }) {
+  constructor({ onMove, onLock, onName }) {
     this.#onMove = onMove;
     this.#map = new FleetMap(byId("canvas"), {
       onHover: (customer, spot) => this.#tip(customer, spot),
@@ -40,6 +41,7 @@ export class PlanView {
       onMenu: (customer) => this.#ask(customer),
       onMove,
       onLock,
+      onName,
     });
     byId("closer").addEventListener("click", () => this.#map.zoom(STEP));
     byId("farther").addEventListener("click", () => this.#map.zoom(1 / STEP));
@@ -51,6 +53,11 @@ export class PlanView {
 
   get scene() {
     return this.#map.scene;
+  }
+
+  /* Say which names of vehicles can be chosen. */
+  setNames(names) {
+    this.#list.setNames(names);
   }
 
   /* Show street tiles beneath the map. */
