@@ -270,3 +270,22 @@ def test_a_thousand_customers_are_planned(reader, thousand):
     reader.see(".stop").to_have_count(0)
     reader.page.click(".tour:first-child .tour-head")
     reader.see(".stop").not_to_have_count(0)
+
+
+def test_earlier_plans_are_renamed_and_deleted(reader):
+    """A plan says how many it leaves out; its name can be changed, and all of it go."""
+    reader.take_example("bakery_round")
+    reader.plan()
+    first = reader.page.locator("#earlier-list li").first
+    reader.expect(first.locator(".earlier-length")).to_have_text("1 left out")
+    reader.expect(first.locator("time")).to_contain_text("3 vehicles")
+    first.locator(".stop-menu").click()
+    reader.page.fill("#plan-name", "Montag, Regen")
+    reader.page.click("#plan-rename")
+    reader.see("#plan-menu").to_be_hidden()
+    reader.expect(first.locator(".earlier-name")).to_have_text("Montag, Regen")
+    gone = first.get_attribute("data-plan")
+    first.locator(".stop-menu").click()
+    reader.page.click("#plan-delete")
+    reader.see("#summary").to_be_hidden()  # it was shown, and is no more
+    reader.see(f'[data-plan="{gone}"]').to_have_count(0)

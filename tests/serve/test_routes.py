@@ -234,6 +234,38 @@ def test_plans_are_listed_in_pages(client, order):
     assert newest["cost"] > 0
 
 
+def test_a_plan_is_renamed(client, order):
+    """The list, the document, the downloads and plans made from it have the name."""
+    plan = client.post("/plans", json=order("Monday")).json()
+    place = f"/plans/{plan['id']}"
+    assert client.patch(place, json={"name": "Dienstag"}).json() == {"name": "Dienstag"}
+    assert client.get("/plans?limit=1").json()[0]["name"] == "Dienstag"
+    assert client.get(place).json()["instance"]["name"] == "Dienstag"
+    assert "Dienstag" in client.get(f"{place}/plan.csv").headers["content-disposition"]
+    assert client.patch(place, json={"name": ""}).status_code == 422
+    assert client.patch("/plans/abc", json={"name": "x"}).status_code == 404
+
+
+def test_a_plan_is_deleted_for_good(client, order):
+    """A finished plan is deleted only if that is said; then nothing of it is left."""
+    place = f"/plans/{client.post('/plans', json=order()).json()['id']}"
+    assert client.delete(place).status_code == 409
+    assert client.delete(f"{place}?forget=true").status_code == 200
+    assert client.get(place).status_code == 404
+    assert client.delete(f"{place}?forget=true").status_code == 404
+    slow = client.post("/plans", json=order("slow", wait=0)).json()["id"]
+    assert client.delete(f"/plans/{slow}?forget=true").status_code == 409
+    client.delete(f"/plans/{slow}")
+
+
+def test_the_list_says_how_many_are_left_out(client, order):
+    """A plan that leaves customers out is told from one without tours."""
+    plan = client.post("/plans", json=order()).json()
+    assert client.get("/plans?limit=1").json()[0]["unserved"] == 0
+    client.put(f"/plans/{plan['id']}/tours", json={"tours": [[1]]})
+    assert client.get("/plans?limit=1").json()[0]["unserved"] == 2
+
+
 def test_health_tells_workers_and_queue(client, order):
     """/health tells that the service runs, its version, and how much it has to do."""
     client.post("/plans", json=order())

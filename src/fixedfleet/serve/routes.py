@@ -21,6 +21,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from fixedfleet import files
 from fixedfleet.documents import describe_instance, describe_verdict, to_json
+from fixedfleet.files.text import check_storable
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.serve import bodies, schema
 from fixedfleet.serve.finished_plans import FileFormat, change_plan, plan_file
@@ -243,9 +244,26 @@ async def _find(service: Service, id: str) -> PlanJob | StoredPlan:
         202: {"model": schema.JobDocument, "description": "It will end soon."},
     },
 )
-async def cancel_plan(service: ServiceDep, id: str) -> Response:
-    """Cancel a plan that is not finished, and keep the best plan found so far."""
+async def cancel_plan(
+    service: ServiceDep,
+    id: str,
+    forget: Annotated[
+        bool, Query(description="delete a plan that has ended, for good")
+    ] = False,
+) -> Response:
+    """
+    Cancel a plan that is not finished, and keep the best plan found so far.
+
+    With ``forget``, delete a plan that has ended, with all names in it.
+    """
     found = await _find(service, id)
+    if forget:
+        if isinstance(found, PlanJob):
+            sentence = f"the plan is {found.status}: cancel it first"
+            raise ApiError(409, sentence)
+        if not await service.queue.forget(id):
+            raise _no_plan(id)
+        return _json(found.document)
     if isinstance(found, StoredPlan):
         raise ApiError(409, f"the plan has already ended: it is {found.status}")
     await service.queue.cancel(found)
@@ -253,6 +271,31 @@ async def cancel_plan(service: ServiceDep, id: str) -> Response:
     if found.final is not None:
         return _json(found.final.document)
     return _json(found.document(), 202)
+
+
+@routes.patch(
+    "/plans/{id}",
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": schema.RenameRequest.model_json_schema()}
+            },
+        }
+    },
+)
+async def rename_plan(
+    request: Request, service: ServiceDep, id: str
+) -> schema.RenameRequest:
+    """Give a plan that has ended another name."""
+    wanted = bodies.parse_json(
+        schema.RenameRequest, await bodies.read_body(request), {}
+    )
+    check_storable("the name", wanted.name)
+    await _finished(service, id)
+    if not await service.queue.rename(id, wanted.name):
+        raise _no_plan(id)
+    return wanted
 
 
 @routes.put(

@@ -41,6 +41,7 @@ __all__ = [
     "PlanRequest",
     "PlanStatus",
     "ReadDocument",
+    "RenameRequest",
     "RequestDocument",
     "SettingsDocument",
     "TableDocument",
@@ -167,6 +168,14 @@ class EditRequest(BaseModel):
     )
 
 
+class RenameRequest(BaseModel):
+    """Another name of a plan."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(min_length=1, max_length=200, description="the new name")
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReadDocument:
     """An instance as it was read. A fleet that is not given is null."""
@@ -266,6 +275,7 @@ class PlanListing:
     vehicles: int
     cost: float | None
     unit: str = about("unit of the cost; empty if it is unknown")
+    unserved: int = about("number of customers that no tour serves", default=0)
 
 
 @dataclass(frozen=True, kw_only=True)

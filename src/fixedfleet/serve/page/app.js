@@ -5,7 +5,7 @@ import { askForColumns, hideColumns, rememberedColumns } from "./columns.js";
 import { Comparison } from "./compare.js";
 import { focusDoubts, hideDoubts, isUndecided, showDoubts } from "./doubts.js";
 import { linkFiles, savePicture } from "./downloads.js";
-import { listEarlier } from "./earlier.js";
+import * as earlier from "./earlier.js";
 import * as editor from "./editor.js";
 import { byId, show, warn, write } from "./elements.js";
 import * as form from "./fleet.js";
@@ -47,7 +47,7 @@ async function start() {
     const { max_bytes: largest, ...tiles } = await ask("settings");
     source.limit(largest);
     if (tiles.tiles) view.showStreets(tiles);
-    const listed = Promise.all([source.listExamples(), listEarlier()]);
+    const listed = Promise.all([source.listExamples(), earlier.listEarlier()]);
     if (id) await reopen(id);
     await listed;
   } catch (error) {
@@ -68,6 +68,14 @@ function listen() {
   byId("take-theirs").addEventListener("click", () => settle(takeTheirs));
   byId("keep-mine").addEventListener("click", () => settle(editor.keepMine));
   window.addEventListener("focus", editor.isOutdated);
+  earlier.listen({
+    onRenamed: (id, name) => {
+      if (id === view.plan?.id) view.instance = { ...view.instance, name };
+    },
+    onDeleted: (id) => {
+      if (id === planInAddress()) location.hash = ""; // loads the page again
+    },
+  });
   form.listen({ onPlan: makePlan, onChange: weighSoon, onNames: rename });
   byId("cancel").addEventListener("click", stop);
   byId("undo").addEventListener("click", editor.undo);
@@ -346,7 +354,7 @@ function finish(plan, { isNew }) {
   if (plan.verdict) showVerdict(plan.verdict, planWith);
   say(outcome(plan));
   comparison.consider(plan, { isNew });
-  listEarlier().catch(() => {});
+  earlier.listEarlier().catch(() => {});
 }
 
 function showFinished(plan) {
@@ -408,7 +416,7 @@ function showSaved(edited) {
   show(byId("conflict"), false);
   view.measured(edited);
   const { unit } = view.instance;
-  listEarlier().catch(() => {});
+  earlier.listEarlier().catch(() => {});
   const said = [lengthOf(edited.length, unit), ...edited.faults];
   say(`Changed: ${said.join(", ")}`);
 }
