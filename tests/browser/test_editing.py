@@ -227,3 +227,50 @@ def test_names_apply_at_once_and_are_swapped_by_a_click(four, open_page):
     other.see("#vehicle_names").to_have_value("Anna\nBerta")
     plan_again(other)
     other.see(".tour-stops").to_have_text(["Anna: 2 stops", "Berta: 2 stops"])
+
+
+def test_back_to_the_plan_found(four):
+    """After a reload, a changed plan can still be what the search found."""
+    before = stops(four, 1)
+    four.see("#restore").to_be_hidden()
+    with four.page.expect_response(lambda answer: answer.request.method == "PUT"):
+        move_out(four, before[0])
+    four.page.reload()
+    four.see("#undo").to_be_disabled()
+    four.page.click("#restore")
+    four.see("#left-out").to_be_hidden()
+    four.see("#edited").to_have_text("")
+    four.see("#restore").to_be_hidden()
+    four.page.click(".tour:nth-child(1) .tour-head")
+    assert stops(four, 1) == before
+
+
+def test_moves_are_sorted_by_the_extra_length(four):
+    """The tour with room and the shortest detour comes first, with its figure."""
+    name = stops(four, 1)[0]
+    four.page.click(f'[aria-label="Move {name}"]')
+    options = four.page.locator("#move-tour option").all_inner_texts()
+    assert options[0].startswith("Tour 1 (+") and options[0].endswith(" left)")
+    assert options[1].startswith("Tour 2 (+") and options[1].endswith("too full)")
+    four.page.keyboard.press("Escape")
+
+
+def test_a_customer_is_found_by_any_text(reader):
+    """A part of the name, or of a telephone number, opens the tour of a customer."""
+    rows = [f"{line},0341 47{i}" for i, line in enumerate(FOUR.splitlines()[1:])]
+    reader.paste("name,x,y,demand,phone\n" + "\n".join(rows))
+    reader.set_fleet(3, 6)
+    reader.plan()
+    reader.page.fill("#find", "FAR")
+    reader.see("#found button").to_have_count(1)
+    reader.page.click("#found button")
+    reader.see(".stop:focus .stop-name").to_have_text("Farm")
+    reader.see("#found").to_be_hidden()
+    reader.page.fill("#find", "0341 473")
+    reader.page.keyboard.press("Enter")
+    reader.see(".stop:focus .stop-name").to_have_text("Inn")
+    move_out(reader, "Inn")
+    reader.page.fill("#find", "inn")
+    reader.see("#found").to_contain_text("left out")
+    reader.page.keyboard.press("Enter")
+    reader.see("#left-out-list .add").to_be_focused()

@@ -279,13 +279,34 @@ def test_earlier_plans_are_renamed_and_deleted(reader):
     first = reader.page.locator("#earlier-list li").first
     reader.expect(first.locator(".earlier-length")).to_have_text("1 left out")
     reader.expect(first.locator("time")).to_contain_text("3 vehicles")
-    first.locator(".stop-menu").click()
+    first.locator(".plan-more").click()
     reader.page.fill("#plan-name", "Montag, Regen")
     reader.page.click("#plan-rename")
     reader.see("#plan-menu").to_be_hidden()
     reader.expect(first.locator(".earlier-name")).to_have_text("Montag, Regen")
     gone = first.get_attribute("data-plan")
-    first.locator(".stop-menu").click()
+    first.locator(".plan-more").click()
     reader.page.click("#plan-delete")
     reader.see("#summary").to_be_hidden()  # it was shown, and is no more
     reader.see(f'[data-plan="{gone}"]').to_have_count(0)
+
+
+def test_a_search_that_is_being_stopped_says_so(reader):
+    """From the click on Stop to the end of the search, the page says "Stopping"."""
+    reader.take_example()
+    reader.begin(30)
+    held = []
+
+    def hold(route):
+        if route.request.method == "DELETE":
+            held.append(route)
+        else:
+            route.continue_()
+
+    reader.page.route("**/plans/*", hold)
+    reader.page.click("#cancel")
+    reader.see("#status").to_have_text("Stopping…")
+    reader.see("#cancel").to_be_disabled()
+    held[0].continue_()
+    reader.see("#status").to_contain_text("Stopped after")
+    reader.see("#plan").to_be_visible()

@@ -158,11 +158,14 @@ class _Reports:
 
 
 def _warm_up() -> None:
+    """Load, or compile, all variants of the code that plans of any size need."""
     from fixedfleet.fleet import exact_packing
 
     exact_packing.load()
-    for customers in (4, 240):  # many customers are planned by other code
-        places = [(i % 16, i // 16) for i in range(customers)]
+    # More than 200 customers are planned part by part, by other code. So are more than
+    # 500, which have no matrix of distances.
+    for customers in (4, 240, 520):
+        places = [(i % 32 / 100, i // 32 / 100) for i in range(customers)]
         instance = Instance(
             depot=(0, 0),
             customers=places,

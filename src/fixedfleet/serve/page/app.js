@@ -8,6 +8,7 @@ import { linkFiles, savePicture } from "./downloads.js";
 import * as earlier from "./earlier.js";
 import * as editor from "./editor.js";
 import { byId, show, warn, write } from "./elements.js";
+import { listenForNames } from "./find.js";
 import * as form from "./fleet.js";
 import { instanceOf, servesAll, toursOf } from "./instance.js";
 import { count, lengthOf } from "./numbers.js";
@@ -80,10 +81,12 @@ function listen() {
   byId("cancel").addEventListener("click", stop);
   byId("undo").addEventListener("click", editor.undo);
   byId("redo").addEventListener("click", editor.redo);
+  byId("restore").addEventListener("click", editor.restore);
   byId("print").addEventListener("click", print);
   byId("picture").addEventListener("click", keepPicture);
   document.addEventListener("keydown", hearKey);
   printSheets(printed);
+  listenForNames(view);
   window.addEventListener("hashchange", () => location.reload());
 }
 
@@ -309,11 +312,15 @@ function setRunning(plan) {
 
 // End the search: the stream of events then ends with the best plan so far.
 async function stop() {
+  summary.beginStop();
+  byId("cancel").disabled = true;
   try {
     await ask(planPath(running.id), { method: "DELETE" });
   } catch (error) {
     // 409: it has finished a moment before.
     if (error.status !== 409) form.fail(error);
+  } finally {
+    byId("cancel").disabled = false;
   }
 }
 
@@ -417,6 +424,7 @@ function showSaved(edited) {
   view.measured(edited);
   const { unit } = view.instance;
   earlier.listEarlier().catch(() => {});
+  showTools();
   const said = [lengthOf(edited.length, unit), ...edited.faults];
   say(`Changed: ${said.join(", ")}`);
 }
@@ -444,6 +452,7 @@ async function takeTheirs() {
 function showTools() {
   byId("undo").disabled = !editor.canUndo();
   byId("redo").disabled = !editor.canRedo();
+  show(byId("restore"), editor.isChanged());
   form.setLocked(editor.lockedTours().length);
   weigh();
 }

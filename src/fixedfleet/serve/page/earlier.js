@@ -45,7 +45,7 @@ function itemOf({ id, name, created, customers, vehicles, ...plan }) {
     make("time", { class: "muted", datetime: created, text: about }),
   );
   const label = { "aria-label": `Rename or delete ${shown}`, title: "Rename or delete" };
-  const menu = { type: "button", class: "stop-menu", "data-menu": name, text: "⋮", ...label };
+  const menu = { type: "button", class: "quiet plan-more", "data-menu": name, text: "⋮", ...label };
   return make("li", { "data-plan": id }, link, make("button", menu));
 }
 

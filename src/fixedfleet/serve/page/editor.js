@@ -2,7 +2,7 @@
 // The server measures and keeps every change.
 
 import { ask, planPath } from "./api.js";
-import { takenOut } from "./instance.js";
+import { currentTours, takenOut, toursOf } from "./instance.js";
 import { sleep } from "./watch.js";
 
 const PAUSE = 2; // seconds before a change is sent again to a server that is away
@@ -126,6 +126,20 @@ export function undo() {
 
 export function redo() {
   if (canRedo()) step(future, past);
+}
+
+/* Whether the tours are others than those that the search found. */
+export function isChanged() {
+  const stops = (list) => JSON.stringify(list.map((tour) => tour.stops));
+  return plan !== null && stops(tours) !== stops(toursOf(plan.result));
+}
+
+/* Go back to the tours that the search found; this can be undone. */
+export function restore() {
+  const found = currentTours({ ...plan, edited: null });
+  change(found.map(({ stops, name, locked }, slot) => ({ slot, stops, name, locked })), [
+    ...(plan.request.taken_out ?? []),
+  ]);
 }
 
 /*

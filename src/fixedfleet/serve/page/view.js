@@ -166,6 +166,17 @@ export class PlanView {
     this.#list.focusStop(customer);
   }
 
+  /* Show a customer: in its tour, or among those who are left out. */
+  reveal(customer) {
+    if (this.unserved.includes(customer)) {
+      const add = byId("left-out-list").querySelector(`[data-unserved="${customer}"] .add`);
+      add?.focus();
+      add?.scrollIntoView({ block: "nearest" });
+      return;
+    }
+    this.focusStop(customer);
+  }
+
   fail(message) {
     summary.fail();
     warn("result-error", message);
@@ -235,7 +246,7 @@ export class PlanView {
       const label = { text: "Add", "aria-label": `Add ${text} to a tour` };
       const add = make("button", { type: "button", class: "quiet add", ...label });
       add.addEventListener("click", () => this.#ask(customer));
-      return make("li", {}, name, demand, add);
+      return make("li", { "data-unserved": customer }, name, demand, add);
     });
     write(byId("left-out-title"), `${count(items.length, "customer")} left out`);
     byId("left-out-list").replaceChildren(...items);
