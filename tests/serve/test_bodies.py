@@ -276,6 +276,17 @@ def test_bytes_that_are_not_text_are_refused(client):
         assert "character 3" in answer.json()["error"]
 
 
+def test_a_file_that_is_no_table_is_told_so(client):
+    """An empty file and a picture are called by their names."""
+    kind = {"content-type": "text/csv"}
+    empty = client.post("/instances", content=b" \n", headers=kind)
+    assert (empty.status_code, empty.json()["error"]) == (400, "the file is empty")
+    picture = b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(range(128, 256))
+    answer = client.post("/instances", content=picture, headers=kind)
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith("a picture (JPEG), not a table")
+
+
 def test_a_file_as_excel_writes_it_is_read(client, order):
     """Semicolons, decimal commas, cp1252; an Excel file; further columns travel."""
     table = "Kunde;Breite;Länge;Menge (kg);Telefon\r\nLager;50,9;6,9;;1\r\n"

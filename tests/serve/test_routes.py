@@ -50,6 +50,11 @@ def test_without_waiting_the_answer_says_where_to_ask(client, order):
     assert client.get(place).json()["status"] == "done"
 
 
+def test_a_client_that_says_nothing_waits_for_the_plan():
+    """By default the answer is the plan, also on a busy machine: up to 30 s."""
+    assert [routes._patience(wait) for wait in (None, 0, 2.5, 99)] == [30, 0, 2.5, 30]
+
+
 def test_a_file_and_a_query_suffice(client, order):
     """A CSV file can be sent as it is, with the fleet in the query."""
     answer = client.post(

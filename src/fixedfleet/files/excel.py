@@ -26,13 +26,22 @@ OTHER_TABLES = {
     ".ods": "an OpenDocument table (.ods): save it as .xlsx or .csv",
 }
 
+_NO_TABLES = {
+    b"\xff\xd8\xff": "a picture (JPEG)",
+    b"\x89PNG": "a picture (PNG)",
+    b"GIF8": "a picture (GIF)",
+    b"%PDF": "a PDF file",
+}
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _MOST = 64 * 10**6  # bytes of a file when it is unpacked
 _WIDEST = 60  # characters of a column
 
 
 def is_excel(data: bytes) -> bool:
-    """Return whether a file is an Excel file; refuse other archives."""
+    """Return whether a file is an Excel file; refuse pictures and other archives."""
+    for beginning, what in _NO_TABLES.items():
+        if data.startswith(beginning):
+            raise InputError(f"{what}, not a table: give an Excel or CSV file")
     if data.startswith(_OLD_EXCEL):
         raise InputError(OTHER_TABLES[".xls"])
     if not data.startswith(_ZIP):

@@ -98,7 +98,8 @@ def parse_body(
             f"{', '.join(CONTENT_TYPES)}",
         )
     if not body.strip():
-        raise ApiError(400, "the body is empty: send an instance")
+        what = "body" if kind == "application/json" else "file"
+        raise ApiError(400, f"the {what} is empty")
     given = query.model_dump(exclude_unset=True)
     if kind != "application/json":
         return model(**given), body

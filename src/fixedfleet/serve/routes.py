@@ -42,7 +42,6 @@ open_routes = APIRouter(responses=REFUSALS)  # these need no token
 MAX_WAIT = 30.0  # seconds that POST /plans waits for a plan at most
 MAX_STREAMS = 512  # streams of events that may be open
 STREAMS_PER_CLIENT = 32
-_WAIT_BEYOND = 1.0  # seconds to wait for a plan beyond its time limit
 _CANCEL_WAIT = 6.0  # a little longer than a worker may take to end
 _STREAM_PAUSE = 5  # seconds after which a client may ask for a stream again
 _EXAMPLES = {
@@ -179,11 +178,15 @@ async def make_plan(
         bodies.make_order, asked, read, service.settings.max_seconds
     )
     job = await queue.submit(client, order)
-    wait = order.request.time_limit + _WAIT_BEYOND if asked.wait is None else asked.wait
-    await _wait_for(queue, job, min(wait, MAX_WAIT))
+    await _wait_for(queue, job, _patience(asked.wait))
     if job.final is not None:
         return _json(job.final.document)
     return _json(job.document(), 202, {"location": f"/plans/{job.id}"})
+
+
+def _patience(asked: float | None) -> float:
+    """Return the seconds to wait for a plan."""
+    return MAX_WAIT if asked is None else min(asked, MAX_WAIT)
 
 
 async def _wait_for(queue: PlanQueue, job: PlanJob, seconds: float) -> None:

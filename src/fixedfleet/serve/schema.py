@@ -115,8 +115,8 @@ class PlanOptions(InstanceOptions):
     wait: float | None = Field(
         None,
         ge=0,
-        description="seconds to wait for the plan before the answer is 202; default: "
-        "one second more than the time limit; 0 does not wait",
+        description="seconds to wait for the plan before the answer is 202; at most, "
+        "and by default, 30; 0 does not wait",
     )
     vehicle_names: VehicleNames = Field(
         [], description="names of the vehicles; tour 1 has the first"
