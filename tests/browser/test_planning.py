@@ -310,3 +310,28 @@ def test_a_search_that_is_being_stopped_says_so(reader):
     held[0].continue_()
     reader.see("#status").to_contain_text("Stopped after")
     reader.see("#plan").to_be_visible()
+
+
+SHOPS = """name,x,y,demand,Straße,PLZ
+Depot,0,0,,,
+Rewe,1,1,3000.5,Am Markt 1,01097
+Rewe,2,2,3000,Hauptstraße 2,01099
+Aldi,3,3,4,Am Markt 1,01097
+Aldi,3,3,5,Am Markt 1,01097
+"""
+
+
+def test_shops_of_one_name_are_told_apart_by_their_streets(open_page):
+    """The street tells more than a number; all amounts are written alike."""
+    reader = open_page(locale="de-DE")
+    reader.paste(SHOPS)
+    reader.set_fleet(1, 5000)
+    reader.see("#form-verdict").to_contain_text("6.009,5 of 5.000")
+    reader.plan()
+    names = "Rewe, Am Markt 1, 01097|Rewe, Hauptstraße 2, 01099|Aldi (3)|Aldi (4)"
+    shown = reader.page.locator("#left-out-list li > span:first-child")
+    assert set(shown.all_inner_texts()) <= set(names.split("|"))
+    reader.see("#left-out-hint").to_be_visible()
+    reader.page.fill("#find", "rewe")
+    reader.see("#found button").to_have_count(2)
+    reader.see("#found").to_contain_text("Rewe, Hauptstraße 2, 01099")

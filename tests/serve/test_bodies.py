@@ -157,8 +157,8 @@ def test_columns_that_are_not_recognised_can_be_named(client):
     assert refusal["where"] == "columns"
     assert "with 'columns'" in refusal["error"] and "columns=" not in refusal["error"]
     headings = ["Nord", "Ost", "Paletten", "Kunde"]
-    table = {"sheets": [], "headings": headings, "columns": {"name": "Kunde"}}
-    assert refusal["table"] == table
+    assert refusal["table"]["headings"] == headings
+    assert refusal["table"]["columns"] == {"name": "Kunde"}
     chosen = ["lat=Nord", "lon=Ost", "demand=Paletten"]
     by_body = ask(client, {"text": text, "columns": chosen})
     by_query = client.post(
@@ -193,6 +193,17 @@ def test_rows_that_cannot_be_read_are_listed_and_corrected(client):
     assert (again["instance"]["demands"], again["doubts"]) == ([1, 7, 1], [])
     wrong = client.post("/instances", json={"text": text, "corrections": ["4=7"]})
     assert (wrong.status_code, wrong.json()["where"]) == (422, "corrections")
+
+
+def test_a_depot_that_is_not_known_is_asked_for(client):
+    """If every row has a demand, the refusal lists the names, and one is chosen."""
+    text = "name,x,y,demand\nAda,0,0,1\nBob,1,1,2\nBob,2,2,2\nHome,3,3,9\n"
+    refusal = client.post("/instances", json={"text": text}).json()
+    assert refusal["where"] == "depot"
+    assert refusal["table"]["depots"] == ["Ada", "Home"]
+    read = ask(client, {"text": text, "depot": "Home"})
+    assert read["instance"]["names"] == ["Ada", "Bob", "Bob"]
+    assert "the demand of the depot, 9, is ignored" in read["notes"]
 
 
 def test_a_sheet_of_an_excel_file_is_chosen(client):

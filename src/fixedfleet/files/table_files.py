@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, cast
 
 from fixedfleet.doubts import DEPOT_NAME, Doubt
@@ -319,9 +320,13 @@ def _depot_of(rows: _Rows, asked: str | int | None) -> int:
     if fault := "; ".join(rows.faults[depot].values()):
         raise InputError(f"row {table.rows[depot]}: {fault}; this row is the depot")
     if demand and asked is None:
-        raise InputError(
+        # Any row with a place may be the depot, if its name is unique.
+        counts = Counter(rows.names)
+        names = [name for name in rows.names if name and counts[name] == 1]
+        raise TableError(
             f"row {table.rows[depot]} is the depot and has demand {demand:g}, not 0: "
-            "put the depot first, or give depot= its name"
+            "put the depot first, or give depot= its name",
+            depots=names,
         )
     if demand:
         table.notes.append(f"the demand of the depot, {demand:g}, is ignored")

@@ -314,6 +314,7 @@ class TableDocument:
     sheets: list[str] = about("the visible sheets, if there are several")
     headings: list[str] = about("all headings; empty if the sheet is not known")
     columns: dict[str, str] = about("headings of the columns that are known, by column")
+    depots: list[str] = about("names of rows, if it must be said which is the depot")
 
 
 @dataclass(frozen=True, kw_only=True)

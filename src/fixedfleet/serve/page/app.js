@@ -133,13 +133,15 @@ function cannotRead(given, title, { message, table }) {
     return;
   }
   const again = (chosen) => load({ ...given, ...chosen }, { title });
-  const remembered = given.columns ? null : rememberedColumns(table);
+  const known = given.columns || !table.headings.length;
+  const remembered = known ? null : rememberedColumns(table);
   if (remembered) {
     again({ columns: remembered });
     return;
   }
-  const unknown = table.headings.length ? "not all columns of this table are recognised" : "";
-  source.fail(unknown || "several sheets of this file have customers");
+  if (table.headings.length) source.fail("not all columns of this table are recognised");
+  else if (table.depots.length) source.fail("no row without a demand: which is the depot?");
+  else source.fail("several sheets of this file have customers");
   askForColumns(table, given.sheet, again);
 }
 

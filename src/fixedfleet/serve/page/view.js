@@ -1,7 +1,7 @@
 // The plan that the page shows: on the map, in figures, and as a list of tours.
 
 import { byId, make, show, warn, write } from "./elements.js";
-import { currentTours, instanceOf, unservedIn } from "./instance.js";
+import { currentTours, instanceOf, servesAll, unservedIn } from "./instance.js";
 import { FleetMap } from "./map.js";
 import { askForPlace } from "./move.js";
 import { amount, count, nameOf } from "./numbers.js";
@@ -250,6 +250,7 @@ export class PlanView {
     });
     write(byId("left-out-title"), `${count(items.length, "customer")} left out`);
     byId("left-out-list").replaceChildren(...items);
+    show(byId("left-out-hint"), this.plan !== null && !servesAll(this.plan.result));
     show(byId("left-out"), items.length > 0);
   }
 
