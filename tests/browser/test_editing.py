@@ -127,7 +127,7 @@ def test_a_stop_is_dragged_on_the_map(reader):
 
 
 def test_locked_tours_stay_when_the_rest_is_planned_again(four):
-    """The locked tour comes first with its vehicle's name; the others are planned."""
+    """The locked tour keeps its number and its vehicle's name; others are planned."""
     four.page.click(".more summary")
     four.page.fill("#vehicle_names", "Anna\nBerta\nClara")
     plan_again(four)
@@ -139,11 +139,15 @@ def test_locked_tours_stay_when_the_rest_is_planned_again(four):
     four.see(".stop-menu:visible").to_have_count(0)
     four.see("#plan").to_have_text("Plan the other tours")
     plan_again(four)
-    four.see(".tour:nth-child(1) .tour-stops").to_have_text("Berta: 2 stops")
-    four.see(".tour:nth-child(2) .tour-stops").to_contain_text("Anna: ")
+    four.see(".tour:nth-child(2) .tour-stops").to_have_text("Berta: 2 stops")
+    four.see(".tour:nth-child(1) .tour-stops").to_contain_text("Anna: ")
+    four.see(".tour:nth-child(2).locked").to_have_count(1)
     four.see(".tour.locked").to_have_count(1)
-    four.page.click(".tour:nth-child(1) .tour-head")
-    assert stops(four, 1) == kept
+    four.page.click(".tour:nth-child(2) .tour-head")
+    assert stops(four, 2) == kept
+    four.page.reload()
+    four.see(".tour:nth-child(2) .tour-stops").to_have_text("Berta: 2 stops")
+    four.see(".tour:nth-child(2).locked").to_have_count(1)
 
 
 def move_out(reader, name: str) -> None:
@@ -274,3 +278,28 @@ def test_a_customer_is_found_by_any_text(reader):
     reader.see("#found").to_contain_text("left out")
     reader.page.keyboard.press("Enter")
     reader.see("#left-out-list .add").to_be_focused()
+
+
+def test_a_driver_keeps_the_customers_of_the_last_plan(four):
+    """Tomorrow, with other rows and one customer more, names follow the customers."""
+    four.page.click(".more summary")
+    four.page.fill("#vehicle_names", "Anna\nBerta")
+    four.page.locator("#vehicle_names").blur()
+    four.see(".tour:nth-child(1) .tour-stops").to_have_text("Anna: 2 stops")
+    four.see(".tour:nth-child(2) .tour-stops").to_have_text("Berta: 2 stops")
+    before = stops(four, 1)
+    head, depot, *rows = FOUR.splitlines()
+    # The customers of tour 2 come first, so the search numbers its tours otherwise.
+    rows.sort(key=lambda row: row.split(",")[0] in before)
+    for table in (rows, rows[::-1], [*rows, "Hut,-11,1,1"]):
+        four.page.click("#change")
+        four.page.fill("#table", "\n".join([head, depot, *table]))
+        four.page.click("#use-table")
+        four.see("#loaded-count").to_have_text(f"{len(table)} customers")
+        four.set_fleet(3, 7)
+        plan_again(four)
+        four.page.fill("#find", before[0])
+        four.see("#found").to_contain_text("Tour 1")
+        four.page.fill("#find", "")
+        four.see(".tour:nth-child(1) .tour-stops").to_contain_text("Anna: ")
+        four.see(".tour:nth-child(2) .tour-stops").to_contain_text("Berta: ")

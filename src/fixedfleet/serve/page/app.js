@@ -5,6 +5,7 @@ import { askForColumns, hideColumns, rememberedColumns } from "./columns.js";
 import { Comparison } from "./compare.js";
 import { focusDoubts, hideDoubts, isUndecided, showDoubts } from "./doubts.js";
 import { linkFiles, savePicture } from "./downloads.js";
+import { likeLastTime, rememberDrivers } from "./drivers.js";
 import * as earlier from "./earlier.js";
 import * as editor from "./editor.js";
 import { byId, show, warn, write } from "./elements.js";
@@ -360,6 +361,10 @@ function hear(name, data) {
 
 function finish(plan, { isNew }) {
   showFinished(plan);
+  if (isNew && plan.result !== null) {
+    editor.arrange(likeLastTime(view.tours, view.instance, form.names()));
+    rememberDrivers(view.tours, view.instance);
+  }
   if (plan.verdict) showVerdict(plan.verdict, planWith);
   say(outcome(plan));
   comparison.consider(plan, { isNew });
@@ -424,6 +429,7 @@ function showSaved(edited) {
   warn("edit-error", "");
   show(byId("conflict"), false);
   view.measured(edited);
+  rememberDrivers(view.tours, view.instance);
   const { unit } = view.instance;
   earlier.listEarlier().catch(() => {});
   showTools();

@@ -2,7 +2,7 @@
 // The server measures and keeps every change.
 
 import { ask, planPath } from "./api.js";
-import { currentTours, takenOut, toursOf } from "./instance.js";
+import { currentTours, sameTours, takenOut, toursOf } from "./instance.js";
 import { sleep } from "./watch.js";
 
 const PAUSE = 2; // seconds before a change is sent again to a server that is away
@@ -102,6 +102,14 @@ export function toggleLock(slot) {
   );
 }
 
+/* Put the tours that were found in another order, perhaps with other names. */
+export function arrange(arranged) {
+  const same = arranged.every(({ slot, name }, i) => slot === i && name === tours[i].name);
+  if (same) return;
+  const found = arranged.map(({ stops, name, locked }, slot) => ({ slot, stops, name, locked }));
+  set({ tours: found, out });
+}
+
 /* Name the vehicle of a tour. If another tour has the name, the two swap theirs. */
 export function nameTour(slot, name) {
   const own = tours.find((tour) => tour.slot === slot).name;
@@ -130,8 +138,7 @@ export function redo() {
 
 /* Whether the tours are others than those that the search found. */
 export function isChanged() {
-  const stops = (list) => JSON.stringify(list.map((tour) => tour.stops));
-  return plan !== null && stops(tours) !== stops(toursOf(plan.result));
+  return plan !== null && !sameTours(tours, toursOf(plan.result));
 }
 
 /* Go back to the tours that the search found; this can be undone. */

@@ -71,6 +71,12 @@ export function toursOf(result) {
   return tours.map(({ customers, load, length }) => ({ stops: customers, load, length }));
 }
 
+/* Whether two lists have the same tours {stops}, in any order. */
+export function sameTours(some, others) {
+  const stops = (tours) => tours.map((tour) => `${tour.stops}`).sort().join(";");
+  return stops(some) === stops(others);
+}
+
 /*
  * Return the tours of a finished plan as {stops, load, length, name, locked}: those that
  * the dispatcher has changed, else those that were found.

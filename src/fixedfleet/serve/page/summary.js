@@ -2,7 +2,7 @@
 
 import { drawChart } from "./chart.js";
 import { byId, show, write } from "./elements.js";
-import { servesAll, toursOf, wayOf } from "./instance.js";
+import { sameTours, servesAll, toursOf, wayOf } from "./instance.js";
 import { age, count, figures, lengthOf, limitOf, percent } from "./numbers.js";
 
 const GOOD = 1.1; // a plan that is at most so many times as long as the best is a good one
@@ -97,9 +97,8 @@ export function edit({ edited, result }) {
   const text = lengthOf(Math.abs(more), unit, 3);
   const change = more > 0 ? `${text} more than the plan found` : `${text} less`;
   const same = Math.abs(more) < 5e-7;
-  const stops = (one) => JSON.stringify(toursOf(one).map((tour) => tour.stops));
   const said = same ? "Changed by you" : `Changed by you: ${change}`;
-  write(byId("edited"), stops(edited) === stops(result) ? "" : said);
+  write(byId("edited"), sameTours(toursOf(edited), toursOf(result)) ? "" : said);
 }
 
 export function fail() {
