@@ -335,3 +335,9 @@ def test_shops_of_one_name_are_told_apart_by_their_streets(open_page):
     reader.page.fill("#find", "rewe")
     reader.see("#found button").to_have_count(2)
     reader.see("#found").to_contain_text("Rewe, Hauptstraße 2, 01099")
+
+
+def test_an_opened_plan_is_in_sight_on_a_phone(open_page, finished):
+    """A plan that is opened on a phone shows its map, which is below the form."""
+    reader = open_page(finished, viewport={"width": 390, "height": 700})
+    reader.see("#canvas").to_be_in_viewport()

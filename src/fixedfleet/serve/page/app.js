@@ -406,6 +406,10 @@ async function reopen(id) {
     finish(plan, { isNew: false });
     if (plan.error) view.fail(plan.error);
   }
+  // On a phone the map is below the form and the list of plans.
+  if (byId("map").getBoundingClientRect().top > window.innerHeight) {
+    byId("map").scrollIntoView({ block: "start" });
+  }
 }
 
 // Changes by the user
