@@ -177,6 +177,7 @@ function takeInstance(given, document) {
   form.setLocked(0);
   comparison.clear();
   editor.close();
+  show(byId("restore"), false);
   hideDoubts();
   view.showInstance(instance);
   return instance;
@@ -251,6 +252,7 @@ async function makePlan() {
     putPlan(plan.id);
     customers = { plan: plan.id };
     editor.close();
+    show(byId("restore"), false);
     view.begin(plan);
     say("Planning has begun");
     // On a phone the figures are below the map: scroll to show both.
