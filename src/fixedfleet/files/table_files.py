@@ -235,7 +235,7 @@ class _Rows:
 
     def fault_of(self, i: int) -> str:
         """Return why a row is not a customer; an empty text if it is one."""
-        said = list(self.faults[i].values())
+        said = list(dict.fromkeys(self.faults[i].values()))  # both of one column once
         if self.demands[i] is None and "demand" not in self.faults[i]:
             heading = self.table.column("demand").heading
             said.append(f"{heading} is empty, and only the depot has no demand")
