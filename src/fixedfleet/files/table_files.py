@@ -341,7 +341,8 @@ def _unreadable(rows: _Rows, order: Sequence[int], options: ReadOptions) -> list
     raise InputError with all of them.
     """
     table = rows.table
-    bad = [i for i in range(len(table.rows)) if i not in {*order}]
+    read = set(order)
+    bad = [i for i in range(len(table.rows)) if i not in read]
     said = [rows.fault_of(i) for i in bad]
     many = 2 * len(bad) > len(table.rows) - 1
     if bad and (many or not options.allow_unreadable):

@@ -39,8 +39,11 @@ class Order:
     @cached_property
     def customers(self) -> list[int]:
         """The customers to plan: all but those that the dispatcher took out."""
-        everybody = range(1, self.instance.num_customers + 1)
-        return [c for c in everybody if c not in {*self.request.taken_out}]
+        everybody, out = (
+            range(1, self.instance.num_customers + 1),
+            {*self.request.taken_out},
+        )
+        return [c for c in everybody if c not in out]
 
     @cached_property
     def rest(self) -> Instance:
