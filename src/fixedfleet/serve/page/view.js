@@ -239,6 +239,12 @@ export class PlanView {
   }
 
   #listLeftOut() {
+    // Only a changed list is made again: otherwise the button in focus would lose it.
+    const shown = this.unserved.map((customer) => this.instance.stops[customer - 1].name);
+    const same = byId("left-out-list").dataset.shown === JSON.stringify(shown);
+    byId("left-out-list").dataset.shown = JSON.stringify(shown);
+    show(byId("left-out-hint"), this.plan !== null && !servesAll(this.plan.result));
+    if (same) return;
     const items = this.unserved.map((customer) => {
       const text = nameOf(this.instance.stops[customer - 1]);
       const name = make("span", { text });
@@ -250,7 +256,6 @@ export class PlanView {
     });
     write(byId("left-out-title"), `${count(items.length, "customer")} left out`);
     byId("left-out-list").replaceChildren(...items);
-    show(byId("left-out-hint"), this.plan !== null && !servesAll(this.plan.result));
     show(byId("left-out"), items.length > 0);
   }
 
