@@ -2,7 +2,7 @@
 
 import { drawChart } from "./chart.js";
 import { byId, show, write } from "./elements.js";
-import { servesAll, toursOf, wayOf } from "./instance.js";
+import { sameTours, servesAll, toursOf, wayOf } from "./instance.js";
 import { age, count, figures, lengthOf, limitOf, percent } from "./numbers.js";
 
 const GOOD = 1.1; // a plan that is at most so many times as long as the best is a good one
@@ -19,11 +19,13 @@ let unit = "";
 let limit = 0;
 let start = Infinity; // when the search began, on this machine's clock
 let timer = null;
+let stopping = false; // whether the user has stopped the search
 let lost = false; // whether the connection to the server is broken
 
 export function begin(instance, seconds) {
   [trace, unit, limit, lost] = [[], instance.unit, seconds, false];
   write(byId("cost-way"), wayOf(instance).trim());
+  stopping = false;
   say({ cost: "–", "cost-unit": unit, "cost-of": "", gain: "", edited: "" });
   show(byId("chart"), true);
   status("Sent to the server");
@@ -32,6 +34,12 @@ export function begin(instance, seconds) {
 
 export function status(text) {
   write(byId("status"), text);
+}
+
+/* Say that the search is being stopped, which takes some seconds. */
+export function beginStop() {
+  stopping = true;
+  status("Stopping…");
 }
 
 /* Say that the connection is lost, until something is heard again. */
@@ -89,7 +97,8 @@ export function edit({ edited, result }) {
   const text = lengthOf(Math.abs(more), unit, 3);
   const change = more > 0 ? `${text} more than the plan found` : `${text} less`;
   const same = Math.abs(more) < 5e-7;
-  write(byId("edited"), same ? "Changed by you" : `Changed by you: ${change}`);
+  const said = same ? "Changed by you" : `Changed by you: ${change}`;
+  write(byId("edited"), sameTours(toursOf(edited), toursOf(result)) ? "" : said);
 }
 
 export function fail() {
@@ -115,7 +124,7 @@ function showCost(cost, used, fleet) {
 
 function tick() {
   const shown = Math.min((performance.now() - start) / 1000, limit);
-  if (lost) return; // the page does not know whether the search goes on
+  if (lost || stopping) return; // lost: the page does not know whether the search goes on
   status(`Planning: ${age(shown)} of ${limitOf(limit)}`);
   redraw(shown);
 }
