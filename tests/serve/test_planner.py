@@ -161,7 +161,7 @@ WARM = """
 from fixedfleet.instance import Instance
 from fixedfleet.search import cpu_kernel, ruin_recreate
 from fixedfleet.serve import planner
-from fixedfleet.solve import solve
+from fixedfleet.solving.solve import solve
 
 def loaded():
     modules = [cpu_kernel, ruin_recreate]
