@@ -21,6 +21,14 @@ def stops(reader, tour: int) -> list[str]:
     return names.all_inner_texts()
 
 
+def plan_again(reader) -> None:
+    """Plan, and wait until the new plan is finished."""
+    before = reader.page.url
+    reader.page.click("#plan")
+    reader.page.wait_for_url(lambda url: url != before)
+    reader.see("#status").to_contain_text("Finished")
+
+
 @pytest.fixture
 def four(reader):
     """A user who sees a plan of two tours with two customers each; tour 1 is open."""
@@ -39,7 +47,7 @@ def test_a_stop_is_dragged_to_another_tour_and_back(four):
     row = four.page.locator(".tour:nth-child(1) .stops li").first
     row.hover()
     four.page.mouse.down()
-    for _ in range(2):  # the browser takes the first move for the beginning of a drag
+    for _ in range(3):  # the browser takes the first moves for the beginning of a drag
         four.page.hover(".tour:nth-child(2) .tour-head")
     four.page.mouse.up()
     four.see(".tour:nth-child(2).over .tour-load").to_contain_text("too much")
@@ -119,10 +127,10 @@ def test_a_stop_is_dragged_on_the_map(reader):
 
 
 def test_locked_tours_stay_when_the_rest_is_planned_again(four):
-    """The locked tour comes first with its vehicle's name; the others are planned."""
+    """The locked tour keeps its number and its vehicle's name; others are planned."""
     four.page.click(".more summary")
     four.page.fill("#vehicle_names", "Anna\nBerta\nClara")
-    four.plan()
+    plan_again(four)
     four.see(".tour:nth-child(2) .tour-stops").to_have_text("Berta: 2 stops")
     four.page.click(".tour:nth-child(2) .lock")
     four.see(".tour:nth-child(2) .lock").to_have_attribute("aria-pressed", "true")
@@ -130,12 +138,16 @@ def test_locked_tours_stay_when_the_rest_is_planned_again(four):
     kept = stops(four, 2)
     four.see(".stop-menu:visible").to_have_count(0)
     four.see("#plan").to_have_text("Plan the other tours")
-    four.plan()
-    four.see(".tour:nth-child(1) .tour-stops").to_have_text("Berta: 2 stops")
-    four.see(".tour:nth-child(2) .tour-stops").to_contain_text("Anna: ")
+    plan_again(four)
+    four.see(".tour:nth-child(2) .tour-stops").to_have_text("Berta: 2 stops")
+    four.see(".tour:nth-child(1) .tour-stops").to_contain_text("Anna: ")
+    four.see(".tour:nth-child(2).locked").to_have_count(1)
     four.see(".tour.locked").to_have_count(1)
-    four.page.click(".tour:nth-child(1) .tour-head")
-    assert stops(four, 1) == kept
+    four.page.click(".tour:nth-child(2) .tour-head")
+    assert stops(four, 2) == kept
+    four.page.reload()
+    four.see(".tour:nth-child(2) .tour-stops").to_have_text("Berta: 2 stops")
+    four.see(".tour:nth-child(2).locked").to_have_count(1)
 
 
 def move_out(reader, name: str) -> None:
@@ -179,14 +191,6 @@ def test_two_who_change_one_plan_are_told(four, open_page):
     four.see("body.printed").to_have_count(1)
 
 
-def plan_again(reader) -> None:
-    """Plan, and wait until the new plan is finished."""
-    before = reader.page.url
-    reader.page.click("#plan")
-    reader.page.wait_for_url(lambda url: url != before)
-    reader.see("#status").to_contain_text("Finished")
-
-
 def test_who_is_taken_out_stays_out_until_added(four):
     """A cancelled customer does not come back when the other tours are planned."""
     first, _ = stops(four, 1)
@@ -208,3 +212,97 @@ def test_who_is_taken_out_stays_out_until_added(four):
     plan_again(four)
     four.see("#left-out").to_be_hidden()
     four.see(".tour-stops").to_have_text(["2 stops", "2 stops"])
+
+
+def test_names_apply_at_once_and_are_swapped_by_a_click(four, open_page):
+    """A driver is ill: names change on the plan that is shown, and travel with it."""
+    four.page.click(".more summary")
+    four.page.fill("#vehicle_names", "Anna\nBerta")
+    four.page.locator("#vehicle_names").blur()
+    four.see(".tour-stops").to_have_text(["Anna: 2 stops", "Berta: 2 stops"])
+    four.page.select_option(".tour:nth-child(1) .driver select", "Berta")
+    four.see(".tour-stops").to_have_text(["Berta: 2 stops", "Anna: 2 stops"])
+    with four.page.expect_response(lambda answer: answer.request.method == "PUT"):
+        four.page.click("#undo")
+    four.see(".tour-stops").to_have_text(["Anna: 2 stops", "Berta: 2 stops"])
+    # The browser of a colleague, whose form is empty, keeps the names of the plan.
+    other = open_page(four.page.evaluate("location.hash"), locale="en-GB")
+    other.see(".tour-stops").to_have_text(["Anna: 2 stops", "Berta: 2 stops"])
+    other.see("#vehicle_names").to_have_value("Anna\nBerta")
+    plan_again(other)
+    other.see(".tour-stops").to_have_text(["Anna: 2 stops", "Berta: 2 stops"])
+
+
+def test_back_to_the_plan_found(four):
+    """After a reload, a changed plan can still be what the search found."""
+    before = stops(four, 1)
+    four.see("#restore").to_be_hidden()
+    with four.page.expect_response(lambda answer: answer.request.method == "PUT"):
+        move_out(four, before[0])
+    four.page.reload()
+    four.see("#undo").to_be_disabled()
+    four.page.click("#restore")
+    four.see("#left-out").to_be_hidden()
+    four.see("#edited").to_have_text("")
+    four.see("#restore").to_be_hidden()
+    four.page.click(".tour:nth-child(1) .tour-head")
+    assert stops(four, 1) == before
+
+
+def test_moves_are_sorted_by_the_extra_length(four):
+    """The tour with room and the shortest detour comes first, with its figure."""
+    name = stops(four, 1)[0]
+    four.page.click(f'[aria-label="Move {name}"]')
+    options = four.page.locator("#move-tour option").all_inner_texts()
+    assert options[0].startswith("Tour 1 (+") and options[0].endswith(" left)")
+    assert options[1].startswith("Tour 2 (+") and options[1].endswith("too full)")
+    four.page.keyboard.press("Escape")
+
+
+def test_a_customer_is_found_by_any_text(reader):
+    """A part of the name, or of a telephone number, opens the tour of a customer."""
+    rows = [f"{line},0341 47{i}" for i, line in enumerate(FOUR.splitlines()[1:])]
+    reader.paste("name,x,y,demand,phone\n" + "\n".join(rows))
+    reader.set_fleet(3, 6)
+    reader.plan()
+    reader.page.fill("#find", "FAR")
+    reader.see("#found button").to_have_count(1)
+    reader.page.click("#found button")
+    reader.see(".stop:focus .stop-name").to_have_text("Farm")
+    reader.see("#found").to_be_hidden()
+    reader.page.fill("#find", "0341 473")
+    reader.page.keyboard.press("Enter")
+    reader.see(".stop:focus .stop-name").to_have_text("Inn")
+    with reader.page.expect_response(lambda answer: answer.request.method == "PUT"):
+        move_out(reader, "Inn")
+        reader.page.focus("#left-out-list .add")
+    reader.see("#left-out-list .add").to_be_focused()  # also after the answer
+    reader.page.fill("#find", "inn")
+    reader.see("#found").to_contain_text("left out")
+    reader.page.keyboard.press("Enter")
+    reader.see("#left-out-list .add").to_be_focused()
+
+
+def test_a_driver_keeps_the_customers_of_the_last_plan(four):
+    """Tomorrow, with other rows and one customer more, names follow the customers."""
+    four.page.click(".more summary")
+    four.page.fill("#vehicle_names", "Anna\nBerta")
+    four.page.locator("#vehicle_names").blur()
+    four.see(".tour:nth-child(1) .tour-stops").to_have_text("Anna: 2 stops")
+    four.see(".tour:nth-child(2) .tour-stops").to_have_text("Berta: 2 stops")
+    before = stops(four, 1)
+    head, depot, *rows = FOUR.splitlines()
+    # The customers of tour 2 come first, so the search numbers its tours otherwise.
+    rows.sort(key=lambda row: row.split(",")[0] in before)
+    for table in (rows, rows[::-1], [*rows, "Hut,-11,1,1"]):
+        four.page.click("#change")
+        four.page.fill("#table", "\n".join([head, depot, *table]))
+        four.page.click("#use-table")
+        four.see("#loaded-count").to_have_text(f"{len(table)} customers")
+        four.set_fleet(3, 7)
+        plan_again(four)
+        four.page.fill("#find", before[0])
+        four.see("#found").to_contain_text("Tour 1")
+        four.page.fill("#find", "")
+        four.see(".tour:nth-child(1) .tour-stops").to_contain_text("Anna: ")
+        four.see(".tour:nth-child(2) .tour-stops").to_contain_text("Berta: ")

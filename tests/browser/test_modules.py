@@ -260,3 +260,22 @@ def test_the_gap_falls_while_a_plan_is_being_proven(page, request_, words):
         f"Cannot be {better}",
         "No lower bound: too many.",
     ]
+
+
+def test_towns_are_named_above_their_customers(page):
+    """The column of towns gives the map names; other columns do not."""
+    find = """async ([columns, count]) => {
+      const {townsOf} = await import("/static/towns.js");
+      const stops = Array.from({length: count}, (_, i) => ({index: i + 1}));
+      const points = Array.from({length: count + 1}, (_, i) => ({x: i, y: -i}));
+      return townsOf({columns, stops}, points);
+    }"""
+    towns = ["", "Pirna", "Meißen", "Meißen", ""]
+    found = page.evaluate(find, [{"Tel": ["1"] * 5, "Ort": towns}, 4])
+    assert found == [
+        {"name": "Meißen", "point": {"x": 2.5, "y": -2}},
+        {"name": "Pirna", "point": {"x": 1, "y": -1}},
+    ]
+    assert page.evaluate(find, [{"Sorte": towns}, 4]) == []
+    many = ["", *(f"Ort {i}" for i in range(99))]
+    assert page.evaluate(find, [{"Ort": many}, 99]) == []

@@ -218,11 +218,13 @@ def test_a_broken_connection_is_opened_again(reader):
 def test_the_plan_can_be_saved(planned):
     """The plan can be saved as a table, JSON, a VRPLIB solution and a picture."""
     saved = {}
-    for format in ("csv", "xlsx", "json", "sol", "png"):
+    for format in ("csv", "xlsx", "json", "gpx", "sol", "png"):
         button = "#picture" if format == "png" else f"[data-download={format}]"
         with planned.page.expect_download() as download:
             planned.page.click(button)
-        assert download.value.suggested_filename == f"Leipzig-parcels.{format}"
+        day = "" if format == "png" else r"_plan_\d{4}-\d\d-\d\d"
+        name = download.value.suggested_filename
+        assert re.fullmatch(rf"Leipzig-parcels{day}\.{format}", name)
         saved[format] = download.value.path().read_bytes()
     assert saved["csv"].startswith(b"\xef\xbb\xbftour,stop,customer,name,demand")
     assert saved["csv"].count(b"\n") == 64
@@ -284,3 +286,74 @@ def test_a_plan_is_proven_on_the_page(reader):
     reader.page.uncheck("#prove")
     reader.plan()
     reader.see("#gap").to_have_text("")
+
+
+def test_earlier_plans_are_renamed_and_deleted(reader):
+    """A plan says how many it leaves out; its name can be changed, and all of it go."""
+    reader.take_example("bakery_round")
+    reader.plan()
+    first = reader.page.locator("#earlier-list li").first
+    reader.expect(first.locator(".earlier-length")).to_have_text("1 left out")
+    reader.expect(first.locator("time")).to_contain_text("3 vehicles")
+    first.locator(".plan-more").click()
+    reader.page.fill("#plan-name", "Montag, Regen")
+    reader.page.click("#plan-rename")
+    reader.see("#plan-menu").to_be_hidden()
+    reader.expect(first.locator(".earlier-name")).to_have_text("Montag, Regen")
+    gone = first.get_attribute("data-plan")
+    first.locator(".plan-more").click()
+    reader.page.click("#plan-delete")
+    reader.see("#summary").to_be_hidden()  # it was shown, and is no more
+    reader.see(f'[data-plan="{gone}"]').to_have_count(0)
+
+
+def test_a_search_that_is_being_stopped_says_so(reader):
+    """From the click on Stop to the end of the search, the page says "Stopping"."""
+    reader.take_example()
+    reader.begin(30)
+    held = []
+
+    def hold(route):
+        if route.request.method == "DELETE":
+            held.append(route)
+        else:
+            route.continue_()
+
+    reader.page.route("**/plans/*", hold)
+    reader.page.click("#cancel")
+    reader.see("#status").to_have_text("Stopping…")
+    reader.see("#cancel").to_be_disabled()
+    held[0].continue_()
+    reader.see("#status").to_contain_text("Stopped after")
+    reader.see("#plan").to_be_visible()
+
+
+SHOPS = """name,x,y,demand,Straße,PLZ
+Depot,0,0,,,
+Rewe,1,1,3000.5,Am Markt 1,01097
+Rewe,2,2,3000,Hauptstraße 2,01099
+Aldi,3,3,4,Am Markt 1,01097
+Aldi,3,3,5,Am Markt 1,01097
+"""
+
+
+def test_shops_of_one_name_are_told_apart_by_their_streets(open_page):
+    """The street tells more than a number; all amounts are written alike."""
+    reader = open_page(locale="de-DE")
+    reader.paste(SHOPS)
+    reader.set_fleet(1, 5000)
+    reader.see("#form-verdict").to_contain_text("6.009,5 of 5.000")
+    reader.plan()
+    names = "Rewe, Am Markt 1, 01097|Rewe, Hauptstraße 2, 01099|Aldi (3)|Aldi (4)"
+    shown = reader.page.locator("#left-out-list li > span:first-child")
+    assert set(shown.all_inner_texts()) <= set(names.split("|"))
+    reader.see("#left-out-hint").to_be_visible()
+    reader.page.fill("#find", "rewe")
+    reader.see("#found button").to_have_count(2)
+    reader.see("#found").to_contain_text("Rewe, Hauptstraße 2, 01099")
+
+
+def test_an_opened_plan_is_in_sight_on_a_phone(open_page, finished):
+    """A plan that is opened on a phone shows its map, which is below the form."""
+    reader = open_page(finished, viewport={"width": 390, "height": 700})
+    reader.see("#canvas").to_be_in_viewport()

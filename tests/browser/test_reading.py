@@ -130,3 +130,12 @@ def test_a_sheet_is_chosen(reader, tmp_path):
     reader.set_fleet(2, 6)
     reader.plan()
     reader.see(".tour").not_to_have_count(0)
+
+
+def test_a_depot_is_chosen(reader):
+    """If every row has a demand, a drop-down says which row is the depot."""
+    give(reader, "name,x,y,demand\nAda,0,0,1\nBob,1,1,2\nHome,3,3,9\n")
+    reader.see("#depot").to_be_focused()
+    reader.page.select_option("#depot", "Home")
+    reader.see("#loaded-count").to_have_text("2 customers")
+    reader.see("#columns").to_be_hidden()

@@ -77,6 +77,19 @@ def test_yesterdays_tours_are_found_by_name(run, csv, tmp_path, option):
     assert refused(refusal, "yesterday.csv: row 2: 'x' is not among the customers")
 
 
+def test_a_start_takes_new_customers_in(run, csv, tmp_path):
+    """Yesterday's plan starts today's search, with today's new customers in it."""
+    plan = "tour,stop,customer,name\n1,1,1,a\n2,1,3,c\n2,2,4,d\n"
+    start = make(tmp_path, "yesterday.csv", plan)
+    code, out, err = run("solve", csv, *FAST, "--search", "none", "--start", start)
+    assert code == 0
+    assert "tour 1: a → b\n" in out or "tour 1: b → a\n" in out
+    assert err == "fixedfleet: warning: 1 customer added to the start: b\n"
+    # Without room, it is refused as before.
+    full = ("--vehicles", 1, "--capacity", 3, "--start", start)
+    assert refused(run("solve", csv, *full), "the start is not a plan")
+
+
 def test_json_is_one_document(run, csv):
     """With --json, standard output is one JSON document and nothing else."""
     code, out, err = run("solve", csv, *FAST, "--json", "--search", "none")

@@ -214,6 +214,17 @@ def test_one_column_of_coordinates(cell, heading):
     assert reading.instance.columns == {}
 
 
+def test_an_empty_cell_of_coordinates_is_named_once():
+    """One column of places is one fault, and both coordinates can be corrected."""
+    text = "Kunde;GPS;kg\nHub;51, 13;\nAda;;2\nBob;51.1, 13.1;3\n"
+    columns = {"demand": "kg"}
+    (doubt,) = load(text, columns=columns).doubts
+    assert (doubt.text, doubt.columns) == ("row 3 (Ada): GPS is empty", ["lat", "lon"])
+    fixed = {3: {"lat": "51,2", "lon": "13,2"}}
+    reading = load(text, columns=columns, corrections=fixed)
+    assert reading.instance.customers[0].tolist() == [51.2, 13.2]
+
+
 def test_the_depot_may_be_the_last_row():
     """If the first row has a demand, the only row without one is the depot."""
     reading = load(book_of(("Lieferungen", [HEADINGS, *ROWS[1:], ROWS[0]])))

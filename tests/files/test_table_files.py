@@ -570,3 +570,39 @@ def test_excel_needs_an_extra(load, tmp_path, monkeypatch):
         with pytest.raises(MissingPackageError, match=r"fixedfleet\[excel\]"):
             attempt()
     assert not (tmp_path / "y.xlsx").exists()
+
+
+def test_an_excel_plan_is_fit_to_hand_over(tmp_path):
+    """Bold headings with filters stay in view, columns are wide enough, sums follow."""
+    instance = read(EXAMPLE, 4, capacity=950)
+    path = tmp_path / "p.xlsx"
+    write_plan(Plan([[4, 1], [2]]), instance, path)
+    book = openpyxl.load_workbook(path)
+    assert book.sheetnames == ["fixedfleet", "tours"]
+    for sheet in book:
+        assert all(cell.font.bold for cell in sheet[1])
+        assert not sheet["A2"].font.bold
+        assert sheet.freeze_panes == "A2"
+        assert sheet.auto_filter.ref == sheet.dimensions
+    street = max(len(text) for text in instance.columns["Straße"])
+    assert book["fixedfleet"].column_dimensions["H"].width >= street
+    rows = list(book["tours"].values)
+    assert rows[0][:5] == ("tour", "stops", "load (kg)", "capacity", "room left")
+    assert rows[0][5] == "length (km)"
+    assert rows[1][:2] == (1, 2) and rows[3][:2] == ("all", 3)
+    assert rows[1][2] + rows[1][4] == pytest.approx(950)
+    assert rows[3][5] == pytest.approx(rows[1][5] + rows[2][5], abs=0.002)
+    assert read_plan(path) == Plan([[4, 1], [2]])
+
+
+def test_a_plan_for_navigation_apps(load, tmp_path):
+    """GPX has a route for each tour; it needs places on the globe, and is not read."""
+    instance = read(EXAMPLE, 4, capacity=950)
+    write_plan(Plan([[4, 1], [2]]), instance, tmp_path / "p.gpx")
+    text = (tmp_path / "p.gpx").read_text(encoding="utf-8")
+    assert text.count("<rte>") == 2 and text.count("<rtept ") == 4 + 3
+    assert "<name>Tour 1</name>" in text
+    with pytest.raises(InputError, match="GPX needs latitudes"):
+        write_plan(Plan([[1]]), load(TABLE)[0], tmp_path / "q.gpx")
+    with pytest.raises(InputError, match=r"extension '\.gpx', but a plan is"):
+        read_plan(tmp_path / "p.gpx")

@@ -44,6 +44,7 @@ def test_every_operation_is_described(client):
         ("/plans", "get"),
         ("/plans/{id}", "get"),
         ("/plans/{id}", "delete"),
+        ("/plans/{id}", "patch"),
         ("/plans/{id}/events", "get"),
         ("/plans/{id}/plan.{format}", "get"),
         ("/plans/{id}/tours", "put"),

@@ -157,8 +157,8 @@ def test_columns_that_are_not_recognised_can_be_named(client):
     assert refusal["where"] == "columns"
     assert "with 'columns'" in refusal["error"] and "columns=" not in refusal["error"]
     headings = ["Nord", "Ost", "Paletten", "Kunde"]
-    table = {"sheets": [], "headings": headings, "columns": {"name": "Kunde"}}
-    assert refusal["table"] == table
+    assert refusal["table"]["headings"] == headings
+    assert refusal["table"]["columns"] == {"name": "Kunde"}
     chosen = ["lat=Nord", "lon=Ost", "demand=Paletten"]
     by_body = ask(client, {"text": text, "columns": chosen})
     by_query = client.post(
@@ -193,6 +193,17 @@ def test_rows_that_cannot_be_read_are_listed_and_corrected(client):
     assert (again["instance"]["demands"], again["doubts"]) == ([1, 7, 1], [])
     wrong = client.post("/instances", json={"text": text, "corrections": ["4=7"]})
     assert (wrong.status_code, wrong.json()["where"]) == (422, "corrections")
+
+
+def test_a_depot_that_is_not_known_is_asked_for(client):
+    """If every row has a demand, the refusal lists the names, and one is chosen."""
+    text = "name,x,y,demand\nAda,0,0,1\nBob,1,1,2\nBob,2,2,2\nHome,3,3,9\n"
+    refusal = client.post("/instances", json={"text": text}).json()
+    assert refusal["where"] == "depot"
+    assert refusal["table"]["depots"] == ["Ada", "Home"]
+    read = ask(client, {"text": text, "depot": "Home"})
+    assert read["instance"]["names"] == ["Ada", "Bob", "Bob"]
+    assert "the demand of the depot, 9, is ignored" in read["notes"]
 
 
 def test_a_sheet_of_an_excel_file_is_chosen(client):
@@ -274,6 +285,17 @@ def test_bytes_that_are_not_text_are_refused(client):
         )
         assert answer.status_code == 422
         assert "character 3" in answer.json()["error"]
+
+
+def test_a_file_that_is_no_table_is_told_so(client):
+    """An empty file and a picture are called by their names."""
+    kind = {"content-type": "text/csv"}
+    empty = client.post("/instances", content=b" \n", headers=kind)
+    assert (empty.status_code, empty.json()["error"]) == (400, "the file is empty")
+    picture = b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(range(128, 256))
+    answer = client.post("/instances", content=picture, headers=kind)
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith("a picture (JPEG), not a table")
 
 
 def test_a_file_as_excel_writes_it_is_read(client, order):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -200,3 +202,37 @@ def test_odd_instances_are_planned_or_refused(server, changes):
     if answer.status_code == 200:
         plan = TypeAdapter(JobDocument).validate_python(answer.json())
         assert plan.status == "done", plan.error
+
+
+WARM = """
+from fixedfleet.instance import Instance
+from fixedfleet.search import cpu_kernel, ruin_recreate
+from fixedfleet.serve import planner
+from fixedfleet.solving.solve import solve
+
+def loaded():
+    modules = [cpu_kernel, ruin_recreate]
+    found = [value for module in modules for value in vars(module).values()]
+    return {
+        (one.__name__, str(variant))
+        for one in found
+        if hasattr(one, "signatures")
+        for variant in one.signatures
+    }
+
+planner._warm_up()
+before = loaded()
+places = [(51 + i % 30 / 100, 13 + i // 30 / 100) for i in range(600)]
+fleet = {"capacity": 100, "vehicles": 6, "metric": "great_circle"}
+instance = Instance(depot=(51, 13), customers=places, demands=[1] * 600, **fleet)
+solve(instance, 0.3)
+assert before
+print(sorted(loaded() - before))
+"""
+
+
+def test_a_warm_worker_has_the_code_for_any_plan():
+    """The first plan of 600 places on the globe waits for no compiler."""
+    command = [sys.executable, "-c", WARM]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

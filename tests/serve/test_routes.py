@@ -50,6 +50,11 @@ def test_without_waiting_the_answer_says_where_to_ask(client, order):
     assert client.get(place).json()["status"] == "done"
 
 
+def test_a_client_that_says_nothing_waits_for_the_plan():
+    """By default the answer is the plan, also on a busy machine: up to 30 s."""
+    assert [routes._patience(wait) for wait in (None, 0, 2.5, 99)] == [30, 0, 2.5, 30]
+
+
 def test_a_file_and_a_query_suffice(client, order):
     """A CSV file can be sent as it is, with the fleet in the query."""
     answer = client.post(
@@ -232,6 +237,38 @@ def test_plans_are_listed_in_pages(client, order):
     newest = client.get("/plans").json()[0]
     assert newest["name"] == "number 4" and newest["status"] == "done"
     assert newest["cost"] > 0
+
+
+def test_a_plan_is_renamed(client, order):
+    """The list, the document, the downloads and plans made from it have the name."""
+    plan = client.post("/plans", json=order("Monday")).json()
+    place = f"/plans/{plan['id']}"
+    assert client.patch(place, json={"name": "Dienstag"}).json() == {"name": "Dienstag"}
+    assert client.get("/plans?limit=1").json()[0]["name"] == "Dienstag"
+    assert client.get(place).json()["instance"]["name"] == "Dienstag"
+    assert "Dienstag" in client.get(f"{place}/plan.csv").headers["content-disposition"]
+    assert client.patch(place, json={"name": ""}).status_code == 422
+    assert client.patch("/plans/abc", json={"name": "x"}).status_code == 404
+
+
+def test_a_plan_is_deleted_for_good(client, order):
+    """A finished plan is deleted only if that is said; then nothing of it is left."""
+    place = f"/plans/{client.post('/plans', json=order()).json()['id']}"
+    assert client.delete(place).status_code == 409
+    assert client.delete(f"{place}?forget=true").status_code == 200
+    assert client.get(place).status_code == 404
+    assert client.delete(f"{place}?forget=true").status_code == 404
+    slow = client.post("/plans", json=order("slow", wait=0)).json()["id"]
+    assert client.delete(f"/plans/{slow}?forget=true").status_code == 409
+    client.delete(f"/plans/{slow}")
+
+
+def test_the_list_says_how_many_are_left_out(client, order):
+    """A plan that leaves customers out is told from one without tours."""
+    plan = client.post("/plans", json=order()).json()
+    assert client.get("/plans?limit=1").json()[0]["unserved"] == 0
+    client.put(f"/plans/{plan['id']}/tours", json={"tours": [[1]]})
+    assert client.get("/plans?limit=1").json()[0]["unserved"] == 2
 
 
 def test_health_tells_workers_and_queue(client, order):
@@ -456,11 +493,26 @@ def test_all_files_hold_the_same_tours(client, plan):
 
 
 def test_a_file_has_a_harmless_name(client, plan):
-    """The name of the file has only letters, digits and hyphens."""
+    """The name of the file is ASCII: the plan's name and the day of the tours."""
     headers = client.get(f"/plans/{plan['id']}/plan.csv").headers
-    expected = 'attachment; filename="b-nasty-b-Set-Cookie-x-1.csv"'
+    day = plan["created"][:10]
+    expected = f'attachment; filename="b-nasty-b-Set-Cookie-x-1_plan_{day}.csv"'
     assert headers["content-disposition"] == expected
     assert "set-cookie" not in headers
+
+
+def test_a_plan_is_downloaded_for_navigation(client):
+    """GPX has a route per tour, named by vehicle, and the day of the tours."""
+    table = "name,lat,lon,demand\ndepot,51,13,\nA & B,51.1,13.1,2\n"
+    wishes = {"vehicle_names": ["Anna"], "date": "2026-11-17", "wait": 30}
+    asked = {"text": table, "vehicles": 1, "capacity": 2, **wishes}
+    plan = client.post("/plans", json=asked).json()
+    answer = client.get(f"/plans/{plan['id']}/plan.gpx")
+    assert answer.headers["content-type"] == "application/gpx+xml"
+    assert "plan_2026-11-17.gpx" in answer.headers["content-disposition"]
+    assert "<name>Anna</name>" in answer.text
+    assert '<rtept lat="51.1" lon="13.1"><name>A &amp; B</name></rtept>' in answer.text
+    assert client.post("/plans", json={**asked, "date": "heute"}).status_code == 422
 
 
 def test_only_finished_plans_can_be_downloaded(client, order):

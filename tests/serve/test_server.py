@@ -148,3 +148,31 @@ def test_connections_are_limited(make_client, monkeypatch):
                 assert time.monotonic() < deadline
         while client.get("/health").status_code == 503:
             assert time.monotonic() < deadline
+
+
+def test_the_address_is_one_that_colleagues_can_open(monkeypatch):
+    """A server for all networks prints the address of this machine in its network."""
+    from fixedfleet.serve import server
+
+    class Probe:
+        def __init__(self, *_):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def connect(self, _address):
+            pass
+
+        def getsockname(self):
+            return ("192.168.178.20", 9)
+
+    monkeypatch.setattr(server.socket, "socket", Probe)
+    assert server._reachable("0.0.0.0") == "192.168.178.20"
+    assert server._reachable("127.0.0.1") == "127.0.0.1"
+    monkeypatch.setattr(Probe, "connect", lambda *_: (_ for _ in ()).throw(OSError))
+    assert server._reachable("0.0.0.0") == "127.0.0.1"
+    assert server._reachable("::") == "::1"

@@ -204,3 +204,14 @@ def test_a_lower_limit_deletes_the_oldest_plans(tmp_path):
     finish(store, "last")
     assert kept(store) == ["last", "8", "7", "6"]
     store.close()
+
+
+def test_nothing_is_left_of_a_deleted_plan(store, tmp_path):
+    """Names and telephone numbers are not in any file of the folder any more."""
+    secret = "Erika Mustermann 0341 4711"
+    store.add(listing("a"), "me", f'{{"names":["{secret}"]}}', "waiting")
+    store.finish("a", "done", 1.0, f'{{"names":["{secret}"]}}')
+    assert store.forget("a") and not store.forget("a")
+    assert store.plan("a") is None
+    for path in (tmp_path / "new" / "folder").iterdir():
+        assert secret.encode() not in path.read_bytes(), path

@@ -170,7 +170,7 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
 
 def add_outputs(parser: argparse.ArgumentParser, drawn: str) -> None:
     """Add the options that name the files to write."""
-    plans, pictures = ".csv, .xlsx, .json or .sol", ".png, .svg or .pdf"
+    plans, pictures = ".csv, .xlsx, .json, .sol or .gpx", ".png, .svg or .pdf"
     add = parser.add_argument
     add("--output", metavar="PLAN", help=f"write the plan: {plans}")
     add("--plot", metavar="PICTURE", help=f"draw the {drawn}: {pictures}")

@@ -86,6 +86,8 @@ def _serve(arguments: Arguments) -> int:
     def ready() -> None:
         print(f"fixedfleet serves at {server.address()} (Ctrl-C ends it)", flush=True)
         print(f"plans are kept in {settings.data}", flush=True)
+        if not arguments.no_token and not os.environ.get(_TOKEN):
+            print(f"set {_TOKEN} to keep the token at the next start", flush=True)
         if arguments.open:
             import webbrowser
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from fixedfleet.cli.console import IMPOSSIBLE, INTERRUPTED, NOT_FOUND
+from fixedfleet.cli.console import IMPOSSIBLE, INTERRUPTED, NOT_FOUND, printable, warn
 from fixedfleet.cli.options import (
     add_instance,
     add_options,
@@ -165,7 +165,7 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
     line = _LiveLine(printer, instance.vehicles)
     start: Plan | StartName = arguments.start
     if arguments.start not in get_args(StartName):
-        start = read_plan(arguments.start, instance)
+        start = _complete(read_plan(arguments.start, instance), instance)
     try:
         return solve(
             instance,
@@ -185,6 +185,44 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
     finally:
         if printer is not None:
             printer.clear()
+
+
+def _complete(start: Plan, instance: Instance) -> Plan:
+    """
+    Return a start that also has the customers whom its file does not know.
+
+    Each goes where the detour is shortest, the largest demand first. If one has room
+    in no tour, the start is returned as it is.
+    """
+    tours = [list(tour) for tour in start]
+    units = instance.demand_units
+    missing = start.unserved(instance)
+    if start.check(instance, partial=True):
+        return start  # it is refused for a better reason
+    for customer in sorted(missing, key=lambda customer: -units[customer]):
+        spare = len(tours) < instance.vehicles
+        best: tuple[float, list[int], int] | None = None
+        for tour in (*tours, *([[]] if spare else [])):
+            if units[[*tour, customer]].sum() > instance.capacity_units:
+                continue
+            way = [0, *tour, 0]
+            legs = instance.between(way[:-1], way[1:])
+            there = instance.between(way[:-1], [customer] * len(legs))
+            back = instance.between([customer] * len(legs), way[1:])
+            detours = there + back - legs
+            place = int(detours.argmin())
+            if best is None or detours[place] < best[0]:
+                best = float(detours[place]), tour, place
+        if best is None:
+            return start
+        _, tour, place = best
+        if not tour:
+            tours.append(tour)
+        tour.insert(place, customer)
+    if missing:
+        names = ", ".join(printable(instance.label_of(c)) for c in missing)
+        warn(f"{count(len(missing), 'customer')} added to the start: {names}")
+    return Plan(tours)
 
 
 def _exit_code(result: Result, asked: Instance) -> int:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fixedfleet.errors import InputError
 from fixedfleet.files import (
     atomic,
+    gpx_files,
     json_files,
     npz_files,
     pickle_files,
@@ -90,7 +91,7 @@ _PLANS = {
 }
 BATCH_EXTENSIONS = tuple(_BATCHES)
 INSTANCE_EXTENSIONS = tuple(_INSTANCES)
-PLAN_EXTENSIONS = tuple(_PLANS)
+PLAN_EXTENSIONS = (*_PLANS, ".gpx")  # GPX is only written
 
 # A header or a section of VRPLIB at the beginning of a line; a table may have headings
 # such as "NAME:". The blanks before it exclude line ends, otherwise many empty lines
@@ -255,9 +256,10 @@ def write_plan(
     plan: Plan, instance: Instance, path: PathLike, dialect: Dialect | None = None
 ) -> None:
     """
-    Write a plan to a .sol, .json, .csv or .xlsx file.
+    Write a plan to a .sol, .json, .csv, .xlsx or .gpx file.
 
-    Customers that the plan does not serve are in the file, too, and marked as such.
+    Customers that the plan does not serve are in the file, too, and marked as such;
+    GPX, which is for navigation apps, has the tours only.
 
     Parameters
     ----------
@@ -269,7 +271,7 @@ def write_plan(
         How to write .csv. Default: commas between cells, and decimal points.
     """
     with _naming(path):
-        _choose(path, _PLANS, "a plan")
+        _choose(path, dict.fromkeys(PLAN_EXTENSIONS), "a plan")
         extension = Path(path).suffix.lower()
         _write(path, format_plan(plan, instance, extension, dialect))
 
@@ -277,15 +279,17 @@ def write_plan(
 def format_plan(
     plan: Plan, instance: Instance, extension: str, dialect: Dialect | None = None
 ) -> str | bytes:
-    """Return a plan's file with the extension .sol, .json, .csv or .xlsx."""
+    """Return a plan's file with the extension .sol, .json, .csv, .xlsx or .gpx."""
     plan.require_known(instance)
     if extension == ".sol":
         return sol_files.format_plan(plan, instance)
     if extension == ".json":
         return json_files.format_plan(plan, instance)
+    if extension == ".gpx":
+        return gpx_files.format_plan(plan, instance)
     rows = table_files.plan_rows(plan, instance)
     if extension == ".xlsx":
-        return format_excel(rows)
+        return format_excel(rows, {"tours": table_files.total_rows(plan, instance)})
     return format_csv(rows, dialect or Dialect())
 
 

@@ -13,7 +13,7 @@ from fixedfleet.files.number_formats import shown_text
 from fixedfleet.files.text import check_storable, format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     # The number of each row, the texts of its cells, and the texts as they are shown.
     Rows = Iterator[tuple[int, list[str], list[str]]]
@@ -26,12 +26,22 @@ OTHER_TABLES = {
     ".ods": "an OpenDocument table (.ods): save it as .xlsx or .csv",
 }
 
+_NO_TABLES = {
+    b"\xff\xd8\xff": "a picture (JPEG)",
+    b"\x89PNG": "a picture (PNG)",
+    b"GIF8": "a picture (GIF)",
+    b"%PDF": "a PDF file",
+}
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _MOST = 64 * 10**6  # bytes of a file when it is unpacked
+_WIDEST = 60  # characters of a column
 
 
 def is_excel(data: bytes) -> bool:
-    """Return whether a file is an Excel file; refuse other archives."""
+    """Return whether a file is an Excel file; refuse pictures and other archives."""
+    for beginning, what in _NO_TABLES.items():
+        if data.startswith(beginning):
+            raise InputError(f"{what}, not a table: give an Excel or CSV file")
     if data.startswith(_OLD_EXCEL):
         raise InputError(OTHER_TABLES[".xls"])
     if not data.startswith(_ZIP):
@@ -103,13 +113,41 @@ def _cell_text(value: Any) -> str:
     return format_number(value) if is_plain else str(value)
 
 
-def format_excel(rows: Iterable[Sequence[str | float]]) -> bytes:
-    """Write rows as an Excel file: texts as texts, numbers as numbers."""
+def format_excel(
+    rows: Sequence[Sequence[str | float]],
+    further: Mapping[str, Sequence[Sequence[str | float]]] | None = None,
+) -> bytes:
+    """
+    Write rows as an Excel file: texts as texts, numbers as numbers.
+
+    The first row with several cells has the headings: they are bold, stay in view, and
+    have filters. Columns are as wide as their texts. ``further`` has rows of further
+    sheets, by title.
+    """
     openpyxl = require("openpyxl", "excel", "an Excel file")
-    cell_of = require("openpyxl.cell", "excel", "an Excel file").WriteOnlyCell
     book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet("fixedfleet")
-    for row in rows:
+    for title, content in {"fixedfleet": rows, **(further or {})}.items():
+        _add_sheet(book, title, content)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def _add_sheet(book: Any, title: str, rows: Sequence[Sequence[str | float]]) -> None:
+    cell_of = require("openpyxl.cell", "excel", "an Excel file").WriteOnlyCell
+    bold = require("openpyxl.styles", "excel", "an Excel file").Font(bold=True)
+    letter = require("openpyxl.utils", "excel", "an Excel file").get_column_letter
+    sheet = book.create_sheet(title)
+    head = next((i for i, row in enumerate(rows) if len(row) > 1), 0)
+    width = max(map(len, rows), default=0)
+    for place in range(width):
+        texts = [row[place] for row in rows[head:] if len(row) > place]
+        longest = max((len(_width_text(text)) for text in texts), default=0)
+        sheet.column_dimensions[letter(place + 1)].width = min(_WIDEST, longest + 3)
+    if width > 1:
+        sheet.freeze_panes = f"A{head + 2}"
+        sheet.auto_filter.ref = f"A{head + 1}:{letter(width)}{len(rows)}"
+    for number, row in enumerate(rows):
         cells = []
         for value in row:
             if isinstance(value, str):  # XML has no vertical tabs and form feeds
@@ -118,8 +156,11 @@ def format_excel(rows: Iterable[Sequence[str | float]]) -> bytes:
                 )
             cell = cell_of(sheet, value if isinstance(value, str) else float(value))
             cell.data_type = "s" if isinstance(value, str) else "n"  # never a formula
+            if number == head and width > 1:
+                cell.font = bold
             cells.append(cell)
         sheet.append(cells)
-    file = io.BytesIO()
-    book.save(file)
-    return file.getvalue()
+
+
+def _width_text(value: str | float) -> str:
+    return value if isinstance(value, str) else format_number(value)

@@ -95,6 +95,8 @@ class TableError(InputError):
         The headings of the known columns, by the column's name.
     sheets
         The visible sheets, if there are several.
+    depots
+        Names of the rows of which one is the depot, if that must be said.
     """
 
     def __init__(
@@ -103,11 +105,12 @@ class TableError(InputError):
         headings: Sequence[str] = (),
         places: Mapping[str, int] | None = None,
         sheets: Sequence[str] = (),
+        depots: Sequence[str] = (),
     ) -> None:
         super().__init__(message)
         self.headings = [heading for heading in headings if heading]
         self.columns = {n: headings[place] for n, place in (places or {}).items()}
-        self.sheets = list(sheets)
+        self.sheets, self.depots = list(sheets), list(depots)
 
 
 class Column(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from typing import TYPE_CHECKING, cast
 
 from fixedfleet.doubts import DEPOT_NAME, Doubt
@@ -16,6 +18,7 @@ from fixedfleet.files.table import (
     split_heading,
 )
 from fixedfleet.files.text import format_number, shorten, to_whole
+from fixedfleet.wording import length_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,7 +31,14 @@ if TYPE_CHECKING:
 
     Row = list[str | float]
 
-__all__ = ["COLUMNS", "instance_rows", "parse_instance", "parse_plan", "plan_rows"]
+__all__ = [
+    "COLUMNS",
+    "instance_rows",
+    "parse_instance",
+    "parse_plan",
+    "plan_rows",
+    "total_rows",
+]
 
 # The headings of each column, in lower case and without a unit.
 _HEADINGS = {
@@ -225,7 +235,7 @@ class _Rows:
 
     def fault_of(self, i: int) -> str:
         """Return why a row is not a customer; an empty text if it is one."""
-        said = list(self.faults[i].values())
+        said = list(dict.fromkeys(self.faults[i].values()))  # both of one column once
         if self.demands[i] is None and "demand" not in self.faults[i]:
             heading = self.table.column("demand").heading
             said.append(f"{heading} is empty, and only the depot has no demand")
@@ -310,9 +320,13 @@ def _depot_of(rows: _Rows, asked: str | int | None) -> int:
     if fault := "; ".join(rows.faults[depot].values()):
         raise InputError(f"row {table.rows[depot]}: {fault}; this row is the depot")
     if demand and asked is None:
-        raise InputError(
+        # Any row with a place may be the depot, if its name is unique.
+        counts = Counter(rows.names)
+        names = [name for name in rows.names if name and counts[name] == 1]
+        raise TableError(
             f"row {table.rows[depot]} is the depot and has demand {demand:g}, not 0: "
-            "put the depot first, or give depot= its name"
+            "put the depot first, or give depot= its name",
+            depots=names,
         )
     if demand:
         table.notes.append(f"the demand of the depot, {demand:g}, is ignored")
@@ -327,7 +341,8 @@ def _unreadable(rows: _Rows, order: Sequence[int], options: ReadOptions) -> list
     raise InputError with all of them.
     """
     table = rows.table
-    bad = [i for i in range(len(table.rows)) if i not in {*order}]
+    read = set(order)
+    bad = [i for i in range(len(table.rows)) if i not in read]
     said = [rows.fault_of(i) for i in bad]
     many = 2 * len(bad) > len(table.rows) - 1
     if bad and (many or not options.allow_unreadable):
@@ -471,6 +486,28 @@ def plan_rows(plan: Plan, instance: Instance) -> list[Row]:
         rows += [row(number, stop, customer) for stop, customer in enumerate(tour, 1)]
     rows += [row(_UNSERVED, "", customer) for customer in plan.unserved(instance)]
     return rows
+
+
+def total_rows(plan: Plan, instance: Instance) -> list[Row]:
+    """Return a row per tour with its stops, load and length, and a row for all."""
+    loads, lengths = plan.loads(instance), plan.tour_lengths(instance)
+    room, unit = instance.capacity, instance.unit
+    way = "length" + (f" ({length_unit(instance)})" if length_unit(instance) else "")
+    amount = f"load ({unit})" if unit else "load"
+    rows: list[Row] = [["tour", "stops", amount, "capacity", "room left", way]]
+    tours = zip(plan, loads, lengths, strict=True)
+    for number, (tour, load, length) in enumerate(tours, 1):
+        left = _difference(room, load)
+        rows.append([number, len(tour), load, room, left, round(length, 3)])
+    all_room, all_load = room * plan.vehicles, math.fsum(loads)
+    sums: Row = ["all", sum(map(len, plan)), all_load, all_room]
+    rows.append([*sums, _difference(all_room, all_load), round(sum(lengths), 3)])
+    return rows
+
+
+def _difference(room: float, load: float) -> float:
+    """Return what is left of the room, without the rounding errors of a sum."""
+    return round(room - load, 6)
 
 
 def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:

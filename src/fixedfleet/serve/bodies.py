@@ -98,7 +98,8 @@ def parse_body(
             f"{', '.join(CONTENT_TYPES)}",
         )
     if not body.strip():
-        raise ApiError(400, "the body is empty: send an instance")
+        what = "body" if kind == "application/json" else "file"
+        raise ApiError(400, f"the {what} is empty")
     given = query.model_dump(exclude_unset=True)
     if kind != "application/json":
         return model(**given), body
@@ -171,11 +172,9 @@ def read_instance(
             check_storable("the name", request.name)
             read = replace(read, instance=replace(read.instance, name=request.name))
     except TableError as error:
-        table = TableDocument(
-            sheets=error.sheets, headings=error.headings, columns=error.columns
-        )
+        table = TableDocument(**vars(error))
         sentence = _in_request_terms(str(error))
-        where = "columns" if error.headings else "sheet"
+        where = "columns" if error.headings else "depot" if error.depots else "sheet"
         raise ApiError(422, sentence, where=where, table=table) from None
     except InputError as error:
         raise ApiError(422, _in_request_terms(str(error)), where="instance") from None

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from fixedfleet import files
 from fixedfleet.documents import describe_plan, finite
 from fixedfleet.errors import InputError
+from fixedfleet.files import gpx_files
 from fixedfleet.plan import Plan
 from fixedfleet.serve import schema
 from fixedfleet.serve.bodies import EXCEL
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FileFormat", "change_plan", "plan_file"]
 
-FileFormat = Literal["csv", "json", "sol", "xlsx"]
+FileFormat = Literal["csv", "gpx", "json", "sol", "xlsx"]
 _FILE_TYPES = {
     "csv": "text/csv; charset=utf-8",
+    "gpx": "application/gpx+xml",
     "json": "application/json",
     "sol": "text/plain; charset=utf-8",
     "xlsx": EXCEL,
@@ -66,7 +68,7 @@ def plan_file(
     format: FileFormat,
     dialect: files.Dialect,
 ) -> Response:
-    """Return the file of a plan; the name has only letters, digits and hyphens."""
+    """Return the file of a plan; its name has the plan's name and day, and is ASCII."""
     instance = _planned_for(document, instance_text)
     result = document["result"]
     # The first of these that there is: the tours as the dispatcher changed them, the
@@ -81,11 +83,15 @@ def plan_file(
     names = (document.get("edited") or document["request"]).get("vehicle_names", [])
     instance = _with_vehicle_names(instance, plan, names)
     try:
-        text = files.format_plan(plan, instance, f".{format}", dialect)
+        if format == "gpx":
+            text: str | bytes = gpx_files.format_plan(plan, instance, names)
+        else:
+            text = files.format_plan(plan, instance, f".{format}", dialect)
     except InputError as error:
         raise ApiError(409, str(error)) from None
     name = re.sub(r"[^A-Za-z0-9]+", "-", instance.name)[:40].strip("-") or "plan"
-    disposition = f'attachment; filename="{name}.{format}"'
+    day = document["request"].get("date") or document["created"][:10]
+    disposition = f'attachment; filename="{name}_plan_{day}.{format}"'
     headers = {"content-disposition": disposition}
     return Response(text, headers=headers, media_type=_FILE_TYPES[format])
 

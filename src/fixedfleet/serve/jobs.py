@@ -303,6 +303,15 @@ class PlanQueue:
         """Keep changed tours, see :meth:`PlanStore.keep_edit`."""
         return await self._write(self._store.keep_edit, id, cost, edited, revision)
 
+    async def forget(self, id: str) -> bool:
+        """Delete a plan that has ended; return whether it existed."""
+        self._jobs.pop(id, None)  # one that could not be stored
+        return await self._write(self._store.forget, id)
+
+    async def rename(self, id: str, name: str) -> bool:
+        """Give a plan another name; return whether it exists."""
+        return await self._write(self._store.rename, id, name)
+
     async def recover(self) -> None:
         """Queue again what an earlier server left unfinished, each plan once."""
         for left in await self._write(self._store.take_over):

@@ -39,8 +39,11 @@ class Order:
     @cached_property
     def customers(self) -> list[int]:
         """The customers to plan: all but those that the dispatcher took out."""
-        everybody = range(1, self.instance.num_customers + 1)
-        return [c for c in everybody if c not in {*self.request.taken_out}]
+        everybody, out = (
+            range(1, self.instance.num_customers + 1),
+            {*self.request.taken_out},
+        )
+        return [c for c in everybody if c not in out]
 
     @cached_property
     def rest(self) -> Instance:
@@ -167,11 +170,14 @@ class _Reports:
 
 
 def _warm_up() -> None:
+    """Load, or compile, all variants of the code that plans of any size need."""
     from fixedfleet.fleet import exact_packing
 
     exact_packing.load()
-    for customers in (4, 240):  # many customers are planned by other code
-        places = [(i % 16, i // 16) for i in range(customers)]
+    # More than 200 customers are planned part by part, by other code. So are more than
+    # 500, which have no matrix of distances.
+    for customers in (4, 240, 520):
+        places = [(i % 32 / 100, i // 32 / 100) for i in range(customers)]
         instance = Instance(
             depot=(0, 0),
             customers=places,

@@ -21,6 +21,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from fixedfleet import files
 from fixedfleet.documents import describe_instance, describe_verdict, to_json
+from fixedfleet.files.text import check_storable
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.serve import bodies, schema
 from fixedfleet.serve.finished_plans import FileFormat, change_plan, plan_file
@@ -41,7 +42,6 @@ open_routes = APIRouter(responses=REFUSALS)  # these need no token
 MAX_WAIT = 30.0  # seconds that POST /plans waits for a plan at most
 MAX_STREAMS = 512  # streams of events that may be open
 STREAMS_PER_CLIENT = 32
-_WAIT_BEYOND = 1.0  # seconds to wait for a plan beyond its time limit
 _CANCEL_WAIT = 6.0  # a little longer than a worker may take to end
 _STREAM_PAUSE = 5  # seconds after which a client may ask for a stream again
 _EXAMPLES = {
@@ -178,11 +178,15 @@ async def make_plan(
         bodies.make_order, asked, read, service.settings.max_seconds
     )
     job = await queue.submit(client, order)
-    wait = order.request.time_limit + _WAIT_BEYOND if asked.wait is None else asked.wait
-    await _wait_for(queue, job, min(wait, MAX_WAIT))
+    await _wait_for(queue, job, _patience(asked.wait))
     if job.final is not None:
         return _json(job.final.document)
     return _json(job.document(), 202, {"location": f"/plans/{job.id}"})
+
+
+def _patience(asked: float | None) -> float:
+    """Return the seconds to wait for a plan."""
+    return MAX_WAIT if asked is None else min(asked, MAX_WAIT)
 
 
 async def _wait_for(queue: PlanQueue, job: PlanJob, seconds: float) -> None:
@@ -243,9 +247,26 @@ async def _find(service: Service, id: str) -> PlanJob | StoredPlan:
         202: {"model": schema.JobDocument, "description": "It will end soon."},
     },
 )
-async def cancel_plan(service: ServiceDep, id: str) -> Response:
-    """Cancel a plan that is not finished, and keep the best plan found so far."""
+async def cancel_plan(
+    service: ServiceDep,
+    id: str,
+    forget: Annotated[
+        bool, Query(description="delete a plan that has ended, for good")
+    ] = False,
+) -> Response:
+    """
+    Cancel a plan that is not finished, and keep the best plan found so far.
+
+    With ``forget``, delete a plan that has ended, with all names in it.
+    """
     found = await _find(service, id)
+    if forget:
+        if isinstance(found, PlanJob):
+            sentence = f"the plan is {found.status}: cancel it first"
+            raise ApiError(409, sentence)
+        if not await service.queue.forget(id):
+            raise _no_plan(id)
+        return _json(found.document)
     if isinstance(found, StoredPlan):
         raise ApiError(409, f"the plan has already ended: it is {found.status}")
     await service.queue.cancel(found)
@@ -253,6 +274,31 @@ async def cancel_plan(service: ServiceDep, id: str) -> Response:
     if found.final is not None:
         return _json(found.final.document)
     return _json(found.document(), 202)
+
+
+@routes.patch(
+    "/plans/{id}",
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": schema.RenameRequest.model_json_schema()}
+            },
+        }
+    },
+)
+async def rename_plan(
+    request: Request, service: ServiceDep, id: str
+) -> schema.RenameRequest:
+    """Give a plan that has ended another name."""
+    wanted = bodies.parse_json(
+        schema.RenameRequest, await bodies.read_body(request), {}
+    )
+    check_storable("the name", wanted.name)
+    await _finished(service, id)
+    if not await service.queue.rename(id, wanted.name):
+        raise _no_plan(id)
+    return wanted
 
 
 @routes.put(
@@ -391,6 +437,7 @@ def _last_event(plan: StoredPlan) -> ServerSentEvent:
             "description": "The plan as a file.",
             "content": {
                 "text/csv": {"schema": {"type": "string"}},
+                "application/gpx+xml": {"schema": {"type": "string"}},
                 "application/json": {"schema": {"type": "object"}},
                 "text/plain": {"schema": {"type": "string"}},
                 bodies.EXCEL: {"schema": {"type": "string", "format": "binary"}},
@@ -407,7 +454,7 @@ async def download_plan(
         Query(description="decimal sign of CSV; with a comma, semicolons separate"),
     ] = ".",
 ) -> Response:
-    """Download a finished plan: a table of stops, JSON, or a VRPLIB solution."""
+    """Download a finished plan: a table, JSON, GPX, or a VRPLIB solution."""
     plan, instance = await _finished(service, id)
     dialect = files.Dialect(";", ",") if decimal == "," else files.Dialect()
     return await run_in_threadpool(plan_file, plan, instance, format, dialect)

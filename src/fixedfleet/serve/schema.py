@@ -40,6 +40,7 @@ __all__ = [
     "PlanRequest",
     "PlanStatus",
     "ReadDocument",
+    "RenameRequest",
     "RequestDocument",
     "SettingsDocument",
     "TableDocument",
@@ -120,8 +121,8 @@ class PlanOptions(InstanceOptions):
     wait: float | None = Field(
         None,
         ge=0,
-        description="seconds to wait for the plan before the answer is 202; default: "
-        "one second more than the time limit; 0 does not wait",
+        description="seconds to wait for the plan before the answer is 202; at most, "
+        "and by default, 30; 0 does not wait",
     )
     vehicle_names: VehicleNames = Field(
         [], description="names of the vehicles; tour 1 has the first"
@@ -171,6 +172,14 @@ class EditRequest(BaseModel):
         description="`revision` of the tours that were changed; 0 for the plan as it "
         "was found",
     )
+
+
+class RenameRequest(BaseModel):
+    """Another name of a plan."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(min_length=1, max_length=200, description="the new name")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,6 +284,7 @@ class PlanListing:
     vehicles: int
     cost: float | None
     unit: str = about("unit of the cost; empty if it is unknown")
+    unserved: int = about("number of customers that no tour serves", default=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,6 +323,7 @@ class TableDocument:
     sheets: list[str] = about("the visible sheets, if there are several")
     headings: list[str] = about("all headings; empty if the sheet is not known")
     columns: dict[str, str] = about("headings of the columns that are known, by column")
+    depots: list[str] = about("names of rows, if it must be said which is the depot")
 
 
 @dataclass(frozen=True, kw_only=True)

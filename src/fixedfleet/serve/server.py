@@ -76,7 +76,8 @@ class Server(uvicorn.Server):
         )
         super().__init__(config)
         self._token, self._on_ready = settings.token, on_ready
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        shown = _reachable(settings.host)
+        host = f"[{shown}]" if ":" in shown else shown
         self.url = f"http://{host}:{self._socket.getsockname()[1]}/"
 
     def address(self, *, once: bool = False) -> str:
@@ -113,6 +114,22 @@ class Server(uvicorn.Server):
         """Stop cleanly, with exit code 0; on a second signal, stop at once."""
         self.force_exit = self.should_exit
         self.should_exit = True
+
+
+def _reachable(host: str) -> str:
+    """Return the address by which other machines reach a server at this host."""
+    if host not in ("0.0.0.0", "::"):
+        return host
+    family = socket.AF_INET6 if host == "::" else socket.AF_INET
+    # No packet is sent: the system only says from which address it would send one.
+    far = "2001:db8::1" if host == "::" else "192.0.2.1"
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((far, 9))
+            address: str = probe.getsockname()[0]
+            return address
+    except OSError:  # no network
+        return "::1" if host == "::" else "127.0.0.1"
 
 
 def _listen(settings: Settings) -> socket.socket:

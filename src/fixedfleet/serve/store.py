@@ -38,6 +38,13 @@ CREATE TABLE plans (
 CREATE INDEX unfinished ON plans (number) WHERE status IN ('queued', 'running');
 CREATE INDEX finished ON plans (number) WHERE {_FINISHED};
 """
+# How many customers a plan leaves out: as it was changed, else as it was found.
+_UNSERVED = """
+CASE WHEN json_valid(document) THEN coalesce(
+    json_array_length(document, '$.edited.unserved'),
+    json_array_length(document, '$.result.unserved'), 0
+) ELSE 0 END
+"""
 # Deletes the oldest finished plans, but never the one that has just been finished: its
 # client has yet to ask for it. The index spares a scan of the large documents.
 _FORGET = f"""
@@ -110,6 +117,8 @@ class PlanStore:
         connection.execute("PRAGMA journal_mode = WAL")
         # Each commit is on the disk before it returns, so a power cut loses nothing.
         connection.execute("PRAGMA synchronous = FULL")
+        # Names and telephone numbers of a deleted plan are overwritten.
+        connection.execute("PRAGMA secure_delete = ON")
         return connection
 
     def _prepare(self) -> None:
@@ -140,6 +149,7 @@ class PlanStore:
     ) -> None:
         """Add a plan that waits for a worker."""
         values = {**vars(listing), "client": client, "listed": listed}
+        del values["unserved"]  # follows from the document
         values |= {"instance": instance, "document": document}
         self._writer.execute(
             f"INSERT INTO plans ({', '.join(values)}) "
@@ -180,6 +190,22 @@ class PlanStore:
         )
         return found.rowcount == 1
 
+    def forget(self, id: str) -> bool:
+        """Delete a plan for good; return whether it existed."""
+        found = self._writer.execute("DELETE FROM plans WHERE id = ?", (id,))
+        self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # it held the plan, too
+        return found.rowcount == 1
+
+    def rename(self, id: str, name: str) -> bool:
+        """Give a plan and its instance another name; return whether the plan exists."""
+        found = self._writer.execute(
+            "UPDATE plans SET name = :name, "
+            "instance = json_set(instance, '$.name', :name), "
+            "document = json_set(document, '$.instance.name', :name) WHERE id = :id",
+            {"id": id, "name": name},
+        )
+        return found.rowcount == 1
+
     def requeue_running(self) -> None:
         """Let all running plans wait again, as if no worker had begun them."""
         self._writer.execute(
@@ -210,15 +236,18 @@ class PlanStore:
 
     def newest(self, limit: int, before: str | None = None) -> list[PlanListing]:
         """Return plans, newest first; only those older than ``before``, if given."""
-        names = PlanListing.__dataclass_fields__
+        names = [
+            name for name in PlanListing.__dataclass_fields__ if name != "unserved"
+        ]
         older = "AND number < (SELECT number FROM plans WHERE id = ?)"
         rows = self._read(
-            f"SELECT {', '.join(names)} FROM plans WHERE listed "
+            f"SELECT {', '.join(names)}, {_UNSERVED} FROM plans WHERE listed "
             f"{older if before is not None else ''} ORDER BY number DESC LIMIT ?",
             *(() if before is None else (before,)),
             limit,
         )
-        return [PlanListing(**dict(zip(names, row, strict=True))) for row in rows]
+        columns = [*names, "unserved"]
+        return [PlanListing(**dict(zip(columns, row, strict=True))) for row in rows]
 
     def _read(self, query: str, *values: object) -> list[Any]:
         # A connection of its own sees the last commit and never waits for the writer.

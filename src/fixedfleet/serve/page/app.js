@@ -5,9 +5,11 @@ import { askForColumns, hideColumns, rememberedColumns } from "./columns.js";
 import { Comparison } from "./compare.js";
 import { focusDoubts, hideDoubts, isUndecided, showDoubts } from "./doubts.js";
 import { linkFiles, savePicture } from "./downloads.js";
-import { listEarlier } from "./earlier.js";
+import { likeLastTime, rememberDrivers } from "./drivers.js";
+import * as earlier from "./earlier.js";
 import * as editor from "./editor.js";
 import { byId, show, warn, write } from "./elements.js";
+import { listenForNames } from "./find.js";
 import * as form from "./fleet.js";
 import { instanceOf, servesAll, toursOf } from "./instance.js";
 import { count, lengthOf } from "./numbers.js";
@@ -30,6 +32,7 @@ const putPlan = (id) =>
 const view = new PlanView({
   onMove: move,
   onLock: editor.toggleLock,
+  onName: editor.nameTour,
 });
 const comparison = new Comparison(showFinished);
 let customers = null; // the customers, as send() takes them
@@ -46,7 +49,7 @@ async function start() {
     const { max_bytes: largest, ...tiles } = await ask("settings");
     source.limit(largest);
     if (tiles.tiles) view.showStreets(tiles);
-    const listed = Promise.all([source.listExamples(), listEarlier()]);
+    const listed = Promise.all([source.listExamples(), earlier.listEarlier()]);
     if (id) await reopen(id);
     await listed;
   } catch (error) {
@@ -67,14 +70,24 @@ function listen() {
   byId("take-theirs").addEventListener("click", () => settle(takeTheirs));
   byId("keep-mine").addEventListener("click", () => settle(editor.keepMine));
   window.addEventListener("focus", editor.isOutdated);
-  form.listen({ onPlan: makePlan, onChange: weighSoon });
+  earlier.listen({
+    onRenamed: (id, name) => {
+      if (id === view.plan?.id) view.instance = { ...view.instance, name };
+    },
+    onDeleted: (id) => {
+      if (id === planInAddress()) location.hash = ""; // loads the page again
+    },
+  });
+  form.listen({ onPlan: makePlan, onChange: weighSoon, onNames: rename });
   byId("cancel").addEventListener("click", stop);
   byId("undo").addEventListener("click", editor.undo);
   byId("redo").addEventListener("click", editor.redo);
+  byId("restore").addEventListener("click", editor.restore);
   byId("print").addEventListener("click", print);
   byId("picture").addEventListener("click", keepPicture);
   document.addEventListener("keydown", hearKey);
   printSheets(printed);
+  listenForNames(view);
   window.addEventListener("hashchange", () => location.reload());
 }
 
@@ -121,13 +134,15 @@ function cannotRead(given, title, { message, table }) {
     return;
   }
   const again = (chosen) => load({ ...given, ...chosen }, { title });
-  const remembered = given.columns ? null : rememberedColumns(table);
+  const known = given.columns || !table.headings.length;
+  const remembered = known ? null : rememberedColumns(table);
   if (remembered) {
     again({ columns: remembered });
     return;
   }
-  const unknown = table.headings.length ? "not all columns of this table are recognised" : "";
-  source.fail(unknown || "several sheets of this file have customers");
+  if (table.headings.length) source.fail("not all columns of this table are recognised");
+  else if (table.depots.length) source.fail("no row without a demand: which is the depot?");
+  else source.fail("several sheets of this file have customers");
   askForColumns(table, given.sheet, again);
 }
 
@@ -162,6 +177,7 @@ function takeInstance(given, document) {
   form.setLocked(0);
   comparison.clear();
   editor.close();
+  show(byId("restore"), false);
   hideDoubts();
   view.showInstance(instance);
   return instance;
@@ -236,6 +252,7 @@ async function makePlan() {
     putPlan(plan.id);
     customers = { plan: plan.id };
     editor.close();
+    show(byId("restore"), false);
     view.begin(plan);
     say("Planning has begun");
     // On a phone the figures are below the map: scroll to show both.
@@ -254,7 +271,7 @@ async function makePlan() {
 function wishes() {
   const locked = editor.lockedTours();
   const names = locked.map((tour) => tour.name);
-  const others = form.names().filter((name) => !names.includes(name));
+  const others = form.names().filter((name) => !name || !names.includes(name));
   const asked = {
     ...form.values(),
     ...form.units(view.instance),
@@ -300,11 +317,15 @@ function setRunning(plan) {
 
 // End the search: the stream of events then ends with the best plan so far.
 async function stop() {
+  summary.beginStop();
+  byId("cancel").disabled = true;
   try {
     await ask(planPath(running.id), { method: "DELETE" });
   } catch (error) {
     // 409: it has finished a moment before.
     if (error.status !== 409) form.fail(error);
+  } finally {
+    byId("cancel").disabled = false;
   }
 }
 
@@ -342,18 +363,23 @@ function hear(name, data) {
 
 function finish(plan, { isNew }) {
   showFinished(plan);
+  if (isNew && plan.result !== null) {
+    editor.arrange(likeLastTime(view.tours, view.instance, form.names()));
+    rememberDrivers(view.tours, view.instance);
+  }
   if (plan.verdict) showVerdict(plan.verdict, planWith);
   say(outcome(plan));
   comparison.consider(plan, { isNew });
-  listEarlier().catch(() => {});
+  earlier.listEarlier().catch(() => {});
 }
 
 function showFinished(plan) {
   show(byId("conflict"), false);
   view.finish(plan);
-  linkFiles(plan.id);
+  linkFiles(plan.id, view.instance);
   if (plan.result === null) return;
   editor.open(plan, view.tours, form.names());
+  view.setNames(form.names().filter(Boolean));
   showTools();
 }
 
@@ -376,6 +402,7 @@ async function reopen(id) {
   const instance = takeInstance({ plan: id }, plan);
   const { unit, demandUnit } = instance;
   form.fill({ ...plan.request, unit: demandUnit, length_unit: unit });
+  if (plan.edited) form.fill({ vehicle_names: plan.edited.vehicle_names });
   form.weigh(instance);
   showVerdict(plan.verdict, planWith);
   view.begin(plan);
@@ -384,6 +411,10 @@ async function reopen(id) {
   } else {
     finish(plan, { isNew: false });
     if (plan.error) view.fail(plan.error);
+  }
+  // On a phone the map is below the form and the list of plans.
+  if (byId("map").getBoundingClientRect().top > window.innerHeight) {
+    byId("map").scrollIntoView({ block: "start" });
   }
 }
 
@@ -408,10 +439,18 @@ function showSaved(edited) {
   warn("edit-error", "");
   show(byId("conflict"), false);
   view.measured(edited);
+  rememberDrivers(view.tours, view.instance);
   const { unit } = view.instance;
-  listEarlier().catch(() => {});
+  earlier.listEarlier().catch(() => {});
+  showTools();
   const said = [lengthOf(edited.length, unit), ...edited.faults];
   say(`Changed: ${said.join(", ")}`);
+}
+
+// The names in the form are those of the plan that is shown: tour 1 has the first.
+function rename(names) {
+  view.setNames(names.filter(Boolean));
+  if (editor.isOpen()) editor.nameAll(names);
 }
 
 // Choose between two versions of a plan.
@@ -431,6 +470,7 @@ async function takeTheirs() {
 function showTools() {
   byId("undo").disabled = !editor.canUndo();
   byId("redo").disabled = !editor.canRedo();
+  show(byId("restore"), editor.isChanged());
   form.setLocked(editor.lockedTours().length);
   weigh();
 }

@@ -8,17 +8,21 @@ const PARTS = ["lat", "lon", "demand", "name"]; // with a drop-down each
 const IN_PLANE = { lat: "y", lon: "x" };
 
 /*
- * Ask which sheet of a table {sheets, headings, columns} to read, and which column holds
- * what; onChosen({sheet, columns}) is called with what to send, such as the columns
- * ["demand=Paletten", …].
+ * Ask which sheet of a table {sheets, headings, columns, depots} to read, which column holds
+ * what, or which row is the depot; onChosen({sheet, columns, depot}) is called with what to
+ * send, such as the columns ["demand=Paletten", …].
  */
-export function askForColumns({ sheets, headings, columns }, sheet, onChosen) {
+export function askForColumns({ sheets, headings, columns, depots }, sheet, onChosen) {
   const titles = sheets.map((title) => make("option", { value: title, text: title }));
   byId("sheet").replaceChildren(make("option", { value: "", text: "choose" }), ...titles);
   byId("sheet").value = sheet ?? "";
   byId("sheet").onchange = () => onChosen({ sheet: byId("sheet").value });
   show(byId("sheet-field"), sheets.length > 0);
   show(byId("column-fields"), headings.length > 0);
+  const places = depots.map((name) => make("option", { value: name, text: name }));
+  byId("depot").replaceChildren(make("option", { value: "", text: "choose" }), ...places);
+  byId("depot").onchange = () => onChosen({ depot: byId("depot").value });
+  show(byId("depot-field"), depots.length > 0);
   byId("columns-plane").checked = !columns.lat && Boolean(columns.x || columns.y);
   for (const part of PARTS) {
     const options = headings.map((heading) => make("option", { value: heading, text: heading }));
@@ -32,7 +36,7 @@ export function askForColumns({ sheets, headings, columns }, sheet, onChosen) {
     onChosen({ ...(sheet && { sheet }), columns: chosen });
   };
   show(byId("columns"), true);
-  if (!headings.length) byId("sheet").focus();
+  if (!headings.length) byId(depots.length ? "depot" : "sheet").focus();
   else byId(`column-${PARTS.find((part) => !byId(`column-${part}`).value) ?? "lat"}`).focus();
 }
 

@@ -2,16 +2,17 @@
 
 import { planPath } from "./api.js";
 import { LIGHT } from "./colours.js";
-import { make } from "./elements.js";
+import { make, show } from "./elements.js";
 import { DECIMAL } from "./numbers.js";
 import { drawScene } from "./picture.js";
 import { fit } from "./projection.js";
 
 const [WIDTH, HEIGHT] = [1240, 860]; // of the picture
 
-/* Let the links in the page lead to the files of a plan. */
-export function linkFiles(id) {
+/* Let the links in the page lead to the files of a plan; GPX needs places on the globe. */
+export function linkFiles(id, { geographic }) {
   for (const link of document.querySelectorAll("[data-download]")) {
+    show(link, geographic || link.dataset.download !== "gpx");
     const query = link.dataset.download === "csv" && DECIMAL === "," ? "?decimal=," : "";
     link.href = `${planPath(id)}/plan.${link.dataset.download}${query}`;
   }

@@ -1,10 +1,21 @@
-// The list of earlier plans, newest first.
+// The list of earlier plans, newest first. Each can be renamed and deleted.
 
-import { ask } from "./api.js";
-import { byId, make, show } from "./elements.js";
+import { ask, planPath } from "./api.js";
+import { byId, make, show, warn } from "./elements.js";
 import { count, dateOf, lengthOf } from "./numbers.js";
 
 const PAGE = 6; // plans that are added at a time
+
+let report; // see listen
+
+/* Call onRenamed(id, name) and onDeleted(id) when the user has changed a plan of the list. */
+export function listen({ onRenamed, onDeleted }) {
+  report = { onRenamed, onDeleted };
+  byId("earlier-list").addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-menu]");
+    if (button) openMenu(button.closest("li").dataset.plan, button.dataset.menu);
+  });
+}
 
 /* List the newest plans, with a button for more. */
 export async function listEarlier() {
@@ -23,16 +34,52 @@ async function newest(before) {
   return plans.slice(0, PAGE).map(itemOf);
 }
 
-function itemOf({ id, name, status, created, customers, cost, unit }) {
-  const length = cost === null ? stateOf(status) : lengthOf(cost, unit);
+function itemOf({ id, name, created, customers, vehicles, ...plan }) {
+  const shown = name || count(customers, "customer");
+  const about = `${dateOf(created)} · ${count(vehicles, "vehicle")}`;
   const link = make(
     "a",
     { href: `#plan=${encodeURIComponent(id)}`, class: "earlier-plan" },
-    make("span", { class: "earlier-name", text: name || count(customers, "customer") }),
-    make("span", { class: "earlier-length", text: length }),
-    make("time", { class: "muted", datetime: created, text: dateOf(created) }),
+    make("span", { class: "earlier-name", text: shown }),
+    make("span", { class: "earlier-length", text: outcomeOf(plan) }),
+    make("time", { class: "muted", datetime: created, text: about }),
   );
-  return make("li", { "data-plan": id }, link);
+  const label = { "aria-label": `Rename or delete ${shown}`, title: "Rename or delete" };
+  const menu = { type: "button", class: "quiet plan-more", "data-menu": name, text: "⋮", ...label };
+  return make("li", { "data-plan": id }, link, make("button", menu));
 }
 
-const stateOf = (status) => ({ done: "no plan", cancelled: "stopped" })[status] ?? status;
+function outcomeOf({ status, cost, unit, unserved }) {
+  if (unserved) return `${unserved} left out`;
+  if (cost !== null) return lengthOf(cost, unit);
+  return { done: "no plan", cancelled: "stopped" }[status] ?? status;
+}
+
+function openMenu(id, name) {
+  const dialog = byId("plan-menu");
+  byId("plan-name").value = name;
+  warn("plan-menu-error", "");
+  const act = async (request, tell) => {
+    try {
+      await request();
+      dialog.close();
+      tell();
+      await listEarlier();
+    } catch (error) {
+      warn("plan-menu-error", error.message);
+    }
+  };
+  byId("plan-rename").onclick = () => {
+    const json = { name: byId("plan-name").value.trim() };
+    act(
+      () => ask(planPath(id), { method: "PATCH", json }),
+      () => report.onRenamed(id, json.name),
+    );
+  };
+  byId("plan-delete").onclick = () =>
+    act(
+      () => ask(`${planPath(id)}?forget=true`, { method: "DELETE" }),
+      () => report.onDeleted(id),
+    );
+  dialog.showModal();
+}

@@ -2,7 +2,7 @@
 // The server measures and keeps every change.
 
 import { ask, planPath } from "./api.js";
-import { takenOut } from "./instance.js";
+import { currentTours, sameTours, takenOut, toursOf } from "./instance.js";
 import { sleep } from "./watch.js";
 
 const PAUSE = 2; // seconds before a change is sent again to a server that is away
@@ -102,12 +102,51 @@ export function toggleLock(slot) {
   );
 }
 
+/* Put the tours that were found in another order, perhaps with other names. */
+export function arrange(arranged) {
+  const same = arranged.every(({ slot, name }, i) => slot === i && name === tours[i].name);
+  if (same) return;
+  const found = arranged.map(({ stops, name, locked }, slot) => ({ slot, stops, name, locked }));
+  set({ tours: found, out });
+}
+
+/* Name the vehicle of a tour. If another tour has the name, the two swap theirs. */
+export function nameTour(slot, name) {
+  const own = tours.find((tour) => tour.slot === slot).name;
+  const renamed = (tour) => {
+    if (tour.slot === slot) return { ...tour, name };
+    return name && tour.name === name ? { ...tour, name: own } : tour;
+  };
+  change(tours.map(renamed), out);
+}
+
+/* Name all vehicles, in the order of tours. */
+export function nameAll(names) {
+  vehicleNames = names;
+  const same = tours.every((tour, i) => tour.name === (names[i] ?? ""));
+  if (same) return;
+  change(tours.map((tour, i) => ({ ...tour, name: names[i] ?? "" })), out);
+}
+
 export function undo() {
   if (canUndo()) step(past, future);
 }
 
 export function redo() {
   if (canRedo()) step(future, past);
+}
+
+/* Whether the tours are others than those that the search found. */
+export function isChanged() {
+  return plan !== null && !sameTours(tours, toursOf(plan.result));
+}
+
+/* Go back to the tours that the search found; this can be undone. */
+export function restore() {
+  const found = currentTours({ ...plan, edited: null });
+  change(found.map(({ stops, name, locked }, slot) => ({ slot, stops, name, locked })), [
+    ...(plan.request.taken_out ?? []),
+  ]);
 }
 
 /*

@@ -9,8 +9,11 @@ const TEXTS = ["unit", "length_unit", "vehicle_names"];
 const KEPT = ["vehicles", "capacity", ...TEXTS];
 const PLACE = "fixedfleet-fleet"; // in the browser's store
 
-/* Call onPlan() when the form is sent, and onChange() when the fleet has been edited. */
-export function listen({ onPlan, onChange }) {
+/*
+ * Call onPlan() when the form is sent, onChange() when the fleet has been edited, and
+ * onNames(names) when the names of the vehicles have been.
+ */
+export function listen({ onPlan, onChange, onNames }) {
   byId("fleet-form").addEventListener("submit", (event) => {
     event.preventDefault();
     onPlan();
@@ -24,6 +27,7 @@ export function listen({ onPlan, onChange }) {
     byId(name).addEventListener("input", onChange);
   }
   byId("length_unit").addEventListener("change", onChange);
+  byId("vehicle_names").addEventListener("change", () => onNames(names()));
   for (const name of TEXTS) byId(name).value = kept()[name] ?? byId(name).value;
 }
 
@@ -41,10 +45,10 @@ export function units({ geographic }) {
   return unit ? { ...lengths, unit } : lengths;
 }
 
-/* Return the names of the vehicles. */
+/* Return the names of the vehicles; a vehicle without a name has an empty line. */
 export function names() {
-  const lines = byId("vehicle_names").value.split("\n");
-  return lines.map((line) => line.trim()).filter(Boolean);
+  const text = byId("vehicle_names").value.trimEnd();
+  return text ? text.split("\n").map((line) => line.trim()) : [];
 }
 
 /* Return the day of the tours, as 2026-03-12; empty if none is chosen. */
@@ -59,6 +63,9 @@ export function fill(known) {
     if (known[name]) byId(name).value = known[name];
   }
   if (known.prove !== undefined) byId("prove").checked = known.prove;
+  if (known.vehicle_names?.some(Boolean)) {
+    byId("vehicle_names").value = known.vehicle_names.join("\n");
+  }
 }
 
 /* Fill in the fleet of a file; what the file does not say stays as the user typed it. */

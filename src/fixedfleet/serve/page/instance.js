@@ -1,6 +1,12 @@
 // Instances and tours as the page uses them, made from the server's documents.
 
 const GEOGRAPHIC = ["great_circle", "geo"];
+// Columns that make an address, in its order; together they are one column of a sheet.
+const ADDRESS = [
+  /^(stra(ß|ss)e|str|adresse|anschrift|street|address|hausnummer|haus-?nr)\b/i,
+  /^(plz|postleitzahl|zip|postcode|post ?code|postal code)\b/i,
+  /^(ort|stadt|town|city|place)\b/i,
+];
 
 /* Return the unit of lengths. */
 export const unitOf = ({ metric, length_unit: unit }) =>
@@ -17,10 +23,18 @@ export function instanceOf(document) {
   const { name, vehicles, capacity, metric, names, demands, customers } = document;
   const labels = (names ?? demands.map((_, i) => `${i + 1}`)).map(String);
   const same = Map.groupBy(labels, (label) => label);
+  const { address } = splitColumns(document.columns ?? {});
+  // Customers with the same name are told apart by their addresses, else by their numbers.
+  const byAddress = Map.groupBy(labels.keys(), (i) => `${labels[i]}, ${address(i + 1)}`);
+  const labelOf = (i) => {
+    if (same.get(labels[i]).length === 1) return labels[i];
+    const label = `${labels[i]}, ${address(i + 1)}`;
+    const told = address(i + 1) && byAddress.get(label).length === 1;
+    return told ? label : `${labels[i]} (${i + 1})`;
+  };
   const stops = demands.map((demand, i) => ({
     index: i + 1,
-    // Customers with the same name are told apart by their numbers.
-    name: same.get(labels[i]).length > 1 ? `${labels[i]} (${i + 1})` : labels[i],
+    name: labelOf(i),
     demand,
     ...placeOf(customers?.[i], metric),
   }));
@@ -57,6 +71,12 @@ export function toursOf(result) {
   return tours.map(({ customers, load, length }) => ({ stops: customers, load, length }));
 }
 
+/* Whether two lists have the same tours {stops}, in any order. */
+export function sameTours(some, others) {
+  const stops = (tours) => tours.map((tour) => `${tour.stops}`).sort().join(";");
+  return stops(some) === stops(others);
+}
+
 /*
  * Return the tours of a finished plan as {stops, load, length, name, locked}: those that
  * the dispatcher has changed, else those that were found.
@@ -84,3 +104,22 @@ export function unservedIn({ edited, result, request }) {
 
 /* Whether a result has a plan that serves every customer. */
 export const servesAll = (result) => result !== null && result.tours !== null;
+
+/*
+ * Return the address(customer) of street, postcode and town, and the other further columns as
+ * [heading, texts]. Columns without any text are left out.
+ */
+export function splitColumns(columns) {
+  const filled = Object.entries(columns).filter(([, texts]) => texts.slice(1).some(Boolean));
+  const kindOf = ([head]) => ADDRESS.findIndex((kind) => kind.test(head.trim()));
+  const address = (customer) => {
+    const of = (...kinds) =>
+      kinds
+        .flatMap((kind) => filled.filter((column) => kindOf(column) === kind))
+        .map(([, texts]) => texts[customer])
+        .filter(Boolean)
+        .join(" ");
+    return [of(0), of(1, 2)].filter(Boolean).join(", ");
+  };
+  return { address, others: filled.filter((column) => kindOf(column) === -1) };
+}

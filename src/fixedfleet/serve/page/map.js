@@ -9,6 +9,7 @@ import { drawScene } from "./picture.js";
 import { kilometresPerRadian, placesOf } from "./projection.js";
 import { customerAt, legAt } from "./spots.js";
 import { drawTiles } from "./tiles.js";
+import { townsOf } from "./towns.js";
 
 const REACH = { mouse: 8, touch: 22 }; // pixels around a dot that count as the dot
 const DROP = 40; // pixels around a way that count as the way when a stop is dropped
@@ -60,6 +61,7 @@ export class FleetMap {
     const demands = [0, ...instance.stops.map((stop) => stop.demand)];
     this.#scene = points && {
       points,
+      towns: townsOf(instance, points),
       demands,
       largest: demands.reduce((a, b) => Math.max(a, b), 0),
       unit: instance.unit,

@@ -1,7 +1,8 @@
 // The dialogue that moves a stop to another tour or another place.
 
+import { bestDetour } from "./detours.js";
 import { byId, make, write } from "./elements.js";
-import { amount, count, nameOf } from "./numbers.js";
+import { amount, count, lengthOf, nameOf } from "./numbers.js";
 
 const [NEW, OUT, BEST] = ["new", "out", "best"];
 
@@ -41,11 +42,18 @@ export function askForPlace(customer, { instance, tours, unserved }) {
 
 function choices(stop, { instance, tours, unserved, own }) {
   const open = tours.filter(({ locked }) => !locked);
-  const options = open.map(({ slot, number, name, load }) => {
+  const known = open.map(({ slot, number, name, load, stops }) => {
     const room = instance.capacity - load - (slot === own?.slot ? 0 : stop.demand);
-    const fits = room < -1e-9 ? "too full" : `${amount(room, instance.demandUnit)} left`;
+    const more = bestDetour(instance, stops, stop.index)?.more ?? null;
+    return { slot, number, name, room, more, fits: room >= -1e-9 };
+  });
+  // Those with room come first, and of these the one with the shortest detour.
+  known.sort((a, b) => b.fits - a.fits || (a.more ?? 0) - (b.more ?? 0));
+  const options = known.map(({ slot, number, name, room, more, fits }) => {
     const who = name ? `${number}, ${name}` : `${number}`;
-    return make("option", { value: slot, text: `Tour ${who} (${fits})` });
+    const way = more === null ? "" : `+${lengthOf(more, instance.unit, 3)}, `;
+    const left = fits ? `${amount(room, instance.demandUnit)} left` : "too full";
+    return make("option", { value: slot, text: `Tour ${who} (${way}${left})` });
   });
   if (tours.length < instance.vehicles) {
     const idle = count(instance.vehicles - tours.length, "vehicle");

@@ -48,7 +48,12 @@ export function figures(value, digits) {
 // A space that does not break keeps the unit on the line of its number.
 const withUnit = (text, unit) => (unit ? `${text}\u00a0${unit}` : text);
 
-export const lengthOf = (value, unit, digits = 5) => withUnit(figures(value, digits), unit);
+/* Write a length; less than a kilometre is in metres. */
+export function lengthOf(value, unit, digits = 5) {
+  const isShort = unit === "km" && value !== 0 && Math.abs(value) < 0.9995;
+  if (isShort) return withUnit(grouped.format(Math.round(1000 * value)), "m");
+  return withUnit(figures(value, digits), unit);
+}
 
 export const percent = (share) =>
   withUnit(format({ maximumFractionDigits: share < 0.0995 ? 1 : 0 }).format(100 * share), "%");

@@ -8,13 +8,14 @@ import { roundLength, toScreen } from "./projection.js";
 const FONT = '"Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif';
 const FADED = 0.14;
 const TURN = 2 * Math.PI;
+const TOWN_SIZE = 13; // of the name of a town, in pixels
 const LABEL = 9; // radius of the number of a stop, in pixels
 const SQUARE = 3; // if the largest dot is smaller, all are squares, which is much faster
 
 /*
- * Draw a scene: {points, demands, unit, perUnit, tours, unserved, selected}.
+ * Draw a scene: {points, towns, demands, unit, perUnit, tours, unserved, selected}.
  *
- * points and demands begin with the depot; perUnit is the length of a unit on the map; tours
+ * points and demands begin with the depot; towns are {name, point}; perUnit is the length of a unit on the map; tours
  * are {slot, number, stops}; selected is a slot or null. The frame is {width, height, view,
  * theme, streets}, in CSS pixels; with streets, the background is transparent.
  */
@@ -22,6 +23,7 @@ export function drawScene(context, scene, frame) {
   const pen = penOf(context, scene, frame);
   drawPaper(pen, frame);
   for (const tour of inOrder(scene)) drawWay(pen, tour);
+  if (!frame.streets) drawTowns(pen, frame);
   drawCustomers(pen);
   drawUnserved(pen);
   drawDepot(pen);
@@ -50,6 +52,28 @@ function drawPaper({ context, theme }, { width, height, streets }) {
   if (streets) return;
   context.fillStyle = theme.paper;
   context.fillRect(0, 0, width, height);
+}
+
+// Towns are written above their customers; a name that would cover another is left out.
+function drawTowns({ context, scene, theme }, { width, height, view }) {
+  const taken = [];
+  context.globalAlpha = 1;
+  context.fillStyle = theme.muted;
+  context.strokeStyle = theme.paper; // a rim, so that ways do not run through the letters
+  context.lineWidth = 3;
+  context.font = `600 ${TOWN_SIZE}px ${FONT}`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  for (const { name, point } of scene.towns) {
+    const { x, y } = toScreen(point, view, width, height);
+    const half = context.measureText(name).width / 2;
+    const covers = (other) =>
+      Math.abs(x - other.x) < half + other.half + 6 && Math.abs(y - other.y) < TOWN_SIZE + 4;
+    if (taken.some(covers)) continue;
+    taken.push({ x, y, half });
+    context.strokeText(name, x, y - 1.4 * TOWN_SIZE);
+    context.fillText(name, x, y - 1.4 * TOWN_SIZE);
+  }
 }
 
 function drawWay({ context, scene, spots, theme }, { slot, stops }) {

@@ -3,7 +3,7 @@
 
 import { LIGHT, paint } from "./colours.js";
 import { byId, make } from "./elements.js";
-import { wayOf } from "./instance.js";
+import { splitColumns, wayOf } from "./instance.js";
 import { amount, count, dateOf, lengthOf, nameOf } from "./numbers.js";
 import { drawScene } from "./picture.js";
 import { fit } from "./projection.js";
@@ -17,12 +17,6 @@ const LYING = 175 * MM; // the same of a page in landscape
 const LYING_WAYS = ["tight lying", "tight stacked lying", "tight stacked lying tiny"];
 const WAYS = ["", "tight", "stacked", "tight stacked", ...LYING_WAYS];
 const SHORT = 16; // characters; a column of such texts, as of phone numbers, never wraps
-// Columns that make an address, in its order; together they are one column of a sheet.
-const ADDRESS = [
-  /^(stra(ß|ss)e|str|adresse|anschrift|street|address|hausnummer|haus-?nr)\b/i,
-  /^(plz|postleitzahl|zip|postcode|post ?code|postal code)\b/i,
-  /^(ort|stadt|town|city|place)\b/i,
-];
 const [LOWEST, HIGHEST, USUAL] = [35 * MM, 95 * MM, 70 * MM]; // of a map
 
 /*
@@ -179,23 +173,4 @@ function stopTable(stops, { stops: customers, columns, demandUnit: unit }, ends 
   const head = row("th", (part) => part.head);
   const table = [make("thead", {}, head), make("tbody", {}, ...body)];
   return make("table", { class: "sheet-stops" }, ...table);
-}
-
-/*
- * Return the address(customer) of street, postcode and town, and the other further columns as
- * [heading, texts]. Columns without any text are left out.
- */
-export function splitColumns(columns) {
-  const filled = Object.entries(columns).filter(([, texts]) => texts.slice(1).some(Boolean));
-  const kindOf = ([head]) => ADDRESS.findIndex((kind) => kind.test(head.trim()));
-  const address = (customer) => {
-    const of = (...kinds) =>
-      kinds
-        .flatMap((kind) => filled.filter((column) => kindOf(column) === kind))
-        .map(([, texts]) => texts[customer])
-        .filter(Boolean)
-        .join(" ");
-    return [of(0), of(1, 2)].filter(Boolean).join(", ");
-  };
-  return { address, others: filled.filter((column) => kindOf(column) === -1) };
 }

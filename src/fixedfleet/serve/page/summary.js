@@ -2,7 +2,7 @@
 
 import { drawChart } from "./chart.js";
 import { byId, show, write } from "./elements.js";
-import { servesAll, toursOf, wayOf } from "./instance.js";
+import { sameTours, servesAll, toursOf, wayOf } from "./instance.js";
 import {
   age,
   atMost,
@@ -29,12 +29,14 @@ let limit = 0;
 let asked = {}; // what the plan was asked for
 let start = Infinity; // when the search began, on this machine's clock
 let timer = null;
+let stopping = false; // whether the user has stopped the search
 let lost = false; // whether the connection to the server is broken
 
 export function begin(instance, request) {
   [trace, unit, limit, lost] = [[], instance.unit, request.time_limit, false];
   asked = request;
   write(byId("cost-way"), wayOf(instance).trim());
+  stopping = false;
   say({ cost: "–", "cost-unit": unit, "cost-of": "", gap: "", gain: "", edited: "" });
   show(byId("chart"), true);
   status("Sent to the server");
@@ -43,6 +45,12 @@ export function begin(instance, request) {
 
 export function status(text) {
   write(byId("status"), text);
+}
+
+/* Say that the search is being stopped, which takes some seconds. */
+export function beginStop() {
+  stopping = true;
+  status("Stopping…");
 }
 
 /* Say that the connection is lost, until something is heard again. */
@@ -121,8 +129,10 @@ export function edit({ edited, result }) {
   const text = lengthOf(Math.abs(more), unit, 3);
   const change = more > 0 ? `${text} more than the plan found` : `${text} less`;
   const same = Math.abs(more) < 5e-7;
-  write(byId("gap"), ""); // it is known of the plan found only
-  write(byId("edited"), same ? "Changed by you" : `Changed by you: ${change}`);
+  const said = same ? "Changed by you" : `Changed by you: ${change}`;
+  const unchanged = sameTours(toursOf(edited), toursOf(result));
+  write(byId("edited"), unchanged ? "" : said);
+  write(byId("gap"), unchanged ? proofOf(result) : ""); // it is that of the plan found
 }
 
 export function fail() {
@@ -148,7 +158,7 @@ function showCost(cost, used, fleet) {
 
 function tick() {
   const shown = Math.min((performance.now() - start) / 1000, limit);
-  if (lost) return; // the page does not know whether the search goes on
+  if (lost || stopping) return; // lost: the page does not know whether the search goes on
   status(`Planning: ${age(shown)} of ${limitOf(limit)}`);
   redraw(shown);
 }

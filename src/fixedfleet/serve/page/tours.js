@@ -13,11 +13,12 @@ export class TourList {
   #items = new Map(); // the element of each tour, by slot
   #instance = null;
   #selected = null;
+  #names = []; // of all vehicles
 
   /*
    * The actions are functions: onPick(slot) for a click on a tour, onStop(customer or null)
-   * for the stop in focus, onMove(customer, slot, place or null), onMenu(customer) and
-   * onLock(slot).
+   * for the stop in focus, onMove(customer, slot, place or null), onMenu(customer),
+   * onLock(slot) and onName(slot, name).
    */
   constructor(actions) {
     this.#followClicks(actions);
@@ -33,6 +34,12 @@ export class TourList {
   /* Say whether stops may be moved and tours locked. */
   setEditable(editable) {
     this.#list.classList.toggle("editable", editable);
+  }
+
+  /* Say which names of vehicles can be chosen. */
+  setNames(names) {
+    this.#names = names;
+    for (const tour of this.#tours) this.#open(this.#items.get(tour.slot), tour);
   }
 
   /* Show tours in the order of their numbers. */
@@ -108,15 +115,30 @@ export class TourList {
   }
 
   // The stops are listed when the tour is opened, because a plan may have thousands.
-  #open(item, { slot, stops, locked }) {
+  #open(item, { slot, stops, locked, name }) {
     const [open, list] = [slot === this.#selected, item.querySelector(".stops")];
     item.classList.toggle("selected", open);
     item.querySelector(".tour-head").ariaExpanded = `${open}`;
     show(list, open);
+    this.#listNames(item.querySelector(".driver"), name, open);
     const shown = `${stops} ${locked}`;
     if (!open || list.dataset.shown === shown) return;
     list.dataset.shown = shown;
     list.replaceChildren(...stops.map((customer) => this.#stopItem(customer, locked)));
+  }
+
+  // The name of a tour's vehicle can be chosen while the tour is open.
+  #listNames(label, name, open) {
+    const names = [...new Set([...this.#names, ...(name ? [name] : [])])];
+    const editable = this.#list.classList.contains("editable");
+    show(label, open && editable && names.length > 0);
+    if (label.hidden) return;
+    const options = ["", ...names].map((text) =>
+      make("option", { value: text, text: text || "none" }),
+    );
+    const select = label.querySelector("select");
+    select.replaceChildren(...options);
+    select.value = name;
   }
 
   #stopItem(customer, locked) {
@@ -138,7 +160,10 @@ export class TourList {
     return this.#tours.find((tour) => tour.slot === slot);
   }
 
-  #followClicks({ onPick, onLock, onMenu, onStop }) {
+  #followClicks({ onPick, onLock, onMenu, onStop, onName }) {
+    this.#list.addEventListener("change", ({ target }) => {
+      onName(this.#tourAt(target).slot, target.value);
+    });
     for (const kind of ["pointerover", "focusin"]) {
       this.#list.addEventListener(kind, (event) => onStop(stopAt(event.target)));
     }

@@ -1,9 +1,15 @@
 // The verdict: whether the fleet suffices, why, and the smallest fleet that does.
 
 import { byId, make, show } from "./elements.js";
-import { count, sentence } from "./numbers.js";
+import { amount, count, sentence } from "./numbers.js";
 
 const vehicles = (number) => count(number, "vehicle");
+
+// The server writes amounts as 20617.7 of 18700; the page writes all numbers alike.
+const localised = (text) =>
+  text.replace(/\b(\d+(?:\.\d+)?) of (\d+(?:\.\d+)?)\b/g, (_, load, room) => {
+    return `${amount(Number(load))} of ${amount(Number(room))}`;
+  });
 
 /*
  * Show a verdict, or nothing if it is null. onFleet(vehicles) is called when the user
@@ -16,7 +22,7 @@ export function showVerdict(verdict, onFleet) {
   const { vehicles: fleet } = verdict;
   element.className = `verdict ${verdict.status}`;
   const title = make("strong", { text: headline(verdict, fleet) });
-  const parts = [make("p", {}, title, ` ${sentence(verdict.reason)}${bound(verdict, fleet)}`)];
+  const parts = [make("p", {}, title, ` ${sentence(localised(verdict.reason))}${bound(verdict, fleet)}`)];
   const offered = verdict.status === "feasible" ? null : offer(verdict, fleet);
   if (offered !== null) {
     const text = `Plan with ${vehicles(offered)}`;

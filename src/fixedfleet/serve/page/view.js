@@ -1,7 +1,7 @@
 // The plan that the page shows: on the map, in figures, and as a list of tours.
 
 import { byId, make, show, warn, write } from "./elements.js";
-import { currentTours, instanceOf, unservedIn } from "./instance.js";
+import { currentTours, instanceOf, servesAll, unservedIn } from "./instance.js";
 import { FleetMap } from "./map.js";
 import { askForPlace } from "./move.js";
 import { amount, count, nameOf } from "./numbers.js";
@@ -25,9 +25,10 @@ export class PlanView {
 
   /*
    * onMove(customer, slot or null, place or null) is called for a stop that the user moves,
-   * and onLock(slot) for a tour that is to be locked or unlocked.
+   * onLock(slot) for a tour that is to be locked or unlocked, and onName(slot, name) for the
+   * name of its vehicle.
    */
-  constructor({ onMove, onLock }) {
+  constructor({ onMove, onLock, onName }) {
     this.#onMove = onMove;
     this.#map = new FleetMap(byId("canvas"), {
       onHover: (customer, spot) => this.#tip(customer, spot),
@@ -40,6 +41,7 @@ export class PlanView {
       onMenu: (customer) => this.#ask(customer),
       onMove,
       onLock,
+      onName,
     });
     byId("closer").addEventListener("click", () => this.#map.zoom(STEP));
     byId("farther").addEventListener("click", () => this.#map.zoom(1 / STEP));
@@ -51,6 +53,11 @@ export class PlanView {
 
   get scene() {
     return this.#map.scene;
+  }
+
+  /* Say which names of vehicles can be chosen. */
+  setNames(names) {
+    this.#list.setNames(names);
   }
 
   /* Show street tiles beneath the map. */
@@ -159,6 +166,17 @@ export class PlanView {
     this.#list.focusStop(customer);
   }
 
+  /* Show a customer: in its tour, or among those who are left out. */
+  reveal(customer) {
+    if (this.unserved.includes(customer)) {
+      const add = byId("left-out-list").querySelector(`[data-unserved="${customer}"] .add`);
+      add?.focus();
+      add?.scrollIntoView({ block: "nearest" });
+      return;
+    }
+    this.focusStop(customer);
+  }
+
   fail(message) {
     summary.fail();
     warn("result-error", message);
@@ -221,6 +239,12 @@ export class PlanView {
   }
 
   #listLeftOut() {
+    // Only a changed list is made again: otherwise the button in focus would lose it.
+    const shown = this.unserved.map((customer) => this.instance.stops[customer - 1].name);
+    const same = byId("left-out-list").dataset.shown === JSON.stringify(shown);
+    byId("left-out-list").dataset.shown = JSON.stringify(shown);
+    show(byId("left-out-hint"), this.plan !== null && !servesAll(this.plan.result));
+    if (same) return;
     const items = this.unserved.map((customer) => {
       const text = nameOf(this.instance.stops[customer - 1]);
       const name = make("span", { text });
@@ -228,7 +252,7 @@ export class PlanView {
       const label = { text: "Add", "aria-label": `Add ${text} to a tour` };
       const add = make("button", { type: "button", class: "quiet add", ...label });
       add.addEventListener("click", () => this.#ask(customer));
-      return make("li", {}, name, demand, add);
+      return make("li", { "data-unserved": customer }, name, demand, add);
     });
     write(byId("left-out-title"), `${count(items.length, "customer")} left out`);
     byId("left-out-list").replaceChildren(...items);
