@@ -79,3 +79,45 @@ def test_own_element_never_reaches_its_max_context():
         after = contexts(*changed)
         assert torch.equal(after[0, element], before[0, element])
         assert not torch.equal(after, before)
+
+
+def _plain_layer(layer, nodes, vehicles, pairs, priming):
+    """The layer of the authors' code, element by element."""
+    weights = priming(pairs.distances[0, ..., None], pairs.demands[0, ..., None])
+    for i in range(nodes.shape[1]):
+        weights[i, i] = priming.offset  # distance and demand count for others only
+    node, fleet, found = nodes[0], vehicles[0], []
+    for i in range(len(node)):
+        context = [node[0] * weights[i, 0], (node[1:] * weights[i, 1:]).amax(0)]
+        found.append([node[i], *context, fleet.amax(0)])
+    for k in range(len(fleet)):
+        others = torch.cat((fleet[:k], fleet[k + 1 :])).amax(0)
+        found.append([fleet[k], node[0], node[1:].amax(0), others])
+    groups = [0] + [1] * (len(node) - 1) + [2] * len(fleet)
+    rows = []
+    for group, parts in zip(groups, found, strict=True):
+        h = layer.mix_norm[group](parts[0] + layer.mix[group](torch.cat(parts)))
+        rows.append(layer.norm[group](h + layer.feed[group](h)))
+    return torch.stack(rows)
+
+
+def test_two_sublayers_per_group_are_those_of_the_definition():
+    """Own weights per group, one priming for all layers, the own element with β."""
+    torch.manual_seed(0)
+    config = ModelConfig(
+        width=4, hidden=8, sublayers=2, own_weights=True, one_priming=True
+    )
+    layer, priming = MaxPoolingLayer(config), Priming(4, alike=True)
+    for parameter in [*layer.parameters(), *priming.parameters()]:
+        torch.nn.init.normal_(parameter)
+    nodes, vehicles = torch.randn(1, 5, 4), torch.randn(1, 3, 4)
+    pairs = Pairs(
+        torch.rand(1, 5, 5),
+        torch.rand(1, 5, 5),
+        torch.ones(1, 5, dtype=torch.bool),
+        torch.ones(1, 3, dtype=torch.bool),
+    )
+    found = torch.cat(layer(nodes, vehicles, pairs, priming), dim=1)[0]
+    wanted = _plain_layer(layer, nodes, vehicles, pairs, priming)
+    assert torch.allclose(found, wanted, atol=1e-5)
+    assert layer.priming is None

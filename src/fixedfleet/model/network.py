@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
 
-from fixedfleet.errors import at_least, check_settings
+from fixedfleet.errors import at_least, between, check_settings
 from fixedfleet.model.decoder import Decoder
 from fixedfleet.model.features import Features, centrality, pairwise_distances
 from fixedfleet.model.kernels import load_kernels
 from fixedfleet.model.normalise import NORMALISATIONS, normalise
-from fixedfleet.model.pooling import MaxPoolingLayer, Pairs
+from fixedfleet.model.pooling import MaxPoolingLayer, Pairs, Priming
 
 __all__ = ["ModelConfig", "Network"]
 
@@ -31,6 +32,20 @@ class ModelConfig:
         Hidden width of the fully connected layer.
     layers
         The number of pooling layers, L.
+    sublayers
+        1: a layer is one function f([h; c]). 2: first a linear map of [h; c], then a
+        function of its result; each has a residual and a norm.
+    own_weights
+        Whether depot, customers and vehicles have weights of their own in a layer.
+    embedding_norm
+        Whether the first embeddings are normalised.
+    one_priming
+        Whether all layers share the weights of the priming. A location then also takes
+        part in its own maximum, weighted by β alone.
+    fleet_share
+        Whether vehicle k is described by k/M and M, instead of 1/k and k.
+    score_scale
+        What scores are divided by: ``width``, √d, or ``locations``, N'.
     normalisation
         What sums to one: ``vehicle`` (as in the paper), ``softassign``, or a
         normalisation of your own: a registered name or "module.py:Name".
@@ -44,6 +59,12 @@ class ModelConfig:
     width: Annotated[int, at_least(1)] = 256
     hidden: Annotated[int, at_least(1)] = 1024
     layers: Annotated[int, at_least(0)] = 8
+    sublayers: Annotated[int, between(1, 2)] = 1
+    own_weights: bool = False
+    embedding_norm: bool = False
+    one_priming: bool = False
+    fleet_share: bool = False
+    score_scale: Literal["width", "locations"] = "width"
     normalisation: str = "vehicle"
 
     def __post_init__(self) -> None:
@@ -68,6 +89,10 @@ class Network(nn.Module):
         self.embed_depot = nn.Linear(4, d)
         self.embed_customer = nn.Linear(3, d)
         self.embed_vehicle = nn.Linear(4, d)
+        self.embed_norms = nn.ModuleList(
+            nn.LayerNorm(d) for _ in range(3 if config.embedding_norm else 0)
+        )
+        self.priming = Priming(d, alike=True) if config.one_priming else None
         self.layers = nn.ModuleList(
             MaxPoolingLayer(config) for _ in range(config.layers)
         )
@@ -82,8 +107,11 @@ class Network(nn.Module):
             central = centrality(distances, features.nodes)
         nodes, vehicles = self._embed(features, central)
         for layer in self.layers:
-            nodes, vehicles = layer(nodes, vehicles, pairs)
-        scores = self.decoder(nodes, vehicles)
+            nodes, vehicles = layer(nodes, vehicles, pairs, self.priming)
+        scale: float | Tensor = math.sqrt(self.config.width)
+        if self.config.score_scale == "locations":
+            scale = features.nodes.sum(1)[:, None, None, None]
+        scores = self.decoder(nodes, vehicles) / scale
         return normalise(self.normalisation, scores, features)
 
     def compile_parts(self) -> None:
@@ -109,10 +137,16 @@ class Network(nn.Module):
         central = central[:, None, None]
         x_depot = torch.cat((depot, torch.zeros_like(central), central), dim=2)
         x_customer = torch.cat((customers, features.demands[:, 1:, None]), dim=2)
-        nodes = torch.cat(
-            (self.embed_depot(x_depot), self.embed_customer(x_customer)), dim=1
-        )
-        return nodes, self.embed_vehicle(_vehicle_features(features))
+        x_vehicle = _vehicle_features(features, self.config.fleet_share)
+        embedded = [
+            self.embed_depot(x_depot),
+            self.embed_customer(x_customer),
+            self.embed_vehicle(x_vehicle),
+        ]
+        if self.embed_norms:
+            pairs = zip(self.embed_norms, embedded, strict=True)
+            embedded = [norm(x) for norm, x in pairs]
+        return torch.cat(embedded[:2], dim=1), embedded[2]
 
 
 def _measure_pairs(features: Features, distances: Tensor) -> Pairs:
@@ -125,9 +159,11 @@ def _measure_pairs(features: Features, distances: Tensor) -> Pairs:
     return Pairs(scaled, demands, features.nodes, features.vehicles)
 
 
-def _vehicle_features(features: Features) -> Tensor:
-    """Return 1/k, k, Q/Q and Σq/Q of each vehicle k, shape (B, M, 4)."""
+def _vehicle_features(features: Features, fleet_share: bool) -> Tensor:
+    """Return 1/k, k (or k/M, M), Q/Q and Σq/Q of each vehicle k, shape (B, M, 4)."""
     one = torch.ones_like(features.vehicles, dtype=features.demands.dtype)
     number = one.cumsum(1)  # k = 1, ..., M
     total = (features.demands * features.nodes).sum(1, keepdim=True)
-    return torch.stack((1 / number, number, one, total * one), dim=2)
+    fleet = features.vehicles.sum(1, keepdim=True) * one
+    numbers = (number / fleet, fleet) if fleet_share else (1 / number, number)
+    return torch.stack((*numbers, one, total * one), dim=2)

@@ -32,13 +32,16 @@ class Priming(nn.Module):
     ----------
     width
         The number of channels, d.
+    alike
+        Whether all channels begin with the same weights.
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, *, alike: bool = False) -> None:
         super().__init__()
+        slowest, fastest, demand = (1.0, 1.0, 1.0) if alike else (0.25, 4.0, 0.1)
         self.gain_distance = nn.Parameter(torch.ones(width))
-        self.rate_distance = nn.Parameter(torch.linspace(0.25, 4.0, width))
-        self.gain_demand = nn.Parameter(torch.full((width,), 0.1))
+        self.rate_distance = nn.Parameter(torch.linspace(slowest, fastest, width))
+        self.gain_demand = nn.Parameter(torch.full((width,), demand))
         self.rate_demand = nn.Parameter(torch.ones(width))
         self.offset = nn.Parameter(torch.zeros(width))
 
@@ -143,42 +146,81 @@ class Pairs(NamedTuple):
 
 
 class MaxPoolingLayer(nn.Module):
-    """The paper's layer: max pooling over the three groups, then the function f."""
+    """
+    The paper's layer: max pooling over the three groups, then fully connected layers.
+
+    With one sublayer, f([h; c]) has one hidden layer. With two, a linear map of [h; c]
+    comes first, with a residual and a norm, and f is given its result.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         width, hidden = config.width, config.hidden
-        self.priming = Priming(width)
-        f = nn.Sequential(
-            nn.Linear(4 * width, hidden), nn.ReLU(), nn.Linear(hidden, width)
+        groups = range(3 if config.own_weights else 1)
+        two = config.sublayers == 2
+        self.priming = None if config.one_priming else Priming(width)
+        self.mix = nn.ModuleList(nn.Linear(4 * width, width) for _ in groups if two)
+        self.mix_norm = nn.ModuleList(nn.LayerNorm(width) for _ in groups if two)
+        self.feed = nn.ModuleList(
+            nn.Sequential(
+                nn.Linear(width if two else 4 * width, hidden),
+                nn.ReLU(),
+                nn.Linear(hidden, width),
+            )
+            for _ in groups
         )
-        self.feed = nn.ModuleList([f])  # networks are stored with these names
-        self.norm = nn.LayerNorm(width)
+        self.norm = nn.ModuleList(nn.LayerNorm(width) for _ in groups)
         self.fused = False
 
     def forward(
-        self, nodes: Tensor, vehicles: Tensor, pairs: Pairs
+        self,
+        nodes: Tensor,
+        vehicles: Tensor,
+        pairs: Pairs,
+        shared: Priming | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Return the next embeddings (B, N', d) and (B, M, d)."""
-        contexts = self.contexts(nodes, vehicles, pairs)
-        n = nodes.shape[1]
+        """
+        Return the next embeddings (B, N', d) and (B, M, d).
+
+        ``shared`` is the priming of all layers, if this one has none of its own.
+        """
+        contexts = self.contexts(nodes, vehicles, pairs, shared)
+        sizes = (1, nodes.shape[1] - 1, vehicles.shape[1])
+        if len(self.feed) == 1:
+            sizes = (sum(sizes),)
         joined = torch.cat((nodes, vehicles), dim=1)  # (B, N' + M, d)
         inputs = torch.cat((joined, *contexts), dim=2)  # (B, N' + M, 4d)
-        joined = self.norm(joined + self.feed[0](inputs))
-        return joined[:, :n], joined[:, n:]
+        found = []
+        for group, (h, x) in enumerate(
+            zip(joined.split(sizes, 1), inputs.split(sizes, 1), strict=True)
+        ):
+            if self.mix:
+                h = x = self.mix_norm[group](h + self.mix[group](x))
+            found.append(self.norm[group](h + self.feed[group](x)))
+        joined = torch.cat(found, dim=1)
+        return joined[:, : nodes.shape[1]], joined[:, nodes.shape[1] :]
 
     def contexts(
-        self, nodes: Tensor, vehicles: Tensor, pairs: Pairs
+        self,
+        nodes: Tensor,
+        vehicles: Tensor,
+        pairs: Pairs,
+        shared: Priming | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return the contexts c_dep, c_cus, c_veh, each (B, N' + M, d)."""
         n, m = nodes.shape[1], vehicles.shape[1]
+        priming = shared or self.priming
+        assert priming is not None
         depot = nodes[:, :1]
-        weights = self.priming(pairs.distances[:, 1:, :1], pairs.demands[:, 1:, :1])
-        c_dep = torch.cat(
-            (torch.zeros_like(depot), depot * weights, depot.expand(-1, m, -1)), dim=1
-        )
+        weights = priming(pairs.distances[:, 1:, :1], pairs.demands[:, 1:, :1])
+        pooled = self._pool_customers(nodes, pairs, priming)
+        alone = torch.zeros_like(depot)
+        if shared is not None:  # the own element takes part, with the weight β
+            alone = depot * shared.offset
+            own = torch.maximum(pooled[:, 1:], nodes[:, 1:] * shared.offset)
+            pooled = torch.cat((pooled[:, :1], own), dim=1)
+        c_dep = torch.cat((alone, depot * weights, depot.expand(-1, m, -1)), dim=1)
 
-        pooled = self._pool_customers(nodes, pairs)
         customers = nodes[:, 1:].masked_fill(~pairs.nodes[:, 1:, None], -math.inf)
         c_cus = torch.cat(
             (pooled, customers.amax(1, keepdim=True).expand(-1, m, -1)), dim=1
@@ -194,12 +236,12 @@ class MaxPoolingLayer(nn.Module):
         )
         return c_dep, c_cus, c_veh
 
-    def _pool_customers(self, nodes: Tensor, pairs: Pairs) -> Tensor:
+    def _pool_customers(self, nodes: Tensor, pairs: Pairs, priming: Priming) -> Tensor:
         """Return the weighted maximum over the other customers, shape (B, N', d)."""
         distances, demands, real, _ = pairs
         if self.fused and nodes.is_cuda:
             pool = torch.ops.fixedfleet.pool_primed
-            values = self.priming.values()
+            values = priming.values()
             return cast("Tensor", pool(nodes, distances, demands, real, *values)[0])
         own = torch.eye(nodes.shape[1], dtype=torch.bool, device=nodes.device)[:, 1:]
         return leave_one_out_max(
@@ -207,5 +249,5 @@ class MaxPoolingLayer(nn.Module):
             distances[:, :, 1:],
             demands[:, :, 1:],
             real[:, None, 1:] & ~own,  # (B, N', N)
-            self.priming,
+            priming,
         )
