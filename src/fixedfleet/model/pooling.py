@@ -185,15 +185,14 @@ class MaxPoolingLayer(nn.Module):
         ``shared`` is the priming of all layers, if this one has none of its own.
         """
         contexts = self.contexts(nodes, vehicles, pairs, shared)
-        sizes = (1, nodes.shape[1] - 1, vehicles.shape[1])
+        sizes = [1, nodes.shape[1] - 1, vehicles.shape[1]]
         if len(self.feed) == 1:
-            sizes = (sum(sizes),)
+            sizes = [sum(sizes)]
         joined = torch.cat((nodes, vehicles), dim=1)  # (B, N' + M, d)
         inputs = torch.cat((joined, *contexts), dim=2)  # (B, N' + M, 4d)
+        pieces = (torch.split(whole, sizes, 1) for whole in (joined, inputs))
         found = []
-        for group, (h, x) in enumerate(
-            zip(joined.split(sizes, 1), inputs.split(sizes, 1), strict=True)
-        ):
+        for group, (h, x) in enumerate(zip(*pieces, strict=True)):
             if self.mix:
                 h = x = self.mix_norm[group](h + self.mix[group](x))
             found.append(self.norm[group](h + self.feed[group](x)))
