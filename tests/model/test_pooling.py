@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from fixedfleet.model import ModelConfig, pooling
+from fixedfleet.model import pooling
 from fixedfleet.model.pooling import (
     MaxPoolingLayer,
     Pairs,
@@ -56,33 +56,8 @@ def test_nobody_to_listen_to_gives_zeros(parts):
     assert not leave_one_out_max(messages, distances, demands, nobody, priming).any()
 
 
-def test_own_element_never_reaches_its_max_context():
-    """Changing an element changes no context of its own, but others' do."""
-    torch.manual_seed(0)
-    layer = MaxPoolingLayer(ModelConfig(width=4, hidden=8))
-    nodes, vehicles = torch.randn(1, 5, 4), torch.randn(1, 3, 4)
-    pairs = Pairs(
-        torch.rand(1, 5, 5),
-        torch.rand(1, 5, 5),
-        torch.ones(1, 5, dtype=torch.bool),
-        torch.ones(1, 3, dtype=torch.bool),
-    )
-
-    def contexts(n, v):
-        return torch.cat(layer.contexts(n, v, pairs), dim=2)
-
-    before = contexts(nodes, vehicles)
-    for element in range(8):
-        changed = [nodes.clone(), vehicles.clone()]
-        group, index = (0, element) if element < 5 else (1, element - 5)
-        changed[group][0, index] += 100.0
-        after = contexts(*changed)
-        assert torch.equal(after[0, element], before[0, element])
-        assert not torch.equal(after, before)
-
-
 def _plain_layer(layer, nodes, vehicles, pairs, priming):
-    """The layer of the authors' code, element by element."""
+    """The layer, element by element."""
     weights = priming(pairs.distances[0, ..., None], pairs.demands[0, ..., None])
     for i in range(nodes.shape[1]):
         weights[i, i] = priming.offset  # distance and demand count for others only
@@ -93,21 +68,17 @@ def _plain_layer(layer, nodes, vehicles, pairs, priming):
     for k in range(len(fleet)):
         others = torch.cat((fleet[:k], fleet[k + 1 :])).amax(0)
         found.append([fleet[k], node[0], node[1:].amax(0), others])
-    groups = [0] + [1] * (len(node) - 1) + [2] * len(fleet)
     rows = []
-    for group, parts in zip(groups, found, strict=True):
-        h = layer.mix_norm[group](parts[0] + layer.mix[group](torch.cat(parts)))
-        rows.append(layer.norm[group](h + layer.feed[group](h)))
+    for parts in found:
+        h = layer.mix_norm(parts[0] + layer.mix(torch.cat(parts)))
+        rows.append(layer.norm(h + layer.feed(h)))
     return torch.stack(rows)
 
 
-def test_two_sublayers_per_group_are_those_of_the_definition():
-    """Own weights per group, one priming for all layers, the own element with β."""
+def test_a_layer_is_that_of_the_definition():
+    """Maxima over the others, a location's own weighted by β, and two sublayers."""
     torch.manual_seed(0)
-    config = ModelConfig(
-        width=4, hidden=8, sublayers=2, own_weights=True, one_priming=True
-    )
-    layer, priming = MaxPoolingLayer(config), Priming(4, alike=True)
+    layer, priming = MaxPoolingLayer(4, 8), Priming(4)
     for parameter in [*layer.parameters(), *priming.parameters()]:
         torch.nn.init.normal_(parameter)
     nodes, vehicles = torch.randn(1, 5, 4), torch.randn(1, 3, 4)
@@ -120,4 +91,3 @@ def test_two_sublayers_per_group_are_those_of_the_definition():
     found = torch.cat(layer(nodes, vehicles, pairs, priming), dim=1)[0]
     wanted = _plain_layer(layer, nodes, vehicles, pairs, priming)
     assert torch.allclose(found, wanted, atol=1e-5)
-    assert layer.priming is None

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import torch
 from torch import Tensor, nn
 
-from fixedfleet.errors import at_least, between, check_settings
+from fixedfleet.errors import at_least, check_settings
 from fixedfleet.model.decoder import Decoder
 from fixedfleet.model.features import Features, centrality, pairwise_distances
 from fixedfleet.model.kernels import load_kernels
@@ -22,30 +22,22 @@ __all__ = ["ModelConfig", "Network"]
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     """
-    The settings of the paper's network. The defaults are those for 20 and 50 customers.
+    The settings of the paper's network. The defaults are those for 20 customers.
 
     Parameters
     ----------
     width
         Channels of an embedding, the paper's d_m.
     hidden
-        Hidden width of the fully connected layer.
+        Hidden width of the fully connected sublayer.
     layers
         The number of pooling layers, L.
-    sublayers
-        1: a layer is one function f([h; c]). 2: first a linear map of [h; c], then a
-        function of its result; each has a residual and a norm.
-    own_weights
-        Whether depot, customers and vehicles have weights of their own in a layer.
-    embedding_norm
-        Whether the first embeddings are normalised.
-    one_priming
-        Whether all layers share the weights of the priming. A location then also takes
-        part in its own maximum, weighted by β alone.
     fleet_share
-        Whether vehicle k is described by k/M and M, instead of 1/k and k.
+        Whether vehicle k is described by k/M and M, as in the authors' code, or by 1/k
+        and k, as in print.
     score_scale
-        What scores are divided by: ``width``, √d, or ``locations``, N'.
+        What scores are divided by: ``locations``, N', as in the authors' code, or
+        ``width``, √d, as in print.
     normalisation
         What sums to one: ``vehicle`` (as in the paper), ``softassign``, or a
         normalisation of your own: a registered name or "module.py:Name".
@@ -58,13 +50,9 @@ class ModelConfig:
 
     width: Annotated[int, at_least(1)] = 256
     hidden: Annotated[int, at_least(1)] = 1024
-    layers: Annotated[int, at_least(0)] = 8
-    sublayers: Annotated[int, between(1, 2)] = 1
-    own_weights: bool = False
-    embedding_norm: bool = False
-    one_priming: bool = False
-    fleet_share: bool = False
-    score_scale: Literal["width", "locations"] = "width"
+    layers: Annotated[int, at_least(0)] = 7
+    fleet_share: bool = True
+    score_scale: Literal["width", "locations"] = "locations"
     normalisation: str = "vehicle"
 
     def __post_init__(self) -> None:
@@ -89,12 +77,10 @@ class Network(nn.Module):
         self.embed_depot = nn.Linear(4, d)
         self.embed_customer = nn.Linear(3, d)
         self.embed_vehicle = nn.Linear(4, d)
-        self.embed_norms = nn.ModuleList(
-            nn.LayerNorm(d) for _ in range(3 if config.embedding_norm else 0)
-        )
-        self.priming = Priming(d, alike=True) if config.one_priming else None
+        self.embed_norms = nn.ModuleList(nn.LayerNorm(d) for _ in range(3))
+        self.priming = Priming(d)
         self.layers = nn.ModuleList(
-            MaxPoolingLayer(config) for _ in range(config.layers)
+            MaxPoolingLayer(d, config.hidden) for _ in range(config.layers)
         )
         self.decoder = Decoder(d)
         self.normalisation = NORMALISATIONS.get(config.normalisation)
@@ -138,15 +124,14 @@ class Network(nn.Module):
         x_depot = torch.cat((depot, torch.zeros_like(central), central), dim=2)
         x_customer = torch.cat((customers, features.demands[:, 1:, None]), dim=2)
         x_vehicle = _vehicle_features(features, self.config.fleet_share)
-        embedded = [
+        embedded = (
             self.embed_depot(x_depot),
             self.embed_customer(x_customer),
             self.embed_vehicle(x_vehicle),
-        ]
-        if self.embed_norms:
-            pairs = zip(self.embed_norms, embedded, strict=True)
-            embedded = [norm(x) for norm, x in pairs]
-        return torch.cat(embedded[:2], dim=1), embedded[2]
+        )
+        pairs = zip(self.embed_norms, embedded, strict=True)
+        depot, customers, vehicles = (norm(x) for norm, x in pairs)
+        return torch.cat((depot, customers), dim=1), vehicles
 
 
 def _measure_pairs(features: Features, distances: Tensor) -> Pairs:
@@ -160,7 +145,7 @@ def _measure_pairs(features: Features, distances: Tensor) -> Pairs:
 
 
 def _vehicle_features(features: Features, fleet_share: bool) -> Tensor:
-    """Return 1/k, k (or k/M, M), Q/Q and Σq/Q of each vehicle k, shape (B, M, 4)."""
+    """Return k/M, M (or 1/k, k), Q/Q and Σq/Q of each vehicle k, shape (B, M, 4)."""
     one = torch.ones_like(features.vehicles, dtype=features.demands.dtype)
     number = one.cumsum(1)  # k = 1, ..., M
     total = (features.demands * features.nodes).sum(1, keepdim=True)

@@ -1,15 +1,12 @@
-"""The paper's layer: leave-one-out max pooling, weighted by the priming."""
+"""The paper's layer: max pooling over the others, weighted by the priming."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
-
-if TYPE_CHECKING:
-    from fixedfleet.model.network import ModelConfig
 
 __all__ = [
     "MaxPoolingLayer",
@@ -32,16 +29,13 @@ class Priming(nn.Module):
     ----------
     width
         The number of channels, d.
-    alike
-        Whether all channels begin with the same weights.
     """
 
-    def __init__(self, width: int, *, alike: bool = False) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        slowest, fastest, demand = (1.0, 1.0, 1.0) if alike else (0.25, 4.0, 0.1)
         self.gain_distance = nn.Parameter(torch.ones(width))
-        self.rate_distance = nn.Parameter(torch.linspace(slowest, fastest, width))
-        self.gain_demand = nn.Parameter(torch.full((width,), demand))
+        self.rate_distance = nn.Parameter(torch.ones(width))
+        self.gain_demand = nn.Parameter(torch.ones(width))
         self.rate_demand = nn.Parameter(torch.ones(width))
         self.offset = nn.Parameter(torch.zeros(width))
 
@@ -147,77 +141,47 @@ class Pairs(NamedTuple):
 
 class MaxPoolingLayer(nn.Module):
     """
-    The paper's layer: max pooling over the three groups, then fully connected layers.
+    The paper's layer: max pooling over the three groups, then two sublayers.
 
-    With one sublayer, f([h; c]) has one hidden layer. With two, a linear map of [h; c]
-    comes first, with a residual and a norm, and f is given its result.
+    The first is a linear map of [h; c_dep; c_cus; c_veh], the second is fully connected
+    with one hidden layer. Each has a residual and a norm.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
-        width, hidden = config.width, config.hidden
-        groups = range(3 if config.own_weights else 1)
-        two = config.sublayers == 2
-        self.priming = None if config.one_priming else Priming(width)
-        self.mix = nn.ModuleList(nn.Linear(4 * width, width) for _ in groups if two)
-        self.mix_norm = nn.ModuleList(nn.LayerNorm(width) for _ in groups if two)
-        self.feed = nn.ModuleList(
-            nn.Sequential(
-                nn.Linear(width if two else 4 * width, hidden),
-                nn.ReLU(),
-                nn.Linear(hidden, width),
-            )
-            for _ in groups
+        self.mix = nn.Linear(4 * width, width)
+        self.mix_norm = nn.LayerNorm(width)
+        self.feed = nn.Sequential(
+            nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, width)
         )
-        self.norm = nn.ModuleList(nn.LayerNorm(width) for _ in groups)
+        self.norm = nn.LayerNorm(width)
         self.fused = False
 
     def forward(
-        self,
-        nodes: Tensor,
-        vehicles: Tensor,
-        pairs: Pairs,
-        shared: Priming | None = None,
+        self, nodes: Tensor, vehicles: Tensor, pairs: Pairs, priming: Priming
     ) -> tuple[Tensor, Tensor]:
-        """
-        Return the next embeddings (B, N', d) and (B, M, d).
-
-        ``shared`` is the priming of all layers, if this one has none of its own.
-        """
-        contexts = self.contexts(nodes, vehicles, pairs, shared)
-        sizes = [1, nodes.shape[1] - 1, vehicles.shape[1]]
-        if len(self.feed) == 1:
-            sizes = [sum(sizes)]
-        joined = torch.cat((nodes, vehicles), dim=1)  # (B, N' + M, d)
-        inputs = torch.cat((joined, *contexts), dim=2)  # (B, N' + M, 4d)
-        pieces = (torch.split(whole, sizes, 1) for whole in (joined, inputs))
-        found = []
-        for group, (h, x) in enumerate(zip(*pieces, strict=True)):
-            if self.mix:
-                h = x = self.mix_norm[group](h + self.mix[group](x))
-            found.append(self.norm[group](h + self.feed[group](x)))
-        joined = torch.cat(found, dim=1)
-        return joined[:, : nodes.shape[1]], joined[:, nodes.shape[1] :]
+        """Return the next embeddings (B, N', d) and (B, M, d)."""
+        contexts = self.contexts(nodes, vehicles, pairs, priming)
+        h = torch.cat((nodes, vehicles), dim=1)  # (B, N' + M, d)
+        h = self.mix_norm(h + self.mix(torch.cat((h, *contexts), dim=2)))
+        h = self.norm(h + self.feed(h))
+        return h[:, : nodes.shape[1]], h[:, nodes.shape[1] :]
 
     def contexts(
-        self,
-        nodes: Tensor,
-        vehicles: Tensor,
-        pairs: Pairs,
-        shared: Priming | None = None,
+        self, nodes: Tensor, vehicles: Tensor, pairs: Pairs, priming: Priming
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the contexts c_dep, c_cus, c_veh, each (B, N' + M, d)."""
+        """
+        Return the contexts c_dep, c_cus, c_veh, each (B, N' + M, d).
+
+        A location takes part in its own group's maximum, with the weight β alone.
+        """
         n, m = nodes.shape[1], vehicles.shape[1]
-        priming = shared or self.priming
-        assert priming is not None
         depot = nodes[:, :1]
         weights = priming(pairs.distances[:, 1:, :1], pairs.demands[:, 1:, :1])
         pooled = self._pool_customers(nodes, pairs, priming)
-        alone = torch.zeros_like(depot)
-        if shared is not None:  # the own element takes part, with the weight β
-            alone = depot * shared.offset
-            own = torch.maximum(pooled[:, 1:], nodes[:, 1:] * shared.offset)
-            pooled = torch.cat((pooled[:, :1], own), dim=1)
+        own = torch.maximum(pooled[:, 1:], nodes[:, 1:] * priming.offset)
+        pooled = torch.cat((pooled[:, :1], own), dim=1)
+        alone = depot * priming.offset
         c_dep = torch.cat((alone, depot * weights, depot.expand(-1, m, -1)), dim=1)
 
         customers = nodes[:, 1:].masked_fill(~pairs.nodes[:, 1:, None], -math.inf)
