@@ -23,7 +23,7 @@ CARD = ROOT / "src" / "fixedfleet" / "model" / "shipped" / "universal.md"
 # Pages that no command renders: written by hand, or their rows were not kept.
 BY_HAND = {"universal.md", "cvrplib-x-all.md", "cvrplib-xxl.md", "large-instances.md"}
 WITHOUT_ROWS = {
-    "anytime.md", "cvrplib-a.md", "cvrplib-x.md", "generalisation.md",
+    "anytime.md", "cvrplib-a.md", "cvrplib-x.md",
     "post-processing.md", "targets.md", "uchoa.md",
 }  # fmt: skip
 # The lines of universal.md by their methods, with and without the names of the options.
