@@ -175,14 +175,20 @@ def _counted(line: Line, rows: list[Row]) -> list[Row]:
     It may be about the plans before the search, and plans beyond the fleet may not
     count, there or at the end.
     """
-    nothing = {"length": None, "cost_v": None, "vehicles": None}
     found = []
     for row in rows:
         start = _before(row) if line.before or line.solved == "before" else row
         counts = start.within if line.solved == "before" else row.within
         shown = start if line.before else row
         if line.solved and not counts:
-            shown = replace(shown, **nothing, served=False, within=False)
+            shown = replace(
+                shown,
+                length=None,
+                cost_v=None,
+                vehicles=None,
+                served=False,
+                within=False,
+            )
         found.append(shown)
     return found
 
