@@ -242,7 +242,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--collect-only", action="store_true", help="run what is missing, write no page"
     )
-    add("--print", action="store_true", help="print the pages, too")
+    add("--print", action="store_true", help="print the pages, not the files")
     add("--quiet", action="store_true", help="show no progress")
     return parser
 
