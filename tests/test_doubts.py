@@ -329,3 +329,9 @@ def test_delivery_times_are_named_as_ignored(town, heading, cells, doubtful):
     said = f"column {heading!r} looks like delivery times, which plans do not consider"
     assert [doubt.text for doubt in found] == ([said] if doubtful else [])
     assert all((doubt.kind, doubt.customers) == ("windows", []) for doubt in found)
+
+
+def test_opening_hours_of_the_depot_are_no_delivery_times(town):
+    """Only the cells of customers make a column one of delivery times."""
+    cells = ["08:00-12:00", *[""] * 30]
+    assert find_doubts(replace(town, columns={"Lieferfenster": cells})) == []
