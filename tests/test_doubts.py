@@ -335,3 +335,12 @@ def test_opening_hours_of_the_depot_are_no_delivery_times(town):
     """Only the cells of customers make a column one of delivery times."""
     cells = ["08:00-12:00", *[""] * 30]
     assert find_doubts(replace(town, columns={"Lieferfenster": cells})) == []
+
+
+def test_a_single_second_depot(town):
+    """One customer that looks like a depot is named in the singular."""
+    demands = town.demands.copy()
+    demands[6] = 0
+    (doubt,) = find_doubts(moved(replace(town, demands=demands), {7: town.depot}))
+    assert (doubt.kind, doubt.customers) == ("depot", [7])
+    assert "customer 7 (Shop 7) looks like a second depot" in doubt.text
