@@ -56,11 +56,11 @@ def test_groups_have_no_tour_in_common_and_are_not_in_vain(tours):
         in_vain |= drawn
 
 
-def line_of(*lengths, vehicles=None):
-    """A plan of tours beside each other on a line, each with so many customers."""
+def line_of(*lengths, vehicles=None, seed=1):
+    """A plan of tours on a line, each with so many customers; the last is far away."""
     numbers = iter(range(1, sum(lengths) + 1))
     plan = ff.Plan([next(numbers) for _ in range(length)] for length in lengths)
-    places = [(place, 1) for place, tour in enumerate(plan) for _ in tour]
+    places = [(2**place, 1) for place, tour in enumerate(plan) for _ in tour]
     instance = ff.Instance(
         depot=(0, 0),
         customers=places,
@@ -68,7 +68,7 @@ def line_of(*lengths, vehicles=None):
         capacity=max(lengths),
         vehicles=vehicles or len(lengths),
     )
-    return DividedPlan(instance, plan, seed=1)
+    return DividedPlan(instance, plan, seed)
 
 
 @pytest.mark.parametrize(
@@ -90,12 +90,13 @@ def test_a_group_has_at_least_two_tours_and_at_most_its_size(size, tours):
         ((1, 1, 1, 1, 1), 5, [1, 1, 1, 1, 1]),
         ((9, 1, 1), 3, [1, 1, 9]),
         ((1, 1, 9), 3, [1, 1, 9]),
+        ((1, 1, 1, 1, 1, 5), 2, [5, 5]),
     ],
 )
 def test_parts_are_about_as_large(lengths, count, sizes):
     """Equal tours give equal parts, and no part is empty."""
-    for _ in range(10):
-        parts = line_of(*lengths).divide(count)
+    for seed in range(5):
+        parts = line_of(*lengths, seed=seed).divide(count)
         assert sorted(len(part.customers) for part in parts) == sizes
 
 
