@@ -35,7 +35,7 @@ _FILES = (("rows-", ".xz"), ("", ""))  # of rows, and of the times of trainings
 def main(argv: Sequence[str] | None = None) -> int:
     """Make tables; return 2 if one of them could not be made, else 0."""
     given = vars(_parser().parse_args(argv))
-    names, quiet = given.pop("name"), given.pop("quiet")
+    names, quiet, shown = (given.pop(key) for key in ("name", "quiet", "print"))
     collecting, rendering = not given.pop("render_only"), not given.pop("collect_only")
     if names == ["all"]:
         names = list(NAMES)
@@ -55,7 +55,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = 2  # the other tables are made all the same
             continue
         for path in written:
-            print(f"written: {path}")
+            if not shown:
+                print(f"written: {path}")
+            elif path.suffix == ".md":
+                print(path.read_text(encoding="utf-8"))
     return code
 
 
@@ -239,6 +242,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--collect-only", action="store_true", help="run what is missing, write no page"
     )
+    add("--print", action="store_true", help="print the pages, not the files")
     add("--quiet", action="store_true", help="show no progress")
     return parser
 

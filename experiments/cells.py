@@ -169,15 +169,41 @@ def _together(
 
 
 def _counted(line: Line, rows: list[Row]) -> list[Row]:
-    """Return a line's rows; plans beyond the fleet do not count if it says so."""
-    if not line.solved:
-        return rows
-    return [
-        row
-        if row.within
-        else replace(row, length=None, cost_v=None, vehicles=None, served=False)
-        for row in rows
-    ]
+    """
+    Return a line's rows as it counts them.
+
+    It may be about the plans before the search, and plans beyond the fleet may not
+    count, there or at the end.
+    """
+    found = []
+    for row in rows:
+        start = _before(row) if line.before or line.solved == "before" else row
+        counts = start.within if line.solved == "before" else row.within
+        shown = start if line.before else row
+        if line.solved and not counts:
+            shown = replace(
+                shown,
+                length=None,
+                cost_v=None,
+                vehicles=None,
+                served=False,
+                within=False,
+            )
+        found.append(shown)
+    return found
+
+
+def _before(row: Row) -> Row:
+    """Return the row of the plan that the search began with."""
+    length = row.details["start_length"]
+    vehicles = round(row.details["start_vehicles"])
+    return replace(
+        row,
+        length=length,
+        vehicles=vehicles,
+        cost_v=length + vehicles * row.vehicle_cost,
+        within=vehicles <= row.fleet,
+    )
 
 
 def reference_mean(table: Table, name: str, stores: Sequence[Store]) -> float | None:

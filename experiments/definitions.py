@@ -28,6 +28,7 @@ _FILE = Path(__file__).parent / "tables.toml"
 _KEYS = (
     "title", "instances", "sets", "lines", "share", "picture", "limits",
     "variants", "trainings", "reference", "unit", "notes", "keep_plans",
+    "vehicles",
 )  # fmt: skip
 
 
@@ -86,7 +87,8 @@ class Line:
     limit: float | None = None
     share: str = ""
     most: int | None = None
-    solved: bool = False
+    before: bool = False
+    solved: bool | Literal["before"] = False
     sets: tuple[str, ...] | None = None
     training: Training | None = None
 
@@ -167,6 +169,8 @@ class Table:
         It need not be one of the table's lines.
     keep_plans
         Whether the rows behind the page are kept with their plans.
+    vehicles
+        Whether the page has a column for the mean number of vehicles used.
     """
 
     name: str
@@ -181,6 +185,7 @@ class Table:
     unit: Mapping[str, float] = field(default_factory=dict)
     reference: Mapping[str, Line] = field(default_factory=dict)
     keep_plans: bool = False
+    vehicles: bool = False
 
     def lines_of(self, name: str) -> list[Line]:
         """Return the lines of a set."""
@@ -225,6 +230,7 @@ def _table(name: str, raw: dict[str, Any], options: Options) -> Table:
         unit=raw.get("unit", {}),
         reference=reference,
         keep_plans=raw.get("keep_plans", False),
+        vehicles=raw.get("vehicles", False),
     )
 
 
@@ -284,6 +290,7 @@ def title_of(name: str) -> str:
     size = customers_of(name)
     kinds = {
         "vrp": f"VRP{size}, rejection-sampled",
+        "strict": f"VRP{size}, rejection-sampled, Σq < MQ",
         "kool": f"VRP{size}, all test instances",
         "tight": f"VRP{size}, rejection-sampled, with ⌈Σq/Q⌉ vehicles",
         "uchoa": f"Uchoa{size}",

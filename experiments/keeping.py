@@ -52,7 +52,10 @@ def rounded(row: Row) -> Row:
         cost_v=None if row.cost_v is None else _digits(row.cost_v, 9),
         seconds=_digits(row.seconds, 3),
         cpu_seconds=None if row.cpu_seconds is None else _digits(row.cpu_seconds, 3),
-        details={name: _digits(value, 3) for name, value in row.details.items()},
+        details={
+            name: _digits(value, 9 if name == "start_length" else 3)
+            for name, value in row.details.items()
+        },
     )
 
 

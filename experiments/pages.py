@@ -241,6 +241,7 @@ def _printed_fields(row: PublishedRow, reference: float | None) -> Fields:
         "kind": "paper" if row.ours else "peer",
         "cost": row.cost,
         "cost_v": row.cost_v,
+        "vehicles": row.vehicles,
         "mark_cost_v": " †" if row.impossible else "",
         "cost_v_floor": row.floor,
         "no_plan": row.unsolved,
@@ -265,8 +266,9 @@ def _cost(line: Fields, unit: float) -> str:
     value = line["cost"]
     if value is None:
         return NOTHING
-    if line["source"] == "published":
-        return f"{value:.{2 if value < 1e3 else 0}f}"
+    if line["source"] == "published":  # in two decimals, in logs in three
+        digits = 0 if value >= 1e3 else 2 if round(value, 2) == value else 3
+        return f"{value:.{digits}f}"
     text = f"{value / unit:.1f}" if value / unit >= 1e3 else f"{value / unit:.4f}"
     if line.get("cost_half_trainings") is not None:
         half = line["cost_half_trainings"] / unit
@@ -353,6 +355,7 @@ _COLUMNS: dict[str, Column] = {
     "Cost": _cost,
     "Cost_v": _cost_v,
     "floor of Cost_v": _floor,
+    "vehicles": _shown("vehicles", "{:.3f}".format),
     "vehicles used": _used,
     "within the fleet": _within,
     "no plan": _shown("no_plan"),
@@ -361,16 +364,14 @@ _COLUMNS: dict[str, Column] = {
     "seconds per instance": _time,
     "instances": _shown("instances", "{:,}".format),
 }
-# Columns that only tables with this picture have.
-_ONLY = {"vehicles used": "vehicles"}
 
 
 def _main_part(table: Table, lines: Sequence[Fields], unit: float) -> str:
-    columns = {
-        heading: show
-        for heading, show in _COLUMNS.items()
-        if _ONLY.get(heading, table.picture) == table.picture
-    }
+    columns = dict(_COLUMNS)
+    if not table.vehicles:
+        del columns["vehicles"]
+    if table.picture != "vehicles":
+        del columns["vehicles used"]
     body = []
     for line in lines:
         row = [show(line, unit) for show in columns.values()]

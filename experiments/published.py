@@ -34,6 +34,7 @@ class PublishedRow:
     set: str
     cost: float | None = None
     cost_v: float | None = None
+    vehicles: float | None = None
     seconds: float | None = None
     total: float | None = None
     epoch: float | None = None

@@ -131,6 +131,7 @@ def test_the_share_that_is_used(clock):
     clock[0] += 100
     assert (deadline.used(), step.used()) == (1, 1)
     assert Deadline(0).used() == 1
+    assert Deadline(0.5).used() == 0
 
 
 def test_limits_of_a_user_begin_now(clock):

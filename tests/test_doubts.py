@@ -141,6 +141,94 @@ def test_towns_beside_seas_and_deserts_are_not_swapped(town, place):
     assert kinds(shifted(town, place)) == []
 
 
+# Points on the borders of the regions without towns, each with a point beyond it.
+BORDERS = [
+    ((-10, 57), (-10.25, 57)),
+    ((23, 57), (23.25, 57)),
+    ((5, 46), (5, 45.75)),
+    ((5, 68), (5, 68.25)),
+    ((72, 100), (71.75, 100)),
+    ((-57, -100), (-56.75, -100)),
+    ((-35, -20), (-34.75, -20)),
+    ((-45, -50), (-45, -50.25)),
+    ((-45, 10), (-45, 10.25)),
+    ((17.5, -30), (17.25, -30)),
+    ((33, -30), (33.25, -30)),
+    ((25, -35), (25, -35.25)),
+    ((25, -22), (25, -21.75)),
+]
+
+
+@pytest.mark.parametrize(("border", "beyond"), BORDERS)
+def test_the_border_of_a_sea_belongs_to_it(border, beyond):
+    """Places on the border of such a region are doubted; those beyond it are not."""
+    assert kinds(at_one_place(border)) == [("swapped", [])]
+    assert kinds(at_one_place(beyond)) == []
+
+
+@pytest.mark.parametrize("lat", [90, 72, -57, -90])
+@pytest.mark.parametrize("lon", [-180, 180])
+def test_the_arctic_and_antarctica_go_round_the_globe(lat, lon):
+    """Nobody delivers near the poles, at any longitude."""
+    assert kinds(at_one_place((lat, lon))) == [("swapped", [])]
+
+
+def at_one_place(place):
+    """Two customers at the depot, on the globe."""
+    return ff.Instance(
+        depot=place,
+        customers=[place, place],
+        demands=[1, 1],
+        capacity=2,
+        vehicles=1,
+        metric="great_circle",
+    )
+
+
+def around(count, *elsewhere, depot=(0, 1), **fields):
+    """So many places, of which all but some lie at distance 1 around the middle."""
+    ring = [(0, 1), (1, 0), (0, -1), (-1, 0)] * count
+    customers = [*elsewhere, *ring[1 : count - len(elsewhere)]]
+    return ff.Instance(
+        depot=depot,
+        customers=customers,
+        demands=[1] * len(customers),
+        capacity=count,
+        vehicles=1,
+        **fields,
+    )
+
+
+def test_how_far_is_far():
+    """Beyond 20 times the usual distance a customer is far, beyond 50 the depot is."""
+    assert kinds(around(20, (20, 0))) == []
+    assert kinds(around(20, (20.25, 0))) == [("far", [1])]
+    assert kinds(around(20, depot=(50, 0))) == []
+    assert kinds(around(20, depot=(50.25, 0))) == [("far", [])]
+
+
+def test_among_few_places_none_is_far():
+    """Among fewer than 20 places, one that is far away is nothing unusual."""
+    assert kinds(around(19, (30, 0))) == []
+    assert kinds(around(20, (30, 0))) == [("far", [1])]
+
+
+def test_three_places_together_are_still_alone():
+    """Up to three different places near each other are far; four are a town."""
+    away = [(30, y / 10) for y in range(4)]
+    assert kinds(around(24, *away[:3])) == [("far", [c]) for c in (1, 2, 3)]
+    assert kinds(around(24, *away)) == []
+
+
+def test_among_four_places_none_is_swapped():
+    """With fewer than five places, the middle of all places says nothing."""
+    globe = {"metric": "great_circle"}
+    ring = [(50, 9), (51, 10), (50, 11)]  # the depot is at (49, 10)
+    five = around(5, *ring, (10, 50), depot=(49, 10), **globe)
+    assert kinds(five) == [("swapped", [4])]
+    assert kinds(around(4, *ring[:2], (10, 50), depot=(49, 10), **globe)) == []
+
+
 def test_a_second_depot(town):
     """A customer without demand that is called a depot, or lies there, is named."""
     demands, names = town.demands.copy(), list(town.names)
@@ -232,6 +320,7 @@ def test_no_false_alarms_about_cvrplib(shared):
         ("Telefon", ["0341 4710-102"] * 30, False),
         ("Hausnummer", ["10-12"] * 30, False),
         ("Lieferfenster", [""] * 30, False),
+        ("Lieferfenster", ["vormittags", *[""] * 29], True),
     ],
 )
 def test_delivery_times_are_named_as_ignored(town, heading, cells, doubtful):
@@ -240,3 +329,18 @@ def test_delivery_times_are_named_as_ignored(town, heading, cells, doubtful):
     said = f"column {heading!r} looks like delivery times, which plans do not consider"
     assert [doubt.text for doubt in found] == ([said] if doubtful else [])
     assert all((doubt.kind, doubt.customers) == ("windows", []) for doubt in found)
+
+
+def test_opening_hours_of_the_depot_are_no_delivery_times(town):
+    """Only the cells of customers make a column one of delivery times."""
+    cells = ["08:00-12:00", *[""] * 30]
+    assert find_doubts(replace(town, columns={"Lieferfenster": cells})) == []
+
+
+def test_a_single_second_depot(town):
+    """One customer that looks like a depot is named in the singular."""
+    demands = town.demands.copy()
+    demands[6] = 0
+    (doubt,) = find_doubts(moved(replace(town, demands=demands), {7: town.depot}))
+    assert (doubt.kind, doubt.customers) == ("depot", [7])
+    assert "customer 7 (Shop 7) looks like a second depot" in doubt.text

@@ -15,6 +15,7 @@ from fixedfleet.evaluate import (
     Start,
     get_method,
 )
+from fixedfleet.evaluate.starts import NetworkStart
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,12 @@ from fixedfleet.evaluate import (
             "network+ortools_descent:artificial=yes,guarantee=yes,repair=paper",
         ),
         ("packing+gpu:batch=1000", "packing+gpu:batch=1000"),
+        ("paper20", "paper20"),
+        ("paper50:model=a/mine.safetensors", "paper50:model=mine"),
+        (
+            "paper100:decoding=greedy,repair=paper",
+            "paper100:decoding=greedy,repair=paper",
+        ),
     ],
 )
 def test_a_name_says_what_matters_and_no_paths(spec, name):
@@ -95,7 +102,7 @@ def test_names_that_would_mislead_are_refused(fakes, spec, said):
         ("network:colour=red", "does not take colour=; its options: batch"),
         ("network:symmetries=9", "symmetries is 9, not a whole number from 1 to 8"),
         ("network:symmetries=many", "symmetries in .* is 'many', not a whole number"),
-        ("network:decoding=best", "unknown decoder 'best': choose from greedy, e"),
+        ("network:decoding=best", "unknown decoder 'best': choose from greedy, a"),
         ("network:device=tpu", "unknown device 'tpu': choose from cpu, cuda"),
         ("network:guarantee=perhaps", "'perhaps': choose from yes, no"),
         ("packing+auto:objective=speed", "'speed': choose from length, cost-v"),
@@ -202,3 +209,13 @@ def test_a_subclass_of_method_needs_only_solve(two):
     assert (method.name, method.batch, method.on_gpu) == ("Nothing", 1, False)
     assert (method.limits, method.objective) == (("time",), "length")
     assert method.solve(two)[0].plan is None
+
+
+def test_the_papers_pipeline_is_what_its_authors_ran():
+    """Tours in a random order, the likeliest vehicle, further tours, the length."""
+    method = get_method("paper50")
+    assert method.start == NetworkStart(
+        model="paper50", decoding="authors", repair="likeliest", guarantee=True
+    )
+    assert (method.search, method.objective) == ("ortools_descent", "length")
+    assert method.artificial

@@ -223,5 +223,8 @@ def test_the_papers_pipeline_starts_from_the_repaired_plan_with_all_its_tours(tw
         assert other.plan.is_feasible(wide)
         assert other.plan.length(instance) <= one.plan.length(instance)
         parts = {"network", "decoding", "repair", "search"}
-        assert set(other.details) == parts | {"left_early", "left_full"}
+        left = {"left_early", "left_full"}
+        assert set(other.details) == parts | left | {"start_length", "start_vehicles"}
+        assert other.details["start_length"] == one.plan.length(instance)
+        assert other.details["start_vehicles"] == one.plan.vehicles
     assert after[1].plan.vehicles > instances[1].vehicles

@@ -289,3 +289,16 @@ def test_a_text_in_a_folder_of_instances_is_no_instance(tmp_path):
     ff.files.write_batch(tmp_path / "a.npz", ff.generate.uniform(20, 2, seed=1))
     (tmp_path / "readme.txt").write_text("Two days.")
     assert get_set(tmp_path).names == ["a/0", "a/1"]
+
+
+@pytest.mark.parametrize(("n", "count"), [(20, 9561), (50, 9485), (100, 9747)])
+def test_strict_sets_leave_out_full_fleets(n, count):
+    """strict20 is vrp20 without the instances whose demands fill the fleet."""
+    strict, usual = get_set(f"strict{n}", None), get_set(f"vrp{n}", None)
+    full = {
+        one.name
+        for one in usual.instances
+        if one.demands.sum() == one.vehicles * one.capacity
+    }
+    assert set(strict.names) == set(usual.names) - full
+    assert len(strict) == count

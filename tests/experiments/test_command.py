@@ -54,7 +54,7 @@ def test_committed_pages_are_not_the_default_folder(asked):
     options = [options for _, options, _, _ in asked]
     assert {one.out.parts[0] for one in options} == {"build"}
     assert {one.work for one in options} == {Options.work}
-    assert [one.instances for one in options] == [1000, 250, 10_000]
+    assert [one.instances for one in options] == [1000, 160, 10_000]
 
 
 def test_what_is_kept_is_rendered_in_a_fresh_checkout(asked, monkeypatch, capsys):

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 ROOT = RESULTS.parent
 CARD = ROOT / "src" / "fixedfleet" / "model" / "shipped" / "universal.md"
 # Pages that no command renders: written by hand, or their rows were not kept.
-BY_HAND = {"universal.md", "cvrplib-x-all.md", "cvrplib-xxl.md", "large-instances.md"}
+BY_HAND = {
+    "universal.md", "cvrplib-x-all.md", "cvrplib-xxl.md", "large-instances.md",
+    "fixed-fleets.md",
+}  # fmt: skip
 WITHOUT_ROWS = {
-    "anytime.md", "cvrplib-a.md", "cvrplib-x.md", "generalisation.md",
+    "anytime.md", "cvrplib-a.md", "cvrplib-x.md",
     "post-processing.md", "targets.md", "uchoa.md",
 }  # fmt: skip
 # The lines of universal.md by their methods, with and without the names of the options.
@@ -129,6 +132,25 @@ def test_the_results_repeat_the_page_of_the_shipped_network():
         if "view" in label and "`universal`" not in label and "shipped" not in label:
             small, middle, large = (cell.partition(" ")[0] for cell in cells)
             assert f"{small}, {middle} and {large} %" in part, label
+
+
+def test_the_page_of_fixed_fleets_has_the_figures_of_its_rows():
+    """Ours: mean length and Cost_v, the share beyond the fleet, and how many."""
+    (table,) = read_tables(RESULTS / "fixed-fleets.md")
+    ours, counts = table[-2:]
+    rows = defaultdict(list)
+    for row in Results(RESULTS / "rows-fixed-fleets.jsonl.xz").rows():
+        rows[f"N = {row.customers}, M = {row.fleet}"].append(row)
+    assert list(rows) == table[0][1:]
+    for own, cell, count in zip(rows.values(), ours[1:], counts[1:], strict=True):
+        within = [row for row in own if row.within]
+        length, cost_v = (
+            sum(getattr(row, name) for row in within) / len(within)
+            for name in ("length", "cost_v")
+        )
+        beyond = 100 * (1 - len(within) / len(own))
+        assert cell == f"{length:.2f}, {cost_v:.1f}, {beyond:.1f} %"
+        assert count == f"{len(own)}; {own[0].time_limit:g}"
 
 
 def test_the_readme_has_the_table_of_quality_against_time():

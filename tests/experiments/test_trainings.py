@@ -293,11 +293,10 @@ def test_decoding_takes_the_networks_of_other_tables(made_up, tmp_path):
 
 def test_networks_are_measured_on_all_sets(made_up, tmp_path):
     """A network is also run on other sizes; Uchoa's lengths are in the paper's unit."""
-    leave(tmp_path / "trainings" / "paper20-s1")
     options = Options(instances=2, work=tmp_path, out=tmp_path / "out")
     page = make("generalisation", options)[0].read_text(encoding="utf-8")
     uchoa = page.partition("## Uchoa100")[2]
-    assert page.count("| paper20, trained on VRP20: alone") == 4
+    assert page.count("**trained on VRP20, guaranteed**") == 4
     assert "| 19.68 |" in uchoa
     assert "| 0.0080 |" in uchoa  # 8 of 1,000
 

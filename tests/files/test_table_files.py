@@ -21,6 +21,7 @@ from fixedfleet.files import (
     write_instance,
     write_plan,
 )
+from fixedfleet.files.table import read_table
 
 TABLE = "name,x,y,demand\nHub,0,0,0\nAda,3,4,1\nBob,6,8,2.5\n"
 
@@ -606,3 +607,71 @@ def test_a_plan_for_navigation_apps(load, tmp_path):
         write_plan(Plan([[1]]), load(TABLE)[0], tmp_path / "q.gpx")
     with pytest.raises(InputError, match=r"extension '\.gpx', but a plan is"):
         read_plan(tmp_path / "p.gpx")
+
+
+@pytest.mark.parametrize(
+    ("demand", "delimiter", "decimal"),
+    [
+        ("2", ";", ","),  # Excel writes semicolons where it writes decimal commas
+        ("2", ",", "."),
+        ("2,5", ";", ","),
+        ("2.5", ";", "."),
+        ("2,5;1.5", ";", "."),
+    ],
+)
+def test_the_decimal_sign_of_a_table(tmp_path, demand, delimiter, decimal):
+    """The sign is that of the numbers; a point if they have both; else a guess."""
+    rows = ["x,y,demand", "0,0,0", *(f"1,1,@{cell}" for cell in demand.split(";"))]
+    text = "\n".join(row.replace(",", delimiter) for row in rows)
+    for cell in demand.split(";"):
+        text = text.replace("@" + cell.replace(",", delimiter), cell)
+    path = tmp_path / "toy.csv"
+    path.write_text(text, encoding="utf-8")
+    reading = read_file(path, ReadOptions(vehicles=2, capacity=5))
+    assert reading.dialect == Dialect(delimiter, decimal)
+
+
+def test_a_comment_with_commas_is_one_comment(load):
+    """A comment is split into cells at its commas and put together again."""
+    instance, _ = load("# name: Monday, north\n" + TABLE)
+    assert instance.name == "Monday, north"
+    assert instance.num_customers == 2
+
+
+def test_of_two_rows_of_texts_the_first_has_the_headings(wrong):
+    """If no heading is known, the first of equally good rows has the headings."""
+    said = wrong("one,two,three\nred,green,blue\n1,2,3\n")
+    assert "the headings are 'one', 'two', 'three'" in said
+
+
+def test_an_empty_sheet_is_not_read(tmp_path):
+    """Of two sheets without known headings, the one that is not empty is read."""
+    book = openpyxl.Workbook()
+    book.active.title = "Empty"
+    sheet = book.create_sheet("Full")
+    for row in (["one", "two"], [1, 2], [3, 4]):
+        sheet.append(row)
+    book.save(tmp_path / "toy.xlsx")
+    with pytest.raises(InputError, match="the headings are 'one', 'two'"):
+        read(tmp_path / "toy.xlsx", 2, capacity=5)
+
+
+@pytest.mark.parametrize("count", [10, 12])
+def test_of_many_unreadable_rows_ten_are_named(wrong, count):
+    """A message names ten rows that cannot be read, and counts the others."""
+    said = wrong("x,y,demand\n0,0,\n" + "1,,1\n" * count)
+    assert said.startswith(f"{count} rows cannot be read: row 3: y is empty")
+    assert said.count("is empty") == 10
+    assert said.endswith(" and 2 more") == (count == 12)
+
+
+def test_a_number_with_a_unit_of_60_characters():
+    """Numbers with units are sought in cells of up to 60 characters."""
+    longest = "1,5 " + "k" * 56
+    for text, decimals in ((longest, {","}), (longest + "k", set())):
+        content = f"x;y;demand\n0;0;\n1;1;{text}\n"
+        table = read_table(content, {"demand": "demand"}, numbers=["demand"])
+        assert table.decimals == decimals
+    assert table.quantity(longest, "it") == (1.5, "k" * 56, False)
+    with pytest.raises(InputError, match="it is '1,5 kkk"):
+        table.quantity(longest + "k", "it")

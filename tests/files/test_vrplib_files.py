@@ -37,6 +37,8 @@ def test_a_file_for_any_program(load, square):
     assert text.startswith("NAME : four\nCOMMENT : No of vehicles: 2\nTYPE : CVRP\n")
     assert "VEHICLES :" not in text
     assert load(text)[0].vehicles == 2
+    text = format_instance(square, plain=True)
+    assert "COMMENT : No of vehicles: 2, rounding: none\n" in text
 
 
 def test_a_plain_file(load):

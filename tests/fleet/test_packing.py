@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from random import Random
 
 import numpy as np
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 import fixedfleet as ff
 from fixedfleet.deadline import Deadline
+from fixedfleet.fleet import exact_packing
 from fixedfleet.fleet.exact_packing import pack_exactly
 from fixedfleet.fleet.packing import best_fit, best_fit_batch, fill
 
@@ -45,6 +48,33 @@ def test_quick_packings_hold_every_demand_once(case, seed):
 def test_filling_refuses_what_would_take_too_long():
     """Filling gives up if the capacity has too many units."""
     assert fill([10**11] * 10, 10**12) is None
+
+
+def begins(sizes, capacity):
+    """Whether filling begins; it ends at once, because it is asked to stop."""
+    asked = []
+    fill(sizes, capacity, deadline=Deadline(stop=lambda: asked.append(1) or True))
+    return bool(asked)
+
+
+def test_filling_has_a_limit_of_memory():
+    """The sums of four demands may take 2**28 bits each; those of five may not."""
+    assert begins([1] * 4, 2**28)
+    assert not begins([1] * 5, 2**28)
+
+
+def test_filling_has_a_limit_of_work():
+    """Demands times vehicles times blocks of 4,096 units are at most five million."""
+    full = 999 * 4096  # 1,000 blocks
+
+    def begins_with(halves, crumbs, capacity):
+        return begins([capacity // 2] * halves + [2] * crumbs, capacity)
+
+    assert begins_with(98, 2, full)  # 100 demands, 50 vehicles
+    assert begins_with(98, 2, full + 4095)
+    assert not begins_with(98, 2, full + 4096)  # 1,001 blocks
+    assert not begins_with(98, 3, full)  # 101 demands
+    assert not begins_with(100, 0, full)  # 51 vehicles
 
 
 @pytest.mark.slow
@@ -111,3 +141,42 @@ def test_best_fit_opens_a_vehicle_only_when_it_must():
     assert packed.tolist() == [True, False, True]
     assert plans[0].tours == ((1, 3), (2, 4))
     assert plans[2].tours == ((1, 2),)
+
+
+def test_exact_packing_does_not_begin_without_time_for_its_model(monkeypatch):
+    """With less time than building the model takes, nothing is built."""
+    sizes = [7, 6, 10, 11, 5, 7, 7, 5, 6, 10, 11, 10]
+    steps = len(exact_packing._arcs(Counter(sorted(sizes, reverse=True)), 24))
+    assert steps > 10
+    monkeypatch.setattr(exact_packing, "load", lambda: pytest.fail("it was loaded"))
+    left = Deadline(steps * 1e-5, clock=lambda: 0.0)
+    assert pack_exactly(sizes, 24, 4, left) == "undecided"
+
+
+def test_exact_packing_has_a_limit_of_steps(monkeypatch):
+    """Demands with more possible steps than the limit are not packed exactly."""
+    counts = {11: 2, 10: 3, 7: 3, 6: 2, 5: 2}
+    steps = len(exact_packing._arcs(counts, 24))
+    monkeypatch.setattr(exact_packing, "_MOST_ARCS", steps)
+    assert len(exact_packing._arcs(counts, 24)) == steps
+    monkeypatch.setattr(exact_packing, "_MOST_ARCS", steps - 1)
+    assert exact_packing._arcs(counts, 24) is None
+
+
+def test_exact_packing_has_one_worker_and_the_time_left(monkeypatch):
+    """CP-SAT runs on one core with a seed, or the packing would be up to chance."""
+    solvers = []
+    cp = exact_packing.load()
+
+    class Solver(cp.CpSolver):
+        def __init__(self):
+            super().__init__()
+            solvers.append(self)
+
+    monkeypatch.setattr(cp, "CpSolver", Solver)
+    for seconds in (50.0, math.inf):
+        left = Deadline(seconds, clock=lambda: 0.0)
+        assert pack_exactly([3, 3, 4, 5, 5], 10, 2, left) == [[5, 5], [4, 3, 3]]
+    told = [solver.parameters for solver in solvers]
+    assert [one.max_time_in_seconds for one in told] == [50.0, 1_000_000]
+    assert {(one.num_workers, one.random_seed) for one in told} == {(1, 0)}

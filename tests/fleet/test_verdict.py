@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 
 import fixedfleet as ff
 from fixedfleet import generate
-from fixedfleet.fleet import assess_batch, assess_fleet
+from fixedfleet.fleet import (
+    assess_batch,
+    assess_fleet,
+    exact_packing,
+    quick_packing_size,
+)
 
 # By sum and bound four vehicles of 24 carry these; in truth it takes five.
 HARD = [7, 6, 10, 11, 5, 7, 7, 5, 6, 10, 11, 10]
@@ -289,3 +294,44 @@ def test_the_smallest_packings_use_the_fewest_vehicles():
 def test_nothing_is_judged_at_once():
     """No instances give no verdicts."""
     assert len(assess_batch(ff.InstanceBatch.of([])).statuses) == 0
+
+
+@pytest.fixture
+def loads(monkeypatch):
+    """How often the exact solver was loaded; the search itself decides nothing."""
+    loads = []
+    monkeypatch.setattr(exact_packing, "load", lambda: loads.append(1))
+    monkeypatch.setattr(exact_packing, "pack_exactly", lambda *_: "undecided")
+    return loads
+
+
+@pytest.mark.parametrize(("limit", "times"), [({}, 1), ({"time_limit": 0}, 0)])
+def test_the_solver_is_loaded_before_the_clock_starts(loads, limit, times):
+    """It is loaded once if an exact search may run, and not without time for it."""
+    assert assess_fleet(instance(HARD, 24, 4), **limit).status == "undecided"
+    assert len(loads) == times
+
+
+def test_an_undecided_verdict_says_its_limit(loads):
+    """The default limit is 1 s for an instance, and 0.1 s for each of a batch."""
+    asked = instance(HARD, 24, 4)
+    assert "within the limit of 1 s" in assess_fleet(asked).reason
+    verdict = assess_batch(ff.InstanceBatch.of([asked]))
+    assert "within the limit of 0.1 s" in verdict.reasons[0]
+
+
+def test_fleets_that_suffice_need_no_search(loads):
+    """Unless the smallest packings are asked for, best fit decides about them."""
+    batch = ff.InstanceBatch.of([instance(HARD, 24, 5)])
+    assert assess_batch(batch).feasible.all()
+    assert loads == []
+    assess_batch(batch, smallest=True)
+    assert loads == [1]
+
+
+@pytest.mark.parametrize(
+    ("demands", "size"), [([0, 0], 1), ([3], 1), ([3, 4], 2), ([3, 6], None)]
+)
+def test_the_size_of_a_quick_packing(demands, size):
+    """It is at least one vehicle, and None if a demand exceeds a vehicle."""
+    assert quick_packing_size(instance(demands, 5, 1)) == size

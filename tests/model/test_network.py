@@ -14,7 +14,8 @@ from fixedfleet.model.network import _vehicle_features
 
 TINY = {"width": 16, "hidden": 24, "layers": 2}
 KINDS = {
-    "paper": TINY,
+    "authors": TINY,
+    "print": TINY | {"fleet_share": False, "score_scale": "width"},
     "softassign": TINY | {"normalisation": "softassign"},
 }
 
@@ -91,18 +92,38 @@ def test_vehicles_differ_by_their_embeddings_only(make_instance):
     assert not _same(after, before)
 
 
-def test_the_papers_vehicles_are_numbered_by_1_over_k_and_k(make_instance):
-    """The paper's features of vehicle k: 1/k, k, Q/Q and Σq/Q."""
+@pytest.mark.parametrize(
+    ("share", "numbers"),
+    [
+        (False, [(1, 1), (1 / 2, 2), (1 / 3, 3)]),
+        (True, [(1 / 3, 3), (2 / 3, 3), (1, 3)]),
+    ],
+)
+def test_vehicles_are_numbered(make_instance, share, numbers):
+    """Vehicle k has 1/k, k or k/M, M, and then Q/Q and Σq/Q; padding is no vehicle."""
     instance = make_instance(n=4, vehicles=3, capacity=10, demands=[5, 4, 3, 6])
-    found = _vehicle_features(_collate(instance))
-    expected = [[1, 1, 1, 1.8], [1 / 2, 2, 1, 1.8], [1 / 3, 3, 1, 1.8]]
-    assert torch.allclose(found, torch.tensor([expected]))
+    larger = make_instance(n=4, vehicles=5, capacity=10)
+    found = _vehicle_features(_collate(instance, larger), share)[0, :3]
+    expected = [[*number, 1, 1.8] for number in numbers]
+    assert torch.allclose(found, torch.tensor(expected))
+
+
+def test_scores_are_divided_by_the_width_or_the_locations(make_instance):
+    """The same scores, divided by √d and by N', give different predictions."""
+    instance = make_instance(n=6, vehicles=3)
+    logs = {}
+    for scale in ("width", "locations"):
+        network = _network(TINY | {"score_scale": scale})
+        logs[scale] = _predict(network, instance)
+    first = logs["width"][..., :1, 1:2] - logs["width"][..., :1, 2:3]
+    second = logs["locations"][..., :1, 1:2] - logs["locations"][..., :1, 2:3]
+    assert torch.allclose(first * 4, second * 7, rtol=1e-3)
 
 
 def test_numbered_vehicles_get_different_edges(make_instance):
     """Vehicles that are numbered do not get the same edges."""
     logs = _predict(_network(TINY), make_instance(n=6, vehicles=3, demands=[9] * 6))
-    assert not _same(logs[:, 0], logs[:, 1])
+    assert not torch.equal(logs[:, 0], logs[:, 1])
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)

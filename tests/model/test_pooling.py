@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from fixedfleet.model import ModelConfig, pooling
+from fixedfleet.model import pooling
 from fixedfleet.model.pooling import (
     MaxPoolingLayer,
     Pairs,
@@ -56,10 +56,31 @@ def test_nobody_to_listen_to_gives_zeros(parts):
     assert not leave_one_out_max(messages, distances, demands, nobody, priming).any()
 
 
-def test_own_element_never_reaches_its_max_context():
-    """Changing an element changes no context of its own, but others' do."""
+def _plain_layer(layer, nodes, vehicles, pairs, priming):
+    """The layer, element by element."""
+    weights = priming(pairs.distances[0, ..., None], pairs.demands[0, ..., None])
+    for i in range(nodes.shape[1]):
+        weights[i, i] = priming.offset  # distance and demand count for others only
+    node, fleet, found = nodes[0], vehicles[0], []
+    for i in range(len(node)):
+        context = [node[0] * weights[i, 0], (node[1:] * weights[i, 1:]).amax(0)]
+        found.append([node[i], *context, fleet.amax(0)])
+    for k in range(len(fleet)):
+        others = torch.cat((fleet[:k], fleet[k + 1 :])).amax(0)
+        found.append([fleet[k], node[0], node[1:].amax(0), others])
+    rows = []
+    for parts in found:
+        h = layer.mix_norm(parts[0] + layer.mix(torch.cat(parts)))
+        rows.append(layer.norm(h + layer.feed(h)))
+    return torch.stack(rows)
+
+
+def test_a_layer_is_that_of_the_definition():
+    """Maxima over the others, a location's own weighted by β, and two sublayers."""
     torch.manual_seed(0)
-    layer = MaxPoolingLayer(ModelConfig(width=4, hidden=8))
+    layer, priming = MaxPoolingLayer(4, 8), Priming(4)
+    for parameter in [*layer.parameters(), *priming.parameters()]:
+        torch.nn.init.normal_(parameter)
     nodes, vehicles = torch.randn(1, 5, 4), torch.randn(1, 3, 4)
     pairs = Pairs(
         torch.rand(1, 5, 5),
@@ -67,15 +88,6 @@ def test_own_element_never_reaches_its_max_context():
         torch.ones(1, 5, dtype=torch.bool),
         torch.ones(1, 3, dtype=torch.bool),
     )
-
-    def contexts(n, v):
-        return torch.cat(layer.contexts(n, v, pairs), dim=2)
-
-    before = contexts(nodes, vehicles)
-    for element in range(8):
-        changed = [nodes.clone(), vehicles.clone()]
-        group, index = (0, element) if element < 5 else (1, element - 5)
-        changed[group][0, index] += 100.0
-        after = contexts(*changed)
-        assert torch.equal(after[0, element], before[0, element])
-        assert not torch.equal(after, before)
+    found = torch.cat(layer(nodes, vehicles, pairs, priming), dim=1)[0]
+    wanted = _plain_layer(layer, nodes, vehicles, pairs, priming)
+    assert torch.allclose(found, wanted, atol=1e-5)

@@ -120,9 +120,12 @@ def all_in_one(prediction):
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        (("magic",), "unknown decoder 'magic': choose from greedy, edges, memb"),
+        (
+            ("magic",),
+            "unknown decoder 'magic': choose from greedy, authors",
+        ),
         (("beam0",), "width is 0"),
-        (("greedy", "magic"), "'magic': choose from none, paper, room"),
+        (("greedy", "magic"), "'magic': choose from none, paper, likeliest, room"),
     ],
 )
 def test_wrong_choices_are_named(noisy, choice, message):

@@ -77,7 +77,7 @@ def test_customers_beyond_one_artificial_tour_get_another():
     """What a single vehicle cannot carry is split, and no tour is overloaded."""
     prediction = make_prediction(log_of({}, 4, 1), [0, 5, 3, 3, 2], 5)
     after = repair([[1]], prediction, guarantee=True)
-    assert sorted(map(sorted, after)) == [[1], [2, 4], [3]]
+    assert after == ff.Plan([[1], [2], [3, 4]])
 
 
 def test_the_guarantee_cannot_serve_what_no_vehicle_carries():
@@ -132,3 +132,32 @@ def test_wrong_plans_and_choices_are_named():
     ):
         with pytest.raises(ff.InputError, match=next(iter(wrong))):
             RepairOptions(**wrong)
+
+
+def test_the_guarantee_adds_no_more_tours_than_it_may_need():
+    """There is one tour more per customer left out, and none if nobody is."""
+    prediction = make_prediction(log_of({}, 4, 1), [0, 5, 3, 3, 2], 5)
+    sure = RepairOptions("paper", guarantee=True)
+    assert repair_tours(prediction, tours_of([[1]], 4, 1), sure).shape == (1, 4, 4)
+    prediction = make_prediction(log_of({}, 2, 1), [0, 2, 2], 5)
+    assert repair_tours(prediction, tours_of([[1]], 2, 1), sure).shape == (1, 1, 2)
+
+
+def test_only_plans_that_leave_customers_out_are_repaired():
+    """Of a batch, the plans that serve everyone keep their order, however long."""
+    points = [[[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [2.0, 0.0]]] * 2
+    log_probs = torch.zeros((2, 1, 4, 4))
+    prediction = make_prediction(log_probs, [[0, 1, 1, 1]] * 2, 3, points)
+    tours = torch.cat((tours_of([[3, 1, 2]], 3, 1), tours_of([[1, 2]], 3, 1)))
+    for method, second in (("none", [1, 2]), ("room", [1, 3, 2])):
+        after = make_plans(repair_tours(prediction, tours, RepairOptions(method)))
+        assert list(after) == [ff.Plan([[3, 1, 2]]), ff.Plan([second])]
+
+
+def test_a_tour_that_exceeds_the_capacity_is_refused():
+    """A full tour is fine; one unit more is an error."""
+    prediction = make_prediction(log_of({}, 2, 2), [0, 3, 2], 5)
+    assert repair([[1, 2]], prediction) == ff.Plan([[1, 2]])
+    prediction = make_prediction(log_of({}, 2, 2), [0, 3, 3], 5)
+    with pytest.raises(ff.InputError, match="exceeds the capacity"):
+        repair([[1, 2]], prediction)

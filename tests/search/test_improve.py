@@ -424,3 +424,16 @@ def test_the_plan_with_the_fewest_vehicles_counts_even_if_nothing_is_found(roomy
         BEST.cost_v(roomy, 10.0),
         ONE.cost_v(roomy, 10.0),
     ]
+
+
+@pytest.mark.parametrize(
+    ("cost", "expensive"), [(0, False), (0.25, False), (0.5, True)]
+)
+def test_a_vehicle_may_be_expensive_at_any_scale(square, cost, expensive):
+    """If plans are shorter than 1, a vehicle that costs less than 1 is expensive."""
+    small = replace(square, customers=square.customers / 32)
+    plan = ff.Plan([[1, 2], [3, 4]])
+    assert 0.25 < plan.length(small) < 0.5
+    assert is_expensive(cost, plan, small) == expensive
+    plans, batch = ff.PlanBatch.from_plans([plan]), ff.InstanceBatch.of([small])
+    assert expensive_rows(cost, plans, batch).tolist() == [expensive]

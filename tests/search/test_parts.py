@@ -56,6 +56,56 @@ def test_groups_have_no_tour_in_common_and_are_not_in_vain(tours):
         in_vain |= drawn
 
 
+def line_of(*lengths, vehicles=None, seed=1):
+    """A plan of tours on a line, each with so many customers; the last is far away."""
+    numbers = iter(range(1, sum(lengths) + 1))
+    plan = ff.Plan([next(numbers) for _ in range(length)] for length in lengths)
+    places = [(2**place, 1) for place, tour in enumerate(plan) for _ in tour]
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=places,
+        demands=[1] * len(places),
+        capacity=max(lengths),
+        vehicles=vehicles or len(lengths),
+    )
+    return DividedPlan(instance, plan, seed)
+
+
+@pytest.mark.parametrize(
+    ("size", "tours"), [(1, 2), (5, 2), (6, 3), (7, 3), (8, 4), (100, 6)]
+)
+def test_a_group_has_at_least_two_tours_and_at_most_its_size(size, tours):
+    """Tours are added while the customers are at most as many as was asked for."""
+    six = line_of(2, 2, 2, 2, 2, 2)
+    for _ in range(10):
+        (group,) = six.draw_groups(1, size, set())
+        assert len(group) == tours
+
+
+@pytest.mark.parametrize(
+    ("lengths", "count", "sizes"),
+    [
+        ((1, 1, 1, 1), 4, [1, 1, 1, 1]),
+        ((1, 1, 1, 1), 2, [2, 2]),
+        ((1, 1, 1, 1, 1), 5, [1, 1, 1, 1, 1]),
+        ((9, 1, 1), 3, [1, 1, 9]),
+        ((1, 1, 9), 3, [1, 1, 9]),
+        ((1, 1, 1, 1, 1, 5), 2, [5, 5]),
+    ],
+)
+def test_parts_are_about_as_large(lengths, count, sizes):
+    """Equal tours give equal parts, and no part is empty."""
+    for seed in range(5):
+        parts = line_of(*lengths, seed=seed).divide(count)
+        assert sorted(len(part.customers) for part in parts) == sizes
+
+
+def test_spare_vehicles_are_shared_out():
+    """Each part gets as many of the vehicles without a tour, the first ones more."""
+    parts = line_of(1, 1, 1, vehicles=8).divide(3)
+    assert [part.instance.vehicles for part in parts] == [3, 3, 2]
+
+
 def test_one_tour_has_no_groups(instance):
     """There is nothing to exchange within one tour."""
     whole = DividedPlan(instance, ff.Plan([range(1, 121)]), seed=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 
 import pytest
 
@@ -216,3 +217,156 @@ def test_a_client_that_reads_nothing_is_disconnected(caplog, monkeypatch):
     }
     asyncio.run(Guard(events, None, set())(scope, never, never))
     assert ended and "reads nothing" in caplog.text
+
+
+# The guard alone, without a server
+
+
+OWN = "127.0.0.1:8000"
+EVIL = {"origin": "https://evil.example"}
+LINK = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+
+
+def ask(guard, path="/plans", query="", method="GET", scheme="http", **headers):
+    """Status and headers of the guard's answer to a request."""
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "query_string": query.encode(),
+        "headers": [
+            (name.replace("_", "-").encode(), value.encode())
+            for name, value in ({"host": OWN} | headers).items()
+        ],
+        "scheme": scheme,
+        "server": ("127.0.0.1", 8000),
+    }
+    messages = []
+
+    async def send(message):
+        messages.append(message)
+
+    asyncio.run(guard(scope, None, send))
+    start = messages[0]
+    return start["status"], {k.decode(): v.decode() for k, v in start["headers"]}
+
+
+@pytest.fixture
+def guard():
+    """A guard with a token, before an app that answers everything."""
+    return Guard(answer_everything, TOKEN, set())
+
+
+async def answer_everything(scope, receive, send):
+    """Answer as for a file of the page, or as for a document."""
+    tag = [(b"etag", b"1")] if scope["path"].startswith("/static/") else []
+    await send({"type": "http.response.start", "status": 200, "headers": tag})
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/", 200),
+        ("/health", 200),
+        ("/openapi.json", 200),
+        ("/favicon.ico", 200),
+        ("/static/page.js", 200),
+        ("/static", 401),
+        ("/plans", 401),
+        ("/plans/static/", 401),
+    ],
+)
+def test_what_needs_a_token(guard, path, status):
+    """The page itself and the service's description are open, all else is not."""
+    assert ask(guard, path)[0] == status
+    assert ask(guard, path, authorization=f"Bearer {TOKEN}")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("header", "status"),
+    [
+        (f"Bearer {TOKEN}", 200),
+        (f"bearer  {TOKEN} ", 200),
+        (f"Bearer {TOKEN}x", 401),
+        (f"Basic {TOKEN}", 401),
+        ("Bearer", 401),
+        (TOKEN, 401),
+    ],
+)
+def test_how_a_token_is_shown(guard, header, status):
+    """The scheme is Bearer in any case of letters; a refusal names it."""
+    found, headers = ask(guard, authorization=header)
+    assert found == status
+    if status == 401:
+        assert headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_the_cookie_of_a_login(guard, scheme):
+    """The cookie opens this port alone, and by https it is for https alone."""
+    status, headers = ask(guard, "/", f"token={TOKEN}", scheme=scheme)
+    assert (status, headers["location"]) == (303, "./")
+    value, *attributes = headers["set-cookie"].split("; ")
+    assert ("Secure" in attributes) == (scheme == "https")
+    assert {"HttpOnly", "SameSite=strict"} <= {*attributes}
+    assert value.startswith("fixedfleet-8000=")
+    assert ask(guard, cookie=value)[0] == 200
+    assert ask(guard, cookie=value.replace("8000", "8001"))[0] == 401
+    assert ask(guard, cookie=value[:-1])[0] == 401
+    assert ask(guard, "/", "token=wrong")[0] == 401
+    # Browsers send the cookie for pages of other sites, too.
+    assert ask(guard, cookie=value, origin=f"{scheme}://{OWN}")[0] == 200
+    assert ask(guard, cookie=value, **EVIL)[0] == 403
+    # They do not know the token.
+    assert ask(guard, authorization=f"Bearer {TOKEN}", **EVIL)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        ({}, 200),
+        ({"method": "POST"}, 200),
+        ({"host": "localhost:8000"}, 200),
+        ({"host": "[::1]:8000"}, 200),
+        ({"host": "evil.example"}, 403),
+        ({"origin": f"http://{OWN}"}, 200),
+        (EVIL, 403),
+        ({"sec-fetch-site": "same-origin"}, 200),
+        ({"sec-fetch-site": "none"}, 200),
+        ({"sec-fetch-site": "same-site"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "cors"}, 403),
+        (LINK, 200),
+        ({**LINK, "method": "POST"}, 403),
+    ],
+)
+def test_without_a_token_this_machine_may_ask(request_, status):
+    """Programs of this machine and links may ask, pages of other sites may not."""
+    guard = Guard(answer_everything, None, set())
+    assert ask(guard, **request_)[0] == status
+
+
+def test_files_may_be_kept_and_documents_may_not(guard):
+    """A browser asks whether a file of the page has changed, and keeps nothing else."""
+    shown = {"authorization": f"Bearer {TOKEN}"}
+    assert ask(guard, "/static/page.js")[1]["cache-control"] == "no-cache"
+    assert ask(guard, **shown)[1]["cache-control"] == "no-store"
+
+
+def test_what_is_no_request_passes():
+    """Messages about the life of the server reach the app as they are."""
+    seen = []
+
+    async def app(scope, receive, send):
+        seen.append((scope, send))
+
+    asyncio.run(Guard(app, TOKEN, set())({"type": "lifespan"}, None, "send"))
+    assert seen == [({"type": "lifespan"}, "send")]
+
+
+def test_the_documentation_says_when_clients_are_disconnected():
+    """The seconds are those of the page about the service."""
+    said = (
+        f"A client that reads nothing for {security.SEND_SECONDS:g} s is disconnected"
+    )
+    page = Path(__file__).parents[2] / "docs" / "service.md"
+    assert said in page.read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fixedfleet as ff
+from fixedfleet.solving.locked_tours import LockedTours
 
 CROSSED = [[1, 3]]  # through the depot: no search would choose it
 
@@ -63,3 +64,54 @@ def test_a_start_must_have_the_locked_tours(square):
     """A start that breaks a locked tour is refused."""
     with pytest.raises(ff.InputError, match=r"does not have the locked tour \[1, 3\]"):
         ff.solve(square, 0.05, locked=CROSSED, start=ff.Plan([[1, 2], [3, 4]]))
+
+
+def test_locked_tours_count_in_every_cost(square):
+    """Stages, trace and reports have the cost of the whole plan, with vehicles."""
+    reported = []
+    result = ff.solve(
+        square,
+        0.05,
+        locked=CROSSED,
+        vehicle_cost=10,
+        on_improvement=lambda _seconds, cost, plan: reported.append((cost, plan)),
+    )
+    cost = result.plan.cost_v(square, 10)
+    assert cost == pytest.approx(20 + 8 * 2**0.5)
+    assert result.cost == pytest.approx(cost)
+    assert [stage.cost for stage in result.stages][-1] == pytest.approx(cost)
+    assert result.trace[-1][1] == pytest.approx(cost)
+    assert reported[-1][0] == pytest.approx(cost)
+    assert all(c == pytest.approx(p.cost_v(square, 10)) for c, p in reported)
+
+
+def test_the_verdict_is_about_the_whole_plan(square):
+    """Bounds and packings of the verdict have the locked tours."""
+    verdict = ff.solve(square, 0.05, locked=CROSSED).verdict
+    assert (verdict.lower_bound, verdict.upper_bound) == (2, 2)
+    for packing in (verdict.packing, verdict.smallest_packing):
+        assert packing.tours[0] == (1, 3)
+        assert packing.is_feasible(square)
+    hopeless = ff.Instance(
+        depot=(0, 0),
+        customers=[[0, 1], [0, 2]],
+        demands=[1, 9],
+        capacity=5,
+        vehicles=2,
+    )
+    verdict = ff.solve(hopeless, 0.05, locked=[[1]]).verdict
+    assert (verdict.lower_bound, verdict.upper_bound) == (3, None)
+    assert verdict.packing is verdict.smallest_packing is None
+
+
+def test_one_vehicle_is_enough_for_the_rest(square):
+    """A locked tour may use all vehicles but one; without costs it has its length."""
+    locks = LockedTours(CROSSED, square)
+    assert (locks.rest.vehicles, locks.rest.num_customers) == (1, 2)
+    costs = []
+    report = locks.reporting_whole_plans(
+        lambda _seconds, cost, _plan: costs.append(cost)
+    )
+    report(0.0, 1.0, ff.Plan([[1, 2]]))
+    assert costs == [pytest.approx(1 + 4 * 2**0.5)]
+    assert locks.reporting_whole_plans(None) is None

@@ -13,7 +13,12 @@ import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.deadline import Deadline
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.solving.partial_plan import partial_plan, serve_most, swap_unserved
+from fixedfleet.solving.partial_plan import (
+    load_for_partial_plan,
+    partial_plan,
+    serve_most,
+    swap_unserved,
+)
 
 
 def only_missing(plan, instance):
@@ -62,9 +67,10 @@ def test_the_search_leaves_out_no_more_and_is_shorter():
     """Searching shortens the tours and serves as many as the packing did."""
     instance = generate.uniform(50, 1, seed=4)[0]
     tight = instance.with_vehicles(instance.minimum_vehicles - 1)
+    load_for_partial_plan(tight)
     packing, found = (
         serve_most(tight, Deadline()),
-        partial_plan(tight, deadline=Deadline(0.2)),
+        partial_plan(tight, deadline=Deadline(1.0)),
     )
     assert only_missing(found, tight)
     assert len(found.unserved(tight)) == len(packing.unserved(tight))
@@ -137,3 +143,82 @@ def test_the_packing_ends_with_the_deadline(make_instance):
     assert only_missing(plan, instance)
     assert plan.vehicles == 20
     assert now[0] < 1.0
+
+
+def line(*places, demands, capacity, vehicles=1):
+    """Customers on a line through the depot, which is at 0."""
+    return ff.Instance(
+        depot=(0, 0),
+        customers=[[x, 0] for x in places],
+        demands=demands,
+        capacity=capacity,
+        vehicles=vehicles,
+    )
+
+
+def test_an_exchange_needs_room_and_takes_the_shortest():
+    """The unserved customer that fits and shortens a tour most replaces another."""
+    far = line(9, 5, 1, 2, demands=[2, 1, 3, 2], capacity=3)
+    # Customer 3 does not fit in place of customer 1, customer 4 does.
+    assert swap_unserved(far, ff.Plan([[2, 1]]), Deadline()) == ff.Plan([[4, 2]])
+    full = replace(far, demands=[2, 1, 4, 3])
+    assert swap_unserved(full, ff.Plan([[2, 1]]), Deadline()) == ff.Plan([[2, 1]])
+    alike = replace(far, customers=[[9, 0], [5, 0], [9, 0], [5, 0]], demands=[1] * 4)
+    plan = ff.Plan([[2, 1]])
+    assert swap_unserved(alike, plan, Deadline()) == ff.Plan([[4, 2]])
+
+
+def test_a_newcomer_goes_where_it_adds_the_least():
+    """It takes any place of the tour, not that of the customer it replaces."""
+    instance = line(1, 2, 9, 3, demands=[1, 1, 1, 1], capacity=3)
+    square_way = replace(instance, customers=[[1, 0], [1, 1], [-9, 9], [0, 1]])
+    plan = swap_unserved(square_way, ff.Plan([[3, 1, 2]]), Deadline())
+    assert plan == ff.Plan([[1, 2, 4]])
+
+
+def test_exchanges_end_with_the_deadline():
+    """When the time is over, the plan is returned as it is."""
+    instance = line(9, 1, demands=[1, 1], capacity=1)
+    plan = ff.Plan([[1]])
+    assert swap_unserved(instance, plan, Deadline(0)) == plan
+    assert swap_unserved(instance, plan, Deadline()) == ff.Plan([[2]])
+
+
+def test_every_round_has_its_share_of_the_time(monkeypatch):
+    """Four rounds, each with another seed, end after each quarter of the time."""
+    module = importlib.import_module("fixedfleet.solving.partial_plan")
+    now, rounds = [0.0], []
+
+    def search(instance, plan, deadline, seed, vehicle_cost):
+        rounds.append((now[0] + deadline.left(), seed, vehicle_cost))
+        now[0] += deadline.left()
+        return plan
+
+    monkeypatch.setattr(module, "_search", search)
+    instance = line(9, 1, demands=[1, 1], capacity=1)
+    limit = Deadline(8.0, clock=lambda: now[0])
+    partial_plan(instance, deadline=limit, seed=5, vehicle_cost=2.0)
+    assert rounds == [(2.0, 5, 2.0), (4.0, 6, 2.0), (6.0, 7, 2.0), (8.0, 8, 2.0)]
+
+
+@pytest.mark.parametrize(("vehicles", "loaded"), [(1, True), (2, False), (3, False)])
+def test_the_search_is_loaded_if_the_fleet_may_be_too_small(
+    monkeypatch, vehicles, loaded
+):
+    """If a quick packing fits the fleet, there will be no partial plan."""
+    module = importlib.import_module("fixedfleet.solving.partial_plan")
+    loads = []
+    monkeypatch.setattr(module, "load_search", lambda *_: loads.append(1))
+    instance = line(9, 1, demands=[1, 1], capacity=1, vehicles=vehicles)
+    module.load_for_partial_plan(instance)
+    assert bool(loads) == loaded
+    module.load_for_partial_plan(replace(instance, demands=[1, 2]))
+    assert len(loads) == loaded + 1  # one customer fits into no vehicle
+
+
+def test_customers_that_fit_to_the_last_unit_are_served():
+    """The smallest demands that fill the fleet exactly are all served."""
+    instance = line(1, 2, 3, 4, demands=[5, 4, 6, 7], capacity=10, vehicles=2)
+    assert serve_most(instance, Deadline()).unserved(instance) == [4]
+    exact = replace(instance, demands=[5, 4, 6, 5])
+    assert serve_most(exact, Deadline()).unserved(exact) == []

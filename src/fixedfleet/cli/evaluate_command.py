@@ -33,7 +33,7 @@ def add_command(commands: Commands) -> None:
         action="append",
         required=True,
         metavar="SET",
-        help="a test set (vrp20, kool20, tight20, …), a distribution (uniform20:SEED, "
+        help="a test set (vrp20, strict20, kool20, …), a distribution (uniform20:SEED, "
         "clustered50:SEED, …), or files and folders: .vrp, .csv, .json, .npz, .pkl, "
         ".pt, .txt",
     )

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["get_method"]
 
+# What the paper's authors ran, with each of their networks.
+_PAPER = {"artificial": "yes", "decoding": "authors", "repair": "likeliest"}
+_PAPER_MODELS = ("paper20", "paper50", "paper100")
 _ALIASES = {"auto": "packing+auto", "ruin_recreate": "packing+ruin_recreate"}
 
 
@@ -29,10 +32,12 @@ def get_method(spec: str | Method) -> Method:
     spec
         ``START``: the start's plans as they are. ``START+SEARCH``: improved by a
         search. Or the name of an outside solver, or ``command:`` and the command line
-        of any program (:mod:`fixedfleet.search.outside.command_search`). Options follow
-        after a colon: ``network+auto:decoding=greedy,symmetries=8``. Starts and methods
-        of your own are named by :data:`METHODS`' decorator or as ``module.py:Name``.
-        ``NAME=`` before all this is the method's name in rows and tables:
+        of any program (:mod:`fixedfleet.search.outside.command_search`). Or
+        ``paper20``, ``paper50``, ``paper100``: the paper's whole pipeline, with the
+        network of this name. Options follow after a colon:
+        ``network+auto:decoding=greedy,symmetries=8``. Starts and methods of your own
+        are named by :data:`METHODS`' decorator or as ``module.py:Name``. ``NAME=``
+        before all this is the method's name in rows and tables:
         ``mine=network:model=runs/a/model.safetensors``.
 
     Raises
@@ -55,6 +60,8 @@ def get_method(spec: str | Method) -> Method:
     if spec.startswith("command:"):
         name = command_name(spec.removeprefix("command:"))
         return Pipeline(f"command:{name}", NoStart(), spec)
+    if spec.partition(":")[0] in _PAPER_MODELS:
+        return _paper_pipeline(spec)
     name, search, options = _parse(spec)
     if name in SEARCHES.outside() and not search:
         _check_known(spec, options, set())
@@ -88,13 +95,29 @@ def _split_name(spec: str) -> tuple[str, str]:
     name, equals, rest = spec.partition("=")
     if not equals or ":" in name:
         return "", spec
-    if name in {*_ALIASES, *METHODS.names(), *SEARCHES.outside()} or set(name) & set(
-        "+,"
-    ):
+    taken = {*_ALIASES, *_PAPER_MODELS, *METHODS.names(), *SEARCHES.outside()}
+    if name in taken or set(name) & set("+,"):
         raise InputError(
             f"{name!r} in {spec!r} is part of a spec, not a name: choose another one"
         )
     return name, rest
+
+
+def _paper_pipeline(spec: str) -> Method:
+    """Return the paper's pipeline, named by its network and the options given."""
+    model, _, tail = spec.partition(":")
+    usual, given = {**_PAPER, "model": model}, _options(spec, tail)
+
+    def pipeline(options: dict[str, str]) -> Any:
+        text = ",".join(f"{key}={value}" for key, value in options.items())
+        return get_method(f"network+ortools_descent:{text}")
+
+    found = pipeline(usual | given)
+    known = pipeline(usual).name.partition(":")[2].split(",")
+    parts = found.name.partition(":")[2].split(",")
+    name = ",".join(part for part in parts if part not in known)
+    named = dataclasses.replace(found, name=f"{model}:{name}" if name else model)
+    return cast("Method", named)
 
 
 def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
@@ -109,7 +132,8 @@ def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
     if (name not in known and ":" not in name) or (name in SEARCHES.outside() and plus):
         raise InputError(
             f"unknown method {spec!r}: begin with a start "
-            f"({', '.join(METHODS.names())}), take a solver "
+            f"({', '.join(METHODS.names())}), take the paper's pipeline "
+            f"({', '.join(_PAPER_MODELS)}) or a solver "
             f"({', '.join(SEARCHES.outside())}), or name your own as module.py:Name"
         )
     if plus and search not in SEARCHES.names():
@@ -117,15 +141,20 @@ def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
         if own and "=" not in own:  # a search of one's own: +module.py:Name
             search, tail = f"{search}:{own}", rest
         SEARCHES.check(search)
+    return name, search, _options(spec, tail)
+
+
+def _options(spec: str, text: str) -> dict[str, str]:
+    """Return the options at the end of a spec."""
     options: dict[str, str] = {}
-    for part in tail.split(",") if tail else ():
+    for part in text.split(",") if text else ():
         key, equals, value = part.partition("=")
         if not equals or key in options:
             raise InputError(
                 f"{part!r} in {spec!r} is not an option: write key=value, each key once"
             )
         options[key] = value
-    return name, search, options
+    return options
 
 
 def _known_options(part: Any, search: str) -> tuple[set[str], set[str]]:

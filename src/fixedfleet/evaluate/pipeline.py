@@ -256,8 +256,12 @@ class Pipeline:
             seed=seed,
             vehicle_cost=self._priced(vehicle_cost),
         )
-        spent = {"search": time.perf_counter() - began}
-        return first._replace(plan=found.plan, details={**first.details, **spent})
+        facts = {
+            "search": time.perf_counter() - began,
+            "start_length": first.plan.length(instance),
+            "start_vehicles": first.plan.vehicles,
+        }
+        return first._replace(plan=found.plan, details={**first.details, **facts})
 
     def _first(self, instance: Instance, seed: int) -> Plan | None:
         """Make a start that serves all customers within the fleet, if possible."""

@@ -84,7 +84,9 @@ class Row:
         Figures about the call. For a network: the seconds of the parts ``network``,
         ``decoding`` and ``repair``, and the number of customers that the decoder left
         out although a vehicle had room, ``left_early``, or because none had,
-        ``left_full``. If a search ran with ``artificial``, its seconds: ``search``.
+        ``left_full``. If a search ran with ``artificial``, its seconds, ``search``, and
+        the length and the vehicles of the plan that it began with, ``start_length`` and
+        ``start_vehicles``.
     tours
         The plan's tours; None without a plan.
     """

@@ -31,10 +31,10 @@ VEHICLE_COSTS = {20: 35.0, 50: 50.0, 100: 80.0}
 
 # vrp20, clustered50, uniform20:7; or a distribution in a file, rings.py:ring:50:7.
 _NAMED = re.compile(r"(.+?)(?<!\d):?(\d+)(?::(\d+))?", re.ASCII)
-_TEST_SETS = ("vrp", "kool", "tight")
+_TEST_SETS = ("vrp", "strict", "kool", "tight")
 _NAMES = (
-    "vrp20, vrp50, vrp100, kool20 …, tight20 …, or a distribution with the number of "
-    "customers (uchoa100, uniform20:SEED)"
+    "vrp20, vrp50, vrp100, strict20 …, kool20 …, tight20 …, or a distribution with the "
+    "number of customers (uchoa100, uniform20:SEED)"
 )
 _READABLE = (*files.INSTANCE_EXTENSIONS, *files.BATCH_EXTENSIONS)
 # Uniform instances depend on the seed and on how many are drawn at once. So this many
@@ -123,7 +123,8 @@ def get_set(
     ----------
     spec
         ``vrp20``, ``vrp50``, ``vrp100``: the public test set without the instances
-        whose demands exceed the fleet, Σq > MQ. ``kool20``, …: all its instances.
+        whose demands exceed the fleet, Σq > MQ. ``strict20``, …: without those that
+        fill it, too, Σq ≥ MQ. ``kool20``, …: all its instances.
         ``tight20``, …: those of ``vrp20``, … with the smallest conceivable fleet,
         ⌈Σq/Q⌉ vehicles. ``clustered50:7``: 50 customers of the distribution
         ``clustered`` from seed 7 (default: 1234); your own is ``rings.py:ring:50:7``.
@@ -211,7 +212,9 @@ def _draw_test_set(
         raise InputError(f"no set {kind}{size}: choose from {_NAMES}")
     batch = generate.test_set(size, reject=False)
     rows, stem = np.arange(len(batch)), f"test{size}"
-    if kind in ("vrp", "tight"):
+    if kind == "strict":
+        rows = np.flatnonzero(batch.demands.sum(1) < batch.vehicles * batch.capacity)
+    elif kind in ("vrp", "tight"):
         rows = np.flatnonzero(batch.minimum_vehicles <= batch.vehicles)
         if kind == "tight":
             stem, batch = f"tight{size}", batch.with_vehicles(batch.minimum_vehicles)

@@ -120,8 +120,8 @@ class NetworkStart:
     model
         A shipped network's name, or a path.
     decoding
-        A decoder: ``greedy``, ``edges``, ``membership``, ``beam20``, …; see
-        :func:`fixedfleet.planning.get_decoder`.
+        A decoder: ``greedy``, ``authors``, ``edges``, ``membership``, ``beam20``, …;
+        see :func:`fixedfleet.planning.get_decoder`.
     repair
         How customers that the decoding leaves out are inserted.
     symmetries
@@ -141,7 +141,7 @@ class NetworkStart:
 
     model: str = field(default="universal", metadata={"short": _file_name})
     decoding: str = "membership"
-    repair: Literal["none", "paper", "room"] = "room"
+    repair: Literal["none", "paper", "likeliest", "room"] = "room"
     symmetries: Annotated[int, between(1, 8)] = 1
     passes: Annotated[int, at_least(0)] = 0
     guarantee: bool = False

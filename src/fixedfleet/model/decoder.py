@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -85,7 +84,7 @@ def edge_scores(
 
 class Decoder(nn.Module):
     """
-    Scores of all edges for all vehicles, ReLU(W_o [E_i; E_j; V_k] + b_o) · V_k / √d.
+    Scores of all edges for all vehicles, ReLU(W_o [E_i; E_j; V_k] + b_o) · V_k.
 
     W_o is split into three projections, of start, end and vehicle. Their sum is only
     formed inside the ReLU, so no tensor of M·N'²·d numbers is kept.
@@ -106,5 +105,4 @@ class Decoder(nn.Module):
     def forward(self, nodes: Tensor, vehicles: Tensor) -> Tensor:
         """Return the scores of embeddings (B, N', d) and (B, M, d) in float32."""
         a, b, c = self.start(nodes), self.end(nodes), self.vehicle(vehicles)
-        scores = edge_scores(a, b, c, vehicles, fused=self.fused)
-        return scores / math.sqrt(nodes.shape[2])
+        return edge_scores(a, b, c, vehicles, fused=self.fused)

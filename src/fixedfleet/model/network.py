@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +14,7 @@ from fixedfleet.model.decoder import Decoder
 from fixedfleet.model.features import Features, centrality, pairwise_distances
 from fixedfleet.model.kernels import load_kernels
 from fixedfleet.model.normalise import NORMALISATIONS, normalise
-from fixedfleet.model.pooling import MaxPoolingLayer, Pairs
+from fixedfleet.model.pooling import MaxPoolingLayer, Pairs, Priming
 
 __all__ = ["ModelConfig", "Network"]
 
@@ -21,16 +22,22 @@ __all__ = ["ModelConfig", "Network"]
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     """
-    The settings of the paper's network. The defaults are those for 20 and 50 customers.
+    The settings of the paper's network. The defaults are those for 20 customers.
 
     Parameters
     ----------
     width
         Channels of an embedding, the paper's d_m.
     hidden
-        Hidden width of the fully connected layer.
+        Hidden width of the fully connected sublayer.
     layers
         The number of pooling layers, L.
+    fleet_share
+        Whether vehicle k is described by k/M and M, as in the authors' code, or by 1/k
+        and k, as in print.
+    score_scale
+        What scores are divided by: ``locations``, N', as in the authors' code, or
+        ``width``, √d, as in print.
     normalisation
         What sums to one: ``vehicle`` (as in the paper), ``softassign``, or a
         normalisation of your own: a registered name or "module.py:Name".
@@ -43,7 +50,9 @@ class ModelConfig:
 
     width: Annotated[int, at_least(1)] = 256
     hidden: Annotated[int, at_least(1)] = 1024
-    layers: Annotated[int, at_least(0)] = 8
+    layers: Annotated[int, at_least(0)] = 7
+    fleet_share: bool = True
+    score_scale: Literal["width", "locations"] = "locations"
     normalisation: str = "vehicle"
 
     def __post_init__(self) -> None:
@@ -68,8 +77,10 @@ class Network(nn.Module):
         self.embed_depot = nn.Linear(4, d)
         self.embed_customer = nn.Linear(3, d)
         self.embed_vehicle = nn.Linear(4, d)
+        self.embed_norms = nn.ModuleList(nn.LayerNorm(d) for _ in range(3))
+        self.priming = Priming(d)
         self.layers = nn.ModuleList(
-            MaxPoolingLayer(config) for _ in range(config.layers)
+            MaxPoolingLayer(d, config.hidden) for _ in range(config.layers)
         )
         self.decoder = Decoder(d)
         self.normalisation = NORMALISATIONS.get(config.normalisation)
@@ -82,8 +93,11 @@ class Network(nn.Module):
             central = centrality(distances, features.nodes)
         nodes, vehicles = self._embed(features, central)
         for layer in self.layers:
-            nodes, vehicles = layer(nodes, vehicles, pairs)
-        scores = self.decoder(nodes, vehicles)
+            nodes, vehicles = layer(nodes, vehicles, pairs, self.priming)
+        scale: float | Tensor = math.sqrt(self.config.width)
+        if self.config.score_scale == "locations":
+            scale = features.nodes.sum(1)[:, None, None, None]
+        scores = self.decoder(nodes, vehicles) / scale
         return normalise(self.normalisation, scores, features)
 
     def compile_parts(self) -> None:
@@ -109,10 +123,15 @@ class Network(nn.Module):
         central = central[:, None, None]
         x_depot = torch.cat((depot, torch.zeros_like(central), central), dim=2)
         x_customer = torch.cat((customers, features.demands[:, 1:, None]), dim=2)
-        nodes = torch.cat(
-            (self.embed_depot(x_depot), self.embed_customer(x_customer)), dim=1
+        x_vehicle = _vehicle_features(features, self.config.fleet_share)
+        embedded = (
+            self.embed_depot(x_depot),
+            self.embed_customer(x_customer),
+            self.embed_vehicle(x_vehicle),
         )
-        return nodes, self.embed_vehicle(_vehicle_features(features))
+        pairs = zip(self.embed_norms, embedded, strict=True)
+        depot, customers, vehicles = (norm(x) for norm, x in pairs)
+        return torch.cat((depot, customers), dim=1), vehicles
 
 
 def _measure_pairs(features: Features, distances: Tensor) -> Pairs:
@@ -125,9 +144,11 @@ def _measure_pairs(features: Features, distances: Tensor) -> Pairs:
     return Pairs(scaled, demands, features.nodes, features.vehicles)
 
 
-def _vehicle_features(features: Features) -> Tensor:
-    """Return 1/k, k, Q/Q and Σq/Q of each vehicle k, shape (B, M, 4)."""
+def _vehicle_features(features: Features, fleet_share: bool) -> Tensor:
+    """Return k/M, M (or 1/k, k), Q/Q and Σq/Q of each vehicle k, shape (B, M, 4)."""
     one = torch.ones_like(features.vehicles, dtype=features.demands.dtype)
     number = one.cumsum(1)  # k = 1, ..., M
     total = (features.demands * features.nodes).sum(1, keepdim=True)
-    return torch.stack((1 / number, number, one, total * one), dim=2)
+    fleet = features.vehicles.sum(1, keepdim=True) * one
+    numbers = (number / fleet, fleet) if fleet_share else (1 / number, number)
+    return torch.stack((*numbers, one, total * one), dim=2)

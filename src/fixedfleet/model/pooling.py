@@ -1,15 +1,12 @@
-"""The paper's layer: leave-one-out max pooling, weighted by the priming."""
+"""The paper's layer: max pooling over the others, weighted by the priming."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
-
-if TYPE_CHECKING:
-    from fixedfleet.model.network import ModelConfig
 
 __all__ = [
     "MaxPoolingLayer",
@@ -37,8 +34,8 @@ class Priming(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.gain_distance = nn.Parameter(torch.ones(width))
-        self.rate_distance = nn.Parameter(torch.linspace(0.25, 4.0, width))
-        self.gain_demand = nn.Parameter(torch.full((width,), 0.1))
+        self.rate_distance = nn.Parameter(torch.ones(width))
+        self.gain_demand = nn.Parameter(torch.ones(width))
         self.rate_demand = nn.Parameter(torch.ones(width))
         self.offset = nn.Parameter(torch.zeros(width))
 
@@ -143,42 +140,50 @@ class Pairs(NamedTuple):
 
 
 class MaxPoolingLayer(nn.Module):
-    """The paper's layer: max pooling over the three groups, then the function f."""
+    """
+    The paper's layer: max pooling over the three groups, then two sublayers.
 
-    def __init__(self, config: ModelConfig) -> None:
+    The first is a linear map of [h; c_dep; c_cus; c_veh], the second is fully connected
+    with one hidden layer. Each has a residual and a norm.
+    """
+
+    def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
-        width, hidden = config.width, config.hidden
-        self.priming = Priming(width)
-        f = nn.Sequential(
-            nn.Linear(4 * width, hidden), nn.ReLU(), nn.Linear(hidden, width)
+        self.mix = nn.Linear(4 * width, width)
+        self.mix_norm = nn.LayerNorm(width)
+        self.feed = nn.Sequential(
+            nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, width)
         )
-        self.feed = nn.ModuleList([f])  # networks are stored with these names
         self.norm = nn.LayerNorm(width)
         self.fused = False
 
     def forward(
-        self, nodes: Tensor, vehicles: Tensor, pairs: Pairs
+        self, nodes: Tensor, vehicles: Tensor, pairs: Pairs, priming: Priming
     ) -> tuple[Tensor, Tensor]:
         """Return the next embeddings (B, N', d) and (B, M, d)."""
-        contexts = self.contexts(nodes, vehicles, pairs)
-        n = nodes.shape[1]
-        joined = torch.cat((nodes, vehicles), dim=1)  # (B, N' + M, d)
-        inputs = torch.cat((joined, *contexts), dim=2)  # (B, N' + M, 4d)
-        joined = self.norm(joined + self.feed[0](inputs))
-        return joined[:, :n], joined[:, n:]
+        contexts = self.contexts(nodes, vehicles, pairs, priming)
+        h = torch.cat((nodes, vehicles), dim=1)  # (B, N' + M, d)
+        h = self.mix_norm(h + self.mix(torch.cat((h, *contexts), dim=2)))
+        h = self.norm(h + self.feed(h))
+        return h[:, : nodes.shape[1]], h[:, nodes.shape[1] :]
 
     def contexts(
-        self, nodes: Tensor, vehicles: Tensor, pairs: Pairs
+        self, nodes: Tensor, vehicles: Tensor, pairs: Pairs, priming: Priming
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the contexts c_dep, c_cus, c_veh, each (B, N' + M, d)."""
+        """
+        Return the contexts c_dep, c_cus, c_veh, each (B, N' + M, d).
+
+        A location takes part in its own group's maximum, with the weight β alone.
+        """
         n, m = nodes.shape[1], vehicles.shape[1]
         depot = nodes[:, :1]
-        weights = self.priming(pairs.distances[:, 1:, :1], pairs.demands[:, 1:, :1])
-        c_dep = torch.cat(
-            (torch.zeros_like(depot), depot * weights, depot.expand(-1, m, -1)), dim=1
-        )
+        weights = priming(pairs.distances[:, 1:, :1], pairs.demands[:, 1:, :1])
+        pooled = self._pool_customers(nodes, pairs, priming)
+        own = torch.maximum(pooled[:, 1:], nodes[:, 1:] * priming.offset)
+        pooled = torch.cat((pooled[:, :1], own), dim=1)
+        alone = depot * priming.offset
+        c_dep = torch.cat((alone, depot * weights, depot.expand(-1, m, -1)), dim=1)
 
-        pooled = self._pool_customers(nodes, pairs)
         customers = nodes[:, 1:].masked_fill(~pairs.nodes[:, 1:, None], -math.inf)
         c_cus = torch.cat(
             (pooled, customers.amax(1, keepdim=True).expand(-1, m, -1)), dim=1
@@ -194,12 +199,12 @@ class MaxPoolingLayer(nn.Module):
         )
         return c_dep, c_cus, c_veh
 
-    def _pool_customers(self, nodes: Tensor, pairs: Pairs) -> Tensor:
+    def _pool_customers(self, nodes: Tensor, pairs: Pairs, priming: Priming) -> Tensor:
         """Return the weighted maximum over the other customers, shape (B, N', d)."""
         distances, demands, real, _ = pairs
         if self.fused and nodes.is_cuda:
             pool = torch.ops.fixedfleet.pool_primed
-            values = self.priming.values()
+            values = priming.values()
             return cast("Tensor", pool(nodes, distances, demands, real, *values)[0])
         own = torch.eye(nodes.shape[1], dtype=torch.bool, device=nodes.device)[:, 1:]
         return leave_one_out_max(
@@ -207,5 +212,5 @@ class MaxPoolingLayer(nn.Module):
             distances[:, :, 1:],
             demands[:, :, 1:],
             real[:, None, 1:] & ~own,  # (B, N', N)
-            self.priming,
+            priming,
         )

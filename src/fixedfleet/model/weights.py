@@ -53,18 +53,6 @@ DEFAULT_MODEL = "universal"
 """The shipped network that is taken unless another one is named."""
 SHIPPED = Path(__file__).parent / "shipped"
 _KIND = "fixedfleet network"
-# Settings that earlier versions had, with the value that networks still have.
-_FORMER = {
-    "pooling": "max",
-    "numbering": "index",
-    "polar": False,
-    "edge_features": False,
-    "edge_heads": 0,
-    "membership": False,
-    "decoder_width": None,
-    "shared": True,
-    "softassign_iterations": 10,
-}
 
 
 @dataclass(frozen=True)
@@ -259,14 +247,17 @@ def _describe(
         if metadata.get("network") == "universal":
             kind: type[ModelConfig | UniversalConfig] = UniversalConfig
         else:
-            kind, settings = ModelConfig, _present_settings(settings)
+            kind = ModelConfig
             _check_normalisation(
                 path, settings, metadata.get("normalisation_source", "")
             )
         config = kind(**known_settings(kind, "model", settings))
         return config, dict(json.loads(metadata.get("card", "{}")))
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: its settings cannot be used: {error}") from None
+        raise InputError(
+            f"{path}: its settings cannot be used: {error}; train it anew with this "
+            "version"
+        ) from None
 
 
 def _check_normalisation(path: Path, settings: Mapping[str, Any], source: str) -> None:
@@ -292,18 +283,6 @@ def _check_normalisation(path: Path, settings: Mapping[str, Any], source: str) -
             path,
             name,
         )
-
-
-def _present_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings without those of earlier versions that change nothing."""
-    for name, value in _FORMER.items():
-        if (found := settings.get(name, value)) != value:
-            raise InputError(
-                f"model.{name} = {found!r} is an option that this version no longer "
-                "has: use the shipped network, or train one anew"
-            )
-    former = {*_FORMER, "heads"}
-    return {name: value for name, value in settings.items() if name not in former}
 
 
 def write_tensors(

@@ -34,6 +34,7 @@ DECODERS: Registry[PlanDecoder] = Registry(
     "decoder",
     {
         "greedy": "fixedfleet.planning.greedy:greedy_tours",
+        "authors": "fixedfleet.planning.greedy:authors_tours",
         "edges": "fixedfleet.planning.edges:edge_tours",
         "membership": "fixedfleet.planning.membership:membership_tours",
         "beam": "fixedfleet.planning.beam:beam_tours",
@@ -45,9 +46,9 @@ def get_decoder(decoder: str | PlanDecoder) -> PlanDecoder:
     """
     Return a decoder by its name; raise InputError if there is none.
 
-    The name is ``greedy``, ``edges``, ``membership``, ``beam``, or ``beam200`` for a
-    beam of width 200; a registered name; or "module.py:Name". A decoder is returned as
-    it is.
+    The name is ``greedy``, ``authors``, ``edges``, ``membership``, ``beam``, or
+    ``beam200`` for a beam of width 200; a registered name; or "module.py:Name". A
+    decoder is returned as it is.
     """
     if isinstance(decoder, str) and decoder.startswith("beam"):
         width = decoder.removeprefix("beam")

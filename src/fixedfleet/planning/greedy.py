@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from fixedfleet.planning.tours import split_walks, tour_loads
+from fixedfleet.planning.likely_places import insert_likeliest
+from fixedfleet.planning.tours import split_walks, tour_loads, unserved_customers
 
 if TYPE_CHECKING:
     from fixedfleet.planning.prediction import Prediction
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALWAYS",
     "NEVER",
+    "authors_tours",
     "capacity_violation",
     "follow_edges",
     "greedy_tours",
@@ -34,12 +36,53 @@ def greedy_tours(prediction: Prediction) -> Tensor:
     """
     Follow the likeliest edges to customers that still fit into the vehicle.
 
-    Each vehicle begins with its likeliest free customer and continues with the
-    likeliest free location. Its tour ends when that is the depot.
+    Each vehicle in turn goes to the likeliest free location, again and again. Its tour
+    ends when that is the depot.
     """
     return follow_edges(
         prediction.edges, prediction.demands, prediction.customers, prediction.room
     )
+
+
+def authors_tours(prediction: Prediction, seed: int = 0) -> Tensor:
+    """
+    Return tours as the paper's authors made them, repaired.
+
+    The tours are greedy, with the vehicles in a random order, and ``likeliest`` puts
+    back the customers that they leave out. Where customers still remain, both are done
+    once more, with tours that follow the edges backwards.
+
+    Parameters
+    ----------
+    prediction
+        The prediction.
+    seed
+        Seed of the order of the vehicles. The order of an instance is the same in any
+        batch.
+    """
+    order = _random_order(prediction, seed)
+    rest = prediction.demands, prediction.customers, prediction.room, order
+    tours = follow_edges(prediction.edges, *rest)
+    tours = insert_likeliest(prediction, tours)
+    stuck = unserved_customers(tours, prediction.customers).any(1)
+    if stuck.any():
+        some = prediction[stuck]
+        again = follow_edges(some.edges.mT, *(part[stuck] for part in rest))
+        tours[stuck] = insert_likeliest(some, again)
+    return tours
+
+
+def _random_order(prediction: Prediction, seed: int) -> Tensor:
+    """Return the vehicles in an order that seed and demands determine, (B, M)."""
+    place = torch.arange(prediction.locations, device=prediction.demands.device)
+    mark = (prediction.demands * (2 * place + 1) ** 3).sum(1, keepdim=True) + seed
+    number = torch.arange(1, prediction.fleet + 1, device=mark.device)
+    # The finaliser of MurmurHash3 makes marks that hardly differ differ in all bits.
+    key = mark * 2654435761 + number * 40503
+    for factor in (0xFF51AFD7ED558CCD - 2**64, 0xC4CEB9FE1A85EC53 - 2**64):
+        key = (key ^ (key >> 33)) * factor
+    key = (key ^ (key >> 33)).masked_fill(~prediction.vehicles, NEVER)
+    return key.argsort(dim=1, stable=True)
 
 
 def pseudo_greedy(prediction: Prediction) -> Tensor:
@@ -71,18 +114,25 @@ def unlimited_room(vehicles: Tensor) -> Tensor:
 
 
 def follow_edges(
-    log_probs: Tensor, demands: Tensor, customers: Tensor, room: Tensor
+    log_probs: Tensor,
+    demands: Tensor,
+    customers: Tensor,
+    room: Tensor,
+    order: Tensor | None = None,
 ) -> Tensor:
     """
     Follow the likeliest edges, for all instances at once.
 
     Every step either serves a customer or ends a tour, so N + M steps are enough for
     every instance. The tensors are those of a :class:`Prediction`; ``room`` (B, M) is
-    what each vehicle may carry, −1 for one that must not be used.
+    what each vehicle may carry, −1 for one that must not be used. ``order`` (B, M) has
+    the vehicles in their order; by default that of their numbers.
     """
     batch, fleet, size, _ = log_probs.shape
     edges = log_probs.reshape(-1, size)  # (B · M · N', N')
     base = torch.arange(batch, device=log_probs.device) * (fleet * size)
+    if order is not None:
+        room = room.gather(1, order)
     room = pad(room, (0, 1), value=-1)
     need = torch.where(customers, demands, NEVER)
     need[:, 0] = ALWAYS
@@ -92,6 +142,8 @@ def follow_edges(
     for _ in range(size - 1 + fleet):
         # A walk that has ended stays with the last vehicle, which then has no room.
         current = vehicle.clamp(max=fleet - 1)
+        if order is not None:
+            current = order.gather(1, current[:, None])[:, 0]
         scores = edges.index_select(0, base + current * size + here)  # (B, N')
         # If nothing is possible, argmax returns the first index: back to the depot.
         here = scores.masked_fill(need > left[:, None], -torch.inf).argmax(1)
@@ -102,4 +154,8 @@ def follow_edges(
         vehicle = (vehicle + home).clamp(max=fleet)
         rest = left - demands.gather(1, step)[:, 0]
         left = torch.where(home, room.gather(1, vehicle[:, None])[:, 0], rest)
-    return split_walks(torch.stack(walk, 1), fleet)
+    tours = split_walks(torch.stack(walk, 1), fleet)
+    if order is not None:
+        back = order.argsort(1)[..., None].expand_as(tours)
+        tours = tours.gather(1, back)
+    return tours

@@ -24,11 +24,10 @@ def insert_all(
     customers: NDArray[np.int64],
     demands: NDArray[np.int64],
     capacity: NDArray[np.int64],
-    likely: NDArray[np.float32],
     distances: NDArray[np.float64],
 ) -> None:
     """
-    Insert each customer into a tour that has room, in place; leave out the others.
+    Insert each customer where it adds the least length, in place, if a tour has room.
 
     Parameters
     ----------
@@ -41,44 +40,20 @@ def insert_all(
         The instance and the number of each customer, in the order of insertion.
     demands, capacity
         Whole units, shapes (B, N') and (B,).
-    likely
-        How likely each location precedes a customer in each tour, shape (customers,
-        M + 1, N'); the last row is for all tours beyond the fleet. A customer goes to
-        the tour with the most room. If this is empty, it goes where it adds the least
-        length.
     distances
-        Shape (B, N', N'); used if ``likely`` is empty.
+        Shape (B, N', N').
     """
     for number in range(len(rows)):
         row, customer = rows[number], customers[number]
         room, demand = left[row], demands[row, customer]
         if room.max() < demand <= capacity[row] and room[-1] == SPARE:
             room[np.argmin(room)] = capacity[row]
-        if len(likely):
-            k = int(np.argmax(room))
-            known = min(k, likely.shape[1] - 1)
-            place = _likeliest_place(likely[number, known], tours[row, k])
-        else:
-            legs = distances[row]
-            k, place = _cheapest_place(legs, tours[row], room, customer, demand)
+        k, place = _cheapest_place(distances[row], tours[row], room, customer, demand)
         if room[k] >= demand:
             room[k] -= demand
             tour = tours[row, k]
             tour[place + 1 :] = tour[place:-1].copy()
             tour[place] = customer
-
-
-@compiled()
-def _likeliest_place(likely: Any, tour: Any) -> int:
-    """Return the position after the likeliest predecessor, the depot included."""
-    best, place, before = -np.inf, 0, 0
-    for position in range(len(tour)):
-        if likely[before] > best:
-            best, place = likely[before], position
-        before = tour[position]
-        if before == 0:
-            break
-    return place
 
 
 @compiled()

@@ -192,11 +192,13 @@ class Prediction:
         Parameters
         ----------
         decoding
-            ``greedy``, ``edges``, ``membership``, ``beam``, or ``beam200`` for a beam
-            of width 200; a registered name, "module.py:Name", or your own function.
+            ``greedy``, ``authors``, ``edges``, ``membership``, ``beam``, or ``beam200``
+            for a beam of width 200; a registered name, "module.py:Name", or your own
+            function.
         repair
             How customers that the decoding left out are put back: ``none``, ``paper``
-            (Algorithm 1), ``room``, or :class:`fixedfleet.planning.RepairOptions`.
+            (Algorithm 1), ``likeliest``, ``room``, or
+            :class:`fixedfleet.planning.RepairOptions`.
 
         Raises
         ------

@@ -5,19 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import torch
-from torch import Tensor
 from torch.nn.functional import pad
 
 from fixedfleet.errors import InputError, check_settings
+from fixedfleet.planning.likely_places import (
+    add_tours,
+    insert_by_room,
+    insert_likeliest,
+)
 from fixedfleet.planning.tours import tour_loads, unserved_customers
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from fixedfleet.planning.prediction import Prediction
 
 __all__ = ["RepairMethod", "RepairOptions", "repair_tours"]
 
-RepairMethod = Literal["none", "paper", "room"]
+RepairMethod = Literal["none", "paper", "likeliest", "room"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,10 @@ class RepairOptions:
     method
         ``none``: not at all. ``paper``: the paper's Algorithm 1; the customers, by
         their numbers, go to the vehicle with the most room, each after its likeliest
-        predecessor there. ``room``: each customer, the largest demand first, goes to
+        predecessor there. ``likeliest``: what the paper's authors ran instead; the
+        customers, the largest demand first, go to the likeliest vehicle with room, each
+        beside its likeliest neighbour. ``room``: each customer, the largest demand
+        first, goes to
         the place that adds the least length, in any tour that has room; if no tour has
         room, customers move between tours until all fit, and the tours are ordered
         anew.
@@ -57,8 +65,7 @@ def repair_tours(
     Return the tours with the customers that they leave out, shape (B, K, N).
 
     The tours keep their customers and their order, unless ``room`` must move some.
-    There are more than M tours only if the guarantee adds some. A CPU repairs the plans
-    that need it, one after the other.
+    There are more than M tours only if the guarantee adds some.
 
     Raises
     ------
@@ -74,25 +81,48 @@ def repair_tours(
     if options.method == "none" or not waiting.any():
         return tours
     some = prediction[waiting]
-    found = _insert(some, tours[waiting].cpu(), options.method)
-    stuck = _left_out(some, found).any(1)
-    if options.method == "room" and stuck.any():
+    found = _REPAIRS[options.method](some, tours[waiting], options.guarantee)
+    repaired = pad(tours, (0, 0, 0, found.shape[1] - prediction.fleet)).clone()
+    repaired[waiting] = found
+    return repaired
+
+
+def _repair_by_room(prediction: Prediction, tours: Tensor, guarantee: bool) -> Tensor:
+    tours = insert_by_room(prediction, tours)
+    return add_tours(prediction, tours) if guarantee else tours
+
+
+def _repair_likeliest(prediction: Prediction, tours: Tensor, guarantee: bool) -> Tensor:
+    tours = insert_likeliest(prediction, tours)
+    return add_tours(prediction, tours) if guarantee else tours
+
+
+def _settle(prediction: Prediction, tours: Tensor, guarantee: bool) -> Tensor:
+    """Insert customers at the least detour, one plan after the other, on a CPU."""
+    found = _insert_cheapest(prediction, tours.cpu())
+    stuck = _left_out(prediction, found).any(1)
+    if stuck.any():
         from fixedfleet.planning.settling import settle_tours  # Numba loads slowly
 
-        found[stuck] = settle_tours(some[stuck.to(tours.device)], found[stuck])
-    if options.guarantee:
-        most = int(_left_out(some, found).sum(1).max())
-        found = _insert(some, pad(found, (0, 0, 0, most)), options.method)
-    repaired = pad(tours, (0, 0, 0, found.shape[1] - prediction.fleet)).clone()
-    repaired[waiting] = found.to(tours.device)
-    return repaired
+        found[stuck] = settle_tours(prediction[stuck.to(tours.device)], found[stuck])
+    if guarantee:
+        most = int(_left_out(prediction, found).sum(1).max())
+        found = _insert_cheapest(prediction, pad(found, (0, 0, 0, most)))
+    return found.to(tours.device)
+
+
+_REPAIRS = {
+    "paper": _repair_by_room,
+    "likeliest": _repair_likeliest,
+    "room": _settle,
+}
 
 
 def _left_out(prediction: Prediction, tours: Tensor) -> Tensor:
     return unserved_customers(tours, prediction.customers.cpu())
 
 
-def _insert(prediction: Prediction, tours: Tensor, method: RepairMethod) -> Tensor:
+def _insert_cheapest(prediction: Prediction, tours: Tensor) -> Tensor:
     """
     Return the tours with all customers for which there is room.
 
@@ -101,36 +131,14 @@ def _insert(prediction: Prediction, tours: Tensor, method: RepairMethod) -> Tens
     from fixedfleet.planning.inserting import SPARE, insert_all  # Numba loads slowly
 
     demands = prediction.demands.cpu()
-    key = torch.zeros_like(demands) if method == "paper" else -demands
-    order = key.sort(dim=1, stable=True).indices
+    order = (-demands).sort(dim=1, stable=True).indices
     rows, places = _left_out(prediction, tours).gather(1, order).nonzero(as_tuple=True)
     customers = order[rows, places]
     extra = tours.shape[1] - prediction.fleet
     room = pad(prediction.room.cpu(), (0, extra), value=SPARE)
-    likely, distances = torch.empty(0, 0, 0), torch.empty(0, 0, 0).double()
-    if method == "paper":
-        likely = _likely_predecessors(prediction, rows, customers)
-    else:
-        distances = prediction.distances.cpu()
     tours = tours.clone()
     left = room - tour_loads(tours, demands)
     arrays = tours, left, rows, customers, demands, prediction.capacity.cpu()
-    insert_all(*(x.contiguous().numpy() for x in (*arrays, likely, distances)))
+    distances = prediction.distances.cpu()
+    insert_all(*(x.contiguous().numpy() for x in (*arrays, distances)))
     return tours
-
-
-def _likely_predecessors(
-    prediction: Prediction, rows: Tensor, customers: Tensor
-) -> Tensor:
-    """
-    Return log Ŷ of the edges into customers, by vehicle and predecessor.
-
-    The last row, behind those of the vehicles, is for tours beyond the fleet: there the
-    edges of any vehicle count. The shape is (customers, M + 1, N').
-    """
-    device = prediction.demands.device
-    rows, customers = rows.to(device), customers.to(device)
-    into = prediction.edges[rows, :, :, customers]
-    absent = ~prediction.vehicles[rows, :, None]
-    anyone = into.masked_fill(absent, -torch.inf).amax(1, keepdim=True)
-    return torch.cat((into, anyone), 1).float().cpu()

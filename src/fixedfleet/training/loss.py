@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from fixedfleet.errors import at_least, check_settings
+from fixedfleet.errors import at_least, between, check_settings
 from fixedfleet.training.assignment import match_tours
 from fixedfleet.training.greedy_loads import greedy_loads
 
@@ -22,17 +22,20 @@ __all__ = ["LossConfig", "Target", "plan_loss"]
 @dataclass(frozen=True, kw_only=True)
 class LossConfig:
     """
-    The weights of the load terms. The paper prints none: the defaults are a choice.
+    The weights of the terms. The paper prints none; these are in its authors' code.
 
     load(Ŷ_k) is the load of vehicle k in the pseudo-greedy plan. It has no gradient, so
     the load terms only influence the assignment.
 
     Parameters
     ----------
+    start_weight
+        The share of the edges out of the depot in the edge term; their mean and the
+        mean of the other edges are weighted by it. None: all edges weigh the same.
     load_weight
-        α_load, the weight of |load(Ŷ_k) − load(Y_π(k))|.
+        α_load, the weight of |load(Ŷ_k) − load(Y_π(k))|, summed over the vehicles.
     overload_weight
-        α_over, the weight of (1 + load − Q)² above the capacity.
+        α_over, the weight of load² above the capacity, summed over the vehicles.
 
     Raises
     ------
@@ -42,8 +45,9 @@ class LossConfig:
 
     terms: ClassVar = ("total", "edges", "load", "overload")
 
-    load_weight: Annotated[float, at_least(0)] = 0.3
-    overload_weight: Annotated[float, at_least(0)] = 0.2
+    start_weight: Annotated[float, between(0, 1)] | None = None
+    load_weight: Annotated[float, at_least(0)] = 0.2
+    overload_weight: Annotated[float, at_least(0)] = 0.1
 
     def __post_init__(self) -> None:
         check_settings(self, "loss.")
@@ -89,8 +93,8 @@ def plan_loss(
     """
     Return the paper's equation 4.8 and its terms, averaged over the batch.
 
-    Loads are shares of the capacity, and their terms are means over the vehicles. The
-    edge term is a mean over the N + M edges of the plan.
+    Loads are shares of the capacity, and their terms are sums over the vehicles. The
+    edge term is a mean over the N + M edges of the plan, or two weighted means.
 
     Parameters
     ----------
@@ -109,7 +113,7 @@ def plan_loss(
         """Sum terms over the vehicles, (B, M), and average them over the batch."""
         return (terms * real).sum(1).mean()
 
-    edge_costs = _edge_costs(log_probs, features, target)
+    edge_costs = _edge_costs(log_probs, features, target, config.start_weight)
     load_costs, overloads = _load_costs(log_probs, batch, target, config)
     # Both load terms are the same in both directions of a tour.
     costs = edge_costs + load_costs + overloads[..., None]  # (B, M, M)
@@ -121,7 +125,9 @@ def plan_loss(
     return {"total": total, "edges": edges, "load": load, "overload": overload}
 
 
-def _edge_costs(log_probs: Tensor, features: Features, target: Target) -> Tensor:
+def _edge_costs(
+    log_probs: Tensor, features: Features, target: Target, start_weight: float | None
+) -> Tensor:
     """
     Return −log-likelihood of tour p for vehicle k in its cheaper direction, (B, M, M).
     """
@@ -129,12 +135,18 @@ def _edge_costs(log_probs: Tensor, features: Features, target: Target) -> Tensor
     flat = log_probs.flatten(2)  # (B, M, N' · N')
     members = target.members(m)
     counts = features.vehicles[..., None] & target.real[:, None]
-    weight = 1 / target.real.sum(1)[:, None, None]
+    fleet = features.vehicles.sum(1)[:, None, None]
+    edges = target.real.sum(1)[:, None, None]  # N + M
     costs = []
     for start, end in ((target.start, target.end), (target.end, target.start)):
         index = (start * n + end)[:, None].expand(-1, m, -1)
         logs = flat.gather(2, index)  # (B, M, E)
         logs = torch.where(counts, logs, torch.zeros_like(logs))
+        weight = 1 / edges
+        if start_weight is not None:  # M edges leave the depot, N leave customers
+            leaves = (start == 0)[:, None]
+            others = (1 - start_weight) / (edges - fleet)
+            weight = torch.where(leaves, start_weight / fleet, others)
         costs.append(-(logs * weight) @ members)
     return torch.minimum(*costs)
 
@@ -150,10 +162,9 @@ def _load_costs(
     predicted = _hard_loads(log_probs, batch)
     amounts = features.demands.gather(1, target.end)
     labelled = (amounts[..., None] * target.members(m)).sum(1)  # (B, M)
-    fleet = features.vehicles.sum(1, keepdim=True)
-    load = (predicted[:, :, None] - labelled[:, None]).abs() / fleet[..., None]
+    load = (predicted[:, :, None] - labelled[:, None]).abs()
     # The margin keeps rounding errors at exactly the capacity from being overloads.
-    over = torch.where(predicted > 1 + 1e-5, predicted.square(), 0.0) / fleet
+    over = torch.where(predicted > 1 + 1e-5, predicted.square(), 0.0)
     return config.load_weight * load, config.overload_weight * over
 
 

@@ -1,0 +1,149 @@
+"""Insert customers where Ŷ is largest, in many plans at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from fixedfleet.planning.tours import tour_loads, unserved_customers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fixedfleet.planning.prediction import Prediction
+
+__all__ = ["add_tours", "insert_by_room", "insert_likeliest"]
+
+
+def insert_by_room(prediction: Prediction, tours: Tensor) -> Tensor:
+    """
+    Return the tours with the customers that the paper's Algorithm 1 inserts.
+
+    The customers, by their numbers, go to the vehicle with the most room, each after
+    its likeliest predecessor there.
+    """
+    tours = tours.clone()
+    left = prediction.room - tour_loads(tours, prediction.demands)
+    for rows, customers in _in_turn(_left_out(prediction, tours)):
+        vehicle = left[rows].argmax(1)
+        into = prediction.edges[rows, vehicle, :, customers]  # (rows, N')
+        place = _behind_likeliest(into, tours[rows, vehicle])
+        _insert(prediction, tours, left, (rows, vehicle, customers, place))
+    return tours
+
+
+def insert_likeliest(prediction: Prediction, tours: Tensor) -> Tensor:
+    """
+    Return the tours with the customers inserted as the authors' code does it.
+
+    The customers, the largest demand first, go to the likeliest of the vehicles with
+    room: that with the likeliest edge into or out of the customer. If that edge leads
+    to the customer, it comes after its likeliest predecessor on the tour, else before
+    its likeliest successor.
+    """
+    tours = tours.clone()
+    left = prediction.room - tour_loads(tours, prediction.demands)
+    for rows, customers in _in_turn(_left_out(prediction, tours), prediction.demands):
+        full = left[rows] < prediction.demands[rows, customers, None]  # (rows, M)
+        into = prediction.edges[rows, :, :, customers]  # (rows, M, N')
+        onward = prediction.edges[rows, :, customers]
+        comes, by = into.amax(2).masked_fill(full, -torch.inf).max(1)
+        goes, other = onward.amax(2).masked_fill(full, -torch.inf).max(1)
+        vehicle = torch.where(comes > goes, by, other)
+        every = torch.arange(len(rows), device=rows.device)
+        tour = tours[rows, vehicle]
+        behind = _behind_likeliest(into[every, vehicle], tour)
+        ahead = _ahead_of_likeliest(onward[every, vehicle], tour)
+        place = torch.where(comes > goes, behind, ahead)
+        _insert(prediction, tours, left, (rows, vehicle, customers, place))
+    return tours
+
+
+def add_tours(prediction: Prediction, tours: Tensor) -> Tensor:
+    """
+    Return the tours, and further ones for the customers that they leave out.
+
+    These customers follow one another by their numbers. A tour ends where the next one
+    would exceed the capacity. A customer that no vehicle can carry stays out.
+    """
+    waiting = _left_out(prediction, tours)
+    waiting &= prediction.demands <= prediction.capacity[:, None]
+    most = int(waiting.sum(1).max()) if len(waiting) else 0
+    tours = pad(tours, (0, 0, 0, most))
+    number = torch.full_like(prediction.capacity, prediction.fleet)
+    load, place = torch.zeros_like(number), torch.zeros_like(number)
+    for rows, customers in _in_turn(waiting):
+        demands = prediction.demands[rows, customers]
+        full = load[rows] + demands > prediction.capacity[rows]
+        number[rows] += full
+        load[rows] = torch.where(full, 0, load[rows]) + demands
+        place[rows] = torch.where(full, 0, place[rows])
+        tours[rows, number[rows], place[rows]] = customers
+        place[rows] += 1
+    return tours
+
+
+def _left_out(prediction: Prediction, tours: Tensor) -> Tensor:
+    return unserved_customers(tours, prediction.customers)
+
+
+def _in_turn(
+    waiting: Tensor, demands: Tensor | None = None
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """
+    Yield the next waiting customer of each instance that has one, until none has.
+
+    Each time these are the rows and their customers: by number, or, if demands are
+    given, the largest demand first. The shapes are (B, N').
+    """
+    key = torch.zeros_like(waiting, dtype=torch.int64) if demands is None else -demands
+    key = key.masked_fill(~waiting, torch.iinfo(torch.int64).max)
+    order = key.sort(dim=1, stable=True).indices
+    count = waiting.sum(1)
+    for turn in range(int(count.max()) if len(count) else 0):
+        rows = (count > turn).nonzero()[:, 0]
+        yield rows, order[rows, turn]
+
+
+def _behind_likeliest(into: Tensor, tour: Tensor) -> Tensor:
+    """Return the places behind the likeliest predecessors on tours (B, N), (B,)."""
+    return _likeliest(into, pad(tour, (1, 0)), tour)
+
+
+def _ahead_of_likeliest(onward: Tensor, tour: Tensor) -> Tensor:
+    """Return the places ahead of the likeliest successors on tours (B, N), (B,)."""
+    return _likeliest(onward, pad(tour, (0, 1)), tour)
+
+
+def _likeliest(edges: Tensor, stops: Tensor, tour: Tensor) -> Tensor:
+    """Return the place 0, ..., L of the likeliest stop of a tour of L customers."""
+    number = torch.arange(stops.shape[1], device=stops.device)
+    beyond = number > (tour > 0).sum(1, keepdim=True)
+    return edges.gather(1, stops).masked_fill(beyond, -torch.inf).argmax(1)
+
+
+def _insert(
+    prediction: Prediction,
+    tours: Tensor,
+    left: Tensor,
+    insertions: tuple[Tensor, Tensor, Tensor, Tensor],
+) -> None:
+    """
+    Insert customers that fit, in place: one for each row, vehicle and place.
+
+    ``left`` (B, M) is the room left in each tour.
+    """
+    rows, vehicle, customers, _ = insertions
+    fits = left[rows, vehicle] >= prediction.demands[rows, customers]
+    rows, vehicle, customers, place = (part[fits] for part in insertions)
+    tour = tours[rows, vehicle]
+    number = torch.arange(tour.shape[1], device=tour.device)
+    later = number > place[:, None]
+    moved = tour.gather(1, (number - later.long()).clamp_min(0))
+    tours[rows, vehicle] = torch.where(
+        number == place[:, None], customers[:, None], moved
+    )
+    left[rows, vehicle] -= prediction.demands[rows, customers]
