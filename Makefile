@@ -72,6 +72,7 @@ $(COMPILED): $(TEST_READY) $(KERNELS)
 	for start in savings network; do $(BIN)/fixedfleet solve examples/leipzig_parcels.csv \
 		--start $$start --time-limit 0.1 > /dev/null || exit 1; done
 	$(BIN)/python -c "from fixedfleet.search.ruin_recreate import load_kernel; load_kernel(True)"
+	$(BIN)/python -c "from fixedfleet.bound.proving import load_kernels; load_kernels()"
 	$(BIN)/python -m pytest --quiet -k "test_edges or test_settling or test_training_data"
 	touch $@
 

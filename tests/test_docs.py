@@ -220,6 +220,7 @@ def test_the_tutorial_of_researchers_runs(folder):
 # The other pages with blocks to run, and what holds of the names in them afterwards.
 RUN = {
     "README.md": "result.plan.check(instance) == [] and many.feasible.all()",
+    "docs/bound.md": "found.is_optimal and str(found) in open(page).read()",
     "docs/decoding.md": "not plan.check(instance) and plans.feasible(instances).all()",
     "docs/evaluation.md": "METHODS.get('nearest') is Nearest",
     "docs/fleet.md": "str(verdict) in open(page).read().replace('    ', '')",

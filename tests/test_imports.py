@@ -32,6 +32,7 @@ ROOMS = (
     "model",
     "planning",
     "search",
+    "bound",
     "labels",
     "training",
     "solving",
@@ -110,9 +111,26 @@ def test_importing_the_package_loads_nothing_heavy():
     code = (
         "import sys, fixedfleet\n"
         "heavy = {'numba', 'torch', 'ortools', 'matplotlib', 'ray', 'pyvrp', 'scipy'}\n"
+        "heavy |= {'fixedfleet.bound'}\n"
         "print(*sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == ""
+
+
+def test_only_a_proof_loads_lower_bounds():
+    """The step of `solve` imports the room in the functions that a proof calls."""
+    for path in (PACKAGE / "solving").glob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        top = {
+            node.module
+            for node in tree.body
+            if isinstance(node, ast.ImportFrom) and node.module
+        }
+        assert not [name for name in top if name.startswith("fixedfleet.bound")]
+    assert any(
+        module.startswith("fixedfleet.bound")
+        for module in imported(PACKAGE / "solving" / "bounded_plan.py")
+    )

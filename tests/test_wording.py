@@ -7,7 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from fixedfleet.wording import count, decimals, length_unit, with_unit
+from fixedfleet.wording import (
+    count,
+    decimals,
+    describe_proof,
+    length_unit,
+    with_unit,
+)
 
 
 def test_one_thing_and_several():
@@ -31,3 +37,30 @@ def test_the_unit_of_lengths(square):
     told = [square, globe, replace(globe, length_unit="mi")]
     assert [length_unit(one) for one in told] == ["", "km", "mi"]
     assert [with_unit("7", length_unit(one)) for one in told] == ["7", "7 km", "7 mi"]
+
+
+@pytest.mark.parametrize(
+    ("gap", "said"),
+    [
+        (0.006, "0.60 %"),
+        (0.00601, "0.61 %"),
+        (0.0123, "1.3 %"),
+        (0.1, "10 %"),
+        (0.1201, "13 %"),
+        (1e-9, "0.01 %"),
+        (25.0, "2,500 %"),
+    ],
+)
+def test_a_gap_is_never_rounded_down(gap, said):
+    """A plan is at most so much longer, so the last of two digits is rounded up."""
+    sentence = f"at most {said} longer than the shortest possible plan"
+    assert describe_proof(gap, is_optimal=False) == sentence
+
+
+def test_a_gap_names_what_was_minimised_and_what_was_locked():
+    """With a vehicle cost plans are cheap, not short; locked tours are named."""
+    assert describe_proof(0.5, is_optimal=False, vehicle_cost=35, locked=2) == (
+        "at most 50 % more expensive than the cheapest possible plan that keeps the "
+        "locked tours"
+    )
+    assert describe_proof(0, is_optimal=True) == "proven: no plan is shorter"

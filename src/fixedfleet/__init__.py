@@ -16,6 +16,7 @@ What there is::
     ff.find_doubts                    what is probably a mistake in the data
     ff.assess_fleet                   is the fleet large enough? With the proof
     ff.solve, ff.Result, ff.Plan      plan one instance
+    ff.lower_bound                    how far is a plan from the shortest? With proof
     ff.solve_batch, ff.InstanceBatch  plan thousands, on all cores, a GPU or a cluster
     ff.predict                        what a network predicts, and plans decoded from it
     ff.write_plan, ff.read_plan       plans as .json, .csv, .xlsx and .sol files
@@ -28,6 +29,7 @@ Sub-packages, which are loaded when they are first used::
     ff.labels, ff.training, ff.model  solve instances and train a network on them
     ff.planning                       decoders and repairs of a prediction
     ff.search                         searches, ours and those of outside solvers
+    ff.bound                          lower bounds, step by step
     ff.fleet, ff.files, ff.plotting   verdicts; file formats; pictures with matplotlib
 
 ``help(ff.solve)`` describes one function, and ``fixedfleet --help`` on the command line
@@ -51,6 +53,7 @@ from fixedfleet.solving.solve_batch import solve_batch
 if TYPE_CHECKING:
     from typing import Any
 
+    from fixedfleet.bound import LowerBound, lower_bound
     from fixedfleet.files import read, read_batch, read_plan, write_plan
     from fixedfleet.planning import predict
     from fixedfleet.version import show_versions
@@ -64,12 +67,14 @@ __all__ = [
     "InputError",
     "Instance",
     "InstanceBatch",
+    "LowerBound",
     "MissingPackageError",
     "Plan",
     "PlanBatch",
     "Result",
     "assess_fleet",
     "find_doubts",
+    "lower_bound",
     "predict",
     "read",
     "read_batch",
@@ -82,6 +87,8 @@ __all__ = [
 
 # Names that are imported when they are first used, and the modules that have them.
 _IMPORTED_ON_USE = {
+    "LowerBound": "bound",
+    "lower_bound": "bound",
     "predict": "planning",
     "read": "files",
     "read_batch": "files",
@@ -91,8 +98,8 @@ _IMPORTED_ON_USE = {
 }
 # Sub-packages that are public. They are also imported when they are first used.
 _ROOMS = (
-    *("evaluate", "files", "fleet", "generate", "labels", "model", "planning"),
-    *("plotting", "search", "training"),
+    *("bound", "evaluate", "files", "fleet", "generate", "labels", "model"),
+    *("planning", "plotting", "search", "training"),
 )
 
 if not TYPE_CHECKING:  # type checkers read the imports above

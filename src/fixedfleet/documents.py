@@ -189,6 +189,18 @@ class ResultDocument(InstanceFacts):
         "length plus the vehicle cost of each vehicle used, which was minimised"
     )
     cost_v: float | None = about("the same as `cost`, by the paper's name")
+    lower_bound: float | None = about(
+        "no plan costs less; null if it was not asked for, or if there is none"
+    )
+    gap: float | None = about(
+        "share by which the plan can cost more than the best possible one: the cost "
+        "divided by the lower bound, less 1"
+    )
+    is_optimal: bool = about("whether the plan is proven optimal")
+    proof: str = about(
+        "how far the plan is from the best possible one, or why that is not known, in "
+        "one sentence; empty if it was not asked for"
+    )
     tours: list[TourDocument] | None = about("the tours; null if there is no plan")
     partial: PlanDocument | None = about(
         "if no plan for the fleet asked for was found: the best plan that leaves "

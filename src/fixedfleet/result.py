@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fixedfleet.wording import describe_proof
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -59,6 +61,16 @@ class Result:
         If there is no plan for the fleet asked for: the best plan found that leaves
         customers unserved. It leaves as few as possible, then it is as short as
         possible. None otherwise.
+    lower_bound
+        No plan for :attr:`instance` costs less; with locked tours, no plan that keeps
+        them. None if it was not asked for, or if there is none: :attr:`proof` says why.
+    is_optimal
+        Whether the plan is proven optimal. Unless all distances and the vehicle cost
+        are whole numbers, another plan may cost less by a share of at most 1e-7.
+    why_unbounded
+        Why there is no lower bound although it was asked for; empty otherwise.
+    locked
+        Number of locked tours, which come first in the plan.
     """
 
     instance: Instance
@@ -69,6 +81,10 @@ class Result:
     vehicle_cost: float = 0.0
     interrupted: bool = False
     partial: Plan | None = None
+    lower_bound: float | None = None
+    is_optimal: bool = False
+    why_unbounded: str = ""
+    locked: int = 0
 
     @property
     def unserved(self) -> list[int]:
@@ -100,6 +116,37 @@ class Result:
         return self.cost
 
     @property
+    def gap(self) -> float | None:
+        """
+        The share by which the plan can cost more than the best possible one.
+
+        It is the cost divided by the lower bound, less 1. None without a lower bound.
+        """
+        if self.lower_bound is None or not self.feasible:
+            return None
+        if self.cost <= self.lower_bound:  # it is below by rounding errors only
+            return 0.0
+        return self.cost / self.lower_bound - 1 if self.lower_bound > 0 else math.inf
+
+    @property
+    def proof(self) -> str:
+        """
+        How far the plan is from the best possible one, or why that is not known.
+
+        Empty if it was not asked for.
+        """
+        if self.why_unbounded:
+            return f"no lower bound: {self.why_unbounded}"
+        if self.gap is None:
+            return ""
+        return describe_proof(
+            self.gap,
+            is_optimal=self.is_optimal,
+            vehicle_cost=self.vehicle_cost,
+            locked=self.locked,
+        )
+
+    @property
     def seconds(self) -> float:
         """Time of all steps."""
         return sum(stage.seconds for stage in self.stages)
@@ -114,6 +161,8 @@ class Result:
                 f"{self.plan.vehicles} of {self.instance.vehicles} vehicles, "
                 f"length {self.length:g}, Cost_v {self.cost:g}"
             )
+        if self.proof:
+            lines.append(self.proof)
         if self.partial is not None:
             names = map(self.instance.name_of, self.unserved)
             lines.append(
@@ -193,6 +242,10 @@ class Result:
             length=finite(self.length),
             cost_v=finite(self.cost),
             cost=finite(self.cost),
+            lower_bound=self.lower_bound,
+            gap=self.gap,
+            is_optimal=self.is_optimal,
+            proof=self.proof,
             tours=None if plan is None else describe_tours(plan, instance),
             partial=None if partial is None else describe_plan(partial, asked),
             unserved=list(self.unserved),

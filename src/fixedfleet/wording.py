@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
 
-__all__ = ["count", "decimals", "format_length", "length_unit", "with_unit"]
+__all__ = [
+    "count",
+    "decimals",
+    "describe_proof",
+    "format_length",
+    "length_unit",
+    "with_unit",
+]
 
 
 def count(number: int, what: str) -> str:
@@ -26,6 +33,35 @@ def decimals(length: float, digits: int) -> int:
 def format_length(length: float, digits: int, instance: Instance) -> str:
     """Write a length with at least this many digits, no exponent, and its unit."""
     return with_unit(f"{length:.{decimals(length, digits)}f}", length_unit(instance))
+
+
+def describe_proof(
+    gap: float, *, is_optimal: bool, vehicle_cost: float = 0.0, locked: int = 0
+) -> str:
+    """
+    Say how much longer a plan can be than the best possible one.
+
+    The gap is the share by which the cost of the plan is above the lower bound. With
+    locked tours, the best possible plan is one that keeps them.
+    """
+    better, worse, best = "shorter", "longer", "shortest"
+    if vehicle_cost:
+        better, worse, best = "cheaper", "more expensive", "cheapest"
+    kept = ""
+    if locked:
+        kept = f" that keeps the locked tour{'' if locked == 1 else 's'}"
+    if is_optimal:
+        return f"proven: no plan{kept} is {better}"
+    return f"at most {_at_most(gap)} {worse} than the {best} possible plan{kept}"
+
+
+def _at_most(share: float) -> str:
+    """Write a share as a percentage with two digits, rounded up."""
+    percent = 100 * share
+    places = 2 if percent < 0.01 else max(0, 1 - math.floor(math.log10(percent)))
+    # What is a decimal but for rounding errors is not rounded up.
+    digits = max(1, math.ceil(percent * 10**places - 1e-9))
+    return f"{digits / 10**places:,.{places}f} %"
 
 
 def with_unit(text: str, unit: str) -> str:

@@ -206,6 +206,62 @@ def test_the_curve_begins_with_a_good_plan(page):
     assert found == trace[2:]
 
 
+def test_a_gap_is_never_rounded_down(page):
+    """What a plan does not exceed has two digits, of which the last is rounded up."""
+    shares = [0.006, 0.00601, 0.0123, 0.1, 0.1201, 1e-9, 25]
+    said = page.evaluate(
+        """async (shares) => {
+          const {atMost} = await import("/static/numbers.js");
+          return shares.map((share) => atMost(share).replace("\u00a0", " "));
+        }""",
+        shares,
+    )
+    expected = ["0.60 %", "0.61 %", "1.3 %", "10 %", "13 %", "0.01 %", "2,500 %"]
+    assert said == expected
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        ({}, "longer than the shortest possible plan"),
+        (
+            {"vehicle_cost": 5, "locked": [[1]]},
+            "more expensive than the cheapest possible plan with the locked tours",
+        ),
+    ],
+)
+def test_the_gap_falls_while_a_plan_is_being_proven(page, request_, words):
+    """The gap is said as soon as there is a bound, and until the plan is proven."""
+    said = page.evaluate(
+        """async (request) => {
+          const summary = await import("/static/summary.js");
+          const gap = document.getElementById("gap");
+          const said = [];
+          const tell = () => said.push(gap.textContent.replace("\u00a0", " "));
+          summary.begin({unit: ""}, {time_limit: 5, ...request});
+          for (const bound of [null, 98, 99.9]) {
+            summary.improve(1, 100, 2, 3, bound);
+            tell();
+          }
+          const result = {cost: 100, lower_bound: 100, is_optimal: true, proof: ""};
+          said.push(summary.proofOf(result));
+          const none = {cost: 9, lower_bound: null, proof: "no lower bound: too many"};
+          said.push(summary.proofOf({...none, is_optimal: false}));
+          summary.fail();
+          return said;
+        }""",
+        request_,
+    )
+    better = "cheaper with the locked tours" if request_ else "shorter"
+    assert said == [
+        "",
+        f"At most 2.1 % {words}",
+        f"At most 0.11 % {words}",
+        f"Cannot be {better}",
+        "No lower bound: too many.",
+    ]
+
+
 def test_towns_are_named_above_their_customers(page):
     """The column of towns gives the map names; other columns do not."""
     find = """async ([columns, count]) => {

@@ -272,6 +272,22 @@ def test_a_thousand_customers_are_planned(reader, thousand):
     reader.see(".stop").not_to_have_count(0)
 
 
+def test_a_plan_is_proven_on_the_page(reader):
+    """With the tick, the page says that the plan cannot be shorter, and keeps it."""
+    reader.take_example("bakery_round")
+    reader.page.fill("#vehicles", "4")
+    reader.page.check("#prove")
+    reader.plan(60)
+    reader.see("#gap").to_have_text("Cannot be shorter")
+    reader.see("#announcer").to_contain_text("Cannot be shorter")
+    reader.page.reload()
+    reader.see("#gap").to_have_text("Cannot be shorter")
+    reader.see("#prove").to_be_checked()
+    reader.page.uncheck("#prove")
+    reader.plan()
+    reader.see("#gap").to_have_text("")
+
+
 def test_earlier_plans_are_renamed_and_deleted(reader):
     """A plan says how many it leaves out; its name can be changed, and all of it go."""
     reader.take_example("bakery_round")

@@ -110,6 +110,38 @@ def test_json_is_one_document(run, csv):
     assert set(document["partial"]["unserved_names"]) < {"a", "b", "c", "d"}
 
 
+def test_prove_says_that_no_plan_is_shorter(run, csv):
+    """With --prove, the report and the document have the bound and the proof."""
+    proof = ("--prove", "--time-limit", 600)  # it ends when it is proven
+    code, out, err = run("solve", csv, *FLEET, *proof)
+    assert (code, err) == (0, "")
+    assert "total: 2 of 2 vehicles, length 9.65685\nproven: no plan is shorter\n" in out
+    code, out, _ = run("solve", csv, *FLEET, *proof, "--json", "--vehicle-cost", 1)
+    document = json.loads(out)
+    assert code == 0
+    assert document["is_optimal"] is True
+    assert document["lower_bound"] == pytest.approx(document["cost"])
+    assert document["gap"] == pytest.approx(0, abs=2e-7)
+    assert document["proof"] == "proven: no plan is cheaper"
+    assert document["stages"][-1]["name"] == "bound"
+
+
+def test_without_prove_there_is_no_bound(run, csv):
+    """The document of a plain plan says that no bound is known."""
+    _, out, _ = run("solve", csv, *FAST, "--json", "--search", "none")
+    document = json.loads(out)
+    assert document["lower_bound"] is document["gap"] is None
+    assert (document["is_optimal"], document["proof"]) == (False, "")
+
+
+def test_prove_without_a_plan_says_why_there_is_no_bound(run, csv):
+    """A fleet that is too small ends with 3, and there is nothing to bound."""
+    fleet = ("--vehicles", 1, "--capacity", 2, "--time-limit", 0.1)
+    code, out, _ = run("solve", csv, *fleet, "--prove")
+    assert code == 3
+    assert "no lower bound: there is no plan to compare with\n" in out
+
+
 def test_quiet_prints_nothing(run, csv):
     """With --quiet only the exit code and the files speak."""
     assert run("solve", csv, *FAST, "--quiet", "--output", "p.sol") == (0, "", "")

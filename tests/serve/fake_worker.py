@@ -27,6 +27,7 @@ def fake_plan(order, call):
         return "not a result"
     if name in ("tell-and-die", "slow", "stubborn"):
         call.send(improvement(instance, 0.5, 99.0))
+        call.send(improvement(instance, 0.6, 99.0, lower_bound=20.0))
     if name == "tell-and-die":
         os.kill(os.getpid(), signal.SIGKILL)
     while name == "stubborn" or (name == "slow" and not call.ending()):
@@ -35,12 +36,13 @@ def fake_plan(order, call):
     return Result(instance, verdict.packing, verdict, stages=()).document(order.notes)
 
 
-def improvement(instance, seconds, cost):
+def improvement(instance, seconds, cost, lower_bound=None):
     """The report of a plan with one tour per customer."""
     customers = instance.num_customers
     return ImprovedDocument(
         seconds=seconds,
         cost=cost,
+        lower_bound=lower_bound,
         vehicles_planned_for=customers,
         vehicles_used=customers,
         tours=[[customer] for customer in range(1, customers + 1)],

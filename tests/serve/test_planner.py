@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from pydantic import TypeAdapter
 
-from fixedfleet.serve.schema import ImprovedDocument, JobDocument
+from fixedfleet.plan import Plan
+from fixedfleet.serve import planner
+from fixedfleet.serve.schema import ImprovedDocument, JobDocument, RequestDocument
 
 pytestmark = pytest.mark.slow
 
@@ -99,6 +102,50 @@ def test_customers_who_are_taken_out_stay_out(server):
         "taken_out",
         "taken_out",
     ]
+
+
+def test_a_plan_is_proven_if_asked_for(server, example):
+    """The result has the bound and the proof, and the request says it was asked for."""
+    with server.client() as client:
+        body = example(client, "bakery_round", vehicles=4, time_limit=60, wait=30)
+        plan = client.post("/plans", json={**body, "prove": True}).json()
+        plain = client.post("/plans", json={**body, "time_limit": 0.1}).json()
+    assert plan["request"]["prove"] is True
+    result = plan["result"]
+    assert result["is_optimal"] is True
+    assert result["proof"] == "proven: no plan is shorter"
+    assert result["lower_bound"] == pytest.approx(result["cost"])
+    assert plain["request"]["prove"] is False
+    assert plain["result"]["lower_bound"] is plain["result"]["gap"] is None
+    assert plain["result"]["proof"] == ""
+
+
+def test_a_better_bound_is_reported_with_the_best_plan(square, monkeypatch):
+    """Bounds are reported as plans are: the newest, and not too often."""
+    now = [100.0]
+    monkeypatch.setattr(planner.time, "monotonic", lambda: now[0])
+    request = RequestDocument(
+        vehicles=2,
+        capacity=2,
+        vehicle_cost=0,
+        time_limit=1,
+        seed=0,
+        guarantee=False,
+        prove=True,
+    )
+    sent = []
+    call = SimpleNamespace(send=sent.append, ending=lambda: False)
+    reports = planner._Reports(planner.Order(square, request, []), call)
+    plan = Plan([[1, 2], [3, 4]])
+    reports.improved(0.0, 9.7, plan)
+    reports.bounded(0.0, 8.0)  # too soon
+    assert [(one.cost, one.lower_bound) for one in sent] == [(9.7, None)]
+    reports.bounded(0.0, 9.0)
+    now[0] += 1
+    reports.stop()
+    reports.stop()
+    assert [(one.cost, one.lower_bound) for one in sent[1:]] == [(9.7, 9.0)]
+    assert sent[1].tours == [[1, 2], [3, 4]]
 
 
 def test_a_search_can_be_followed_and_cancelled(server, example):

@@ -30,6 +30,9 @@ def test_the_last_report_of_a_dead_worker_is_kept(client, order):
     plan = client.post("/plans", json=order("tell-and-die")).json()
     assert plan["status"] == "failed" and "signal 9" in plan["error"]
     assert plan["result"]["feasible"] and plan["result"]["length"] == pytest.approx(30)
+    assert plan["result"]["lower_bound"] == 20
+    assert plan["result"]["gap"] == pytest.approx(0.5)
+    assert plan["result"]["trace"] == [[0.5, 99.0]]  # the second had the same cost
 
 
 def test_a_stubborn_worker_is_killed(client, order, read_events, monkeypatch):

@@ -43,6 +43,8 @@ def report_result(result: Result, asked: Instance, notes: Sequence[str]) -> str:
             *report_tours(result.plan, result.instance),
             _total(result, result.plan),
         ]
+    if result.proof:
+        lines += _wrap(result.proof)
     lines += map(printable, str(result.verdict).splitlines())
     if result.instance.vehicles > asked.vehicles:
         lines.append(_larger_fleet(result, vehicles))

@@ -238,6 +238,7 @@ def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order
         time_limit=asked.time_limit,
         seed=asked.seed,
         guarantee=asked.guarantee,
+        prove=asked.prove,
         locked=asked.locked,
         taken_out=asked.taken_out,
         vehicle_names=asked.vehicle_names,

@@ -123,6 +123,8 @@ class PlanJob:
             vehicle_cost=order.request.vehicle_cost,
             trace=tuple(self.trace),
             partial=None if whole else plan,
+            lower_bound=self.improved.lower_bound,
+            locked=len(order.request.locked),
         )
         return order.describe(result)
 

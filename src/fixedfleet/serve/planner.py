@@ -111,25 +111,33 @@ def plan_order(order: Order | None, call: Call) -> ResultDocument | None:
         seed=request.seed,
         vehicle_cost=request.vehicle_cost,
         guarantee=request.guarantee,
+        prove=request.prove,
         locked=order.locked,
         cores=order.cores,
         on_improvement=reports.improved,
+        on_bound=reports.bounded,
         stop=reports.stop,
     )
     return order.describe(result)
 
 
 class _Reports:
-    """Reports improvements: the newest one, and not too often."""
+    """Reports the best plan and the lower bound: the newest, and not too often."""
 
     def __init__(self, order: Order, call: Call) -> None:
         self._order, self._call = order, call
         self._begin = time.monotonic()
         self._last = -_INTERVAL
-        self._pending: tuple[float, Plan] | None = None
+        self._best: tuple[float, Plan] | None = None
+        self._bound: float | None = None
+        self._pending = False
 
     def improved(self, _seconds: float, cost: float, plan: Plan) -> None:
-        self._pending = (cost, plan)
+        self._best, self._pending = (cost, plan), True
+        self._report()
+
+    def bounded(self, _seconds: float, lower_bound: float) -> None:
+        self._bound, self._pending = lower_bound, True
         self._report()
 
     def stop(self) -> bool:
@@ -139,10 +147,11 @@ class _Reports:
 
     def _report(self) -> None:
         seconds = time.monotonic() - self._begin
-        if self._pending is None or seconds - self._last < _INTERVAL:
+        soon = seconds - self._last < _INTERVAL
+        if self._best is None or not self._pending or soon:
             return
-        cost, plan = self._pending
-        self._last, self._pending = seconds, None
+        cost, plan = self._best
+        self._last, self._pending = seconds, False
         instance = self._order.instance
         plan = plan.renumbered(self._order.customers)
         lengths = plan.tour_lengths(instance)
@@ -150,6 +159,7 @@ class _Reports:
             ImprovedDocument(
                 seconds=round(seconds, 3),
                 cost=finite(cost),
+                lower_bound=self._bound,
                 # With the guarantee, the search may use more vehicles than asked for.
                 vehicles_planned_for=max(instance.vehicles, plan.vehicles),
                 vehicles_used=plan.vehicles,

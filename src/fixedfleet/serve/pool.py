@@ -123,7 +123,10 @@ class PlannerPool:
 
     async def _follow(self, worker: Worker, job: PlanJob) -> Done | Lost:
         """Give a job to a worker, note its reports, and return how it ended."""
-        longest = _SLACK * job.order.request.time_limit + _GRACE_SECONDS
+        request = job.order.request
+        # The first proof in a worker loads and compiles further code.
+        grace = _START_SECONDS if request.prove else _GRACE_SECONDS
+        longest = _SLACK * request.time_limit + grace
         # Jobs that begin later have fewer cores, and share some with this one.
         cores = max(1, available_cores() // len(self._queue.running))
         order = replace(job.order, cores=cores)
@@ -164,8 +167,10 @@ def _note(job: PlanJob, report: object) -> None:
     if isinstance(report, VerdictDocument):
         job.verdict = report
     elif isinstance(report, ImprovedDocument):
-        job.improved = report
-        if report.cost is not None:
+        before, job.improved = job.improved, report
+        # A report may be one of a better lower bound only.
+        same = before is not None and report.cost == before.cost
+        if report.cost is not None and not same:
             job.trace.append((report.seconds, report.cost))
     job.changed()
 

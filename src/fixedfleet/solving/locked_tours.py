@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fixedfleet.instance import Instance
     from fixedfleet.result import Result
     from fixedfleet.search.construct import StartName
+    from fixedfleet.solving.bounded_plan import BetterBound
 
     Improvement = Callable[[float, float, Plan], None]  # seconds, cost, plan
 
@@ -84,6 +85,12 @@ class LockedTours:
 
         return report_whole
 
+    def reporting_whole_bounds(self, report: BetterBound | None) -> BetterBound | None:
+        """Return a function that takes bounds for the rest and reports whole ones."""
+        if report is None:
+            return None
+        return lambda seconds, bound: report(seconds, bound + self._cost)
+
     def add_to(self, result: Result) -> Result:
         """Return the result for all customers from the result for the rest."""
 
@@ -108,7 +115,13 @@ class LockedTours:
             ),
             stages=tuple(replace(s, cost=s.cost + self._cost) for s in result.stages),
             trace=tuple((moment, cost + self._cost) for moment, cost in result.trace),
+            lower_bound=self._plus_locked(result.lower_bound),
+            locked=fixed,
         )
+
+    def _plus_locked(self, bound: float | None) -> float | None:
+        """Return a bound for the rest, with the cost of the locked tours."""
+        return None if bound is None else bound + self._cost
 
     def _join(self, plan: Plan) -> Plan:
         """Return the locked tours, followed by a plan for the rest."""

@@ -1,4 +1,4 @@
-"""Plan tours for one instance: verdict on the fleet, initial plan, search."""
+"""Plan tours for one instance: verdict on the fleet, initial plan, search, bound."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ from fixedfleet.progress import ProgressPrinter
 from fixedfleet.result import Result, Stage
 from fixedfleet.search import SEARCHES, better, load_search, name_of, run_search
 from fixedfleet.search.construct import StartName, load_start, make_start
+from fixedfleet.solving.bounded_plan import (
+    bounded_plan,
+    load_for_bound,
+    why_unbounded,
+)
 from fixedfleet.solving.locked_tours import LockedTours
 from fixedfleet.solving.partial_plan import load_for_partial_plan, partial_plan
 from fixedfleet.solving.stages import Stages
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
     from fixedfleet.fleet import FleetVerdict
     from fixedfleet.instance import Instance
     from fixedfleet.search import Search
+    from fixedfleet.solving.bounded_plan import BetterBound
 
     Improvement = Callable[[float, float, Plan], None]  # seconds, cost, plan
 
@@ -41,6 +47,10 @@ __all__ = ["Result", "Stage", "solve"]
 
 _PARTIAL_SHARE = 0.2  # of the time, for a plan with unserved customers
 _VERDICT_SHARE = 0.5  # of the time, at most, for whether the fleet suffices
+# If a lower bound follows, the search has at most this share of the time, and at most
+# these seconds, times the square of the number of customers.
+_SEARCH_SHARE = 0.2
+_SEARCH_SECONDS = 0.0005
 _SMALLEST_SHARE = 0.05  # of the time, at most, for the smallest fleet that suffices
 
 
@@ -54,9 +64,11 @@ def solve(
     vehicle_cost: float = 0.0,
     guarantee: bool = False,
     locked: Plan | Sequence[Sequence[int]] = (),
+    prove: bool = False,
     cores: int | None = None,
     display: bool = False,
     on_improvement: Improvement | None = None,
+    on_bound: BetterBound | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Result:
     """
@@ -71,8 +83,8 @@ def solve(
     instance
         The instance to plan for.
     time_limit
-        Seconds for everything: verdict, initial plan and search. Loading compiled code
-        and networks, the first time in a process, does not count.
+        Seconds for everything: verdict, initial plan, search and lower bound. Loading
+        compiled code and networks, the first time in a process, does not count.
     seed
         Seed of the search.
     start
@@ -91,6 +103,10 @@ def solve(
     locked
         Tours that the plan must have as they are; they come first in it. The other
         customers are planned for the other vehicles, and the verdict is about them.
+    prove
+        Whether to compute how far the plan is from the best possible one, see
+        :attr:`Result.proof`. The search then has a fifth of the time at most; the rest
+        is for the lower bound, which may also find better plans.
     cores
         The most cores to use. The default search uses several if there are more than
         200 customers. Default: all that this process may use.
@@ -98,6 +114,8 @@ def solve(
         Whether to print rows as the best plan becomes better, and the result.
     on_improvement
         Called with (seconds since the call, cost, plan) for each better plan.
+    on_bound
+        Called with (seconds since the call, lower bound) for each better lower bound.
     stop
         Called now and then; the search ends when it returns True.
     """
@@ -107,6 +125,7 @@ def solve(
         search=search,
         vehicle_cost=check_vehicle_cost(vehicle_cost),
         guarantee=guarantee,
+        prove=prove,
         cores=_check_cores(cores),
     )
     locks = LockedTours(locked, instance, vehicle_cost) if len(locked) else None
@@ -116,16 +135,21 @@ def solve(
     Deadline.of(time_limit, stop=stop)  # raises before anything is compiled
     method = _load(rest, settings)
 
-    display_rows = _Display(on_improvement) if display else None
-    report = on_improvement if display_rows is None else display_rows.show
+    display_rows = _Display(on_improvement, on_bound) if display else None
+    report, report_bound = on_improvement, on_bound
+    if display_rows is not None:
+        report, report_bound = display_rows.show, display_rows.show_bound
     if locks is not None:
         report = locks.reporting_whole_plans(report)
+        report_bound = locks.reporting_whole_bounds(report_bound)
+    settings = replace(settings, on_bound=report_bound)
     with interrupt_noted() as pressed:
         deadline = Deadline.of(time_limit, stop=stop).or_when(pressed)
         verdict = _judge(rest, settings, deadline)
         if display_rows is not None:
             display_rows.begin(rest, verdict)
-        result = _plan(rest, verdict, method, settings, deadline, report)
+        steps = _plan_and_bound if prove else _plan
+        result = steps(rest, verdict, method, settings, deadline, report)
         result = replace(result, interrupted=pressed())
     if locks is not None:
         result = locks.add_to(result)
@@ -143,7 +167,9 @@ class _Settings:
     search: str | Search
     vehicle_cost: float
     guarantee: bool
+    prove: bool
     cores: int
+    on_bound: BetterBound | None = None
 
 
 # ---------------------------------------------------------------------- the steps
@@ -221,6 +247,80 @@ def _plan(
     )
 
 
+def _plan_and_bound(
+    instance: Instance,
+    verdict: FleetVerdict,
+    search: Search | None,
+    settings: _Settings,
+    deadline: Deadline,
+    report: Improvement | None,
+) -> Result:
+    """Take the steps after the verdict, the last of which is the lower bound."""
+    why_not = _why_unbounded(instance, verdict, settings)
+    if why_not is not None:
+        result = _plan(instance, verdict, search, settings, deadline, report)
+        return replace(result, why_unbounded=why_not)
+    tours: set[tuple[int, ...]] = set()
+    trace: list[tuple[float, float]] = []
+
+    def improved(seconds: float, cost: float, plan: Plan) -> None:
+        tours.update(plan.tours)
+        trace.append((seconds, cost))
+        if report is not None:
+            report(seconds, cost, plan)
+
+    until = _end_of_search(deadline, instance)
+    result = _plan(instance, verdict, search, settings, until, improved)
+    if result.plan is None:
+        return replace(result, why_unbounded="there is no plan to compare with")
+    found = bounded_plan(
+        result.instance,
+        result.plan,
+        deadline=deadline,
+        vehicle_cost=settings.vehicle_cost,
+        tours=tours,
+        on_improvement=improved,
+        on_bound=settings.on_bound,
+    )
+    cost = found.plan.cost_v(result.instance, settings.vehicle_cost)
+    seconds = deadline.elapsed() - result.seconds
+    return replace(
+        result,
+        plan=found.plan,
+        stages=(*result.stages, Stage("bound", seconds, cost, result.cost - cost)),
+        trace=tuple(trace),
+        lower_bound=found.lower_bound,
+        is_optimal=found.is_optimal,
+        why_unbounded=found.why_unbounded,
+    )
+
+
+def _why_unbounded(
+    instance: Instance, verdict: FleetVerdict, settings: _Settings
+) -> str | None:
+    """
+    Return why there will be no lower bound; None if there can be one.
+
+    It is known before the search, so that the search has all of the time then.
+    """
+    plan = settings.start if isinstance(settings.start, Plan) else verdict.packing
+    if plan is None and settings.guarantee:
+        plan = verdict.smallest_packing
+    if plan is None:
+        if verdict.status == "impossible":
+            return "there is no plan to compare with"
+        return "no plan was known before the search, which had all of the time"
+    fleet = instance.with_vehicles(max(instance.vehicles, plan.vehicles))
+    return why_unbounded(fleet, plan, settings.vehicle_cost)
+
+
+def _end_of_search(deadline: Deadline, instance: Instance) -> Deadline:
+    """Return when the search must end, so that the lower bound has most of the time."""
+    seconds = _SEARCH_SECONDS * instance.num_customers**2
+    share = min(_SEARCH_SHARE * deadline.seconds, seconds)
+    return replace(deadline, seconds=min(deadline.elapsed() + share, deadline.seconds))
+
+
 def _judge(instance: Instance, settings: _Settings, deadline: Deadline) -> FleetVerdict:
     """Find out whether the fleet suffices, and which smaller one would."""
     # Which smaller fleet would suffice is worth little time if vehicles are free.
@@ -288,6 +388,8 @@ def _load(instance: Instance, settings: _Settings) -> Search | None:
     if isinstance(settings.start, str):
         load_start(settings.start)
     load_exact_packing(instance)
+    if settings.prove:
+        load_for_bound()
     if settings.search == "none":
         return None
     load_for_partial_plan(instance)
@@ -300,9 +402,12 @@ def _load(instance: Instance, settings: _Settings) -> Search | None:
 class _Display:
     """Rows that are printed as the best plan becomes better."""
 
-    def __init__(self, on_improvement: Improvement | None) -> None:
+    def __init__(
+        self, on_improvement: Improvement | None, on_bound: BetterBound | None
+    ) -> None:
         self._rows = ProgressPrinter(sys.stdout, interval=0.25, in_place=False)
-        self._on_improvement = on_improvement
+        self._on_improvement, self._on_bound = on_improvement, on_bound
+        self._best = ""  # cost and vehicles of the best plan
 
     def begin(self, instance: Instance, verdict: FleetVerdict) -> None:
         """Print the instance, the verdict and the headings."""
@@ -311,9 +416,16 @@ class _Display:
 
     def show(self, seconds: float, cost: float, plan: Plan) -> None:
         """Print a row, and pass the plan on."""
-        self._rows.show(f"{seconds:9.2f}  {cost:14.8g}  {plan.vehicles:8d}")
+        self._best = f"{cost:14.8g}  {plan.vehicles:8d}"
+        self._rows.show(f"{seconds:9.2f}  {self._best}")
         if self._on_improvement is not None:
             self._on_improvement(seconds, cost, plan)
+
+    def show_bound(self, seconds: float, bound: float) -> None:
+        """Print a row with a lower bound, and pass the bound on."""
+        self._rows.show(f"{seconds:9.2f}  {self._best}  at least {bound:.8g}")
+        if self._on_bound is not None:
+            self._on_bound(seconds, bound)
 
     def end(self, result: Result) -> None:
         """Print the last row and the result."""

@@ -387,7 +387,11 @@ function outcome({ result }) {
   if (result === null) return "No plan";
   const tours = count(toursOf(result).length, "tour");
   const { unit } = view.instance;
-  if (servesAll(result)) return `Finished: ${tours}, ${lengthOf(result.cost, unit)}`;
+  if (servesAll(result)) {
+    const proof = summary.proofOf(result);
+    const cost = lengthOf(result.cost, unit);
+    return `Finished: ${tours}, ${cost}${proof ? `. ${proof}` : ""}`;
+  }
   const unserved = count(result.unserved.length, "customer");
   return `The fleet is too small: ${tours}, ${unserved} left out`;
 }

@@ -1,6 +1,7 @@
 // One vehicle more or less: plans for M − 1, M + 1 and M + 2 vehicles, and buttons that
 // choose the plan to show. All of them have the time that the user's plan had. A second
-// plan for M vehicles, with another seed, shows how much chance changes the cost.
+// plan for M vehicles, with another seed, shows how much chance changes the cost, unless
+// the first one is proven.
 
 import { ask, drop } from "./api.js";
 import { byId, make, show, write } from "./elements.js";
@@ -79,12 +80,12 @@ export class Comparison {
   // One plan after the other, because the server has other clients.
   async #run(plan, fleet, signal) {
     const { vehicle_cost, capacity, vehicle_names, seed } = plan.request;
-    const { locked, taken_out } = plan.request;
-    const values = { vehicle_cost, capacity, vehicle_names, locked, taken_out };
+    const { locked, taken_out, prove } = plan.request;
+    const values = { vehicle_cost, capacity, vehicle_names, locked, taken_out, prove };
     const wishes = { ...values, plan: plan.id, time_limit: timeOf(plan) };
     Object.assign(wishes, { listed: false, wait: 0 });
     try {
-      if (servesAll(plan.result)) {
+      if (servesAll(plan.result) && !plan.result.is_optimal) {
         this.#twin = await makePlan({ ...wishes, vehicles: fleet, seed: seed + 1 }, signal);
       }
     } catch (error) {

@@ -1,5 +1,5 @@
-// The form: vehicles, capacity, seconds, the cost of a vehicle, names and units. What the
-// user types is kept for the next file and the next visit.
+// The form: vehicles, capacity, seconds, the cost of a vehicle, whether to prove the plan,
+// names and units. What the user types is kept for the next file and the next visit.
 
 import { byId, show, warn, write } from "./elements.js";
 import { amount, percent, readNumber, typedNumber } from "./numbers.js";
@@ -35,7 +35,7 @@ export function listen({ onPlan, onChange, onNames }) {
 export function values() {
   const typed = Object.fromEntries(NUMBERS.map((name) => [name, numberIn(name)]));
   typed.vehicle_cost ??= 0;
-  return typed;
+  return { ...typed, prove: byId("prove").checked };
 }
 
 /* Return the names of the units, as the server takes them. */
@@ -62,6 +62,7 @@ export function fill(known) {
   for (const name of ["unit", "length_unit", "date"]) {
     if (known[name]) byId(name).value = known[name];
   }
+  if (known.prove !== undefined) byId("prove").checked = known.prove;
   if (known.vehicle_names?.some(Boolean)) {
     byId("vehicle_names").value = known.vehicle_names.join("\n");
   }

@@ -58,6 +58,16 @@ export function lengthOf(value, unit, digits = 5) {
 export const percent = (share) =>
   withUnit(format({ maximumFractionDigits: share < 0.0995 ? 1 : 0 }).format(100 * share), "%");
 
+// A share that something does not exceed: two digits, rounded up.
+export function atMost(share) {
+  const value = 100 * share;
+  const places = value < 0.01 ? 2 : Math.max(0, 1 - Math.floor(Math.log10(value)));
+  // What is a decimal but for rounding errors is not rounded up.
+  const digits = Math.max(1, Math.ceil(value * 10 ** places - 1e-9));
+  const exact = { minimumFractionDigits: places, maximumFractionDigits: places };
+  return withUnit(format(exact).format(digits / 10 ** places), "%");
+}
+
 // Seconds that have passed, and seconds that the user has typed.
 export function age(value) {
   const places = value < 10 ? 1 : 0;

@@ -3,7 +3,16 @@
 import { drawChart } from "./chart.js";
 import { byId, show, write } from "./elements.js";
 import { sameTours, servesAll, toursOf, wayOf } from "./instance.js";
-import { age, count, figures, lengthOf, limitOf, percent } from "./numbers.js";
+import {
+  age,
+  atMost,
+  count,
+  figures,
+  lengthOf,
+  limitOf,
+  percent,
+  sentence,
+} from "./numbers.js";
 
 const GOOD = 1.1; // a plan that is at most so many times as long as the best is a good one
 
@@ -17,16 +26,18 @@ export function goodPart(trace) {
 let trace = [];
 let unit = "";
 let limit = 0;
+let asked = {}; // what the plan was asked for
 let start = Infinity; // when the search began, on this machine's clock
 let timer = null;
 let stopping = false; // whether the user has stopped the search
 let lost = false; // whether the connection to the server is broken
 
-export function begin(instance, seconds) {
-  [trace, unit, limit, lost] = [[], instance.unit, seconds, false];
+export function begin(instance, request) {
+  [trace, unit, limit, lost] = [[], instance.unit, request.time_limit, false];
+  asked = request;
   write(byId("cost-way"), wayOf(instance).trim());
   stopping = false;
-  say({ cost: "–", "cost-unit": unit, "cost-of": "", gain: "", edited: "" });
+  say({ cost: "–", "cost-unit": unit, "cost-of": "", gap: "", gain: "", edited: "" });
   show(byId("chart"), true);
   status("Sent to the server");
   redraw(0);
@@ -61,22 +72,43 @@ function runsSince(since) {
   tick();
 }
 
-export function improve(since, cost, used, fleet) {
+export function improve(since, cost, used, fleet, bound) {
   const last = trace.at(-1);
   if (cost !== null && (!last || cost < last[1])) trace.push([since, cost]);
   runsSince(since);
   showCost(cost, used, fleet);
+  write(byId("gap"), gapOf(cost, bound));
 }
+
+/* Say how much longer than the best possible plan a plan can be; nothing if unknown. */
+function gapOf(cost, bound) {
+  if (!bound || cost === null) return "";
+  const gap = atMost(Math.max(0, cost / bound - 1));
+  const than = asked.vehicle_cost
+    ? "more expensive than the cheapest"
+    : "longer than the shortest";
+  return `At most ${gap} ${than} possible plan${kept()}`;
+}
+
+/* Say how far the plan of a result is from the best possible one. */
+export function proofOf({ cost, lower_bound: bound, is_optimal: proven, proof }) {
+  if (proven) return `Cannot be ${asked.vehicle_cost ? "cheaper" : "shorter"}${kept()}`;
+  return gapOf(cost, bound) || (proof ? sentence(proof) : "");
+}
+
+const kept = () => (asked.locked?.length ? " with the locked tours" : "");
 
 export function finish(plan) {
   stop();
   const { result } = plan;
   const tours = toursOf(result);
-  limit = plan.request.time_limit;
+  asked = plan.request;
+  limit = asked.time_limit;
   trace = result?.trace ?? [];
   lost = false;
   status(ending(plan));
   write(byId("edited"), "");
+  write(byId("gap"), result ? proofOf(result) : "");
   if (!tours.length) {
     say({ cost: "No plan", "cost-unit": "", "cost-of": "", gain: "" });
     show(byId("chart"), false);
@@ -98,7 +130,9 @@ export function edit({ edited, result }) {
   const change = more > 0 ? `${text} more than the plan found` : `${text} less`;
   const same = Math.abs(more) < 5e-7;
   const said = same ? "Changed by you" : `Changed by you: ${change}`;
-  write(byId("edited"), sameTours(toursOf(edited), toursOf(result)) ? "" : said);
+  const unchanged = sameTours(toursOf(edited), toursOf(result));
+  write(byId("edited"), unchanged ? "" : said);
+  write(byId("gap"), unchanged ? proofOf(result) : ""); // it is that of the plan found
 }
 
 export function fail() {

@@ -91,14 +91,14 @@ export class PlanView {
     this.instance = instanceOf(instance);
     this.#list.setInstance(this.instance);
     this.#reset();
-    summary.begin(this.instance, request.time_limit);
+    summary.begin(this.instance, request);
     show(byId("intro"), false);
     show(byId("summary"), true);
     show(byId("downloads"), false);
   }
 
   /* Show a better plan while the search runs. */
-  improve({ seconds, cost, vehicles_planned_for: fleet, tours, lengths }) {
+  improve({ seconds, cost, lower_bound, vehicles_planned_for: fleet, tours, lengths }) {
     const slots = keepSlots(this.tours, tours);
     this.#setTours(
       tours.map((stops, i) => ({
@@ -111,7 +111,7 @@ export class PlanView {
         locked: false,
       })),
     );
-    summary.improve(seconds, cost, tours.length, fleet);
+    summary.improve(seconds, cost, tours.length, fleet, lower_bound);
   }
 
   /* Show a finished plan; its tours have the same numbers as in the files. */

@@ -1,0 +1,288 @@
+"""The linear program over routes: serve every customer, at most M routes, and cuts."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fixedfleet.bound.capacity_cuts import (
+    CapacityCut,
+    crossings,
+    find_capacity_cuts,
+)
+from fixedfleet.bound.linear_program import Entries, LinearProgram
+from fixedfleet.bound.subset_rows import SubsetRow, count_pairs, find_subset_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from fixedfleet.bound.linear_program import Solution
+    from fixedfleet.bound.whole_instance import WholeInstance
+
+    Cut = CapacityCut | SubsetRow
+    Route = tuple[int, ...]
+
+__all__ = ["DUAL_UNIT", "Master", "pad"]
+
+# A cost of 1 in the linear program is this many units, so that a plan costs about 1000
+# and the solver's tolerances suit it. A power of two changes no digit.
+DUAL_UNIT = 2**33
+_EPSILON = 1e-7  # values of variables, and duals, below this are zero
+_MOST_CAPACITY_CUTS, _MOST_SUBSET_ROWS = 40, 50  # new ones in one round
+
+
+def pad(routes: Sequence[Route]) -> NDArray[np.int16]:
+    """Return routes as rows of one array: the depot, customers, zeros to the end."""
+    lengths = np.fromiter(map(len, routes), np.int64, len(routes))
+    rows = np.zeros((len(routes), lengths.max(initial=0) + 2), np.int16)
+    places = np.arange(1, rows.shape[1] + 1)[None, :] <= lengths[:, None]
+    rows[:, 1:][places[:, :-1]] = np.fromiter(
+        chain.from_iterable(routes), np.int16, lengths.sum()
+    )
+    return rows
+
+
+class Master:
+    """
+    The linear program over routes.
+
+    Row v − 1 serves customer v, row N bounds the fleet, the others are the cuts in
+    their order. The first N columns are artificial: each serves one customer alone at
+    a high cost, so that there is always a solution. The others are ``routes``.
+
+    Parameters
+    ----------
+    whole
+        The instance.
+    penalty
+        Cost of an artificial column in units.
+    once
+        Whether customers are served exactly once, or else at least once.
+    """
+
+    def __init__(
+        self, whole: WholeInstance, penalty: int, *, once: bool = False
+    ) -> None:
+        customers = whole.size - 1
+        self.whole = whole
+        self.routes: list[Route] = []
+        self.cuts: list[Cut] = []
+        self._known: set[Route] = set()
+        self._program = LinearProgram()
+        lower = np.append(np.ones(customers), -np.inf)
+        upper = np.append(np.full(customers, 1.0 if once else np.inf), whole.vehicles)
+        self._program.add_rows(lower, upper)
+        every = np.arange(customers)
+        costs = np.full(customers, penalty / DUAL_UNIT)
+        self._program.add_columns(costs, Entries(every, every, np.ones(customers)))
+        self.solution: Solution = self._program.solve()
+
+    # Columns
+
+    def add_routes(self, routes: Iterable[Route]) -> int:
+        """Add the routes that are not there yet; return how many these are."""
+        fresh = []
+        for route in routes:
+            key = min(route, route[::-1]) if self.whole.symmetric else route
+            if key not in self._known:
+                self._known.add(key)
+                fresh.append(key)
+        if fresh:
+            rows = pad(fresh)
+            costs = self.whole.costs[rows[:, :-1], rows[:, 1:]].sum(axis=1)
+            first = self._program.num_columns
+            self._program.add_columns(
+                costs / DUAL_UNIT, _entries(self._coefficients(rows), first)
+            )
+            self.routes.extend(fresh)
+        return len(fresh)
+
+    def keep_routes(self, kept: NDArray[np.bool_]) -> None:
+        """Delete the routes that a mask does not keep."""
+        if kept.all():
+            return
+        artificial = np.zeros(self.whole.size - 1, bool)
+        self._program.delete_columns(np.append(artificial, ~kept))
+        self.routes = [r for r, keep in zip(self.routes, kept, strict=True) if keep]
+        self._known = set(self.routes)
+        columns = self.solution.columns  # without the routes added since
+        stay = np.append(~artificial, kept)[: len(columns)]
+        self.solution = self.solution._replace(columns=columns[stay])
+
+    def purge(self, most: int) -> None:
+        """Delete routes of large reduced cost if there are twice as many as this."""
+        if len(self.routes) < 2 * most:
+            return
+        rows = pad(self.routes)
+        costs = self.whole.costs[rows[:, :-1], rows[:, 1:]].sum(axis=1) / DUAL_UNIT
+        reduced = costs - self._coefficients(rows) @ self.solution.duals
+        kept = reduced < max(np.partition(reduced, most)[most], _EPSILON)
+        self.keep_routes(kept)
+
+    def allow(self, allowed: NDArray[np.bool_]) -> None:
+        """Delete the routes over arcs that are not allowed any more."""
+        rows = pad(self.routes)
+        end = rows[:, :-1] == rows[:, 1:]  # zeros behind the route
+        self.keep_routes((allowed[rows[:, :-1], rows[:, 1:]] | end).all(axis=1))
+
+    # Rows
+
+    def separate(
+        self, seed: int, *, subset_rows: bool = True, limited: bool = True
+    ) -> int:
+        """
+        Add cuts that the present solution violates; return how many.
+
+        The memory of subset-row cuts is limited, or else all customers.
+        """
+        routes, values = self.support()
+        cuts: list[Cut] = list(
+            find_capacity_cuts(self.whole, self.flow(), seed, _MOST_CAPACITY_CUTS)
+        )
+        if subset_rows:
+            size, most = self.whole.size, _MOST_SUBSET_ROWS
+            cuts += find_subset_rows(routes, values, size, most, limited=limited)
+        return self.add_cuts(cuts)
+
+    def add_cuts(self, cuts: Iterable[Cut]) -> int:
+        """
+        Add the cuts that are not there yet; return how many these are.
+
+        A subset-row cut that is there with a smaller memory gets the larger one.
+        """
+        places = {_key(cut): place for place, cut in enumerate(self.cuts)}
+        fresh: list[Cut] = []
+        grown = 0
+        for cut in cuts:
+            place = places.get(_key(cut))
+            if place is None:
+                fresh.append(cut)
+            elif isinstance(cut, SubsetRow):
+                grown += self._remember(place, cut.memory)
+        if fresh:
+            self._add_rows(fresh)
+        return len(fresh) + grown
+
+    def _add_rows(self, cuts: list[Cut]) -> None:
+        capacity = np.array([isinstance(cut, CapacityCut) for cut in cuts])
+        needed = [2.0 * c.vehicles if isinstance(c, CapacityCut) else 0.0 for c in cuts]
+        customers = self.whole.size - 1
+        table = np.zeros((customers + len(self.routes), len(cuts)), np.int64)
+        for place, cut in enumerate(cuts):
+            if isinstance(cut, CapacityCut):  # an artificial column is a tour by itself
+                table[:customers, place] = 2 * cut.inside[1:]
+        table[customers:] = _cut_coefficients(pad(self.routes), cuts)
+        columns, rows = np.nonzero(table)
+        values = table[columns, rows].astype(float)
+        self._program.add_rows(
+            np.where(capacity, needed, -np.inf),
+            np.where(capacity, np.inf, 1.0),
+            Entries(rows + self._program.num_rows, columns, values),
+        )
+        self.cuts.extend(cuts)
+
+    def _remember(self, place: int, memory: NDArray[np.bool_]) -> bool:
+        """Enlarge the memory of a subset-row cut; return whether it was smaller."""
+        cut = self.cuts[place]
+        if not isinstance(cut, SubsetRow) or not (memory & ~cut.memory).any():
+            return False
+        grown = cut._replace(memory=memory | cut.memory)
+        self.cuts[place] = grown
+        counts = _cut_coefficients(pad(self.routes), [grown])[:, 0]
+        (columns,) = np.nonzero(counts)
+        rows = np.full(len(columns), self.whole.size + place)
+        self._program.change(
+            Entries(rows, columns + self.whole.size - 1, counts[columns].astype(float))
+        )
+        return True
+
+    def drop_slack_cuts(self) -> NDArray[np.bool_]:
+        """Delete the cuts met with slack; return which of the rows there were stay."""
+        slack = self._program.slack_rows()
+        slack[: self.whole.size] = False
+        if not slack.any():
+            return ~slack
+        self._program.delete_rows(slack)
+        self.cuts = [
+            cut
+            for cut, gone in zip(self.cuts, slack[self.whole.size :], strict=True)
+            if not gone
+        ]
+        self.solution = self.solution._replace(duals=self.solution.duals[~slack])
+        return ~slack
+
+    # Solutions
+
+    def solve(self) -> Solution:
+        """Return, and keep, an optimal solution."""
+        self.solution = self._program.solve()
+        return self.solution
+
+    def support(self) -> tuple[list[Route], NDArray[np.float64]]:
+        """Return the routes of the present solution and their values."""
+        values = self.solution.columns[self.whole.size - 1 :]
+        (used,) = np.nonzero(values > _EPSILON)
+        return [self.routes[place] for place in used], values[used]
+
+    def artificial(self) -> float:
+        """Return how many customers the present solution leaves unserved."""
+        return float(self.solution.columns[: self.whole.size - 1].sum())
+
+    def flow(self) -> NDArray[np.float64]:
+        """Return how often the solution has each pair of locations side by side."""
+        flow = np.zeros((self.whole.size, self.whole.size))
+        for route, value in zip(*self.support(), strict=True):
+            np.add.at(flow, ([0, *route], [*route, 0]), value)
+        return flow + flow.T
+
+    def slope(self, route: Route, direction: NDArray[np.float64]) -> float:
+        """
+        Return how fast the bound rises in a direction of the duals.
+
+        The route is the one of least reduced cost: the bound counts it M times.
+        """
+        sides = [1.0] * (self.whole.size - 1) + [0.0]
+        for cut in self.cuts:
+            sides.append(2.0 * cut.vehicles if isinstance(cut, CapacityCut) else 1.0)
+        column = self._coefficients(pad([route]))[0]
+        column[self.whole.size - 1] = 0  # the bound does not depend on the fleet's dual
+        return float((np.array(sides) - self.whole.vehicles * column) @ direction)
+
+    def _coefficients(self, rows: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the columns of routes, shape (R, rows of the program)."""
+        visits = np.zeros((len(rows), self.whole.size), np.int64)
+        np.add.at(visits, (np.arange(len(rows))[:, None], rows), 1)
+        fleet = np.ones((len(rows), 1), np.int64)
+        return np.hstack((visits[:, 1:], fleet, _cut_coefficients(rows, self.cuts)))
+
+
+def _cut_coefficients(rows: NDArray[Any], cuts: list[Cut]) -> NDArray[np.int64]:
+    """Return the coefficients of routes in cuts, shape (R, K)."""
+    table = np.zeros((len(rows), len(cuts)), np.int64)
+    capacity = [k for k, cut in enumerate(cuts) if isinstance(cut, CapacityCut)]
+    if capacity:
+        insides = np.array([c.inside for c in cuts if isinstance(c, CapacityCut)])
+        table[:, capacity] = crossings(rows, insides)
+    subset = [cut for cut in cuts if isinstance(cut, SubsetRow)]
+    if subset:
+        places = [k for k, cut in enumerate(cuts) if isinstance(cut, SubsetRow)]
+        memories = np.array([cut.memory for cut in subset])
+        customers = np.zeros_like(memories)
+        for row, cut in zip(customers, subset, strict=True):
+            row[list(cut.customers)] = True
+        table[:, places] = count_pairs(rows, customers, memories)
+    return table
+
+
+def _entries(table: NDArray[np.int64], first: int) -> Entries:
+    """Return the coefficients of columns, given as rows of a table."""
+    columns, rows = np.nonzero(table)
+    return Entries(rows, columns + first, table[columns, rows].astype(float))
+
+
+def _key(cut: Cut) -> object:
+    return cut.inside.tobytes() if isinstance(cut, CapacityCut) else cut.customers

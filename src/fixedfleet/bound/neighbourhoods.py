@@ -1,0 +1,65 @@
+"""
+The neighbourhoods of ng-routes.
+
+An ng-route may visit a customer again, but only after it has left the customer's
+neighbourhood: it has visited a customer whose neighbourhood does not contain the first
+(Baldacci, Mingozzi and Roberti, "New Route Relaxation and Pricing Strategies for the
+Vehicle Routing Problem", Operations Research 2011).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Neighbourhoods", "make_neighbourhoods"]
+
+_BITS = 64
+
+
+class Neighbourhoods(NamedTuple):
+    """
+    What a route remembers, as bits of one 64-bit word.
+
+    Customers that occur in the same neighbourhood have different bits. So a route at a
+    customer i, which remembers customers of i's neighbourhood only, needs one word for
+    any number of customers.
+    """
+
+    own: NDArray[np.uint64]  # (n,): the bit of each customer
+    shared: NDArray[np.uint64]  # (n, n): bits of the customers in both neighbourhoods
+    blocked: NDArray[np.uint64]  # (n, n): the bit of j if i's neighbourhood has j
+
+
+def make_neighbourhoods(costs: NDArray[np.int64], size: int) -> Neighbourhoods:
+    """Return the neighbourhoods of the nearest customers, each with the customer."""
+    both = costs + costs.T
+    np.fill_diagonal(both, -1)
+    nearest = np.argsort(both[1:, 1:], axis=1, kind="stable") + 1
+    for width in range(min(size, len(costs) - 1), 0, -1):
+        member = np.zeros(costs.shape, bool)
+        np.put_along_axis(member[1:], nearest[:, :width], True, axis=1)
+        bits = _colour(member)
+        if bits.max() < _BITS:  # always with a width of 1
+            break
+    own = np.uint64(1) << bits.astype(np.uint64)
+    own[0] = 0
+    words = np.where(member, own[None, :], np.uint64(0))
+    shared = np.zeros(costs.shape, np.uint64)
+    for customer, neighbour in np.argwhere(member):
+        shared[customer, member[:, neighbour]] |= own[neighbour]
+    return Neighbourhoods(own, shared, words)
+
+
+def _colour(member: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return a bit for each customer, different within each neighbourhood."""
+    together = member.T.astype(np.int64) @ member.astype(np.int64) > 0
+    bits = np.full(len(member), -1)
+    for customer in np.argsort(-together.sum(axis=1), kind="stable"):
+        taken = set(bits[together[customer]].tolist())
+        bits[customer] = next(bit for bit in range(len(member) + 1) if bit not in taken)
+    return bits

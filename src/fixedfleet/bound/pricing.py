@@ -1,0 +1,245 @@
+"""
+Pricing: from the duals of the master to routes of least reduced cost, and to a bound.
+
+The duals are rounded to whole numbers first. Whatever they are, they give a bound: the
+sum of the duals, plus M times the least reduced cost of a route. The bound is exact
+because all sums are 64-bit whole numbers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fixedfleet.bound.capacity_cuts import CapacityCut
+from fixedfleet.bound.joining import (
+    count_halves,
+    join,
+    least_through,
+    trace,
+)
+from fixedfleet.bound.labelling import (
+    EXACT,
+    FORBIDDEN,
+    Graph,
+    Labels,
+    empty_labels,
+    settle,
+    start_labels,
+)
+from fixedfleet.bound.master import DUAL_UNIT
+from fixedfleet.bound.neighbourhoods import make_neighbourhoods
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from fixedfleet.bound.master import Cut, Route
+    from fixedfleet.bound.whole_instance import WholeInstance
+
+__all__ = [
+    "Fixed",
+    "OutOfTimeError",
+    "Priced",
+    "Pricer",
+    "Reduced",
+    "TooManyLabelsError",
+]
+
+_NEIGHBOURS = 8  # customers in a neighbourhood
+_SLICE = 200_000  # work of the labels between two looks at the clock
+_MOST_LABELS, _MOST_PER_NODE = 1 << 22, 1 << 16
+
+
+class OutOfTimeError(Exception):
+    """The time is over; raised to leave the computation of a bound."""
+
+
+class TooManyLabelsError(Exception):
+    """There are more labels than there is room for."""
+
+
+class Reduced(NamedTuple):
+    """Reduced costs by some duals, in units."""
+
+    graph: Graph  # of the labels from the depot
+    backward: Graph  # of the labels towards the depot
+    constant: int  # the sum of the duals: what the rows of the master contribute
+
+
+class Priced(NamedTuple):
+    """A bound, if pricing was exact, and routes by rising reduced cost."""
+
+    bound: int
+    routes: list[Route]
+
+
+class Fixed(NamedTuple):
+    """What is known when arcs have been fixed by their reduced costs."""
+
+    bound: int
+    spare: int  # the largest reduced cost of a route in a plan of at most the goal
+    labels: tuple[Labels, Labels]  # up to the full load
+
+
+class Pricer:
+    """
+    Prices routes over the arcs that are still allowed.
+
+    Parameters
+    ----------
+    whole
+        The instance.
+    seconds_left
+        Called while labels are settled. OutOfTimeError is raised when it returns 0.
+    """
+
+    def __init__(self, whole: WholeInstance, seconds_left: Callable[[], float]) -> None:
+        self.whole = whole
+        self.seconds_left = seconds_left
+        self.allowed = whole.allowed.copy()
+        self.num_labels = 0  # settled ones of the last pricing
+        self._neighbourhoods = make_neighbourhoods(whole.costs, _NEIGHBOURS)
+        self._room = 1 << 15, 1 << 9  # labels in all and settled ones per customer
+
+    # From duals to reduced costs
+
+    def reduce(self, cuts: list[Cut], duals: NDArray[np.float64]) -> Reduced:
+        """Return the reduced costs by duals of the master; missing ones are zero."""
+        n = self.whole.size
+        units = np.zeros(n + len(cuts), np.int64)
+        units[: len(duals)] = np.rint(duals * DUAL_UNIT)
+        customers = np.append(0, units[: n - 1] // 2)
+        costs = self.whole.costs - customers[:, None] - customers[None, :]
+        constant = 2 * int(customers.sum())
+        rows: list[tuple[Any, int]] = []
+        for cut, dual in zip(cuts, units[n:].tolist(), strict=True):
+            if isinstance(cut, CapacityCut):
+                if dual > 0:
+                    costs -= dual * (cut.inside[:, None] != cut.inside[None, :])
+                    constant += 2 * cut.vehicles * dual
+            elif dual < 0:
+                rows.append((cut, -dual))
+                constant += dual
+        costs = np.where(self.allowed, costs, FORBIDDEN)
+        forward = self._graph(costs, rows)
+        backward = forward if self.whole.symmetric else self._graph(costs.T, rows)
+        return Reduced(forward, backward, constant)
+
+    def _graph(self, costs: NDArray[np.int64], rows: list[tuple[Any, int]]) -> Graph:
+        n = self.whole.size
+        words = -(-len(rows) // 64)
+        members = np.zeros((n, words), np.uint64)
+        memories = np.zeros((n, words), np.uint64)
+        penalties = np.zeros(64 * words, np.int64)
+        for place, (cut, penalty) in enumerate(rows):
+            bit = np.uint64(1 << place % 64)
+            members[list(cut.customers), place // 64] |= bit
+            memories[cut.memory, place // 64] |= bit
+            penalties[place] = penalty
+        usable = costs < FORBIDDEN
+        usable[:, 0] = False
+        degrees = usable.sum(axis=1)
+        # The usable ones in front: false sorts before true.
+        successors = np.argsort(~usable, axis=1, kind="stable").astype(np.int32)
+        return Graph(
+            self.whole.steps,
+            self.whole.limit,
+            np.ascontiguousarray(costs),
+            successors,
+            degrees,
+            *self._neighbourhoods,
+            members,
+            memories,
+            penalties,
+        )
+
+    # Labels
+
+    def labels(self, graph: Graph, extended: int, mode: int = EXACT) -> Labels:
+        """Return settled labels; those of at most this load were extended."""
+        while True:
+            labels = empty_labels(graph, *self._room)
+            start_labels(graph, labels)
+            position, last = 0, (graph.limit + 1) * self.whole.size
+            while 0 <= position < last:
+                self.check_time()
+                position = settle(graph, labels, position, extended, mode, _SLICE)
+            if position == last:
+                self.num_labels = int(labels.num_settled.sum())
+                return labels
+            total, per_node = self._room
+            if total > _MOST_LABELS or per_node > _MOST_PER_NODE:
+                raise TooManyLabelsError
+            self._room = 2 * total, 2 * per_node
+
+    def both(
+        self, reduced: Reduced, extended: int, mode: int = EXACT
+    ) -> tuple[Labels, Labels]:
+        """Return labels from the depot and labels towards it."""
+        here = self.labels(reduced.graph, extended, mode)
+        if self.whole.symmetric:
+            return here, here
+        return here, self.labels(reduced.backward, extended, mode)
+
+    def check_time(self) -> None:
+        """Raise OutOfTimeError if no time is left."""
+        if self.seconds_left() <= 0:
+            raise OutOfTimeError
+
+    # Routes and bounds
+
+    def price(self, reduced: Reduced, mode: int, below: int, most: int) -> Priced:
+        """
+        Return routes of less than this reduced cost, and the bound of these duals.
+
+        The bound holds if the mode is exact, that is, if no ng-route costs less.
+        """
+        limit = self.whole.limit
+        half = limit // 2
+        here, there = self.both(reduced, half, mode)
+        n = self.whole.size
+        least = np.full((n, n), below)
+        before = np.full((n, n), -1, np.int32)
+        behind = np.full((n, n), -1, np.int32)
+        halves = count_halves(there, half)
+        for node in range(1, n):
+            join(
+                reduced.graph, here, there, half, halves, (least, before, behind), node
+            )
+            if node % 8 == 0:
+                self.check_time()
+        starts, ends = np.nonzero(before >= 0)
+        order = np.argsort(least[starts, ends], kind="stable")
+        chosen = starts[order], ends[order]
+        rows = trace(here, there, before[chosen], behind[chosen], limit, most)
+        routes = [tuple(row[row > 0].tolist()) for row in rows]
+        return Priced(self.bound(reduced, int(least.min())), routes)
+
+    def bound(self, reduced: Reduced, least: int) -> int:
+        """Return the bound that the least reduced cost of a route proves, in units."""
+        return reduced.constant + self._tours(least) * least
+
+    def spare(self, reduced: Reduced, least: int, goal: int) -> int:
+        """Return the largest reduced cost of a route in a plan of at most the goal."""
+        return goal - reduced.constant - (self._tours(least) - 1) * least
+
+    def _tours(self, least: int) -> int:
+        """Return for how many tours the least reduced cost counts."""
+        return self.whole.vehicles if least < 0 else self.whole.fewest
+
+    def fix(self, reduced: Reduced, goal: int) -> Fixed:
+        """Forbid the arcs that no plan of at most the goal has."""
+        labels = here, there = self.both(reduced, self.whole.limit)
+        some = np.flatnonzero(here.num_settled)
+        least = int((here.settled_cost[some, 0] + reduced.graph.reduced[some, 0]).min())
+        spare = self.spare(reduced, least, goal)
+        n = self.whole.size
+        through = np.full((n, n), FORBIDDEN)
+        for node in range(1, n):
+            least_through(reduced.graph, here, there, spare + 1, through, node)
+            self.check_time()
+        self.allowed &= through <= spare
+        return Fixed(self.bound(reduced, least), spare, labels)

@@ -1,0 +1,250 @@
+"""
+Branch and cut over all routes that a better plan can have.
+
+Each node of the tree has the routes that are left there. The linear program over them
+is solved with a few of the routes, the others are priced one by one. Routes whose
+reduced cost exceeds the gap are dropped. If cuts help no more, a pair of customers is
+chosen that some routes serve together: one branch has them in the same tour, the other
+in different ones (Ryan and Foster).
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fixedfleet.bound.labelling import Graph, penalty
+from fixedfleet.bound.master import DUAL_UNIT, Master
+from fixedfleet.bound.pricing import OutOfTimeError
+from fixedfleet.bound.subset_rows import SubsetRow
+from fixedfleet.compiling import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from fixedfleet.bound.master import Cut, Route
+    from fixedfleet.bound.pricing import Pricer
+
+__all__ = ["RoutePool", "walk"]
+
+_FIRST = 600  # routes in the first linear program
+_ENTERING = 500  # routes that enter it at once
+_ROUNDS = 40  # of cuts in one node, at most
+_STALLED = 3  # rounds that gain little, after which a node branches
+_GAIN = 1e-4  # share of the cost that a round should gain
+_CANDIDATES = 6  # pairs of customers that are tried as branches
+_NEGLIGIBLE = 1e-9  # share of the cost below which a reduced cost is zero
+_ARTIFICIAL = 20  # an artificial column costs this many plans
+
+
+@dataclass(order=True)
+class Node:
+    """A node of the tree: the routes left, and a bound on plans made of them."""
+
+    bound: int
+    number: int
+    routes: NDArray[np.int16] = field(compare=False)  # (R, L), see `master.pad`
+    first: NDArray[np.bool_] = field(compare=False)  # (R,): for the first program
+    cuts: list[Cut] = field(compare=False)
+
+
+class RoutePool:
+    """
+    The tree over a pool of routes.
+
+    Parameters
+    ----------
+    pricer
+        Turns duals into reduced costs, and has the clock.
+    routes
+        All routes that a plan of at most the goal can have, as rows.
+    master
+        The solved master: its cuts are taken over, and its duals tell good routes.
+    bound
+        A bound on these plans.
+    goal
+        Plans of at most this cost, in units, are looked for.
+    found
+        Called with the tours of a better plan; returns the new goal.
+
+    Attributes
+    ----------
+    bound
+        No plan costs less; above the goal if no plan is better.
+    stuck
+        Whether rounding errors of the linear program leave a node undecided.
+    """
+
+    def __init__(
+        self,
+        pricer: Pricer,
+        routes: NDArray[np.int16],
+        master: Master,
+        bound: int,
+        goal: int,
+        found: Callable[[list[Route]], int],
+    ) -> None:
+        self._pricer = pricer
+        self._whole = pricer.whole
+        self._goal = goal
+        self._found = found
+        self._numbers = count()
+        self.bound = bound
+        self.stuck = False
+        everywhere = np.ones(self._whole.size, bool)
+        cuts: list[Cut] = [
+            cut._replace(memory=everywhere) if isinstance(cut, SubsetRow) else cut
+            for cut in master.cuts
+        ]
+        reduced = pricer.reduce(master.cuts, master.solution.duals)
+        costs = walk(reduced.graph, routes)
+        first = np.argsort(np.argsort(costs, kind="stable")) < _FIRST
+        self._open = [Node(bound, next(self._numbers), routes, first, cuts)]
+
+    def search(self) -> Iterator[None]:
+        """Search the tree; yield when bound or plan may have become better."""
+        while self._open and not self.stuck:
+            node = heapq.heappop(self._open)
+            try:
+                branches = self._branch(node) if node.bound <= self._goal else []
+            except OutOfTimeError:
+                heapq.heappush(self._open, node)
+                self._note()
+                raise
+            for branch in branches:
+                heapq.heappush(self._open, branch)
+            self._note()
+            yield
+
+    def _note(self) -> None:
+        least = min((node.bound for node in self._open), default=self._goal + 1)
+        self.bound = max(self.bound, min(least, self._goal + 1))
+
+    def _branch(self, node: Node) -> list[Node]:
+        """Return the branches of a node, none if it has no better plan."""
+        master = self._tighten(node, _ROUNDS)
+        if node.bound > self._goal:
+            return []
+        pairs = self._pairs(master)
+        if pairs:
+            return self._strongest(node, pairs)
+        routes, _ = master.support()
+        cost = self._whole.cost_of(routes)
+        if master.artificial() > 1e-6 or cost > self._goal:
+            self.stuck = True
+        else:
+            self._goal = self._found(routes)
+        return [node]
+
+    def _tighten(self, node: Node, rounds: int) -> Master:
+        """Raise the bound of a node by cuts, and drop routes; return its program."""
+        most = _ARTIFICIAL * max(self._goal, DUAL_UNIT)
+        master = Master(self._whole, most, once=True)
+        master.add_cuts(node.cuts)
+        master.add_routes(_tours(node.routes[node.first]))
+        stalled = 0
+        for number in range(rounds):
+            before = node.bound
+            self._price(node, master)
+            if node.bound > self._goal:
+                break
+            little = node.bound - before < _GAIN * self._goal
+            stalled = stalled + 1 if little else 0
+            if stalled == _STALLED or number == rounds - 1:
+                break
+            master.drop_slack_cuts()
+            if not master.separate(number, limited=False):
+                break
+        node.cuts = master.cuts
+        return master
+
+    def _price(self, node: Node, master: Master) -> None:
+        """Solve the linear program over all routes of a node; drop useless routes."""
+        while True:
+            self._pricer.check_time()
+            duals = master.solve().duals
+            reduced = self._pricer.reduce(master.cuts, duals)
+            fleet = min(0, round(duals[self._whole.size - 1] * DUAL_UNIT))
+            costs = walk(reduced.graph, node.routes)
+            least = int(costs.min(initial=0))
+            (entering,) = np.nonzero(costs < fleet - _NEGLIGIBLE * self._goal)
+            entering = entering[np.argsort(costs[entering], kind="stable")]
+            if not master.add_routes(_tours(node.routes[entering[:_ENTERING]])):
+                break
+        node.bound = max(node.bound, self._pricer.bound(reduced, least))
+        spare = self._pricer.spare(reduced, least, self._goal)
+        kept = costs <= spare
+        near = fleet + 0.3 * (spare - fleet)
+        node.routes, node.first = node.routes[kept], (costs <= near)[kept]
+
+    def _pairs(self, master: Master) -> list[tuple[int, int]]:
+        """Return pairs of customers that routes serve together in part, 0.5 first."""
+        routes, values = master.support()
+        together = np.zeros((self._whole.size, self._whole.size))
+        for route, value in zip(routes, values, strict=True):
+            together[np.ix_(route, route)] += value
+        pairs = np.argwhere(np.triu((together > 1e-6) & (together < 1 - 1e-6), 1))
+        shares = together[pairs[:, 0], pairs[:, 1]]
+        order = np.argsort(np.abs(shares - 0.5), kind="stable")
+        return [(int(i), int(j)) for i, j in pairs[order[:_CANDIDATES]]]
+
+    def _strongest(self, node: Node, pairs: list[tuple[int, int]]) -> list[Node]:
+        """Return the branches of the pair that raises the bounds most."""
+        best, chosen = -1.0, [node]
+        for i, j in pairs:
+            has_i = (node.routes == i).any(axis=1)
+            has_j = (node.routes == j).any(axis=1)
+            branches = [
+                Node(
+                    node.bound,
+                    next(self._numbers),
+                    node.routes[kept],
+                    node.first[kept],
+                    node.cuts,
+                )
+                for kept in (has_i == has_j, ~(has_i & has_j))
+            ]
+            for branch in branches:
+                self._tighten(branch, 1)
+            gains = [min(b.bound, self._goal + 1) - node.bound for b in branches]
+            score = max(min(gains), 1) * float(max(*gains, 1))
+            if score > best:
+                best, chosen = score, branches
+            if min(branch.bound for branch in branches) > self._goal:
+                break
+        return [branch for branch in chosen if branch.bound <= self._goal]
+
+
+def _tours(rows: NDArray[np.int16]) -> list[Route]:
+    """Return rows of routes as tuples of customers."""
+    return [tuple(row[row > 0].tolist()) for row in rows]
+
+
+@compiled()
+def walk(graph: Graph, routes: Any) -> Any:
+    """Return the reduced cost of each route, shape (R,)."""
+    costs = np.zeros(len(routes), np.int64)
+    odd = np.zeros(graph.members.shape[1], np.uint64)
+    for route in range(len(routes)):
+        odd[:] = 0
+        total, before = np.int64(0), 0
+        for place in range(1, routes.shape[1]):
+            stop = routes[route, place]
+            total += graph.reduced[before, stop]
+            if stop == 0:
+                break
+            for word in range(len(odd)):
+                kept = odd[word] & graph.memories[stop, word]
+                member = graph.members[stop, word]
+                if kept & member:
+                    total += penalty(kept & member, word, graph.penalties)
+                odd[word] = kept ^ member
+            before = stop
+        costs[route] = total
+    return costs

@@ -1,0 +1,134 @@
+"""
+Subset-row cuts on three customers, with limited memory.
+
+At most one tour of a plan visits two or more of three customers. A route that visits
+them k times would count ⌊k/2⌋ (Jepsen et al., "Subset-Row Inequalities Applied to the
+Vehicle-Routing Problem with Time Windows", Operations Research 2008). With a limited
+memory, a route forgets an odd visit when it leaves the cut's memory, a set of
+customers: the cut is weaker, and pricing is faster (Pecin et al., "Improved
+Branch-Cut-and-Price for Capacitated Vehicle Routing", 2017).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fixedfleet.compiling import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["SubsetRow", "count_pairs", "find_subset_rows"]
+
+_VIOLATION = 0.03  # the least violation that is worth a cut
+_PER_CUSTOMER = 5  # new cuts that a customer may be in
+
+
+class SubsetRow(NamedTuple):
+    """Three customers, and where a route remembers that it visited one of them."""
+
+    customers: tuple[int, int, int]
+    memory: NDArray[np.bool_]  # (n,), includes the three
+
+
+def find_subset_rows(
+    routes: Sequence[tuple[int, ...]],
+    values: NDArray[np.float64],
+    size: int,
+    most: int,
+    *,
+    limited: bool,
+) -> list[SubsetRow]:
+    """
+    Return cuts that a fractional solution violates, the most violated ones first.
+
+    A limited memory is what the routes of the solution need.
+    """
+    visits = np.zeros((len(routes), size), np.int64)
+    for number, route in enumerate(routes):
+        np.add.at(visits[number], list(route), 1)
+    triples, violations = _find_triples(visits, values, _VIOLATION)
+    used = np.zeros(size, np.int64)
+    cuts: list[SubsetRow] = []
+    for place in np.argsort(-violations, kind="stable"):
+        triple = triples[place]
+        if used[triple].max() >= _PER_CUSTOMER:
+            continue
+        used[triple] += 1
+        customers = int(triple[0]), int(triple[1]), int(triple[2])
+        memory = np.full(size, not limited)
+        if limited:
+            memory[triple] = True
+            for row in np.flatnonzero(visits[:, triple].sum(axis=1) >= 2):
+                memory[_remembered(routes[int(row)], customers)] = True
+        cuts.append(SubsetRow(customers, memory))
+        if len(cuts) == most:
+            break
+    return cuts
+
+
+def _remembered(route: tuple[int, ...], triple: tuple[int, ...]) -> list[int]:
+    """Return the stops that a cut must remember to count all pairs of this route."""
+    places = [place for place, stop in enumerate(route) if stop in triple]
+    pairs = [(places[k], places[k + 1]) for k in range(len(places) - 1)]
+    if len(places) == 3:  # one pair counts: the nearer one
+        pairs = [min(pairs, key=lambda pair: pair[1] - pair[0])]
+    else:
+        pairs = pairs[::2]
+    return [stop for start, end in pairs for stop in route[start : end + 1]]
+
+
+@compiled()
+def _find_triples(visits: Any, values: Any, least: Any) -> Any:
+    """Return the triples whose cut is violated by more than ``least``, and by what."""
+    n = visits.shape[1]
+    triples = np.empty((20_000, 3), np.int64)
+    violations = np.empty(len(triples))
+    count = 0
+    pairs = np.zeros((n, n))
+    for row in range(len(visits)):
+        for i in range(1, n):
+            for j in range(i + 1, n):
+                if visits[row, i] and visits[row, j]:
+                    pairs[i, j] += values[row]
+    for i in range(1, n):
+        for j in range(i + 1, n):
+            for k in range(j + 1, n):
+                if pairs[i, j] + pairs[i, k] + pairs[j, k] <= 1 + least:
+                    continue
+                total = 0.0
+                for row in range(len(visits)):
+                    times = visits[row, i] + visits[row, j] + visits[row, k]
+                    total += (times // 2) * values[row]
+                if total > 1 + least and count < len(triples):
+                    triples[count, 0], triples[count, 1], triples[count, 2] = i, j, k
+                    violations[count] = total - 1
+                    count += 1
+    return triples[:count], violations[:count]
+
+
+@compiled()
+def count_pairs(routes: Any, customers: Any, memories: Any) -> Any:
+    """
+    Return the coefficient of each route in each cut, shape (R, K).
+
+    Routes have shape (R, L): the depot, customers, and zeros to the end. ``customers``
+    and ``memories`` have shape (K, n).
+    """
+    counts = np.zeros((len(routes), len(customers)), np.int64)
+    for route in range(len(routes)):
+        for cut in range(len(customers)):
+            odd = False
+            for place in range(1, routes.shape[1]):
+                stop = routes[route, place]
+                if stop == 0:
+                    break
+                odd &= memories[cut, stop]
+                if customers[cut, stop]:
+                    counts[route, cut] += odd
+                    odd = not odd
+    return counts

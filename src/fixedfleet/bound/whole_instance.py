@@ -1,0 +1,149 @@
+"""An instance in whole numbers, in which everything that is claimed is computed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fixedfleet.instance import Instance
+    from fixedfleet.plan import Plan
+
+__all__ = ["TOLERANCE", "WholeInstance", "make_whole"]
+
+# A plan counts as optimal if none is shorter by more than this share of its cost. If
+# all costs are whole numbers, none is shorter at all.
+TOLERANCE = Fraction(1, 10**7)
+_BITS = 42  # of the cost of a plan; sums of duals and labels fit into 64 bits
+_MOST_STEPS = 4000  # the largest capacity, in steps, that labels are counted by
+
+
+@dataclass(frozen=True, eq=False)
+class WholeInstance:
+    """
+    An instance whose costs are whole numbers.
+
+    Attributes
+    ----------
+    costs
+        Shape (n, n) with n = N + 1: twice the distance, rounded down to a unit. Half of
+        the vehicle cost is in each arc from and to the depot.
+    unit
+        How many units make one of the user's: a cost in units is ``2 · unit · cost``
+        because costs are doubled.
+    demands, capacity
+        As in :attr:`Instance.demand_units`.
+    steps, limit
+        Demands and capacity for the labels, each customer's at least 1. Every tour
+        within the capacity is within the limit. The converse holds if ``limit`` is
+        small enough; otherwise demands are rounded down to coarser steps.
+    vehicles, fewest
+        No plan has more, or fewer, tours.
+    allowed
+        Shape (n, n): the arcs that a plan may have.
+    whole
+        Whether the cost of every plan is a whole number.
+    symmetric
+        Whether the distances are the same in both directions.
+    """
+
+    costs: NDArray[np.int64]
+    unit: Fraction
+    demands: NDArray[np.int64]
+    capacity: int
+    steps: NDArray[np.int64]
+    limit: int
+    vehicles: int
+    fewest: int
+    allowed: NDArray[np.bool_]
+    whole: bool
+    symmetric: bool
+
+    @property
+    def size(self) -> int:
+        """The number of locations, N + 1."""
+        return len(self.demands)
+
+    def cost_of(self, tours: list[tuple[int, ...]]) -> int:
+        """Return the cost of tours in units, which is never above their true cost."""
+        ends = [([0, *tour], [*tour, 0]) for tour in tours]
+        return sum(int(self.costs[start, end].sum()) for start, end in ends)
+
+    def goal(self, cost: float) -> int:
+        """
+        Return a number of units: a plan that is better than this cost has at most it.
+
+        If no plan has at most this many units, a plan of this cost is optimal.
+        """
+        exact = Fraction(cost)
+        exact = exact - 1 if self.whole else exact * (1 - TOLERANCE)
+        return math.floor(2 * self.unit * exact)
+
+    def to_user(self, bound: int) -> float:
+        """Return the largest cost that a bound in units proves, in the user's unit."""
+        exact = Fraction(bound) / (2 * self.unit)
+        if self.whole:
+            return float(math.ceil(exact))
+        cost = float(exact)
+        return cost if Fraction(cost) <= exact else math.nextafter(cost, -math.inf)
+
+
+def make_whole(instance: Instance, plan: Plan, vehicle_cost: float) -> WholeInstance:
+    """Return an instance in whole numbers, fine enough for the cost of this plan."""
+    cost = plan.cost_v(instance, vehicle_cost)
+    distances, demands = instance.distances, instance.demand_units
+    exponent = _BITS - math.frexp(cost)[1] if cost > 0 else 0
+    # No plan as cheap as this one has an arc that is longer than it.
+    allowed = distances <= cost
+    halves = 2 * np.floor(np.ldexp(np.where(allowed, distances, 0.0), exponent))
+    halves[0] += math.floor(math.ldexp(vehicle_cost, exponent))
+    halves[:, 0] += math.floor(math.ldexp(vehicle_cost, exponent))
+    np.fill_diagonal(halves, 0.0)
+    together = demands[:, None] + demands[None, :]
+    allowed &= together <= instance.capacity_units
+    np.fill_diagonal(allowed, False)
+    steps, limit = _count_in_steps(demands, instance.capacity_units)
+    fractions = np.append(distances[distances <= cost], vehicle_cost)
+    return WholeInstance(
+        costs=halves.astype(np.int64),
+        unit=Fraction(2) ** exponent,
+        demands=demands,
+        capacity=instance.capacity_units,
+        steps=steps,
+        limit=limit,
+        vehicles=min(instance.vehicles, instance.num_customers),
+        fewest=instance.minimum_vehicles,
+        allowed=allowed,
+        whole=bool((fractions == np.floor(fractions)).all() and cost < 2**40),
+        symmetric=bool(np.array_equal(distances, distances.T)),
+    )
+
+
+def _count_in_steps(
+    demands: NDArray[np.int64], capacity: int
+) -> tuple[NDArray[np.int64], int]:
+    """
+    Return demands in coarser steps, each customer's at least 1, and the capacity.
+
+    Demands are rounded down. Customers of less than one step, z in number, count 1, and
+    one step of the others counts z + 1: a tour that visits each customer at most once
+    is never refused for them.
+    """
+    common = int(np.gcd.reduce(demands)) or 1
+    coarse = common
+    while True:
+        steps, limit = demands // coarse, capacity // coarse
+        limit = min(limit, int(steps.sum()))
+        small = int((steps[1:] == 0).sum())
+        if (limit + 1) * (small + 1) <= max(_MOST_STEPS, len(demands) + 1):
+            break
+        coarse = coarse * 3 // 2 + 1
+    steps = np.where(steps == 0, 1, steps * (small + 1))
+    steps[0] = 0
+    return steps, limit * (small + 1) + small

@@ -1,0 +1,110 @@
+"""How far a plan is from the best possible one: the step "bound" of ``solve``."""
+
+# The room `bound` is imported in the functions that need it: a call without a proof
+# must not wait for it.
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fixedfleet.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fixedfleet.deadline import Deadline
+    from fixedfleet.instance import Instance
+    from fixedfleet.plan import Plan
+
+    Improvement = Callable[[float, float, Plan], None]  # seconds, cost, plan
+    BetterBound = Callable[[float, float], None]  # seconds, lower bound
+
+__all__ = ["BoundedPlan", "bounded_plan", "load_for_bound", "why_unbounded"]
+
+
+@dataclass(frozen=True)
+class BoundedPlan:
+    """The best plan known, and the lower bound on all plans, or why there is none."""
+
+    plan: Plan
+    lower_bound: float | None = None
+    is_optimal: bool = False
+    why_unbounded: str = ""
+
+
+def load_for_bound() -> None:
+    """Load the compiled code of the room ``bound``."""
+    from fixedfleet.bound.proving import load_kernels
+
+    load_kernels()
+
+
+def why_unbounded(instance: Instance, plan: Plan, vehicle_cost: float) -> str | None:
+    """Return why an instance can have no lower bound; None if it can have one."""
+    from fixedfleet.bound import bounds
+
+    try:
+        bounds(instance, plan, seconds_left=lambda: 0.0, vehicle_cost=vehicle_cost)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def bounded_plan(
+    instance: Instance,
+    plan: Plan,
+    *,
+    deadline: Deadline,
+    vehicle_cost: float,
+    tours: Iterable[tuple[int, ...]] = (),
+    on_improvement: Improvement | None = None,
+    on_bound: BetterBound | None = None,
+) -> BoundedPlan:
+    """
+    Raise the lower bound until it meets the cost of the plan, or the deadline is over.
+
+    Parameters
+    ----------
+    instance, plan
+        The instance, and a feasible plan for it.
+    deadline
+        When to end. A second Ctrl-C ends it as well.
+    vehicle_cost
+        Fixed cost of each vehicle used.
+    tours
+        Tours of other good plans, which save time.
+    on_improvement, on_bound
+        Called for each better plan, and for each better bound.
+
+    Returns
+    -------
+    BoundedPlan
+        With the plan given, or a better one that was found on the way.
+    """
+    from fixedfleet.bound import bounds
+
+    best, lower, proven = plan, 0.0, False
+    try:
+        for found in bounds(
+            instance,
+            plan,
+            seconds_left=deadline.left,
+            vehicle_cost=vehicle_cost,
+            tours=tours,
+        ):
+            proven = found.proven
+            if found.plan != best:
+                best = found.plan
+                if on_improvement is not None:
+                    cost = best.cost_v(instance, vehicle_cost)
+                    on_improvement(deadline.elapsed(), cost, best)
+            if found.bound > lower:
+                lower = found.bound
+                if on_bound is not None:
+                    on_bound(deadline.elapsed(), lower)
+    except KeyboardInterrupt:
+        proven = False
+    if proven or lower > 0:
+        return BoundedPlan(best, lower, proven)
+    return BoundedPlan(best, why_unbounded="it needs more time")

@@ -1,0 +1,87 @@
+"""Cuts hold for every plan; that is what makes them cuts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fixedfleet as ff
+from fixedfleet.bound.capacity_cuts import crossings, find_capacity_cuts
+from fixedfleet.bound.master import Master, pad
+from fixedfleet.bound.subset_rows import count_pairs, find_subset_rows
+from fixedfleet.bound.whole_instance import make_whole
+
+
+def test_a_violated_capacity_cut_is_found(square):
+    """Two customers that need two vehicles are not served by a loop between them."""
+    heavy = ff.Instance(
+        depot=square.depot,
+        customers=square.customers,
+        demands=[2, 2, 1, 1],
+        capacity=2,
+        vehicles=3,
+    )
+    whole = make_whole(heavy, ff.Plan([[1], [2], [3, 4]]), 0.0)
+    flow = np.zeros((5, 5))
+    flow[1, 2] = flow[0, 1] = flow[0, 2] = 1.0  # one tour serves both
+    flow[3, 4] = flow[0, 3] = flow[0, 4] = 1.0
+    cut, *_ = find_capacity_cuts(whole, flow + flow.T, seed=0, most=5)
+    assert np.flatnonzero(cut.inside).tolist() == [1, 2]
+    assert cut.vehicles == 2
+    assert crossings(pad([(1, 2), (1,), (3, 4), (2, 3)]), cut.inside[None])[
+        :, 0
+    ].tolist() == [2, 2, 0, 2]
+
+
+def test_a_violated_subset_row_is_found():
+    """Three half routes that serve two of three customers each violate their cut."""
+    routes = [(1, 4, 2), (2, 5, 3), (1, 3)]
+    (cut,) = find_subset_rows(routes, np.full(3, 0.5), 7, most=9, limited=True)
+    assert cut.customers == (1, 2, 3)
+    assert np.flatnonzero(cut.memory).tolist() == [1, 2, 3, 4, 5]
+
+
+def test_a_route_outside_the_memory_is_forgotten():
+    """The second visit counts only if the route has stayed in the memory."""
+    customers, memory = np.zeros((2, 1, 7), bool)
+    customers[0, [1, 2, 3]] = memory[0, [1, 2, 3, 4]] = True
+    routes = pad([(1, 4, 2), (1, 6, 2), (1, 2, 6, 3), (1, 2, 3, 1), (6, 3)])
+    counts = count_pairs(routes, customers, memory)[:, 0]
+    assert counts.tolist() == [1, 0, 1, 2, 0]
+
+
+def test_the_cuts_of_a_relaxation_hold_for_plans(make_instance, forever):
+    """Plans meet all cuts that a bound has found on its way."""
+    from fixedfleet.bound.root import Root
+
+    instance = make_instance(n=14, vehicles=4, capacity=18, seed=2)
+    plan = ff.assess_fleet(instance).packing
+    whole = make_whole(instance, plan, 0.0)
+    root = Root(whole, whole.goal(plan.length(instance)), plan.tours, forever)
+    for number in range(3):
+        for _ in root._converge():
+            pass
+        root.master.separate(number)
+    assert len(root.master.cuts) > 5
+    master = Master(whole, whole.goal(10 * plan.length(instance)), once=True)
+    master.add_cuts(root.master.cuts)
+    master.add_routes(plan.tours)
+    assert master.solve().value * 2**33 == pytest.approx(whole.cost_of(plan.tours))
+    assert master.artificial() == 0
+
+
+def test_a_cut_is_added_once_and_its_memory_grows(make_instance):
+    """The same cut with a larger memory replaces the one that is there."""
+    instance = make_instance(n=8, seed=3)
+    plan = ff.assess_fleet(instance).packing
+    master = Master(make_whole(instance, plan, 0.0), 2**43)
+    master.add_routes([(1, 5, 2), (2, 6, 3), (1, 3)])
+    first, second = (
+        find_subset_rows(routes, np.full(3, 0.5), 9, 9, limited=True)
+        for routes in ([(1, 2), (2, 3), (1, 3)], [(1, 5, 2), (2, 6, 3), (1, 3)])
+    )
+    assert master.add_cuts(first) == 1
+    assert master.add_cuts(first) == 0
+    assert master.add_cuts(second) == 1
+    assert len(master.cuts) == 1
+    assert np.flatnonzero(master.cuts[0].memory).tolist() == [1, 2, 3, 5, 6]

@@ -1,0 +1,128 @@
+"""Reduced costs and least routes are exact, in both directions."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+
+import fixedfleet as ff
+from fixedfleet.bound.enumeration import Room, enumerate_routes
+from fixedfleet.bound.labelling import EXACT, FORBIDDEN
+from fixedfleet.bound.master import DUAL_UNIT, Master, pad
+from fixedfleet.bound.pricing import OutOfTimeError, Pricer
+from fixedfleet.bound.root import Root
+from fixedfleet.bound.route_pool import walk
+from fixedfleet.bound.whole_instance import make_whole
+
+
+@pytest.fixture(params=["symmetric", "asymmetric"])
+def root(request, make_instance, forever):
+    """The state of a bound after some rounds of all cuts, with duals of all kinds."""
+    instance = make_instance(n=13, vehicles=4, capacity=17, seed=3)
+    if request.param == "asymmetric":
+        matrix = np.random.default_rng(1).integers(10, 90, size=(14, 14))
+        instance = ff.Instance(
+            matrix=np.where(np.eye(14), 0, matrix),
+            demands=instance.demands,
+            capacity=17,
+            vehicles=4,
+        )
+    plan = ff.assess_fleet(instance).packing
+    whole = make_whole(instance, plan, 0.0)
+    root = Root(whole, whole.goal(plan.length(instance)), plan.tours, forever)
+    for number in range(4):
+        for _ in root._converge():
+            pass
+        root.master.separate(number)
+    root.master.solve()
+    return root
+
+
+def test_both_ways_of_pricing_agree(root):
+    """Half routes joined in the middle cost as little as whole routes."""
+    rng = np.random.default_rng(0)
+    duals, pricer = root.master.solution.duals, root.pricer
+    cuts = 0
+    for _ in range(12):
+        reduced = pricer.reduce(root.master.cuts, duals)
+        cuts = max(cuts, reduced.graph.members.shape[1])
+        joined = pricer.price(reduced, EXACT, FORBIDDEN // 4, 5)
+        ends = []
+        for graph in (reduced.graph, reduced.backward):
+            labels = pricer.labels(graph, graph.limit)
+            some = np.flatnonzero(labels.num_settled)
+            costs = labels.settled_cost[some, 0] + graph.reduced[some, 0]
+            ends.append(pricer.bound(reduced, int(costs.min())))
+        assert ends == [joined.bound, joined.bound]
+        least = walk(reduced.graph, pad(joined.routes[:1]))[0]
+        assert pricer.bound(reduced, int(least)) == joined.bound
+        duals = root.master.solution.duals * rng.uniform(0.7, 1.3, len(duals))
+    assert cuts > 0  # there were subset-row cuts
+
+
+def test_reduced_costs_are_costs_less_duals(root):
+    """The reduced cost of a route is its cost less the duals of the rows it is in."""
+    duals = np.rint(root.master.solution.duals * 1000) / 1000
+    rows = pad(root.master.routes)
+    costs = root.master.whole.costs[rows[:, :-1], rows[:, 1:]].sum(axis=1)
+    table = root.master._coefficients(rows)
+    table[:, root.master.whole.size - 1] = 0  # the fleet's dual is not in them
+    walked = walk(root.pricer.reduce(root.master.cuts, duals).graph, rows)
+    assert np.allclose(walked / DUAL_UNIT, costs / DUAL_UNIT - table @ duals, atol=1e-6)
+
+
+def test_the_clock_is_looked_at_inside_the_labels(make_instance, fake_clock):
+    """Labels are settled in slices; time can be over between two of them."""
+    instance = make_instance(n=30, vehicles=3, capacity=60, seed=1)
+    whole = make_whole(instance, ff.assess_fleet(instance).packing, 0.0)
+    clock = fake_clock(3)
+    pricer = Pricer(whole, clock)
+    graph = pricer.reduce([], np.full(whole.size, 100.0)).graph
+    with pytest.raises(OutOfTimeError):
+        pricer.labels(graph, whole.limit)
+    assert clock.looks == 3
+
+
+def all_routes(whole, reduced, most):
+    """The customers of all routes of at most this reduced cost, by brute force."""
+    found = set()
+    for size in range(1, whole.size):
+        for chosen in combinations(range(1, whole.size), size):
+            if whole.demands[list(chosen)].sum() > whole.capacity:
+                continue
+            best = min(permutations(chosen), key=lambda tour: whole.cost_of([tour]))
+            if walk(reduced.graph, pad([best]))[0] <= most:
+                found.add(frozenset(chosen))
+    return found
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 5, 9])
+def test_every_cheap_route_is_enumerated(seed, odd, forever):
+    """No set of customers whose best route is below the gap is missed."""
+    instance, plan, vehicle_cost = odd(seed)
+    whole = make_whole(instance, plan, vehicle_cost)
+    pricer = Pricer(whole, forever)
+    master = Master(whole, 2 * whole.goal(plan.cost_v(instance, vehicle_cost)))
+    master.add_routes(plan.tours)
+    reduced = pricer.reduce([], master.solve().duals)
+    labels = pricer.labels(reduced.backward, whole.limit)
+    most = whole.goal(plan.cost_v(instance, vehicle_cost)) // 20
+    rows = enumerate_routes(pricer, reduced, labels, most, Room(10**5, 10**5))
+    sets = [frozenset(row[row > 0].tolist()) for row in rows]
+    assert len(set(sets)) == len(sets)
+    # Rounding of equal costs may choose another route of the same set.
+    assert set(sets) >= all_routes(whole, reduced, most)
+    assert (walk(reduced.graph, rows) <= most).all()
+
+
+def test_a_small_room_ends_the_enumeration(odd, forever):
+    """If there are more routes than there is room for, there is no pool."""
+    instance, plan, _ = odd(4)
+    whole = make_whole(instance, plan, 0.0)
+    pricer = Pricer(whole, forever)
+    reduced = pricer.reduce([], np.zeros(whole.size))
+    labels = pricer.labels(reduced.backward, whole.limit)
+    for room in (Room(9, 999), Room(999, 9)):
+        assert enumerate_routes(pricer, reduced, labels, FORBIDDEN // 2, room) is None
