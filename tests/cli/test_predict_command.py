@@ -38,6 +38,8 @@ def test_predict_says_who_is_left_out(run):
 def test_predict_refuses_unknown_names(run):
     """An unknown network, decoder or repair is answered with those there are."""
     assert refused(run("predict", EXAMPLE, "--model", "vrp7"), "universal")
-    assert refused(run("predict", EXAMPLE, "--decoding", "best"), "greedy, edges")
-    names = "none, paper, room"
+    assert refused(
+        run("predict", EXAMPLE, "--decoding", "best"), "greedy, authors, edges"
+    )
+    names = "none, paper, likeliest, room"
     assert refused(run("predict", EXAMPLE, "--repair", "magic"), names)

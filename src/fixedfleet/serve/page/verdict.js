@@ -5,10 +5,11 @@ import { amount, count, sentence } from "./numbers.js";
 
 const vehicles = (number) => count(number, "vehicle");
 
-// The server writes amounts as 20617.7 of 18700; the page writes all numbers alike.
+// The server writes amounts as 20617.7; the page writes all numbers alike.
+const AMOUNTS = /\b(\d+(?:\.\d+)?)( of |, but the fleet carries )(\d+(?:\.\d+)?)\b/g;
 const localised = (text) =>
-  text.replace(/\b(\d+(?:\.\d+)?) of (\d+(?:\.\d+)?)\b/g, (_, load, room) => {
-    return `${amount(Number(load))} of ${amount(Number(room))}`;
+  text.replace(AMOUNTS, (_, load, between, room) => {
+    return amount(Number(load)) + between + amount(Number(room));
   });
 
 /*
