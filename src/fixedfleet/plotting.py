@@ -307,7 +307,7 @@ def _draw_tour(
 def _finish(
     ax: Axes, instance: Instance, title: str, subtitle: str, hidden: int = 0
 ) -> None:
-    """Write the title and the legend, which leaves out so many tours."""
+    """Write the title and the legend, which says how many tours it leaves out."""
     name = f"{_plain(instance.name)}: " if instance.name else ""
     ax.set_title(f"{name}{title}\n{subtitle}")
     ax.legend(

@@ -126,7 +126,7 @@ class Master:
     def allow(self, allowed: NDArray[np.bool_]) -> None:
         """Delete the routes over arcs that are not allowed any more."""
         rows = pad(self.routes)
-        end = rows[:, :-1] == rows[:, 1:]  # zeros behind the route
+        end = rows[:, :-1] == rows[:, 1:]  # zeros after the route
         self.keep_routes((allowed[rows[:, :-1], rows[:, 1:]] | end).all(axis=1))
 
     # Rows
@@ -137,7 +137,7 @@ class Master:
         """
         Add cuts that the present solution violates; return how many.
 
-        The memory of subset-row cuts is limited, or else all customers.
+        If ``limited``, subset-row cuts have limited memory; otherwise, full memory.
         """
         routes, values = self.support()
         cuts: list[Cut] = list(

@@ -184,7 +184,11 @@ class RoutePool:
         node.routes, node.first = node.routes[kept], (costs <= near)[kept]
 
     def _pairs(self, master: Master) -> list[tuple[int, int]]:
-        """Return pairs of customers that routes serve together in part, 0.5 first."""
+        """
+        Return pairs of customers to branch on (Ryan and Foster), the best first.
+
+        Routes that serve both have a total value between 0 and 1, nearest 0.5 first.
+        """
         routes, values = master.support()
         together = np.zeros((self._whole.size, self._whole.size))
         for route, value in zip(routes, values, strict=True):

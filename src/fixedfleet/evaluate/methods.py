@@ -102,11 +102,11 @@ class Start(Protocol):
     """
     Makes first plans, which may leave customers out or exceed the fleet.
 
-    A subclass needs only :meth:`plans`. It may also have ``answers``, which takes the
-    same and returns each plan as an :class:`Answer`. If it is a dataclass, its fields
-    are its options in a method's spec. A field with the metadata ``{"short":
-    function}`` stands in the method's name as the function returns it, or not at all
-    if the function is None.
+    A subclass needs only :meth:`plans`. It may also define ``answers``, which takes the
+    same arguments and returns each plan as an :class:`Answer`. If it is a dataclass,
+    its fields are its options in a method's spec. The metadata ``{"short": function}``
+    of a field sets how it appears in the method's name: as the text that the function
+    returns for its value. If the function is None, the name omits the field.
     """
 
     @property

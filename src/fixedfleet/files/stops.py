@@ -44,7 +44,7 @@ class Stop(NamedTuple):
 
 
 def axes_of(instance: Instance) -> tuple[str, str]:
-    """Return the headings of an instance's coordinates."""
+    """Return the column names of an instance's coordinates, such as x and y."""
     return ("lat", "lon") if instance.geographic else ("x", "y")
 
 

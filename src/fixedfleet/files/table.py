@@ -122,7 +122,7 @@ class Column(NamedTuple):
 
 
 class Quantity(NamedTuple):
-    """A number of a cell, its unit if it has one, and whether it is only a guess."""
+    """A number read from a cell, its unit if any, and whether the number is a guess."""
 
     number: float
     unit: str

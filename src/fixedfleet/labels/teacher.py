@@ -175,7 +175,7 @@ class GpuTeacher:
         return asdict(self)
 
     def label_many(self, batch: InstanceBatch, seeds: NDArray[np.int64]) -> Labelled:
-        """Search for all instances that have a packing, at once."""
+        """Search for plans of all instances at once, except those without a packing."""
         from fixedfleet.search.gpu import improve_batch
 
         # An exact search for the few that are hard to pack would hold up the rest.

@@ -328,7 +328,12 @@ def _look(features: Features) -> _Scene:
 
 
 def _customer_features(scene: _Scene) -> Tensor:
-    """Place, direction, demand, neighbours and the instance's shape, (B, N, 13)."""
+    """
+    Return 13 features of each customer, shape (B, N, 13).
+
+    They describe its coordinates, its direction from the depot, its demand, its
+    neighbours, and the instance as a whole.
+    """
     points, demands = scene.points[:, 1:], scene.demands[:, 1:]
     real, density = scene.real, scene.density[:, None, None]
     distances = _distances(points) * density

@@ -109,17 +109,17 @@ def _in_turn(
 
 
 def _behind_likeliest(into: Tensor, tour: Tensor) -> Tensor:
-    """Return the places behind the likeliest predecessors on tours (B, N), (B,)."""
+    """Return the positions after the likeliest predecessors on tours (B, N), (B,)."""
     return _likeliest(into, pad(tour, (1, 0)), tour)
 
 
 def _ahead_of_likeliest(onward: Tensor, tour: Tensor) -> Tensor:
-    """Return the places ahead of the likeliest successors on tours (B, N), (B,)."""
+    """Return the positions before the likeliest successors on tours (B, N), (B,)."""
     return _likeliest(onward, pad(tour, (0, 1)), tour)
 
 
 def _likeliest(edges: Tensor, stops: Tensor, tour: Tensor) -> Tensor:
-    """Return the place 0, ..., L of the likeliest stop of a tour of L customers."""
+    """Return the position, from 0 to L, of the likeliest of L + 1 neighbours."""
     number = torch.arange(stops.shape[1], device=stops.device)
     beyond = number > (tour > 0).sum(1, keepdim=True)
     return edges.gather(1, stops).masked_fill(beyond, -torch.inf).argmax(1)

@@ -1,4 +1,7 @@
-"""What a network predicts for instances: Ŷ, and all that decoders need, as tensors."""
+"""A network's predictions as tensors: Ŷ, and the instance data that decoders need.
+
+Ŷ[b, k, i, j] is how likely vehicle k of instance b goes from i to j.
+"""
 
 from __future__ import annotations
 

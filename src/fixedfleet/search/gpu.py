@@ -161,9 +161,9 @@ class _BatchSearch:
         """
         Yield the best plans after each round.
 
-        A limit on iterations is one round. A time limit is divided into rounds, each of
-        which continues from the best plans. The temperature follows the share of the
-        time that is used, so that the search ends cold.
+        With a limit on iterations, there is one round. A time limit is divided into
+        rounds, each of which continues from the best plans. The temperature follows the
+        share of the time that is used, so that the search ends cold.
         """
         parameters, limit = self.parameters, self.deadline.iterations
         if limit is not None and limit > _MOST_ITERATIONS:

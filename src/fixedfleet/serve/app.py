@@ -38,7 +38,7 @@ def create_app(
     settings: Settings, store: PlanStore, work: Callable[..., Any] = plan_order
 ) -> FastAPI:
     """
-    Make the application. ``work`` is what a worker process does with an order.
+    Make the application. A worker process calls ``work`` for each requested plan.
 
     ``app.state.service`` exists while it runs. Each string in ``app.state.tickets`` may
     be used once in place of the token to log in.

@@ -92,7 +92,7 @@ class LockedTours:
         return lambda seconds, bound: report(seconds, bound + self._cost)
 
     def add_to(self, result: Result) -> Result:
-        """Return the result for all customers from the result for the rest."""
+        """Return a result for the other customers with the locked tours added."""
 
         def join(plan: Plan | None) -> Plan | None:
             return None if plan is None else self._join(plan)
