@@ -34,7 +34,7 @@ Kind = Literal[
 _SWAPPED = 5  # beyond this, if it would be nearer with latitude and longitude swapped
 _FAR = 20  # a customer that is alone there
 _FAR_DEPOT = 50  # a depot outside the town is nothing unusual
-_ALONE = 3  # a place with at most so many others near it counts as alone
+_ALONE = 3  # a place with at most this many others near it counts as alone
 _LEAST = 5  # with fewer places, the middle says nothing
 _LEAST_FAR = 20  # among fewer places, one that is far away is nothing unusual
 

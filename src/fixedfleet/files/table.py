@@ -248,7 +248,7 @@ def read_table(
     sheet
         The sheet of an Excel file. Default: the only one that has what is needed.
     max_rows
-        Stop after so many rows, without reading the rest.
+        Stop after this many rows, without reading the rest.
     """
     notes: list[str] = []
     chosen = chosen or {}

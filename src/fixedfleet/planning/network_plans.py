@@ -39,7 +39,7 @@ __all__ = ["PlansByNetwork", "plan_by_network"]
 # The memory that the instances decoded at a time may take, in bytes.
 _BYTES = {"cpu": 2**30, "cuda": 2**33}
 _MOST = 2**14  # instances decoded at a time
-_FUSED = 256  # so many instances are worth the seconds that Triton compiles for
+_FUSED = 256  # from this many instances on, the seconds that Triton compiles for pay
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,6 +54,14 @@ class Abilities:
     limitations: str = ""
 
 
+_COMMAND_ABILITIES = Abilities(
+    reports=False,
+    outside=True,
+    limitations="a program that knows no fleet may use more vehicles; distances that "
+    "are not rounded are measured in units of about a millionth of the longest",
+)
+
+
 class _Searches(Registry[Search]):
     """The registry of searches, which also has the abilities of each."""
 
@@ -79,7 +87,7 @@ class _Searches(Registry[Search]):
     def abilities(self, name: str | Search) -> Abilities:
         """Return what a search can do, without loading its code."""
         if isinstance(name, str) and name.startswith(_COMMAND):
-            name = "command"
+            return _COMMAND_ABILITIES
         return self._abilities.get(cast("str", name), Abilities())
 
     def outside(self) -> list[str]:
@@ -170,12 +178,6 @@ SEARCHES = _Searches(
             ),
         ),
     }
-)
-SEARCHES._abilities["command"] = Abilities(
-    reports=False,
-    outside=True,
-    limitations="a program that knows no fleet may use more vehicles; distances that "
-    "are not rounded are measured in units of about a millionth of the longest",
 )
 
 

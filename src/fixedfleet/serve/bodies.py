@@ -138,7 +138,7 @@ def read_instance(
     most: int,
 ) -> files.Reading:
     """
-    Read the instance of a request, with at most so many customers and vehicles.
+    Read the instance of a request; refuse one with too many customers or vehicles.
 
     It is the file, if the body is one. Otherwise the request gives it as JSON or text,
     or names an earlier plan, whose instance ``stored`` returns as JSON, if it exists.

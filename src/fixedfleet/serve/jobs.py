@@ -242,7 +242,7 @@ class PlanQueue:
                 job.changed()
 
     async def wait_for_job(self, seconds: float) -> None:
-        """Wait until a job waits for a worker, but not longer than so many seconds."""
+        """Wait until a job waits for a worker, but not longer than these seconds."""
         if self._waiting:
             return
         self._arrived.clear()
