@@ -6,12 +6,13 @@ It needs no search, so the tests compare searches and solvers with it.
 from __future__ import annotations
 
 import math
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
 from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
-    from fixedfleet.instance import Instance
+    from fixedfleet.instance import Instance, VehicleType
 
 
 def optimal_plan(instance: Instance, *, vehicle_cost: float = 0.0) -> Plan | None:
@@ -86,3 +87,72 @@ def _best_tours(
         )
         tours[members] = (length + vehicle_cost, path)
     return tours
+
+
+def optimal_day(instance: Instance) -> Plan | None:
+    """
+    Return the cheapest plan for a mixed fleet with times; None if none exists.
+
+    All orders of all sets of customers are tried, so there may be six at most.
+    """
+    n = instance.num_customers
+    if n > 6:
+        raise ValueError(f"{n} customers are too many")
+    best: dict[int, tuple[float, list[tuple[int, ...]], list[int]]] = {0: (0.0, [], [])}
+    for index, one in enumerate(instance.fleet):
+        tours = _cheapest_tours(instance, one)
+        for _ in range(min(one.count, n)):
+            longer = dict(best)
+            for served, (cost, plan, types) in best.items():
+                for members, (price, tour) in tours.items():
+                    both = served | members
+                    if not served & members and (
+                        both not in longer or cost + price < longer[both][0]
+                    ):
+                        longer[both] = (cost + price, [*plan, tour], [*types, index])
+            best = longer
+    everyone = (1 << n) - 1
+    return Plan(*best[everyone][1:]) if everyone in best else None
+
+
+def _cheapest_tours(
+    instance: Instance, one: VehicleType
+) -> dict[int, tuple[float, tuple[int, ...]]]:
+    """Return the cheapest tour of each set of customers that a vehicle can serve."""
+    tours: dict[int, tuple[float, tuple[int, ...]]] = {}
+    everyone = range(1, instance.num_customers + 1)
+    for size in everyone:
+        for members in combinations(everyone, size):
+            if sum(instance.demands[c - 1] for c in members) > one.capacity + 1e-9:
+                continue
+            costs = {
+                order: one.fixed_cost + one.cost_per_distance * length
+                for order in permutations(members)
+                if (length := _length_in_time(instance, order, one)) < math.inf
+            }
+            if costs:
+                order = min(costs, key=costs.__getitem__)
+                tours[sum(1 << (c - 1) for c in members)] = (costs[order], order)
+    return tours
+
+
+def _length_in_time(
+    instance: Instance, order: tuple[int, ...], one: VehicleType
+) -> float:
+    """Return the length of a tour; infinite if it is late anywhere."""
+    begin, end = one.shift or (0.0, math.inf)
+    time, length = begin, 0.0
+    for previous, stop in zip((0, *order), (*order, 0), strict=True):
+        length += instance.distances[previous, stop]
+        if not instance.has_travel_times:
+            continue
+        time += instance.travel_times[previous, stop]
+        opens, closes = (0.0, math.inf)
+        if stop and instance.windows is not None:
+            opens, closes = instance.windows[stop - 1]
+        time = max(time, opens)
+        if time > (closes if stop else end) + 1e-9:
+            return math.inf
+        if stop and instance.service_times is not None:
+            time += instance.service_times[stop - 1]
+    return length

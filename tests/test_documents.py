@@ -79,6 +79,9 @@ def test_tours_have_names_loads_and_lengths(square):
         "load": 2,
         "length": pytest.approx(2 + 2 * 2**0.5),
         "columns": {"phone": ["2", "1"]},
+        "vehicle_type": None,
+        "cost": pytest.approx(2 + 2 * 2**0.5),
+        "times": None,
     }
 
 
@@ -117,3 +120,28 @@ def test_every_field_is_described_in_openapi():
     for document in (schema, *schema["$defs"].values()):
         for field in document["properties"].values():
             assert field["description"]
+
+
+def test_a_day_has_vehicle_types_costs_and_times():
+    """The document of a tour says which vehicle it has, and when it is where."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[(3, 4)],
+        demands=[1],
+        vehicle_types=[ff.VehicleType(name="van", capacity=5, fixed_cost=7)],
+        speed=1,
+        service_times=[2],
+        windows=[(8, None)],
+    )
+    (tour,) = describe_tours(ff.Plan([[1]], [0]), instance)
+    assert (tour.vehicle_type, tour.cost) == (0, 17)
+    assert asdict(tour.times) == {
+        "departure": 3,
+        "stops": [{"arrival": 8, "begin": 8, "departure": 10, "is_late": False}],
+        "end": 15,
+        "is_late": False,
+    }
+    document = describe_instance(instance)
+    assert document.vehicle_types[0].name == "van"
+    assert document.windows == [[8, None]]
+    assert document.vehicles is document.capacity is None

@@ -201,3 +201,197 @@ def test_batches_of_plans_are_put_together_in_order():
     parts = [ff.PlanBatch.from_plans(plans[:1]), ff.PlanBatch.from_plans(plans[1:])]
     assert list(ff.PlanBatch.concatenate(parts)) == plans
     assert len(ff.PlanBatch.concatenate([])) == 0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-250, 1e250])
+def test_lengths_of_a_batch_neither_overflow_nor_vanish(scale):
+    """Tiny and huge coordinates have the lengths of the unit square, scaled."""
+    batch = ff.InstanceBatch(
+        depots=[(0, 0)],
+        customers=[[(3 * scale, 4 * scale), (3 * scale, 0)]],
+        demands=[[1, 1]],
+        capacity=[2],
+        vehicles=[1],
+    )
+    lengths = ff.PlanBatch([[1, 2, 0]]).lengths(batch)
+    assert lengths == pytest.approx([12 * scale], rel=1e-12)
+
+
+# -------------------------------------------------------------- vehicle types and times
+
+
+def line(**changes):
+    """Three customers at 1, 2 and 3 on a line, a small van and two large ones."""
+    return ff.Instance(
+        **{
+            "depot": (0, 0),
+            "customers": [(1, 0), (2, 0), (3, 0)],
+            "demands": [2, 2, 2],
+            "vehicle_types": [
+                ff.VehicleType(name="small", capacity=2, cost_per_distance=3),
+                ff.VehicleType(name="large", count=2, capacity=4, fixed_cost=10),
+            ],
+        }
+        | changes
+    )
+
+
+def test_a_tour_has_its_vehicle_type_and_costs_what_this_type_costs():
+    """Fixed costs and costs per distance are those of the vehicle of each tour."""
+    plan = ff.Plan([[1], [2, 3]], [0, 1])
+    assert [one.name for one in plan.types(line())] == ["small", "large"]
+    assert plan.length(line()) == 8
+    assert plan.cost(line()) == 3 * 2 + 10 + 6
+    assert plan.cost_v(line(), 100) == 222
+    assert plan.check(line()) == []
+
+
+def test_without_types_the_tours_have_the_vehicles_in_the_order_of_the_fleet():
+    """The first tour has the first vehicle, and so on; the excess has the last type."""
+    plan = ff.Plan([[1], [2], [3]])
+    assert plan.type_indices(line()) == (0, 1, 1)
+    assert ff.Plan([[1], [2], [3], [4]]).type_indices(line()) == (0, 1, 1, 1)
+    assert plan.check(line()) == []
+
+
+def test_loads_and_numbers_are_judged_by_vehicle_type():
+    """A tour may be too heavy for its vehicle, and a type may be used too often."""
+    assert ff.Plan([[1, 2], [3]], [0, 1]).check(line()) == ["tour 1 carries 4 of 2"]
+    assert ff.Plan([[1], [2], [3]], [0, 0, 1]).check(line()) == [
+        "2 tours for 1 vehicles of type 'small'"
+    ]
+    assert ff.Plan([[1]], [2]).check(line(), partial=True) == [
+        "vehicle type 2 does not exist"
+    ]
+
+
+def test_vehicle_types_stay_with_their_tours():
+    """Dropping empty tours and renumbering customers keep the types."""
+    plan = ff.Plan([[], [1], [2]], [0, 1, 0])
+    assert plan.vehicle_types == (1, 0)
+    assert plan.renumbered([5, 7]) == ff.Plan([[5], [7]], [1, 0])
+    assert plan.renumbered([5, 7]).numbered_in([5, 7]) == plan
+
+
+@pytest.mark.parametrize("types", [[0], [0, -1], [0, True], [0, 0.5], [0, "small"]])
+def test_wrong_vehicle_types_of_a_plan_are_refused(types):
+    """Each tour has one index from 0."""
+    with pytest.raises(ff.InputError, match="vehicle type"):
+        ff.Plan([[1], [2]], types)
+
+
+def test_a_batch_of_plans_has_no_vehicle_types():
+    """They would be lost in silence."""
+    with pytest.raises(ff.InputError, match="no vehicle types"):
+        ff.PlanBatch.from_plans([ff.Plan([[1]], [0])])
+
+
+def timed(**changes):
+    """The three customers at a speed of 1, with windows, 5 of service and a shift."""
+    shift = ff.VehicleType(name="van", count=2, capacity=6, shift=(100, 130))
+    return line(
+        **{
+            "vehicle_types": [shift],
+            "speed": 1,
+            "service_times": [5, 5, 5],
+            "windows": [(110, 111), None, (0, 125)],
+        }
+        | changes
+    )
+
+
+def test_a_timetable_has_every_arrival_wait_and_return():
+    """A vehicle leaves as late as it can without being back later."""
+    (times,) = ff.Plan([[2, 1, 3]]).timetable(timed())
+    assert times.departure == 102  # 2 later, so that nobody waits for customer 1
+    assert [stop.arrival for stop in times.stops] == [104, 110, 117]
+    assert [stop.begin for stop in times.stops] == [104, 110, 117]
+    assert [stop.departure for stop in times.stops] == [109, 115, 122]
+    assert (times.end, times.duration, times.waiting) == (125, 23, 0)
+    assert not times.is_late
+
+
+def test_a_vehicle_that_would_be_late_elsewhere_still_waits():
+    """It leaves later only as far as the windows before the wait allow."""
+    early = timed(windows=[(110, 111), (0, 103), None])
+    (times,) = ff.Plan([[2, 1, 3]]).timetable(early)
+    assert times.departure == 101
+    assert [stop.waiting for stop in times.stops] == [0, 1, 0]
+    assert times.waiting == 1
+
+
+def test_late_arrivals_and_returns_are_faults():
+    """The check names the stop, the time and the end of the window or shift."""
+    assert ff.Plan([[2, 1, 3]]).check(timed()) == []
+    assert ff.Plan([[3, 2, 1]]).check(timed()) == [
+        "tour 1 reaches customer 1 at 115, after 111"
+    ]
+    short = ff.VehicleType(capacity=6, count=2, shift=(100, 124))
+    assert ff.Plan([[2, 1, 3]]).check(
+        timed(vehicle_types=[short], time_unit="min")
+    ) == ["tour 1 is back at 02:05, after the end of the shift at 02:04"]
+
+
+def test_rounding_errors_make_nobody_late():
+    """Ten legs of 0.1 end within a shift of 1."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[(0.1 * i, 0) for i in (1, 2, 3, 4, 5)],
+        demands=[1] * 5,
+        vehicle_types=[ff.VehicleType(capacity=5, shift=(0, 1))],
+        speed=1,
+    )
+    assert ff.Plan([[1, 2, 3, 4, 5]]).check(instance) == []
+
+
+def test_without_travel_times_there_is_no_timetable(square):
+    """The error says what is missing."""
+    with pytest.raises(ff.InputError, match="travel times are not known"):
+        ff.Plan([[1, 2]]).timetable(square)
+
+
+def test_one_unserved_customer_of_a_higher_priority_outweighs_all_lower_ones():
+    """Without priorities, the number of unserved customers counts."""
+    assert ff.Plan([[1]]).unserved_weight(line()) == 2
+    first = line(priorities=[5, 1, 1])
+    assert ff.Plan([[1, 2, 3]]).unserved_weight(first) == 0
+    assert ff.Plan([[2, 3]]).unserved_weight(first) > ff.Plan([[1]]).unserved_weight(
+        first
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000))
+def test_the_check_agrees_with_the_oracle_on_random_days(seed):
+    """The cheapest plan of all is feasible, and no random plan is cheaper."""
+    from tests.oracle import optimal_day
+
+    rng = np.random.default_rng(seed)
+    types = [
+        ff.VehicleType(
+            count=int(rng.integers(1, 3)),
+            capacity=int(rng.integers(4, 12)),
+            fixed_cost=float(rng.integers(0, 20)),
+            cost_per_distance=float(rng.integers(1, 4)),
+            shift=(0, float(rng.integers(20, 60))) if rng.random() < 0.5 else None,
+        )
+        for _ in range(2)
+    ]
+    opens = rng.integers(0, 30, 4)
+    instance = ff.Instance(
+        depot=(5, 5),
+        customers=rng.integers(0, 10, (4, 2)),
+        demands=rng.integers(1, 5, 4),
+        vehicle_types=types,
+        speed=1,
+        service_times=rng.integers(0, 4, 4),
+        windows=np.stack([opens, opens + rng.integers(0, 30, 4)], axis=1),
+    )
+    best = optimal_day(instance)
+    if best is not None:
+        assert best.check(instance) == []
+    order, cut = rng.permutation(4) + 1, int(rng.integers(0, 5))
+    plan = ff.Plan([order[:cut], order[cut:]], rng.integers(0, 2, 2))
+    if not plan.check(instance):
+        assert best is not None
+        assert best.cost(instance) <= plan.cost(instance) + 1e-9

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "KM_PER_MILE",
     "LengthUnit",
     "Metric",
     "Rounding",
@@ -19,12 +20,12 @@ __all__ = [
     "round_distances",
 ]
 
-Metric = Literal["euclidean", "great_circle", "geo", "explicit"]
+Metric = Literal["euclidean", "great_circle", "geo", "road", "explicit"]
 Rounding = Literal["none", "round", "ceil", "trunc"]
 LengthUnit = Literal["", "km", "mi"]  # "" if it is not known
 
 _EARTH_RADIUS_KM = 6371.0088
-_KM_PER_MILE = 1.609344
+KM_PER_MILE = 1.609344
 _TSPLIB_RADIUS_KM = 6378.388
 
 
@@ -51,12 +52,13 @@ def measure(
     """
     Return the distances from points to other points, both of shape (…, 2).
 
-    Distances on the globe are kilometres, or miles if ``unit`` is "mi".
+    Distances on the globe are kilometres, or miles if ``unit`` is "mi". They are those
+    of a straight line, also between points that have distances by road.
     """
-    if unit == "mi" and metric in ("great_circle", "geo"):
+    if unit == "mi" and metric in ("great_circle", "geo", "road"):
         kilometres = measure(start, end, metric, "none")
-        return round_distances(kilometres / _KM_PER_MILE, rounding)
-    if metric == "great_circle":
+        return round_distances(kilometres / KM_PER_MILE, rounding)
+    if metric in ("great_circle", "road"):
         lat1, lon1, lat2, lon2 = map(
             np.radians, (start[..., 0], start[..., 1], end[..., 0], end[..., 1])
         )
@@ -87,7 +89,7 @@ def on_map(
     Also return the factor that x must be multiplied by for a true picture: degrees of
     longitude are shorter than degrees of latitude.
     """
-    if metric not in ("great_circle", "geo"):
+    if metric not in ("great_circle", "geo", "road"):
         return points, 1.0
     if metric == "geo":
         points = _tsplib_degrees(points)
@@ -115,7 +117,7 @@ def points_in_space(
         (across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude))
     )
     radius = _TSPLIB_RADIUS_KM if metric == "geo" else _EARTH_RADIUS_KM
-    return space, radius / _KM_PER_MILE if unit == "mi" else radius
+    return space, radius / KM_PER_MILE if unit == "mi" else radius
 
 
 def _tsplib_geo(

@@ -37,14 +37,16 @@ from typing import TYPE_CHECKING, Any
 from fixedfleet.distances import LengthUnit, Metric, Rounding
 from fixedfleet.doubts import Doubt
 from fixedfleet.fleet.verdict import Status
+from fixedfleet.instance.instance import TimeUnit
+from fixedfleet.plan import Plan
 from fixedfleet.wording import length_unit
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from fixedfleet.fleet import FleetVerdict
-    from fixedfleet.instance import Instance
-    from fixedfleet.plan import Plan
+    from fixedfleet.instance import Instance, VehicleType
+    from fixedfleet.timetable import TourTimes
 
 __all__ = [
     "InstanceDocument",
@@ -52,7 +54,10 @@ __all__ = [
     "PlanDocument",
     "ResultDocument",
     "StageDocument",
+    "StopDocument",
+    "TimesDocument",
     "TourDocument",
+    "VehicleTypeDocument",
     "VerdictDocument",
     "about",
     "describe_fleet",
@@ -72,6 +77,20 @@ def about(description: str, **options: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
+class VehicleTypeDocument:
+    """Vehicles that are alike."""
+
+    name: str = about("name of the type", default="")
+    count: int = about("number of such vehicles", default=1)
+    capacity: int | float = about("what one vehicle carries")
+    fixed_cost: float = about("what it costs to use a vehicle", default=0.0)
+    cost_per_distance: float = about("cost per unit of distance", default=1.0)
+    shift: list[float] | None = about(
+        "[from, to]: when a vehicle may leave, and when it must be back", default=None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class InstanceDocument:
     """An instance, as a JSON file holds it. Fields that are null may be left out."""
 
@@ -80,9 +99,12 @@ class InstanceDocument:
     capacity: int | float | None = about("what one vehicle carries", default=None)
     metric: Metric | None = about("how coordinates become distances", default=None)
     rounding: Rounding | None = about("rounding of each distance", default=None)
+    detour: float | None = about(
+        "what great-circle distances are multiplied by; null: 1", default=None
+    )
     depot_name: str | None = about("name of the depot", default=None)
     depot: list[float] | None = about(
-        "[x, y]; [latitude, longitude] if the metric is great_circle or geo",
+        "[x, y]; [latitude, longitude] if the metric is great_circle, geo or road",
         default=None,
     )
     customers: list[list[float]] | None = about(
@@ -103,6 +125,51 @@ class InstanceDocument:
         "(first) and customers, by heading",
         default=None,
     )
+    vehicle_types: list[VehicleTypeDocument] | None = about(
+        "the fleet, if its vehicles differ; then vehicles and capacity follow from it",
+        default=None,
+    )
+    speed: float | None = about(
+        "distance per unit of time, from which travel times follow", default=None
+    )
+    time_matrix: list[list[float]] | None = about(
+        "travel times between depot (first) and customers, instead of a speed",
+        default=None,
+    )
+    service_times: list[float] | None = about(
+        "how long a vehicle stays at each customer", default=None
+    )
+    windows: list[list[float | None]] | None = about(
+        "[from, to] of each customer: when its service may begin; null if it is open",
+        default=None,
+    )
+    time_unit: TimeUnit | None = about(
+        "min if times are minutes since midnight", default=None
+    )
+    priorities: list[float] | None = about(
+        "customers with larger numbers are served first if vehicles are missing",
+        default=None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopDocument:
+    """The times of a tour's vehicle at one of its customers."""
+
+    arrival: float = about("arrival")
+    begin: float = about("begin of the service, after waiting for the window")
+    departure: float = about("departure")
+    is_late: bool = about("whether the window has closed before the arrival")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimesDocument:
+    """The times of one tour, in the unit of the instance's times."""
+
+    departure: float = about("departure from the depot")
+    stops: list[StopDocument] = about("the stops, in visiting order")
+    end: float = about("return to the depot")
+    is_late: bool = about("whether the shift is over before the return")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +184,16 @@ class TourDocument:
         "further columns of the table: the texts of the customers, in the same order, "
         "by heading"
     )
+    vehicle_type: int | None = about(
+        "index of its vehicle type, from 0; null if all vehicles are alike",
+        default=None,
+    )
+    cost: float | None = about(
+        "cost of the tour: its length, unless vehicle types have costs", default=None
+    )
+    times: TimesDocument | None = about(
+        "when the vehicle is where; null without travel times", default=None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +206,7 @@ class InstanceFacts:
     unit: str = about("unit of demands and capacity")
     metric: Metric = about("how coordinates become distances")
     rounding: Rounding = about("rounding of each distance")
+    detour: float = about("what straight lines are multiplied by")
     length_unit: str = about("unit of lengths: km or mi; empty if unknown")
 
 
@@ -138,6 +216,9 @@ class PlanDocument(InstanceFacts):
 
     vehicles_used: int = about("number of tours")
     length: float | None = about("sum of the lengths of the tours")
+    cost: float | None = about(
+        "cost of the tours: their length, unless vehicle types have costs"
+    )
     faults: list[str] = about("why the plan is not feasible; empty if it is")
     unserved: list[int] = about("numbers of the customers that no tour serves")
     unserved_names: list[str] = about("names of these customers")
@@ -157,6 +238,11 @@ class VerdictDocument:
     )
     smallest: int | None = about("the smallest fleet that suffices; null if unknown")
     smallest_is_proven: bool = about("whether the smallest fleet is known")
+    advice: str = about(
+        "if vehicles differ or times are given: what would suffice, and what is not "
+        "proven; empty otherwise",
+        default="",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,21 +318,64 @@ def describe_instance(
         value = getattr(instance, known.name)
         if known.name in without:
             value = None
+        elif known.name == "vehicle_types":
+            value = value and [_describe_type(one) for one in value]
+        elif known.name == "windows":
+            value = None if value is None else _describe_windows(value.tolist())
+        elif known.name in ("vehicles", "capacity") and instance.vehicle_types:
+            value = None
         elif isinstance(value, tuple):
             value = list(value)
         elif known.name == "columns":
             value = {heading: list(texts) for heading, texts in value.items()} or None
-        elif known.name in ("unit", "length_unit"):
+        elif known.name in ("unit", "length_unit", "time_unit"):
             value = value or None
+        elif known.name == "detour":
+            value = None if value == 1 else value
         elif hasattr(value, "tolist"):
             value = value.tolist()
         values[known.name] = value
     return InstanceDocument(**values)
 
 
+def _describe_type(one: VehicleType) -> VehicleTypeDocument:
+    shift = None if one.shift is None else list(one.shift)
+    return VehicleTypeDocument(**{**vars(one), "shift": shift})
+
+
+def _describe_windows(windows: list[list[float]]) -> list[list[float | None]]:
+    """Return windows without infinity, which JSON has not."""
+    return [[begin, finite(end)] for begin, end in windows]
+
+
+def _describe_times(times: TourTimes) -> TimesDocument:
+    return TimesDocument(
+        departure=times.departure,
+        stops=[
+            StopDocument(
+                arrival=stop.arrival,
+                begin=stop.begin,
+                departure=stop.departure,
+                is_late=stop.is_late,
+            )
+            for stop in times.stops
+        ],
+        end=times.end,
+        is_late=times.is_late,
+    )
+
+
 def describe_tours(plan: Plan, instance: Instance) -> list[TourDocument]:
     """Return the document of each tour."""
-    columns = zip(plan, plan.loads(instance), plan.tour_lengths(instance), strict=True)
+    columns = zip(
+        plan,
+        plan.loads(instance),
+        plan.tour_lengths(instance),
+        plan.type_indices(instance),
+        plan.timetable(instance) if instance.has_travel_times else [None] * len(plan),
+        strict=True,
+    )
+    typed, mixed = instance.vehicle_types is not None, instance.has_mixed_fleet
     return [
         TourDocument(
             customers=list(tour),
@@ -257,8 +386,11 @@ def describe_tours(plan: Plan, instance: Instance) -> list[TourDocument]:
                 heading: [texts[customer] for customer in tour]
                 for heading, texts in instance.columns.items()
             },
+            vehicle_type=index if typed else None,
+            cost=finite(Plan([tour], [index]).cost(instance) if mixed else length),
+            times=None if times is None else _describe_times(times),
         )
-        for tour, load, length in columns
+        for tour, load, length, index, times in columns
     ]
 
 
@@ -271,6 +403,7 @@ def facts_of(instance: Instance) -> dict[str, Any]:
         "unit": instance.unit,
         "metric": instance.metric,
         "rounding": instance.rounding,
+        "detour": instance.detour,
         "length_unit": length_unit(instance),
     }
 
@@ -282,6 +415,7 @@ def describe_plan(plan: Plan, instance: Instance) -> PlanDocument:
         **facts_of(instance),
         vehicles_used=plan.vehicles,
         length=finite(plan.length(instance)),
+        cost=finite(plan.cost(instance)),
         faults=plan.check(instance),
         unserved=unserved,
         unserved_names=[instance.name_of(customer) for customer in unserved],
@@ -320,8 +454,8 @@ def to_json(document: Any, *, one_line: bool = False) -> str:
     """
     Write a document, or a dictionary, as JSON.
 
-    Each key has a line, and so has each row of a table; or everything is on one line,
-    for the network.
+    Each key is on its own line, and so is each row of a table. With ``one_line``,
+    everything is on one line without blanks.
     """
     is_plain = isinstance(document, (dict, list))
     data = document if is_plain else dataclasses.asdict(document)

@@ -1,4 +1,4 @@
-"""Plans: the only code that computes lengths, Cost_v, loads and feasibility."""
+"""Plans: the only code that computes lengths, costs, loads, times and feasibility."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from fixedfleet.errors import InputError
+from fixedfleet.timetable import time_tour
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from fixedfleet.instance import Instance, InstanceBatch
+    from fixedfleet.instance import Instance, InstanceBatch, VehicleType
     from fixedfleet.instance.instance_batch import Row, Rows
+    from fixedfleet.timetable import TourTimes
 
 __all__ = ["Plan", "PlanBatch", "pad_routes"]
 
@@ -28,13 +30,36 @@ class Plan:
 
     Empty tours are dropped: a vehicle that stays at the depot is not used. A plan does
     not know its instance and may be infeasible for it; :meth:`check` names the faults.
+
+    Parameters
+    ----------
+    tours
+        The customers of each tour in visiting order.
+    vehicle_types
+        The vehicle type of each tour: its index in :attr:`Instance.fleet`. Default: the
+        first tour has the first vehicle of the fleet, the second the second, and so on.
     """
 
     tours: tuple[tuple[int, ...], ...]
+    vehicle_types: tuple[int, ...] | None
 
-    def __init__(self, tours: Iterable[Iterable[int]]) -> None:
+    def __init__(
+        self,
+        tours: Iterable[Iterable[int]],
+        vehicle_types: Iterable[int] | None = None,
+    ) -> None:
         clean = tuple(tuple(_customer(customer) for customer in tour) for tour in tours)
+        if vehicle_types is not None:
+            vehicle_types = tuple(_type_index(index) for index in vehicle_types)
+            if len(vehicle_types) != len(clean):
+                raise InputError(
+                    f"{len(vehicle_types)} vehicle types given for {len(clean)} tours"
+                )
+            pairs = zip(vehicle_types, clean, strict=True)
+            # A plan without tours has no types, so that all such plans are equal.
+            vehicle_types = tuple(index for index, tour in pairs if tour) or None
         object.__setattr__(self, "tours", tuple(tour for tour in clean if tour))
+        object.__setattr__(self, "vehicle_types", vehicle_types)
 
     @classmethod
     def from_routes(cls, routes: ArrayLike) -> Plan:
@@ -69,12 +94,14 @@ class Plan:
 
     def renumbered(self, customers: Sequence[int]) -> Plan:
         """Return the plan with ``customers[0]`` in place of customer 1, and so on."""
-        return Plan([customers[number - 1] for number in tour] for tour in self.tours)
+        tours = ([customers[number - 1] for number in tour] for tour in self.tours)
+        return Plan(tours, self.vehicle_types)
 
     def numbered_in(self, customers: Sequence[int]) -> Plan:
         """Undo :meth:`renumbered`: ``customers[0]`` becomes customer 1, and so on."""
         numbers = {customer: number for number, customer in enumerate(customers, 1)}
-        return Plan([numbers[customer] for customer in tour] for tour in self.tours)
+        tours = ([numbers[customer] for customer in tour] for tour in self.tours)
+        return Plan(tours, self.vehicle_types)
 
     def tour_lengths(self, instance: Instance) -> list[float]:
         """Return the length of each tour, from the depot and back to it."""
@@ -91,9 +118,60 @@ class Plan:
         path = [0, *(stop for tour in self.tours for stop in (*tour, 0))]
         return float(instance.between(path[:-1], path[1:]).sum())
 
+    def type_indices(self, instance: Instance) -> tuple[int, ...]:
+        """
+        Return the vehicle type of each tour, as an index of :attr:`Instance.fleet`.
+
+        If the plan has no vehicle types, the tours have the vehicles of the fleet in
+        its order. Tours that exceed the fleet are given its last type.
+        """
+        if self.vehicle_types is not None:
+            if max(self.vehicle_types, default=0) >= len(instance.fleet):
+                raise InputError(
+                    f"a tour has vehicle type {max(self.vehicle_types)}, but the last "
+                    f"type of the fleet has the index {len(instance.fleet) - 1}"
+                )
+            return self.vehicle_types
+        last = len(instance.fleet) - 1
+        counts = [one.count for one in instance.fleet]
+        types = (index for index, n in enumerate(counts) for _ in range(n))
+        return tuple(next(types, last) for _ in self.tours)
+
+    def types(self, instance: Instance) -> list[VehicleType]:
+        """Return the vehicle type of each tour."""
+        return [instance.fleet[index] for index in self.type_indices(instance)]
+
+    def cost(self, instance: Instance) -> float:
+        """
+        Return the cost of all tours.
+
+        It is the total length, unless vehicles differ or have costs of their own. Then
+        each tour costs its length times the cost per distance of its vehicle, plus the
+        fixed cost of the vehicle.
+        """
+        if not instance.has_mixed_fleet:
+            return self.length(instance)
+        tours = zip(self.tour_lengths(instance), self.types(instance), strict=True)
+        return float(
+            sum(one.fixed_cost + one.cost_per_distance * km for km, one in tours)
+        )
+
     def cost_v(self, instance: Instance, vehicle_cost: float) -> float:
-        """Return Cost_v: the length plus a fixed cost for each vehicle used."""
-        return self.length(instance) + vehicle_cost * self.vehicles
+        """Return Cost_v: the cost plus a further cost for each vehicle used."""
+        return self.cost(instance) + vehicle_cost * self.vehicles
+
+    def timetable(self, instance: Instance) -> list[TourTimes]:
+        """
+        Return the times of each tour: departure, stops and return.
+
+        Raises
+        ------
+        InputError
+            If the instance has no travel times.
+        """
+        self.require_known(instance)
+        pairs = zip(self.tours, self.types(instance), strict=True)
+        return [time_tour(tour, instance, one.shift) for tour, one in pairs]
 
     def load_units(self, instance: Instance) -> list[int]:
         """Return the load of each tour in units, see :attr:`Instance.demand_units`."""
@@ -114,6 +192,20 @@ class Plan:
         served = {customer for tour in self.tours for customer in tour}
         return sorted(set(range(1, instance.num_customers + 1)) - served)
 
+    def unserved_weight(self, instance: Instance) -> int:
+        """
+        Return the weight of the unserved customers; 0 if all are served.
+
+        The weight is their number. With priorities, one customer weighs more than all
+        customers of a lower priority together.
+        """
+        unserved = self.unserved(instance)
+        if instance.priorities is None or not unserved:
+            return len(unserved)
+        levels = np.unique(instance.priorities, return_inverse=True)[1].tolist()
+        base = instance.num_customers + 1
+        return sum(base ** levels[customer - 1] for customer in unserved)
+
     def require_known(self, instance: Instance) -> None:
         """Raise InputError if the plan serves a customer that does not exist."""
         highest = max(map(max, self.tours), default=0)
@@ -127,8 +219,8 @@ class Plan:
         """
         Return the faults of the plan for this instance; an empty list if feasible.
 
-        Loads are checked only if every customer exists. With ``partial``, the plan may
-        leave customers out.
+        Loads and times are checked only if every customer exists. With ``partial``, the
+        plan may leave customers out.
         """
         faults = []
         n = instance.num_customers
@@ -143,18 +235,74 @@ class Plan:
                     faults.append(f"customer {customer} served {times}")
         if not partial:
             faults.extend(f"customer {c} missing" for c in self.unserved(instance))
+        if (types := self.vehicle_types) is not None:
+            unknown = [index for index in types if index >= len(instance.fleet)]
+            if unknown:
+                faults.append(f"vehicle type {unknown[0]} does not exist")
+                return faults
         if known:
-            faults.extend(
-                f"tour {number} carries {instance.amount(units)} of {instance.capacity}"
-                for number, units in enumerate(self.load_units(instance), 1)
-                if units > instance.capacity_units
-            )
-        if self.vehicles > instance.vehicles:
+            faults.extend(self._overloads(instance))
+            if instance.is_timed:
+                faults.extend(self._delays(instance))
+        if types is not None:
+            faults.extend(self._missing_vehicles(instance, types))
+        elif self.vehicles > instance.vehicles:
             faults.append(f"{self.vehicles} tours for {instance.vehicles} vehicles")
         return faults
 
+    def _overloads(self, instance: Instance) -> list[str]:
+        """Return the tours that carry more than their vehicles can."""
+        loads, most = self.load_units(instance), instance.capacity_units
+        if not instance.has_mixed_fleet:
+            return [
+                f"tour {number} carries {instance.amount(load)} of {instance.capacity}"
+                for number, load in enumerate(loads, 1)
+                if load > most
+            ]
+        types = zip(loads, self.type_indices(instance), strict=True)
+        return [
+            f"tour {number} carries {instance.amount(load)} of "
+            f"{instance.fleet[index].capacity}"
+            for number, (load, index) in enumerate(types, 1)
+            if load > instance.type_capacity_units[index]
+        ]
+
+    def _delays(self, instance: Instance) -> list[str]:
+        """
+        Return the stops that are reached too late, and the tours that end too late.
+        """
+        faults = []
+        pairs = zip(self.timetable(instance), self.types(instance), strict=True)
+        for number, (times, one) in enumerate(pairs, 1):
+            for stop in times.stops:
+                if stop.is_late and instance.windows is not None:
+                    closes = instance.clock(instance.windows[stop.customer - 1, 1])
+                    faults.append(
+                        f"tour {number} reaches customer {stop.customer} at "
+                        f"{instance.clock(stop.arrival)}, after {closes}"
+                    )
+            if times.is_late and one.shift is not None:
+                faults.append(
+                    f"tour {number} is back at {instance.clock(times.end)}, after the "
+                    f"end of the shift at {instance.clock(one.shift[1])}"
+                )
+        return faults
+
+    def _missing_vehicles(
+        self, instance: Instance, types: tuple[int, ...]
+    ) -> list[str]:
+        """Return the vehicle types of which the plan uses more than there are."""
+        faults = []
+        for index, used in sorted(Counter(types).items()):
+            one = instance.fleet[index]
+            if used > one.count:
+                name = f" of type {one.name!r}" if one.name else ""
+                name = name or (f" of type {index}" if len(instance.fleet) > 1 else "")
+                faults.append(f"{used} tours for {one.count} vehicles{name}")
+        return faults
+
     def is_feasible(self, instance: Instance) -> bool:
-        """Return whether every customer is served once, within capacity and fleet."""
+        """Return whether every customer is served once, within fleet and times."""
         return not self.check(instance)
 
 
@@ -189,8 +337,16 @@ class PlanBatch:
 
     @classmethod
     def from_plans(cls, plans: Iterable[Plan]) -> PlanBatch:
-        """Stack plans into one array, padded to the longest."""
-        rows = [plan.to_routes() for plan in plans]
+        """
+        Stack plans into one array, padded to the longest.
+
+        Plans with vehicle types are refused, because a batch has no room for them.
+        """
+        rows = []
+        for plan in plans:
+            if plan.vehicle_types is not None:
+                raise InputError("a batch of plans has no vehicle types")
+            rows.append(plan.to_routes())
         return cls.gather(len(rows), ((i, row[None]) for i, row in enumerate(rows)))
 
     @classmethod
@@ -202,14 +358,16 @@ class PlanBatch:
         return cls(np.concatenate([np.zeros((0, width), dtype=np.int64), *rows]))
 
     @classmethod
-    def from_vehicles(cls, vehicles: NDArray[np.int64], fleet: int) -> PlanBatch:
+    def from_vehicles(cls, vehicles: NDArray[Any], fleet: int) -> PlanBatch:
         """
-        Return plans in which each vehicle visits its customers by their numbers.
+        Return plans in which each vehicle visits its customers in ascending order.
 
         ``vehicles`` has the vehicle of each customer, shape (B, N). A customer whose
         vehicle is not below ``fleet`` is left out.
         """
         count, n = vehicles.shape
+        # Small integers are sorted faster.
+        vehicles = np.minimum(vehicles, fleet).astype(np.min_scalar_type(fleet))
         order = np.argsort(vehicles, axis=1, kind="stable")
         vehicle = np.take_along_axis(vehicles, order, axis=1)
         changes = np.diff(vehicle, axis=1, prepend=vehicle[:, :1]) != 0
@@ -260,18 +418,20 @@ class PlanBatch:
 
     def vehicles(self) -> NDArray[np.int64]:
         """Return the number of vehicles that each plan uses, shape (B,)."""
-        return np.asarray(self._ends().sum(axis=1))
+        from fixedfleet.route_loops import count_tours
+
+        return count_tours(self.routes)
 
     def lengths(self, batch: InstanceBatch) -> NDArray[np.float64]:
         """Return the length of each plan, shape (B,). Every customer must exist."""
         self._require_known(batch)
-        closed = self._closed()
-        path = batch.coordinates[np.arange(len(self))[:, None], closed]
-        steps = np.diff(path, axis=1)  # (B, L + 1, 2)
-        lengths = np.asarray(np.hypot(steps[..., 0], steps[..., 1]).sum(axis=1))
+        from fixedfleet.route_loops import euclidean_lengths
+
+        lengths = euclidean_lengths(self.routes, batch.coordinates)
         for row in np.flatnonzero(~batch.euclidean):
-            moves = closed[row, :-1] != closed[row, 1:]
-            legs = closed[row, :-1][moves], closed[row, 1:][moves]
+            path = np.pad(self.routes[row], 1)
+            moves = path[:-1] != path[1:]
+            legs = path[:-1][moves], path[1:][moves]
             lengths[row] = batch[row].between(*legs).sum()
         return lengths
 
@@ -301,17 +461,11 @@ class PlanBatch:
     def feasible(self, batch: InstanceBatch) -> NDArray[np.bool_]:
         """Return whether each plan is feasible for its instance, shape (B,)."""
         self._require_as_many(batch)
-        n = batch.num_customers
-        in_range = (self.routes <= batch.sizes[:, None]).all(axis=1)
-        rows = np.arange(len(self))[:, None] * (n + 1)
-        served = np.bincount(
-            (rows + np.minimum(self.routes, n)).ravel(), minlength=len(self) * (n + 1)
-        ).reshape(len(self), n + 1)[:, 1:]
-        exists = np.arange(n) < batch.sizes[:, None]  # (B, N)
-        good = in_range & (served == exists).all(axis=1)
-        loads = PlanBatch(np.where(good[:, None], self.routes, 0)).loads(batch)
-        within = (loads <= batch.capacity[:, None]).all(axis=1)
-        return np.asarray(good & within & (self.vehicles() <= batch.vehicles))
+        from fixedfleet.route_loops import within_bounds
+
+        return within_bounds(
+            self.routes, batch.demands, batch.sizes, batch.capacity, batch.vehicles
+        )
 
     def _closed(self) -> NDArray[np.int64]:
         """Return the routes with a 0 before and after, shape (B, L + 2)."""
@@ -342,6 +496,16 @@ def pad_routes(
 ) -> NDArray[np.integer[Any]]:
     """Return routes (B, L), padded with zeros so that L is at least ``width``."""
     return np.pad(routes, ((0, 0), (0, max(0, width - routes.shape[1]))))
+
+
+def _type_index(value: int) -> int:
+    try:
+        index = int(value)
+    except (TypeError, ValueError, OverflowError):
+        index = -1
+    if isinstance(value, bool) or index != value or index < 0:
+        raise InputError(f"a vehicle type is {value!r}, not an index from 0")
+    return index
 
 
 def _customer(value: int) -> int:

@@ -25,7 +25,7 @@ __all__ = ["BatchResult", "Result", "Stage"]
 
 @dataclass(frozen=True)
 class Stage:
-    """What one step cost and gained."""
+    """How long one step took, the cost after it, and how much it lowered the cost."""
 
     name: str
     seconds: float
@@ -200,11 +200,13 @@ class Result:
         if instance.has_coordinates:
             text += draw_map(instance.coordinates, instance.metric, plan.tours)
         loads, lengths = plan.load_units(instance), plan.tour_lengths(instance)
+        types = plan.types(instance)
+        rooms = [instance.type_capacity_units[i] for i in plan.type_indices(instance)]
         rows = [
             (
                 tour + 1,
-                draw_bar(load / instance.capacity_units, colour_of(tour)),
-                f"{instance.amount(load)} of {instance.capacity}",
+                draw_bar(load / rooms[tour], colour_of(tour)),
+                f"{instance.amount(load)} of {types[tour].capacity}",
                 len(plan.tours[tour]),
                 f"{length:.6g}",
             )
@@ -231,7 +233,7 @@ class Result:
         )
 
         plan, partial, instance = self.plan, self.partial, self.instance
-        asked = instance.with_vehicles(self.verdict.vehicles)
+        asked = self.verdict.asked(instance)
         return ResultDocument(
             **facts_of(asked),
             customers=asked.num_customers,

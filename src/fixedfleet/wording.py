@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 __all__ = [
     "count",
     "decimals",
+    "describe_lines",
     "describe_proof",
     "format_length",
     "length_unit",
@@ -33,6 +34,20 @@ def decimals(length: float, digits: int) -> int:
 def format_length(length: float, digits: int, instance: Instance) -> str:
     """Write a length with at least this many digits, no exponent, and its unit."""
     return with_unit(f"{length:.{decimals(length, digits)}f}", length_unit(instance))
+
+
+def describe_lines(instance: Instance) -> str:
+    """
+    Say how lengths on the globe are measured: "by road" or "straight line".
+
+    A detour factor is named, too. The text is empty if locations are not on the globe.
+    """
+    if instance.metric == "road":
+        return "by road"
+    if not instance.geographic:
+        return ""
+    factor = "" if instance.detour == 1 else f" times {instance.detour:g}"
+    return f"straight line{factor}"
 
 
 def describe_proof(

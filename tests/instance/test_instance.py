@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 from decimal import Decimal
 
 import numpy as np
@@ -305,3 +306,179 @@ def test_further_columns_have_a_text_per_location(square):
     assert told.columns == {"phone": ("", "1", "2", "3", "4")}
     with pytest.raises(ff.InputError, match="4 texts for 5 locations"):
         dataclasses.replace(square, columns={"phone": "abcd"})
+
+
+# ------------------------------------------------------- vehicle types, times, priority
+
+VANS = (
+    ff.VehicleType(name="small", count=2, capacity=3),
+    ff.VehicleType(name="large", count=1, capacity=5, fixed_cost=10),
+)
+
+
+def day(**changes):
+    """A small instance with a mixed fleet, times and priorities, with changes."""
+    return ff.Instance(
+        **fields(capacity=None, vehicles=None)
+        | {
+            "vehicle_types": VANS,
+            "speed": 0.5,
+            "service_times": [1, 2],
+            "windows": [(0, 20), None],
+            "priorities": [1, 0],
+        }
+        | changes
+    )
+
+
+def test_number_and_capacity_follow_from_the_vehicle_types():
+    """The fleet has the sum of the counts, and the capacity of its largest vehicle."""
+    instance = day()
+    assert (instance.vehicles, instance.capacity) == (3, 5)
+    assert instance.type_capacity_units == (3, 5)
+    assert instance.fleet == VANS
+
+
+def test_without_vehicle_types_the_fleet_is_one_type():
+    """Number and capacity are the shorthand for one type without a name."""
+    instance = ff.Instance(**fields())
+    assert instance.fleet == (ff.VehicleType(count=1, capacity=3),)
+    assert instance.vehicle_types is None
+
+
+@pytest.mark.parametrize("given", [{"vehicles": 4}, {"capacity": 6}])
+def test_vehicle_types_that_disagree_with_number_or_capacity_are_refused(given):
+    """Both may be given only if they say the same."""
+    assert day(vehicles=3, capacity=5) == day()
+    with pytest.raises(ff.InputError, match="but the vehicle types give"):
+        day(**given)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"vehicle_types": []}, "vehicle_types is empty"),
+        ({"vehicle_types": [3]}, r"vehicle_types\[0\] is a int"),
+        ({"vehicle_types": None}, "no fleet"),
+        ({"speed": 0}, "speed is 0"),
+        ({"time_matrix": np.ones((3, 3))}, "both speed and time_matrix"),
+        ({"speed": None}, "windows are given, but no travel times"),
+        ({"speed": None, "windows": None}, "service times are given, but no travel"),
+        ({"time_matrix": np.ones((2, 2)), "speed": None}, "time_matrix has shape"),
+        ({"service_times": [1, -1]}, r"service_times\[1\] is -1"),
+        ({"windows": [(0, 20)]}, "windows has shape"),
+        ({"windows": [(0, 20), (9, 8)]}, "window of customer 2 ends at 8, before its"),
+        ({"windows": [3, 4]}, "windows must have"),
+        ({"windows": [(0, "x"), None]}, "windows must be"),
+        ({"priorities": [1]}, "priorities has shape"),
+        ({"time_unit": "h"}, "unknown time unit 'h'"),
+    ],
+)
+def test_a_wrong_fleet_or_time_is_refused(wrong, message):
+    """What is wrong is said."""
+    with pytest.raises(ff.InputError, match=message):
+        day(**wrong)
+
+
+def test_a_shift_needs_travel_times():
+    """A shift alone would bound nothing, so it is not taken in silence."""
+    shift = ff.VehicleType(capacity=5, shift=(0, 480))
+    with pytest.raises(ff.InputError, match="shifts are given, but no travel times"):
+        ff.Instance(**fields(capacity=None, vehicles=None, vehicle_types=[shift]))
+
+
+def test_what_an_instance_needs_can_be_asked():
+    """Names alone leave an instance plain; costs, sizes, windows and shifts do not."""
+    two = [ff.VehicleType(name=name, capacity=3) for name in ("Anna", "Bert")]
+    plain = {"speed": 1, "service_times": None, "windows": None}
+    named = day(vehicle_types=two, **plain)
+    assert named.is_plain and not named.has_mixed_fleet and not named.is_timed
+    assert day(**plain).has_mixed_fleet and not day(**plain).is_timed
+    cost = [ff.VehicleType(capacity=3, cost_per_distance=2)]
+    assert day(vehicle_types=cost, **plain).has_mixed_fleet
+    shift = [ff.VehicleType(capacity=3, shift=(0, 9))]
+    timed = day(vehicle_types=shift, **plain)
+    assert timed.is_timed and not timed.has_mixed_fleet and not timed.is_plain
+    assert day(vehicle_types=two).is_timed
+
+
+def test_what_cannot_handle_a_day_says_so():
+    """The sentence names what is refused, and why."""
+    with pytest.raises(ff.InputError, match="HGS cannot handle vehicles of several "):
+        day().require_plain("HGS")
+    with pytest.raises(ff.InputError, match="cannot handle windows or shifts, which"):
+        day(vehicle_types=VANS[:1]).require_plain("HGS")
+    ff.Instance(**fields()).require_plain("HGS")
+    with pytest.raises(ff.InputError, match="a batch of instances cannot handle"):
+        ff.InstanceBatch.of([day()])
+
+
+def test_travel_times_follow_from_the_speed_or_the_matrix():
+    """A distance of 5 at a speed of 0.5 takes 10; a matrix is taken as it is."""
+    assert day().travel_times[0, 1] == 10
+    assert day().time_between([0], [2]).tolist() == [20]
+    matrix = np.arange(9).reshape(3, 3)
+    given = day(speed=None, time_matrix=matrix)
+    assert given.travel_times[2, 1] == 7
+    assert given.travel_times[1, 1] == 0
+    with pytest.raises(ff.InputError, match="travel times are not known"):
+        _ = ff.Instance(**fields()).travel_times
+
+
+def test_open_windows_reach_from_zero_to_infinity():
+    """None stands for a window, or an end of it, that is open."""
+    windows = day(windows=[(None, 20), (5, None)]).windows
+    assert windows.tolist() == [[0, 20], [5, np.inf]]
+    assert day(windows=windows).windows.tolist() == windows.tolist()
+    assert day().windows.tolist() == [[0, 20], [0, np.inf]]
+
+
+def test_minutes_are_written_as_a_clock_shows_them():
+    """Without a unit, a time is a number."""
+    assert day(time_unit="min").clock(510.4) == "08:30"
+    assert day(time_unit="min").clock(1445) == "24:05"
+    assert day().clock(510.25) == "510.25"
+
+
+def test_a_day_is_equal_to_its_copy_and_keeps_all_with_fewer_customers():
+    """Pickling changes nothing, and a part of the customers keeps what is theirs."""
+    instance = day(speed=None, time_matrix=np.arange(9).reshape(3, 3))
+    assert pickle.loads(pickle.dumps(instance)) == instance
+    assert instance != day()
+    assert instance != dataclasses.replace(instance, priorities=None)
+    assert instance != dataclasses.replace(instance, windows=None)
+    some = instance.without([1])
+    assert some.vehicle_types == VANS
+    assert some.service_times.tolist() == [2]
+    assert some.windows.tolist() == [[0, np.inf]]
+    assert some.priorities.tolist() == [0]
+    assert some.time_matrix.tolist() == [[0, 2], [6, 8]]
+
+
+def test_the_number_of_vehicles_alone_does_not_change_a_mixed_fleet():
+    """It must be said which vehicles there are; the same number changes nothing."""
+    instance = day()
+    assert instance.with_vehicles(3) == instance
+    with pytest.raises(ff.InputError, match="say which vehicles there are"):
+        instance.with_vehicles(2)
+    fewer = instance.with_vehicle_types(VANS[:1])
+    assert (fewer.vehicles, fewer.capacity) == (2, 3)
+
+
+def test_vehicles_that_are_alike_are_added_and_removed_at_the_end():
+    """If all types are of one kind, the last of them change their number."""
+    types = [ff.VehicleType(name=name, capacity=3) for name in ("Anna", "Bert")]
+    instance = ff.Instance(**fields(capacity=3, vehicles=2, vehicle_types=types))
+    assert instance.with_vehicles(1).fleet == (types[0],)
+    more = instance.with_vehicles(4)
+    assert [one.count for one in more.fleet] == [1, 3]
+
+
+def test_capacities_are_compared_in_the_unit_of_the_demands():
+    """Decimal capacities of all types are whole numbers of one unit."""
+    types = [ff.VehicleType(capacity=c) for c in (0.3, 1.05, 2)]
+    instance = ff.Instance(
+        **fields(demands=[0.1, 0.2], capacity=None, vehicles=None, vehicle_types=types)
+    )
+    assert instance.type_capacity_units == (3, 10, 20)
+    assert ff.Plan([[1, 2]], [0]).check(instance) == []

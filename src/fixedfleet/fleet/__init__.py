@@ -7,6 +7,7 @@ from fixedfleet.fleet.verdict import (
     assess_batch,
     assess_fleet,
     load_exact_packing,
+    pack_quickly,
     quick_packing_size,
 )
 
@@ -17,5 +18,6 @@ __all__ = [
     "assess_batch",
     "assess_fleet",
     "load_exact_packing",
+    "pack_quickly",
     "quick_packing_size",
 ]

@@ -1,7 +1,8 @@
-"""Exact packing by OR-Tools CP-SAT; no other file of this room imports OR-Tools."""
+"""Exact packing by OR-Tools CP-SAT; no other file in this folder imports OR-Tools."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from fixedfleet.deadline import Deadline
     from fixedfleet.fleet.packing import Packing
 
-__all__ = ["load", "pack_exactly"]
+__all__ = ["load", "pack_exactly", "pack_mixed"]
 
 NoPacking = Literal["impossible", "undecided"]
 
@@ -43,22 +44,38 @@ def pack_exactly(
     The answer is ``"undecided"`` when the deadline is over, and if too many different
     loads can occur.
     """
+    answer = pack_mixed(sizes, {capacity: vehicles}, deadline)
+    return answer if isinstance(answer, str) else [sizes for _, sizes in answer]
+
+
+def pack_mixed(
+    sizes: Sequence[int], fleet: dict[int, int], deadline: Deadline
+) -> list[tuple[int, list[int]]] | NoPacking:
+    """
+    Pack demands into vehicles of several capacities, or prove it impossible.
+
+    ``fleet`` has the number of vehicles of each capacity. The model is that of
+    :func:`pack_exactly`; a path may also end at the largest load of each capacity, as
+    often as there are such vehicles. Return the capacity and the demands of each
+    vehicle that is used.
+    """
     counts = dict(sorted(Counter(sizes).items(), reverse=True))
-    arcs = _arcs(counts, capacity)
+    arcs = _arcs(counts, max(fleet))
     if arcs is None or deadline.left() <= _ARC_SECONDS * len(arcs):
         return "undecided"
-    model, flows = _flow_model(counts, arcs, vehicles)
+    model, flows = _flow_model(counts, arcs, fleet)
     seconds = deadline.left()
     if seconds <= 0:
         return "undecided"
     cp = load()
     solver = cp.CpSolver()
-    solver.parameters.num_workers = 1  # with more, the packing found is up to chance
+    solver.parameters.num_workers = 1  # with more, chance decides the packing
     solver.parameters.random_seed = 0
     solver.parameters.max_time_in_seconds = min(seconds, _LONGEST_LIMIT)
     status = solver.solve(model)
     if status in (cp.OPTIMAL, cp.FEASIBLE):
-        return _paths({arc: solver.value(flow) for arc, flow in flows.items()})
+        used = {arc: solver.value(flow) for arc, flow in flows.items()}
+        return _paths(used, max(fleet))
     if status == cp.MODEL_INVALID:
         raise RuntimeError(f"CP-SAT refuses the packing model: {model.validate()}")
     return "impossible" if status == cp.INFEASIBLE else "undecided"
@@ -66,10 +83,11 @@ def pack_exactly(
 
 def _arcs(counts: dict[int, int], capacity: int) -> list[tuple[int, int]] | None:
     """
-    Return every step (load before, load after) of loading a vehicle.
+    Return the arcs (load before, load after) of the arc-flow model.
 
-    A vehicle is loaded with its largest demands first. A node is a load that can
-    occur, and a vehicle is a path from load 0. None if there are too many steps.
+    An arc loads one demand into a vehicle, the largest demands first. A node is a load
+    that can occur, and a vehicle is a path from load 0. None if there are too many
+    arcs.
     """
     loads = {0}
     arcs: list[tuple[int, int]] = []
@@ -92,14 +110,17 @@ def _arcs(counts: dict[int, int], capacity: int) -> list[tuple[int, int]] | None
 
 
 def _flow_model(
-    counts: dict[int, int], arcs: list[tuple[int, int]], vehicles: int
+    counts: dict[int, int], arcs: list[tuple[int, int]], fleet: dict[int, int]
 ) -> tuple[Any, dict[tuple[int, int, bool], Any]]:
     """
-    Return the model, and its flow along each arc (tail, head, whether it is loaded).
+    Return the model, and the flow variable of each arc (tail, head, loaded).
 
-    Unused room is an arc to the next larger load.
+    An arc that loads nothing stands for unused room, and leads to the next larger load.
+    With several capacities, the path of a vehicle of capacity Q leaves the network at
+    the largest load of at most Q, by an arc to a sink with the number −Q.
     """
     model = load().CpModel()
+    vehicles = sum(fleet.values())
     nodes = sorted({0} | {head for _, head in arcs})
     flows = {
         (tail, head, True): model.new_int_var(0, min(counts[head - tail], vehicles), "")
@@ -108,24 +129,31 @@ def _flow_model(
     # A vehicle that stays at the depot has no path, so no unused room starts at 0.
     for tail, head in pairwise(nodes[1:]):
         flows[tail, head, False] = model.new_int_var(0, vehicles, "")
+    for capacity, number in fleet.items() if len(fleet) > 1 else ():
+        last = nodes[bisect_right(nodes, capacity) - 1]
+        if last > 0:
+            flows[last, -capacity, False] = model.new_int_var(0, number, "")
     into: dict[int, list[Any]] = {node: [] for node in nodes}
     out: dict[int, list[Any]] = {node: [] for node in nodes}
     by_size: dict[int, list[Any]] = {size: [] for size in counts}
     for (tail, head, loaded), flow in flows.items():
         out[tail].append(flow)
-        into[head].append(flow)
+        if head >= 0:
+            into[head].append(flow)
         if loaded:
             by_size[head - tail].append(flow)
     for size, of_size in by_size.items():
         model.add(sum(of_size) == counts[size])
     model.add(sum(out[0]) <= vehicles)
-    for node in nodes[1:-1]:
+    for node in nodes[1:] if len(fleet) > 1 else nodes[1:-1]:
         model.add(sum(into[node]) == sum(out[node]))
     return model, flows
 
 
-def _paths(flows: dict[tuple[int, int, bool], int]) -> Packing:
-    """Split flows along (tail, head, loaded) into paths; return their demands."""
+def _paths(
+    flows: dict[tuple[int, int, bool], int], largest: int
+) -> list[tuple[int, list[int]]]:
+    """Split flows into paths; return (capacity, demands) of each vehicle."""
     onward: dict[int, list[tuple[int, bool]]] = {}
     for (tail, head, loaded), flow in flows.items():
         onward.setdefault(tail, []).extend([(head, loaded)] * flow)
@@ -137,5 +165,5 @@ def _paths(flows: dict[tuple[int, int, bool], int]) -> Packing:
             if loaded:
                 vehicle.append(head - node)
             node = head
-        packing.append(vehicle)
+        packing.append((-node if node < 0 else largest, vehicle))
     return packing

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import InstanceBatch
 
-__all__ = ["Packing", "best_fit", "best_fit_batch", "fill"]
+__all__ = ["Packing", "best_fit", "best_fit_batch", "fill", "is_quick", "take_fullest"]
 
 # The demands that each vehicle carries.
 Packing = list[list[int]]
@@ -57,24 +57,17 @@ def best_fit_batch(batch: InstanceBatch) -> tuple[PlanBatch, NDArray[np.bool_]]:
     Return plans, and whether each serves every customer within capacity and fleet,
     shape (B,). Do not use the other plans.
     """
-    count, n = batch.demands.shape
+    from fixedfleet.fleet.packing_loop import best_fit_rows
+
     fleet = np.minimum(batch.vehicles, batch.sizes)  # more tours would stay empty
-    most = int(fleet.max(initial=1))
-    nowhere = np.iinfo(np.int64).max
-    everyone = np.arange(count)
-    room = np.where(np.arange(most) < fleet[:, None], batch.capacity[:, None], -1)
-    order = np.argsort(-batch.demands, axis=1, kind="stable")  # padding comes last
-    vehicles = np.empty((count, n), dtype=np.int64)
-    packed = np.ones(count, dtype=bool)
-    for place, customer in enumerate(order.T):
-        exists = place < batch.sizes
-        left = room - batch.demands[everyone, customer][:, None]
-        vehicle = np.where(left >= 0, left, nowhere).argmin(axis=1)
-        left = left[everyone, vehicle]
-        packed &= (left >= 0) | ~exists
-        room[everyone, vehicle] = np.maximum(left, -1)
-        vehicles[everyone, customer] = np.where(exists, vehicle, most)
-    return PlanBatch.from_vehicles(vehicles, most), packed
+    largest = batch.demands.max(initial=0)
+    # Small integers are sorted faster. Padding comes last.
+    below = (largest - batch.demands).astype(np.min_scalar_type(largest))
+    order = np.argsort(below, axis=1, kind="stable")
+    vehicles, packed = best_fit_rows(
+        batch.demands, order, batch.sizes, batch.capacity, fleet
+    )
+    return PlanBatch.from_vehicles(vehicles, int(fleet.max(initial=1))), packed
 
 
 def fill(
@@ -92,10 +85,7 @@ def fill(
     others. This is best if few demands share a vehicle. Return None if there are too
     many demands or units to do this within a second, or if the deadline is over first.
     """
-    vehicles = sum(sizes) // capacity + 1
-    if len(sizes) * vehicles * (1 + capacity // 4096) > _MOST_WORK:
-        return None
-    if len(sizes) * capacity > _MOST_BITS:
+    if not is_quick(len(sizes), capacity, sum(sizes) // capacity + 1):
         return None
     rest = sorted(sizes)
     packing: Packing = []
@@ -107,12 +97,18 @@ def fill(
             vehicle.append(rest.pop())
         else:
             rng.shuffle(rest)
-        vehicle += _take_fullest(rest, capacity - sum(vehicle))
+        vehicle += take_fullest(rest, capacity - sum(vehicle))
         packing.append(vehicle)
     return packing
 
 
-def _take_fullest(rest: list[int], room: int) -> list[int]:
+def is_quick(demands: int, capacity: int, vehicles: int) -> bool:
+    """Return whether vehicles can be filled one after the other within a second."""
+    work = demands * vehicles * (1 + capacity // 4096)
+    return work <= _MOST_WORK and demands * capacity <= _MOST_BITS
+
+
+def take_fullest(rest: list[int], room: int) -> list[int]:
     """Remove the demands with the largest sum within room from rest; return them."""
     within = (1 << (room + 1)) - 1
     sums = [1]  # bit s of sums[i]: some of the first i demands add up to s

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -10,7 +10,9 @@ import numpy as np
 from fixedfleet.deadline import Deadline
 from fixedfleet.errors import InputError
 from fixedfleet.fleet import exact_packing
+from fixedfleet.fleet.mixed_fleet import MixedFleet, name_type
 from fixedfleet.fleet.packing import best_fit, best_fit_batch
+from fixedfleet.fleet.reach import find_unreachable, order_by_time
 from fixedfleet.fleet.smallest import SmallestFleet
 from fixedfleet.plan import Plan, PlanBatch
 from fixedfleet.wording import count, with_unit
@@ -18,7 +20,7 @@ from fixedfleet.wording import count, with_unit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fixedfleet.instance import Instance, InstanceBatch
+    from fixedfleet.instance import Instance, InstanceBatch, VehicleType
 
 __all__ = [
     "BatchVerdict",
@@ -27,6 +29,7 @@ __all__ = [
     "assess_batch",
     "assess_fleet",
     "load_exact_packing",
+    "pack_quickly",
     "quick_packing_size",
 ]
 
@@ -45,7 +48,7 @@ class FleetVerdict:
     status
         ``feasible``, ``impossible``, or ``undecided`` within the time limit.
     vehicles
-        The fleet that was asked about.
+        The number of vehicles that the verdict is about.
     reason
         The proof, in one sentence.
     lower_bound
@@ -56,6 +59,12 @@ class FleetVerdict:
         The proof of ``feasible``: a plan within the fleet. Its tours are not short.
     smallest_packing
         A plan with ``upper_bound`` vehicles; None if no fleet suffices.
+    additions
+        If vehicles differ and are too few: vehicles of one type to add, so that the
+        fleet suffices. ``count`` is their number. ``smallest_packing`` uses them.
+    advice
+        If vehicles differ or times are given: what would suffice, and what is not
+        proven, in a sentence. Empty otherwise.
     """
 
     status: Status
@@ -65,6 +74,8 @@ class FleetVerdict:
     upper_bound: int | None
     packing: Plan | None
     smallest_packing: Plan | None
+    additions: VehicleType | None = None
+    advice: str = ""
 
     @property
     def smallest(self) -> int | None:
@@ -78,7 +89,9 @@ class FleetVerdict:
 
     def summary(self) -> str:
         """Return the verdict in two sentences for people."""
-        if self.upper_bound is None:
+        if self.advice:
+            smallest = self.advice
+        elif self.upper_bound is None:
             smallest = "no fleet suffices"
         elif self.smallest_is_proven:
             fewest = count(self.lower_bound, "vehicle")
@@ -98,7 +111,43 @@ class FleetVerdict:
         if self.upper_bound is not None:
             known = f"at least {self.lower_bound} needed, {self.upper_bound} suffice"
         fleet = count(self.vehicles, "vehicle")
-        return f"FleetVerdict({fleet}: {self.status}, {known})"
+        return f"FleetVerdict({fleet}: {self.status}, {self.advice or known})"
+
+    def enlarge(self, instance: Instance) -> Instance:
+        """Return the instance with the fleet of the smallest packing."""
+        if self.additions is not None:
+            return _add_vehicles(instance, self.additions, self.additions.count)
+        if self.smallest_packing is None:
+            return instance
+        return instance.with_vehicles(self.smallest_packing.vehicles)
+
+    def asked(self, instance: Instance) -> Instance:
+        """Undo :meth:`enlarge`: return the instance with the fleet of the verdict."""
+        if self.additions is not None and instance.vehicles > self.vehicles:
+            return _add_vehicles(instance, self.additions, -self.additions.count)
+        return instance.with_vehicles(self.vehicles)
+
+    def confirmed_by(self, plan: Plan, instance: Instance) -> FleetVerdict:
+        """
+        Return the verdict that follows from a feasible plan for the fleet.
+
+        A verdict of ``impossible``, or about another number of vehicles, is unchanged.
+        """
+        if self.status == "impossible" or instance.vehicles != self.vehicles:
+            return self
+        reason = self.reason
+        if self.status == "undecided":
+            reason = "the plan shows that the fleet suffices"
+        return replace(
+            self,
+            status="feasible",
+            reason=reason,
+            upper_bound=plan.vehicles,
+            packing=plan,
+            smallest_packing=plan,
+            additions=None,
+            advice=f"the plan uses {count(plan.vehicles, 'vehicle')}",
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,11 +180,33 @@ class BatchVerdict:
 
 
 def quick_packing_size(instance: Instance) -> int | None:
-    """Return the vehicles of a quick packing; None if a demand exceeds a vehicle."""
+    """
+    Return the number of vehicles that a quick packing uses.
+
+    None if a demand exceeds the capacity, or if vehicles differ and no packing into the
+    fleet is found.
+    """
     if _too_large(instance):
         return None
+    if instance.has_mixed_fleet:
+        plan = MixedFleet(instance, Deadline(_QUICK_SECONDS)).plan()
+        return None if plan is None else max(1, plan.vehicles)
     sizes = [size for size in instance.demand_units.tolist() if size]
     return max(1, len(best_fit(sizes, instance.capacity_units)))
+
+
+def pack_quickly(instance: Instance, deadline: Deadline) -> Plan | None:
+    """
+    Return a quick packing into the fleet; None if none is found.
+
+    Windows and shifts are not considered.
+    """
+    if _too_large(instance):
+        return None
+    if instance.has_mixed_fleet:
+        return MixedFleet(instance, deadline).plan()
+    fleet = SmallestFleet(instance, deadline)
+    return fleet.plan() if fleet.upper <= instance.vehicles else None
 
 
 def load_exact_packing(instance: Instance) -> None:
@@ -145,11 +216,12 @@ def load_exact_packing(instance: Instance) -> None:
     Call it before the clock starts, so that the import does not count as time.
     """
     if not _too_large(instance):
-        _load_if_open(SmallestFleet(instance, Deadline(_QUICK_SECONDS)))
+        kind = MixedFleet if instance.has_mixed_fleet else SmallestFleet
+        _load_if_open(kind(instance, Deadline(_QUICK_SECONDS)))
 
 
-def _load_if_open(fleet: SmallestFleet) -> None:
-    """Import the solver of the exact search, if quick packings leave a fleet open."""
+def _load_if_open(fleet: SmallestFleet | MixedFleet) -> None:
+    """Import the solver of the exact search, if quick packings decide nothing."""
     if fleet.open:
         exact_packing.load()
 
@@ -164,10 +236,14 @@ def assess_fleet(
     """
     Decide whether the instance's fleet can carry the demands, with the proof.
 
+    If there are windows or shifts, the verdict is ``feasible`` only if a packing meets
+    them. It is ``impossible`` if the demands do not fit, or if no vehicle can serve
+    some customer in time. Nothing else about times is proven.
+
     Parameters
     ----------
     instance
-        The instance; only its demands, capacity and fleet matter.
+        The instance.
     time_limit
         Seconds for the exact search, which runs if bounds and quick packings do not
         settle the verdict or the smallest fleet; 0 for no exact search.
@@ -184,6 +260,19 @@ def assess_fleet(
     if reason := _too_large(instance):
         lower = instance.minimum_vehicles
         return FleetVerdict("impossible", vehicles, reason, lower, None, None, None)
+    if not instance.is_plain:
+        return _assess_day(instance, time_limit, deadline)
+    return _assess_loads(instance, time_limit, smallest_limit, deadline)
+
+
+def _assess_loads(
+    instance: Instance,
+    time_limit: float,
+    smallest_limit: float | None,
+    deadline: Deadline | None,
+) -> FleetVerdict:
+    """Decide whether vehicles that are alike can carry the demands."""
+    vehicles = instance.vehicles
     fleet = SmallestFleet(instance, deadline or Deadline())
     limit = time_limit
     if vehicles >= fleet.upper and smallest_limit is not None:
@@ -212,6 +301,100 @@ def assess_fleet(
     return FleetVerdict(
         status, vehicles, reason, fleet.lower, fleet.upper, packing, plan
     )
+
+
+def _assess_day(
+    instance: Instance, time_limit: float, deadline: Deadline | None
+) -> FleetVerdict:
+    """Decide about a fleet with several vehicle types, windows or shifts."""
+    if instance.has_mixed_fleet:
+        verdict = _assess_mixed(instance, time_limit, deadline)
+    else:
+        verdict = _assess_loads(instance, time_limit, 0.0, deadline)
+    return _add_times(verdict, instance) if instance.is_timed else verdict
+
+
+def _assess_mixed(
+    instance: Instance, time_limit: float, deadline: Deadline | None
+) -> FleetVerdict:
+    """Decide whether vehicles of several types can carry the demands."""
+    fleet = MixedFleet(instance, deadline or Deadline())
+    if deadline is None:
+        if time_limit > 0:
+            _load_if_open(fleet)
+        deadline = Deadline()
+    fleet.search(deadline.within(time_limit))
+    lower, vehicles = instance.minimum_vehicles, instance.vehicles
+    if (plan := fleet.plan()) is not None:
+        return FleetVerdict(
+            status="feasible",
+            vehicles=vehicles,
+            reason="the demands fit into the fleet, as the packing shows",
+            lower_bound=lower,
+            upper_bound=plan.vehicles,
+            packing=plan,
+            smallest_packing=plan,
+            advice=f"the packing uses {count(plan.vehicles, 'vehicle')}",
+        )
+    reason = fleet.proof or (
+        f"within the limit of {time_limit:g} s, neither a packing into the fleet nor a "
+        "proof that none exists was found"
+    )
+    added = fleet.additions(deadline.within(max(time_limit, _QUICK_SECONDS)))
+    verdict = FleetVerdict(
+        status="impossible" if fleet.proof else "undecided",
+        vehicles=vehicles,
+        reason=reason,
+        lower_bound=lower,
+        upper_bound=None,
+        packing=None,
+        smallest_packing=None,
+        advice="no larger fleet was found within the limit",
+    )
+    if added is None:
+        return verdict
+    more, plan = added
+    return replace(
+        verdict,
+        upper_bound=vehicles + more.count,
+        smallest_packing=plan,
+        additions=more,
+        advice=f"with {name_type(more)}, the demands fit",
+    )
+
+
+def _add_times(verdict: FleetVerdict, instance: Instance) -> FleetVerdict:
+    """Return a verdict on the loads, revised for windows and shifts."""
+    if reason := find_unreachable(instance):
+        return replace(
+            verdict,
+            status="impossible",
+            reason=reason,
+            upper_bound=None,
+            packing=None,
+            smallest_packing=None,
+            additions=None,
+            advice="no number of such vehicles suffices",
+        )
+    if verdict.packing is not None:
+        plan = order_by_time(verdict.packing, instance)
+        if plan.is_feasible(instance):
+            reason = f"{verdict.reason}, and it meets all windows and shifts"
+            return replace(verdict, packing=plan, smallest_packing=plan, reason=reason)
+    unproven = "whether windows and shifts can be met is not proven"
+    advice = f"{verdict.advice}; {unproven}" if verdict.additions else unproven
+    verdict = replace(
+        verdict,
+        upper_bound=None,
+        packing=None,
+        smallest_packing=None,
+        additions=None,
+        advice=advice,
+    )
+    if verdict.status != "feasible":
+        return verdict
+    reason = "the demands fit into the fleet, but no plan is known yet that is in time"
+    return replace(verdict, status="undecided", reason=reason)
 
 
 def assess_batch(
@@ -245,6 +428,14 @@ def assess_batch(
         found[row] = verdict.packing or Plan([])
     plans = plans.replace(list(found), PlanBatch.from_plans(found.values()))
     return BatchVerdict(statuses, plans, reasons)
+
+
+def _add_vehicles(instance: Instance, kind: VehicleType, number: int) -> Instance:
+    """Return an instance with more, or fewer, vehicles of one of its types."""
+    types = list(instance.fleet)
+    place = [replace(one, count=kind.count) for one in types].index(kind)
+    types[place] = replace(types[place], count=types[place].count + number)
+    return instance.with_vehicle_types(types)
 
 
 def _too_large(instance: Instance) -> str:

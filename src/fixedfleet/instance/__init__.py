@@ -2,5 +2,6 @@
 
 from fixedfleet.instance.instance import Instance
 from fixedfleet.instance.instance_batch import InstanceBatch
+from fixedfleet.instance.vehicle_type import VehicleType
 
-__all__ = ["Instance", "InstanceBatch"]
+__all__ = ["Instance", "InstanceBatch", "VehicleType"]

@@ -13,20 +13,22 @@ from fixedfleet.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["UNITS_BELOW", "read_only", "to_units", "undo_division"]
+__all__ = ["UNITS_BELOW", "read_only", "to_units", "undo_division", "whole_units"]
 
 # Loads, in units, stay below this, so that an int64 has room to add to them.
 UNITS_BELOW = 2**62
 # Capacities up to which demands that were divided by the capacity are recognised. For
 # a single demand of 32 bits, a smaller capacity may fit as well above about 2,900.
 _LARGEST_DENOMINATOR = 10_000
+# An amount that is this close to a whole number of units, as a share, is that number.
+_NEARLY = Fraction(1, 10**9)
 
 
 class _Floats(NamedTuple):
-    """What numbers of 32 or 64 bits can tell."""
+    """How precise floating-point numbers of 32 or 64 bits are."""
 
     kind: type[np.floating[Any]]
-    tolerance: float  # relative error of a share of two such numbers
+    tolerance: float  # relative error of a quotient of two such numbers
     digits: int  # numbers that a person has written have no more digits
     # The unit of amounts is no finer than this share of the capacity, so that loads fit
     # into an int64; see `Instance.demand_units`.
@@ -76,6 +78,13 @@ def to_units(
         )
     units = np.array(scaled, dtype=np.int64)
     return read_only(units), int((bound / unit).to_integral_value()), Fraction(unit)
+
+
+def whole_units(amount: float, unit: Fraction) -> int:
+    """Return how many whole units an amount has; rounding errors do not count."""
+    exact = Fraction(Decimal(repr(float(amount)))) / unit
+    nearest = round(exact)
+    return nearest if abs(exact - nearest) <= nearest * _NEARLY else int(exact)
 
 
 def _common_denominator(shares: NDArray[np.float64], floats: _Floats) -> int | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -26,7 +27,8 @@ from fixedfleet.errors import (
     check_number,
     check_whole,
 )
-from fixedfleet.instance.amounts import read_only, to_units
+from fixedfleet.instance.amounts import read_only, to_units, whole_units
+from fixedfleet.instance.vehicle_type import VehicleType, check_vehicle_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,12 +38,16 @@ if TYPE_CHECKING:
 
     Locations = Sequence[int] | NDArray[np.integer[Any]]
 
-__all__ = ["COORDINATES", "WHOLE", "Instance"]
+__all__ = ["COORDINATES", "WHOLE", "Instance", "TimeUnit"]
+
+TimeUnit = Literal["", "min"]  # "" if it is not known
 
 # The sum of larger coordinates or distances could be infinite.
 COORDINATES = between(-1e300, 1e300)
 _DISTANCES = between(0, 1e300)
 WHOLE = between(1, LARGEST_WHOLE)
+_DETOURS = between(1, 10)
+_PER_CUSTOMER = ("customers", "demands", "service_times", "windows", "priorities")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -55,15 +61,19 @@ class Instance:
     ----------
     depot
         The depot's coordinates: ``(x, y)``, or ``(lat, lon)`` in degrees for the
-        metrics ``great_circle`` and ``geo``. May be left out if ``matrix`` is given.
+        metrics ``great_circle``, ``geo`` and ``road``. May be left out if ``matrix`` is
+        given.
     customers
         Coordinates of the customers, shape (N, 2). May be left out with the depot.
     demands
         Demands of the customers, shape (N,): whole or decimal numbers, zero allowed.
     capacity
-        The largest load of one vehicle.
+        The largest load of one vehicle. With ``vehicle_types``, that of the largest.
     vehicles
-        The number of vehicles. No plan may use more.
+        The number of vehicles. No plan may use more. With ``vehicle_types``, their sum.
+    vehicle_types
+        The fleet, if its vehicles differ or have names, costs or shifts; then
+        ``capacity`` and ``vehicles`` may be left out.
     matrix
         Explicit distances, shape (N + 1, N + 1), depot first; may be asymmetric.
     names
@@ -73,10 +83,14 @@ class Instance:
     metric
         How coordinates become distances: ``euclidean``; ``great_circle`` (kilometres
         on the sphere, from degrees); ``geo`` (the same by TSPLIB's formula, from
-        TSPLIB's DDD.MM degrees); ``explicit`` if ``matrix`` is given.
+        TSPLIB's DDD.MM degrees). If ``matrix`` is given, it has the distances, and the
+        metric is ``explicit``; or ``road`` if the coordinates are degrees.
     rounding
         What happens to each distance: ``none``, ``round`` (to the nearest whole
         number, as CVRPLIB does), ``ceil`` or ``trunc``.
+    detour
+        Great-circle distances are multiplied by this, as roads are longer than straight
+        lines.
     depot_name
         Name of the depot, for output.
     unit
@@ -87,6 +101,22 @@ class Instance:
     columns
         Further columns of the customers' table, such as phone numbers, for output: the
         texts of depot and customers, N + 1, by the heading of the column.
+    speed
+        Distance per unit of time, from which travel times follow.
+    time_matrix
+        Explicit travel times instead, shape (N + 1, N + 1), depot first.
+    service_times
+        How long a vehicle stays at each customer, shape (N,). Default: no time.
+    windows
+        When the service of each customer may begin, shape (N, 2): (from, to). A
+        vehicle that comes earlier waits. None stands for a window, or an end of it,
+        that is open. Default: any time from 0.
+    time_unit
+        ``min`` if times are minutes since midnight, which are then written as 08:30.
+        Otherwise all times are in one unit of your choice.
+    priorities
+        If the fleet is too small, customers with a larger number are served first,
+        shape (N,). Default: all are alike.
 
     Raises
     ------
@@ -97,17 +127,25 @@ class Instance:
     depot: NDArray[np.float64] | None = None
     customers: NDArray[np.float64] | None = None
     demands: NDArray[Any]
-    capacity: float
-    vehicles: int
+    capacity: float = None  # type: ignore[assignment]  # follows from the types
+    vehicles: int = None  # type: ignore[assignment]
+    vehicle_types: tuple[VehicleType, ...] | None = None
     matrix: NDArray[np.float64] | None = None
     names: tuple[str, ...] | None = None
     name: str = ""
     metric: Metric = "euclidean"
     rounding: Rounding = "none"
+    detour: float = 1.0
     depot_name: str = "depot"
     unit: str = ""
     length_unit: LengthUnit = ""
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    speed: float | None = None
+    time_matrix: NDArray[np.float64] | None = None
+    service_times: NDArray[np.float64] | None = None
+    windows: NDArray[np.float64] | None = None
+    time_unit: TimeUnit = ""
+    priorities: NDArray[np.float64] | None = None
 
     if TYPE_CHECKING:  # the arguments may be anything array-like
 
@@ -115,8 +153,9 @@ class Instance:
             self,
             *,
             demands: ArrayLike,
-            capacity: float,
-            vehicles: int,
+            capacity: float | None = None,
+            vehicles: int | None = None,
+            vehicle_types: Iterable[VehicleType] | None = None,
             depot: ArrayLike | None = None,
             customers: ArrayLike | None = None,
             matrix: ArrayLike | None = None,
@@ -124,23 +163,27 @@ class Instance:
             name: str = "",
             metric: Metric = "euclidean",
             rounding: Rounding = "none",
+            detour: float = 1.0,
             depot_name: str = "depot",
             unit: str = "",
             length_unit: LengthUnit = "",
             columns: Mapping[str, Sequence[str]] | None = None,
+            speed: float | None = None,
+            time_matrix: ArrayLike | None = None,
+            service_times: ArrayLike | None = None,
+            windows: ArrayLike | Sequence[Sequence[float | None] | None] | None = None,
+            time_unit: TimeUnit = "",
+            priorities: ArrayLike | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        capacity = check_number("capacity", self.capacity, above(0))
-        _set_field(
-            self, "capacity", int(capacity) if capacity.is_integer() else capacity
-        )
-        _set_field(self, "vehicles", check_whole("vehicles", self.vehicles, WHOLE))
+        self._check_fleet()
         _set_field(self, "demands", _check_demands(self.demands))
         check_choice("metric", self.metric, get_args(Metric))
         check_choice("rounding", self.rounding, get_args(Rounding))
         check_choice("length unit", self.length_unit, get_args(LengthUnit))
         self._check_locations()
+        self._check_times()
         _ = self._units  # raises if the demands cannot be summed exactly
         if self.names is not None:
             _set_field(self, "names", tuple(str(name) for name in self.names))
@@ -151,6 +194,61 @@ class Instance:
         _set_field(
             self, "columns", _check_columns(self.columns, self.num_customers + 1)
         )
+
+    def _check_fleet(self) -> None:
+        if self.vehicle_types is not None:
+            types = check_vehicle_types(self.vehicle_types)
+            _set_field(self, "vehicle_types", types)
+            follows = {
+                "capacity": max(one.capacity for one in types),
+                "vehicles": sum(one.count for one in types),
+            }
+            for name, value in follows.items():
+                given = getattr(self, name)
+                if given is not None and given != value:
+                    raise InputError(
+                        f"{name} is {given!r}, but the vehicle types give {value}: "
+                        f"leave {name} out"
+                    )
+                _set_field(self, name, value)
+        elif self.capacity is None or self.vehicles is None:
+            raise InputError("no fleet: give vehicles and capacity, or vehicle types")
+        capacity = check_number("capacity", self.capacity, above(0))
+        _set_field(
+            self, "capacity", int(capacity) if capacity.is_integer() else capacity
+        )
+        _set_field(self, "vehicles", check_whole("vehicles", self.vehicles, WHOLE))
+
+    def _check_times(self) -> None:
+        n = self.num_customers
+        check_choice("time unit", self.time_unit, get_args(TimeUnit))
+        if self.speed is not None:
+            _set_field(self, "speed", check_number("speed", self.speed, above(0)))
+        arrays = {
+            "time_matrix": (n + 1, n + 1),
+            "service_times": (n,),
+            "priorities": (n,),
+        }
+        for name, shape in arrays.items():
+            if (given := getattr(self, name)) is not None:
+                bounds = COORDINATES if name == "priorities" else _DISTANCES
+                checked = check_array(name, given, shape, bounds)
+                _set_field(self, name, read_only(checked))
+        if self.windows is not None:
+            _set_field(self, "windows", _check_windows(self.windows, n))
+        if self.speed is not None and self.time_matrix is not None:
+            raise InputError("both speed and time_matrix are given: leave one out")
+        if not self.has_travel_times:
+            for what, given in {
+                "windows": self.windows is not None,
+                "service times": self.service_times is not None,
+                "shifts": self.is_timed,
+            }.items():
+                if given:
+                    raise InputError(
+                        f"{what} are given, but no travel times: give a speed, or a "
+                        "matrix of travel times"
+                    )
 
     def _check_locations(self) -> None:
         n = self.num_customers
@@ -169,13 +267,22 @@ class Instance:
             size = (n + 1, n + 1)
             matrix = check_array("matrix", self.matrix, size, _DISTANCES)
             _set_field(self, "matrix", read_only(matrix))
-            _set_field(self, "metric", "explicit")
+            if self.metric != "road":
+                _set_field(self, "metric", "explicit")
+            elif self.depot is None:
+                raise InputError("metric 'road' needs coordinates, in degrees")
         elif self.depot is None:
             raise InputError("neither coordinates nor a distance matrix given")
-        elif self.metric == "explicit":
-            raise InputError("metric 'explicit' needs a distance matrix")
-        elif self.metric == "great_circle":
+        elif self.metric in ("explicit", "road"):
+            raise InputError(f"metric {self.metric!r} needs a distance matrix")
+        if self.metric in ("great_circle", "road"):
             _check_degrees(self.coordinates)
+        _set_field(self, "detour", check_number("detour", self.detour, _DETOURS))
+        if self.detour != 1 and self.metric != "great_circle":
+            raise InputError(
+                f"detour is {self.detour:g}, but the distances are not straight lines "
+                "between latitudes and longitudes: leave it out"
+            )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Instance):
@@ -187,10 +294,13 @@ class Instance:
 
     def __repr__(self) -> str:
         label = f"{self.name!r}, " if self.name else ""
+        carry = f"of capacity {self.capacity:g}"
+        if self.has_mixed_fleet:
+            carry = f"of {len(self.fleet)} types"
         return (
             f"Instance({label}{self.num_customers} customers, {self.vehicles} vehicles "
-            f"of capacity {self.capacity:g}, {self.metric} distances, "
-            f"rounding {self.rounding})"
+            f"{carry}, {self.metric} distances, rounding {self.rounding}"
+            f"{', with times' if self.is_timed else ''})"
         )
 
     def _repr_html_(self) -> str:
@@ -215,6 +325,53 @@ class Instance:
         return len(self.demands)
 
     @cached_property
+    def fleet(self) -> tuple[VehicleType, ...]:
+        """The vehicle types; one without a name if only their number is given."""
+        if self.vehicle_types is not None:
+            return self.vehicle_types
+        return (VehicleType(count=self.vehicles, capacity=self.capacity),)
+
+    @cached_property
+    def has_mixed_fleet(self) -> bool:
+        """Whether vehicles differ, or cost anything but the distance."""
+        types = self.vehicle_types
+        if types is None:
+            return False
+        first, *others = types
+        costs = first.fixed_cost, first.cost_per_distance
+        return costs != (0, 1) or any(one.kind != first.kind for one in others)
+
+    @cached_property
+    def is_timed(self) -> bool:
+        """Whether time bounds the tours: there are windows or shifts."""
+        shifts = (one.shift for one in self.vehicle_types or ())
+        return self.windows is not None or any(shift is not None for shift in shifts)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether vehicles are alike, distance is the cost, and nothing is timed."""
+        return not (self.has_mixed_fleet or self.is_timed)
+
+    @property
+    def has_travel_times(self) -> bool:
+        """Whether travel times are known."""
+        return self.speed is not None or self.time_matrix is not None
+
+    def require_plain(self, what: str) -> None:
+        """
+        Raise InputError unless :attr:`is_plain`.
+
+        ``what`` says for the message what needs such an instance.
+        """
+        if not self.is_plain:
+            reasons = {
+                "vehicles of several types or costs": self.has_mixed_fleet,
+                "windows or shifts": self.is_timed,
+            }
+            has = " and ".join(reason for reason, true in reasons.items() if true)
+            raise InputError(f"{what} cannot handle {has}, which the instance has")
+
+    @cached_property
     def coordinates(self) -> NDArray[np.float64]:
         """Coordinates of depot and customers, shape (N + 1, 2)."""
         if self.depot is None or self.customers is None:
@@ -231,7 +388,7 @@ class Instance:
     @property
     def geographic(self) -> bool:
         """Whether coordinates are (latitude, longitude), in degrees."""
-        return self.metric in ("great_circle", "geo")
+        return self.metric in ("great_circle", "geo", "road")
 
     @cached_property
     def distances(self) -> NDArray[np.float64]:
@@ -247,7 +404,36 @@ class Instance:
         if self.matrix is not None:
             return round_distances(self.matrix[start, end], self.rounding)
         points, unit = self.coordinates, self.length_unit
-        return measure(points[start], points[end], self.metric, self.rounding, unit)
+        places = points[start], points[end]
+        if self.detour == 1:
+            return measure(*places, self.metric, self.rounding, unit)
+        straight = measure(*places, self.metric, "none", unit)
+        return round_distances(self.detour * straight, self.rounding)
+
+    @cached_property
+    def travel_times(self) -> NDArray[np.float64]:
+        """All travel times, shape (N + 1, N + 1)."""
+        everything = np.arange(self.num_customers + 1)
+        times = self.time_between(everything[:, None], everything[None, :])
+        np.fill_diagonal(times, 0.0)
+        return read_only(times)
+
+    def time_between(self, start: Locations, end: Locations) -> NDArray[np.float64]:
+        """Return the travel times from locations to other locations, elementwise."""
+        if self.time_matrix is not None:
+            return np.asarray(self.time_matrix[np.asarray(start), np.asarray(end)])
+        if self.speed is None:
+            raise InputError(
+                "travel times are not known: give a speed, or a matrix of travel times"
+            )
+        return self.between(start, end) / self.speed
+
+    def clock(self, time: float) -> str:
+        """Return a time as a person writes it: 08:30 if times are minutes, else 510."""
+        if self.time_unit != "min" or not math.isfinite(time):
+            return f"{time:.6g}"
+        hours, minutes = divmod(round(time), 60)
+        return f"{hours:02d}:{minutes:02d}"
 
     @cached_property
     def _units(self) -> tuple[NDArray[np.int64], int, Fraction]:
@@ -269,8 +455,19 @@ class Instance:
 
     @property
     def capacity_units(self) -> int:
-        """The capacity in the unit of :attr:`demand_units`."""
+        """The capacity in the unit of :attr:`demand_units`; of the largest vehicle."""
         return self._units[1]
+
+    @cached_property
+    def type_capacity_units(self) -> tuple[int, ...]:
+        """The capacity of each vehicle type in the unit of :attr:`demand_units`."""
+        unit = self._units[2]
+        return tuple(
+            self.capacity_units
+            if one.capacity == self.capacity
+            else whole_units(one.capacity, unit)
+            for one in self.fleet
+        )
 
     def amount(self, units: int) -> int | float:
         """Return the amount, as the user would write it, of a number of units."""
@@ -294,18 +491,57 @@ class Instance:
         return f"{name} ({customer})" if (self.names or ()).count(name) > 1 else name
 
     def with_vehicles(self, vehicles: int) -> Instance:
-        """Return the same instance with another number of vehicles."""
-        return replace(self, vehicles=vehicles)
+        """
+        Return the same instance with another number of vehicles.
+
+        Raises
+        ------
+        InputError
+            If the fleet is mixed, so that it must be said which vehicles these are:
+            see :meth:`with_vehicle_types`.
+        """
+        if self.vehicle_types is None:
+            return replace(self, vehicles=vehicles)
+        vehicles = check_whole("vehicles", vehicles, WHOLE)
+        if vehicles == self.vehicles:
+            return self
+        types = [one for one in self.vehicle_types if one.kind == self.fleet[0].kind]
+        if len(types) < len(self.vehicle_types):
+            raise InputError(
+                "the fleet has vehicles of several types: say which vehicles there "
+                "are, with with_vehicle_types"
+            )
+        left = vehicles - sum(one.count for one in types[:-1])
+        if left > 0:
+            return self.with_vehicle_types(
+                [*types[:-1], replace(types[-1], count=left)]
+            )
+        return self.with_vehicle_types(types[:-1]).with_vehicles(vehicles)
+
+    def with_vehicle_types(self, types: Iterable[VehicleType]) -> Instance:
+        """Return the same instance with another fleet."""
+        return replace(
+            self,
+            vehicle_types=tuple(types),
+            capacity=None,  # type: ignore[arg-type]  # follow from the types
+            vehicles=None,  # type: ignore[arg-type]
+        )
 
     def with_customers(self, customers: Sequence[int]) -> Instance:
         """Return the instance with these customers only, numbered in this order."""
         places, rows = [0, *customers], np.array(customers) - 1
-        names, matrix = self.names, self.matrix
+        names = self.names
+        arrays: dict[str, Any] = {
+            name: given[rows]
+            for name in _PER_CUSTOMER
+            if (given := getattr(self, name)) is not None
+        }
+        for name in ("matrix", "time_matrix"):
+            if (given := getattr(self, name)) is not None:
+                arrays[name] = given[np.ix_(places, places)]
         return replace(
             self,
-            customers=None if self.customers is None else self.customers[rows],
-            demands=self.demands[rows],
-            matrix=None if matrix is None else matrix[np.ix_(places, places)],
+            **arrays,
             names=None if names is None else tuple(names[row] for row in rows),
             columns={
                 heading: tuple(texts[place] for place in places)
@@ -350,6 +586,31 @@ def _check_demands(demands: ArrayLike) -> NDArray[Any]:
     if np.array_equal(array, np.floor(array)) and array.max() <= LARGEST_WHOLE:
         array = array.astype(np.int64)
     return read_only(array)
+
+
+def _check_windows(windows: Any, size: int) -> NDArray[np.float64]:
+    """Return windows as (from, to), shape (size, 2); open ends are 0 and infinity."""
+    try:
+        pairs = [(None, None) if pair is None else pair for pair in windows]
+        ends = [
+            (0 if begin is None else begin, math.inf if end is None else end)
+            for begin, end in pairs
+        ]
+    except (TypeError, ValueError):
+        raise InputError("windows must have (from, to) for each customer") from None
+    times = np.array(ends)
+    if times.dtype.kind == "f":
+        times[np.isposinf(times)] = _DISTANCES.most
+    checked = check_array("windows", times, (size, 2), _DISTANCES)
+    wrong = np.flatnonzero(checked[:, 0] > checked[:, 1])
+    if len(wrong):
+        begin, end = checked[wrong[0]]
+        raise InputError(
+            f"the window of customer {wrong[0] + 1} ends at {end:g}, before its "
+            f"begin, {begin:g}"
+        )
+    checked[checked == _DISTANCES.most] = math.inf
+    return read_only(checked)
 
 
 def _check_degrees(points: NDArray[np.float64]) -> None:

@@ -106,6 +106,7 @@ class InstanceBatch:
         Return a batch of the given instances; they may differ in size and distances.
 
         ``batch[row]`` is the instance that was given. A batch is returned as it is.
+        Instances with a mixed fleet or with times are refused.
         """
         if isinstance(instances, InstanceBatch):
             return instances
@@ -115,6 +116,7 @@ class InstanceBatch:
                 raise InputError(
                     f"instance {row} is a {type(one).__name__}, not an Instance"
                 )
+            one.require_plain("a batch of instances")
         sizes = np.array([one.num_customers for one in given], dtype=np.int64)
         points = np.zeros((len(given), int(sizes.max(initial=1)) + 1, 2))
         demands = np.zeros(points.shape[:2], dtype=np.int64)

@@ -1,0 +1,51 @@
+"""Best fit for many instances, compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fixedfleet.compiling import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["best_fit_rows"]
+
+
+@compiled()
+def best_fit_rows(
+    demands: Any, order: Any, sizes: Any, capacity: Any, vehicles: Any
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """
+    Put each demand into the vehicle where it leaves least room, the first of equals.
+
+    ``order`` has the customers, from 0, in the order in which they are packed; it has
+    the shape (B, N) of the demands. Customers, capacity and vehicles of each instance
+    have shape (B,).
+
+    Returns the vehicle of each customer, shape (B, N), and whether all customers of an
+    instance were packed, shape (B,). Padding and customers that fit nowhere have a
+    vehicle number that no instance has.
+    """
+    count, n = demands.shape
+    none = vehicles.max() if count else 0
+    chosen = np.full((count, n), none, dtype=np.int64)
+    packed = np.ones(count, dtype=np.bool_)
+    rooms = np.empty(none, dtype=np.int64)
+    for row in range(count):
+        rooms[: vehicles[row]] = capacity[row]
+        for place in range(sizes[row]):
+            customer = order[row, place]
+            best, least = none, capacity[row] + 1
+            for vehicle in range(vehicles[row]):
+                left = rooms[vehicle] - demands[row, customer]
+                if 0 <= left < least:
+                    best, least = vehicle, left
+            if best == none:
+                packed[row] = False
+                break
+            rooms[best] = least
+            chosen[row, customer] = best
+    return chosen, packed

@@ -1,0 +1,126 @@
+"""Tests of the verdict on vehicles of several sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fixedfleet as ff
+from fixedfleet.deadline import Deadline
+from fixedfleet.fleet import assess_fleet, exact_packing, pack_quickly
+from tests.oracle import optimal_day
+
+
+def fleet(demands, *types, **fields):
+    """An instance with these demands, and (capacity, count, fixed cost) per type."""
+    kinds = [
+        ff.VehicleType(
+            name=f"type {place}", capacity=size, count=count, fixed_cost=cost
+        )
+        for place, (size, count, cost) in enumerate(types)
+    ]
+    points = [(place, 1) for place in range(len(demands))]
+    return ff.Instance(
+        depot=(0, 0), customers=points, demands=demands, vehicle_types=kinds, **fields
+    )
+
+
+def test_a_packing_gives_each_demand_a_vehicle_that_is_large_enough():
+    """Two large orders need the two large vans; the small ones fill the small van."""
+    instance = fleet([9, 8, 3, 1, 0], (4, 1, 0), (10, 2, 0))
+    verdict = assess_fleet(instance)
+    assert verdict.status == "feasible"
+    assert verdict.packing.check(instance) == []
+    assert "the demands fit into the fleet" in verdict.reason
+    assert "the packing uses 3 vehicles" in str(verdict)
+
+
+@pytest.mark.parametrize(
+    ("demands", "types", "reason"),
+    [
+        ([9, 9], [(4, 1, 0), (10, 1, 0)], "the demands sum to 18, but the fleet carri"),
+        ([5, 5, 5], [(4, 9, 0), (10, 1, 0)], "the demands above 4 sum to 15, but the"),
+        ([6, 6, 6], [(10, 1, 1), (11, 1, 0)], "every way to pack the demands into"),
+        ([12], [(10, 1, 1), (11, 1, 0)], "alone exceeds a vehicle"),
+    ],
+)
+def test_an_impossible_fleet_has_a_proof(demands, types, reason):
+    """The proof is by the sum, by the sum of large demands, or by exhaustion."""
+    verdict = assess_fleet(fleet(demands, *types), time_limit=10)
+    assert verdict.status == "impossible"
+    assert reason in verdict.reason
+
+
+def test_the_smallest_addition_is_named_and_shown():
+    """Of types that need equally few vehicles, the one with the lowest fixed cost."""
+    instance = fleet([9, 9, 9], (4, 1, 1), (10, 2, 80), (12, 1, 30))
+    assert assess_fleet(instance).status == "feasible"
+    short = fleet([9, 9, 9, 9], (4, 1, 1), (10, 2, 80), (12, 1, 30))
+    verdict = assess_fleet(short)
+    assert verdict.additions.name == "type 2"
+    assert "with 1 more vehicle of type 'type 2', the demands fit" in str(verdict)
+    larger = verdict.enlarge(short)
+    assert [one.count for one in larger.fleet] == [1, 2, 2]
+    assert verdict.smallest_packing.check(larger) == []
+    assert verdict.asked(larger) == short
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 100_000))
+def test_the_verdict_agrees_with_trying_every_plan(seed):
+    """A fleet suffices if and only if the oracle finds a plan."""
+    rng = np.random.default_rng(seed)
+    types = [
+        (int(rng.integers(3, 12)), int(rng.integers(1, 3)), int(rng.integers(0, 5)))
+        for _ in range(2)
+    ]
+    instance = fleet(rng.integers(0, 8, 5), *types)
+    verdict = assess_fleet(instance, time_limit=30)
+    assert (verdict.status == "feasible") == (optimal_day(instance) is not None)
+    if verdict.packing is not None:
+        assert verdict.packing.check(instance) == []
+    if verdict.additions is not None:
+        larger = verdict.enlarge(instance)
+        assert larger.vehicles == verdict.upper_bound
+        assert verdict.smallest_packing.check(larger) == []
+
+
+def test_a_packing_that_quick_ways_miss_is_found_exactly():
+    """The exact search packs what best fit and filling cannot."""
+    sizes, capacities = [6, 5, 5, 4, 4, 3, 3], {13: 1, 17: 1}
+    packing = exact_packing.pack_mixed(sizes, capacities, Deadline(30))
+    assert sorted(capacity for capacity, _ in packing) == [13, 17]
+    assert all(sum(loaded) == capacity for capacity, loaded in packing)
+    assert sorted(size for _, loaded in packing for size in loaded) == sorted(sizes)
+
+
+def test_without_time_a_hard_fleet_is_undecided_and_an_addition_is_still_named():
+    """Nothing is claimed that was not shown."""
+    instance = fleet([6, 6, 6], (10, 1, 1), (11, 1, 0))
+    verdict = assess_fleet(instance, time_limit=0)
+    assert verdict.status == "undecided"
+    assert "neither a packing into the fleet nor a proof" in verdict.reason
+    assert verdict.packing is None
+
+
+def test_demands_of_zero_need_a_vehicle_but_no_room():
+    """If nobody demands anything, one tour serves all."""
+    verdict = assess_fleet(fleet([0, 0], (4, 1, 1), (10, 1, 0)))
+    assert verdict.packing.vehicles == 1
+    assert verdict.status == "feasible"
+
+
+def test_the_quick_packing_ends_with_the_deadline():
+    """Best fit is always tried, the slower ways only while there is time."""
+    instance = fleet([6, 6, 6], (10, 1, 1), (11, 1, 0))
+    assert pack_quickly(instance, Deadline(0)) is None
+
+
+def test_decimal_amounts_are_compared_exactly():
+    """Ten demands of 0.1 fit into one vehicle of 0.3 and one of 0.7."""
+    instance = fleet([0.1] * 10, (0.3, 1, 0), (0.7, 1, 0))
+    verdict = assess_fleet(instance)
+    assert verdict.status == "feasible"
+    assert verdict.packing.check(instance) == []
