@@ -1,17 +1,21 @@
 """
-Measures how soon bounds come near, and how many plans are proven, on one core.
+Measure the gap of lower bounds over time, and how many plans are proven, on one core.
 
-For uniform instances of a fresh seed, a plan is searched for first. Its time does not
-count. Then the gap after some CPU seconds is printed for each instance, and the share
-of proven plans. CPU seconds depend less on other work of the machine than seconds do.
+Instances are uniform, with a seed used nowhere else, or files. A plan is searched for
+first; this time does not count. Each instance adds a row to a file: the gap after some
+CPU seconds, and when the plan was proven optimal. CPU seconds depend less on other
+programs of the machine than wall time. ``--table`` prints the table of a file of rows.
 
     python benchmarks/lower_bounds.py --sizes 20 50 --count 20 --seconds 1 10
+    python benchmarks/lower_bounds.py --table results/lower-bounds.jsonl
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -19,56 +23,177 @@ import fixedfleet as ff
 from fixedfleet.bound import bounds
 from fixedfleet.bound.proving import load_kernels
 
+_DRAWN = 100  # instances drawn at once: each depends on how many are drawn with it
+_TITLE = """\
+# Lower bounds
+
+How far the lower bound is below the plan, and how many plans are proven optimal, after
+some CPU seconds on one core of an AMD EPYC. The plan is given. The seed is 9301; set A
+is CVRPLIB's, as far as it was at hand. Commands:
+
+    python benchmarks/lower_bounds.py --seed 9301 --sizes 100 --count 4 --rows ROWS
+    python benchmarks/lower_bounds.py --seed 9301 --sizes 100 --per-tour 15 --rows ROWS
+    python benchmarks/lower_bounds.py --table results/lower-bounds.jsonl
+
+VRPSolverEasy 0.1.3 with CLP has the same instances, and the length of a plan as its
+upper bound (`benchmarks/vrpsolver_bounds.py`). The longer tours were measured at commit
+5f0c945; later there are more exact pricings among the first rounds of capacity cuts,
+which was decided after a look at the first second of this seed. Set A was measured
+beside other work, which makes CPU seconds longer.
+
+"""
+
 
 def measure(instance, plan, tours, seconds):
     """Return the gap in per cent after each time, and when the plan was proven."""
-    begin, gaps, proven = time.process_time(), np.full(len(seconds), 100.0), np.inf
+    begin, gaps, proven = time.process_time(), np.full(len(seconds), 100.0), None
+    length = plan.length(instance)
 
     def seconds_left():
         return begin + max(seconds) - time.process_time()
 
     for step in bounds(instance, plan, tours=tours, seconds_left=seconds_left):
         spent = time.process_time() - begin
-        gaps[spent <= np.array(seconds)] = 100 * (
-            1 - step.bound / plan.length(instance)
-        )
-        proven = spent if step.proven else np.inf
-    return gaps, proven
+        gap = 0.0 if step.proven else 100 * (1 - step.bound / length)
+        gaps[spent <= np.array(seconds)] = gap
+        proven = spent if step.proven else None
+    return [round(gap, 4) for gap in gaps], proven
 
 
 def search(instance, seconds):
-    """Return a plan, and the tours of all plans on the way."""
+    """Search for a plan; return it with the tours of all plans found on the way."""
     tours = set()
     found = ff.solve(
-        instance, seconds, on_improvement=lambda _s, _c, plan: tours.update(plan.tours)
+        instance,
+        seconds,
+        cores=1,
+        on_improvement=lambda _s, _c, plan: tours.update(plan.tours),
     )
     return found.plan, sorted(tours)
 
 
+def draw(n, per_tour, number, seed):
+    """Return a uniform instance with about this many customers per tour."""
+    rng = np.random.default_rng((seed, n, number))
+    demands = rng.integers(1, 10, size=n)
+    capacity = round(per_tour * 5)
+    return ff.Instance(
+        depot=rng.uniform(size=2),
+        customers=rng.uniform(size=(n, 2)),
+        demands=demands,
+        capacity=capacity,
+        vehicles=-(-int(demands.sum()) // capacity) + 1,
+    )
+
+
+def instances(arguments):
+    """Yield the name of a group of rows, the name of an instance, and the instance."""
+    for path in arguments.files:
+        yield f"set {path.parent.name}", path.stem, ff.read(path)
+    for n in arguments.sizes:
+        batch = None
+        if arguments.per_tour is None:
+            batch = ff.generate.uniform(n, _DRAWN, seed=arguments.seed)
+        for number in range(arguments.first, arguments.first + arguments.count):
+            if batch is not None:
+                yield f"N = {n}", f"uniform{n}:{arguments.seed}/{number}", batch[number]
+            else:
+                mean = arguments.per_tour
+                name = f"{n}x{mean:g}:{arguments.seed}/{number}"
+                drawn = draw(n, mean, number, arguments.seed)
+                yield f"N = {n}, about {mean:g} customers per tour", name, drawn
+
+
+def table(rows):
+    """Return rows as a Markdown table, one line per group of instances and time."""
+    lines = [
+        "| instances | CPU seconds | proven | mean gap | largest gap |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for group in dict.fromkeys(row["group"] for row in rows):
+        chosen = [row for row in rows if row["group"] == group]
+        for place, seconds in enumerate(chosen[0]["seconds"]):
+            gaps = [row["gaps"][place] for row in chosen]
+            ends = [row["proven"] or np.inf for row in chosen]
+            proven = sum(end <= seconds for end in ends)
+            mean, largest = (
+                "none on some" if value >= 99 else f"{value:.2f} %"
+                for value in (np.mean(gaps) if max(gaps) < 99 else 100, max(gaps))
+            )
+            lines.append(
+                f"| {group} | {seconds:g} | {proven} of {len(chosen)} | {mean} "
+                f"| {largest} |"
+            )
+    return "\n".join(lines)
+
+
+def read_rows(path):
+    """Return the rows of a file; none if there is no file yet."""
+    return [json.loads(line) for line in path.open()] if path.exists() else []
+
+
+def page(rows):
+    """Return the page results/lower-bounds.md."""
+    return f"{_TITLE}{table(rows)}\n"
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument("--sizes", type=int, nargs="+", default=[20, 50, 100])
+    parser.add_argument("files", nargs="*", type=Path, help="VRPLIB files")
+    parser.add_argument("--sizes", type=int, nargs="*", default=[])
     parser.add_argument("--count", type=int, default=20, help="instances per size")
+    parser.add_argument("--first", type=int, default=0, help="number of the first")
+    parser.add_argument(
+        "--per-tour", type=float, help="customers per tour, on the mean"
+    )
     parser.add_argument("--seconds", type=float, nargs="+", default=[1, 10, 60])
     parser.add_argument("--seed", type=int, default=777, help="not 1234")
+    parser.add_argument("--rows", type=Path, help="file that rows are added to")
+    parser.add_argument(
+        "--export", type=Path, help="write instances and plans, as JSON"
+    )
+    parser.add_argument("--table", type=Path, help="print the table of these rows only")
     arguments = parser.parse_args(argv)
+    if arguments.table:
+        print(page(read_rows(arguments.table)), end="")
+        return 0
     load_kernels()
-    print("| N | CPU seconds | proven | mean gap | largest gap |")
-    print("| --- " * 5 + "|")
-    for n in arguments.sizes:
-        batch = ff.generate.uniform(n, arguments.count, seed=arguments.seed)
-        rows = []
-        for row in range(arguments.count):
-            plan, tours = search(batch[row], n / 40)
-            rows.append(measure(batch[row], plan, tours, arguments.seconds))
-        gaps = np.array([gap for gap, _ in rows])
-        ends = np.array([end for _, end in rows])
-        for place, seconds in enumerate(arguments.seconds):
-            print(
-                f"| {n} | {seconds:g} | {(ends <= seconds).sum()} of {len(rows)} "
-                f"| {gaps[:, place].mean():.2f} % | {gaps[:, place].max():.2f} % |",
-                flush=True,
+    rows = read_rows(arguments.rows) if arguments.rows else []
+    tasks = []
+    known = {(row["name"], tuple(row["seconds"])) for row in rows}
+    for group, name, instance in instances(arguments):
+        if (name, tuple(arguments.seconds)) in known:
+            continue
+        plan, tours = search(instance, min(5.0, instance.num_customers / 30))
+        if arguments.export:
+            tasks.append(
+                {
+                    "group": group,
+                    "name": name,
+                    "length": plan.length(instance),
+                    "distances": instance.distances.tolist(),
+                    "demands": instance.demands.tolist(),
+                    "capacity": instance.capacity,
+                    "vehicles": instance.vehicles,
+                }
             )
+            arguments.export.write_text(json.dumps(tasks))
+            continue
+        gaps, proven = measure(instance, plan, tours, arguments.seconds)
+        row = {
+            "group": group,
+            "name": name,
+            "length": plan.length(instance),
+            "seconds": arguments.seconds,
+            "gaps": gaps,
+            "proven": proven,
+        }
+        rows.append(row)
+        print(json.dumps(row), flush=True)
+        if arguments.rows:
+            with arguments.rows.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+    print(table(rows))
     return 0
 
 

@@ -50,6 +50,15 @@ def test_changes_are_seen_in_any_order(program):
     assert program.slack_rows().tolist() == [False, False]
 
 
+def test_costs_of_the_first_columns_can_be_changed(program):
+    """After x has become cheaper than y, all is x."""
+    program.solve()
+    program.change_costs(np.array([1.0]))
+    assert program.solve().columns == pytest.approx([4.0, 0.0])
+    program.add_columns(np.array([5.0]), entries((0, 2, 1)))  # does not undo it
+    assert program.solve().value == pytest.approx(4.0)
+
+
 def test_a_solver_that_fails_is_replaced(program, monkeypatch):
     """If GLOP gives up, the same program is given to a new solver."""
     program.solve()

@@ -1,4 +1,4 @@
-"""Ever better bounds on the cost of a plan, until it is proven or time is over."""
+"""Rising lower bounds on the cost of a plan, until the plan is proven optimal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Bound", "bounds"]
 
-_MOST_CUSTOMERS = 1000  # with more, one pricing takes minutes
+_MOST_CUSTOMERS = 1000  # with more customers, one pricing takes minutes
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,14 @@ def bounds(
     tours: Iterable[Route] = (),
 ) -> Iterator[Bound]:
     """
-    Yield ever better bounds, the last one proven unless time was over.
+    Yield rising lower bounds until the plan is proven optimal or the time is over.
 
     Parameters
     ----------
     instance
         The instance.
     plan
-        A feasible plan. The better it is, the sooner the bound is proven.
+        A feasible plan. The better it is, the less time the proof takes.
     seconds_left
         Called often; the bounds end when it returns 0 or less.
     vehicle_cost
@@ -72,10 +72,11 @@ def bounds(
     Raises
     ------
     InputError
-        If the plan is not feasible, or a tour exceeds the capacity or visits a customer
-        twice or one that does not exist.
+        If the fleet is mixed or times are given, if the plan is not feasible, or a tour
+        exceeds the capacity or visits a customer twice or one that does not exist.
     """
     check_vehicle_cost(vehicle_cost)
+    instance.require_plain("a lower bound")
     if instance.num_customers > _MOST_CUSTOMERS:
         raise InputError(
             f"a lower bound is for at most {_MOST_CUSTOMERS:,} customers: there are "
@@ -116,7 +117,9 @@ class _Bounds:
         return self._plan.cost_v(self._instance, self._vehicle_cost)
 
     def run(self) -> Iterator[Bound]:
-        """Yield a bound whenever it, or the plan, has become better."""
+        """
+        Yield the bound and the plan at first, and whenever one of them has improved.
+        """
         last = self._now()
         yield last
         try:
@@ -156,7 +159,11 @@ class _Bounds:
             self._bound = max(self._bound, pool.bound)
 
     def _improve(self, tours: list[Route]) -> int:
-        """Keep a better plan; return the new goal."""
+        """
+        Keep the better plan that has these tours; return the new goal.
+
+        The goal is the largest cost, in units, that counts as better than this plan.
+        """
         plan = Plan(tours)
         if faults := plan.check(self._instance):
             raise RuntimeError(f"the routes found are no plan: {faults[0]}")
@@ -166,7 +173,7 @@ class _Bounds:
 
     def _now(self) -> Bound:
         proven = self._bound > self._goal or self._cost == 0
-        # After arcs have been fixed, a bound is one on better plans only.
+        # After arcs have been fixed, the bound holds only for plans within the goal.
         self._claimed = max(self._claimed, min(self._bound, self._goal + 1))
         bound = min(self._whole.to_user(self._claimed), self._cost)
         return Bound(bound, proven, self._plan)

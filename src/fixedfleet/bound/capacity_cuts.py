@@ -1,5 +1,5 @@
 """
-Rounded capacity cuts: a set of customers is entered by enough vehicles for its demand.
+Rounded capacity cuts: enough vehicles for its demand must enter a set of customers.
 
 For a set S of customers, a plan has at least 2⌈Σq(S)/Q⌉ arcs into or out of S.
 """
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = ["CapacityCut", "crossings", "find_capacity_cuts"]
 
-_ROUNDS = 6  # sets are grown this often from each customer, with other weights
+_ROUNDS = 6  # how often sets are grown from each customer, with different weights
+_MOST_SETS = 4000  # the most violated sets that one call finds
 _VIOLATION = 0.02  # the least violation that is worth a cut
 
 
 class CapacityCut(NamedTuple):
     """A set of customers, and the fewest vehicles that can serve it."""
 
-    inside: NDArray[np.bool_]  # (n,)
+    inside: NDArray[np.bool_]  # (n,): which locations are in the set
     vehicles: int
 
 
@@ -36,7 +37,8 @@ def find_capacity_cuts(
     """
     Return cuts that a fractional solution violates, the most violated ones first.
 
-    ``flow`` has shape (n, n), symmetric: how often each pair of locations is adjacent.
+    ``flow`` is symmetric and has shape (n, n). It says how often the solution visits
+    each pair of locations directly after each other.
     """
     noise = np.random.default_rng(seed).uniform(0.6, 1.4, (_ROUNDS, whole.size))
     noise[0] = 1.0
@@ -53,49 +55,45 @@ def find_capacity_cuts(
 
 @compiled()
 def _grow(flow: Any, demands: Any, capacity: Any, noise: Any, least: Any) -> Any:
-    """Grow sets from each customer by the most adjacent one; keep the most violated."""
+    """
+    Return violated sets of customers, shape (K, n), and their violations.
+
+    A set begins with one customer. In each step it gets the customer with the largest
+    weighted flow to the set. Of the successive sets that need the same number of
+    vehicles, the most violated one is kept.
+    """
     n = len(demands)
-    sets = np.zeros((noise.size, n), np.bool_)
-    violations = np.zeros(noise.size)
+    sets = np.zeros((_MOST_SETS, n), np.bool_)
+    violations = np.zeros(_MOST_SETS)
     count = 0
     for weights in noise:
         for first in range(1, n):
-            violation = _grow_one(flow, demands, capacity, first, weights, sets[count])
-            if violation > least:
-                violations[count] = violation
-                count += 1
-            else:
-                sets[count] = False
+            inside = np.zeros(n, np.bool_)
+            near = np.zeros(n)  # flow between each location and the set
+            load, boundary, known, largest = 0, 0.0, 0, least
+            chosen = first
+            while chosen > 0 and count < _MOST_SETS:
+                inside[chosen] = True
+                load += demands[chosen]
+                boundary += flow[chosen].sum() - 2 * near[chosen]
+                near += flow[chosen]
+                vehicles = (load + capacity - 1) // capacity
+                if vehicles > known:
+                    count += largest > least
+                    known, largest = vehicles, least
+                violation = 2.0 * vehicles - boundary
+                if violation > largest and count < _MOST_SETS:
+                    largest = violations[count] = violation
+                    sets[count] = inside
+                chosen, heaviest = 0, 0.0
+                for customer in range(1, n):
+                    if inside[customer] or near[customer] <= 1e-9:
+                        continue
+                    weight = weights[customer] * near[customer]
+                    if weight > heaviest:
+                        chosen, heaviest = customer, weight
+            count += largest > least
     return sets[:count], violations[:count]
-
-
-@compiled()
-def _grow_one(
-    flow: Any, demands: Any, capacity: Any, first: Any, weights: Any, best: Any
-) -> Any:
-    """Grow a set from one customer; return the largest violation, its set in best."""
-    n = len(demands)
-    inside = np.zeros(n, np.bool_)
-    near = np.zeros(n)  # flow between each location and the set
-    load, boundary, largest = 0, 0.0, 0.0
-    chosen = first
-    while chosen > 0:
-        inside[chosen] = True
-        load += demands[chosen]
-        boundary += flow[chosen].sum() - 2 * near[chosen]
-        near += flow[chosen]
-        violation = 2.0 * ((load + capacity - 1) // capacity) - boundary
-        if violation > largest:
-            largest = violation
-            best[:] = inside
-        chosen, heaviest = 0, 0.0
-        for customer in range(1, n):
-            if inside[customer] or near[customer] <= 1e-9:
-                continue
-            weight = weights[customer] * near[customer]
-            if weight > heaviest:
-                chosen, heaviest = customer, weight
-    return largest
 
 
 @compiled()

@@ -1,9 +1,10 @@
 """
-All routes that a better plan can have: those whose reduced cost is below the gap.
+Enumerates all routes that a better plan can have: their reduced cost is below the gap.
 
 Paths from the depot visit no customer twice. Of the paths through the same customers to
 the same last one, the shortest is kept; of the routes through the same customers, the
-shortest. A path that no way back to the depot brings below the gap is dropped.
+shortest. A path is dropped if its reduced cost, with the cheapest way back to the
+depot, exceeds the gap.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Room", "enumerate_routes"]
 
-_SLICE = 20_000  # paths between two looks at the clock
-_PATHS, _ROUTES = 0, 1  # entries of Paths.counts
+_SLICE = 20_000  # the number of paths extended between two checks of the time limit
+_PATHS, _ROUTES = 0, 1  # positions of the two numbers in Paths.counts
 
 
 class Room(NamedTuple):
@@ -62,8 +63,9 @@ def enumerate_routes(
     """
     Return all routes of at most this reduced cost, as rows of an array.
 
-    The labels towards the depot, up to the full load, tell how a path can be completed.
-    Return None if there are more paths or routes than there is room for.
+    ``labels`` are the labels towards the depot, settled up to the full load. They give
+    the least reduced cost of completing a path. Return None if there are more paths or
+    routes than ``room`` allows.
     """
     whole, graph = pricer.whole, reduced.graph
     paths = _empty_paths(graph, *room)
@@ -102,7 +104,7 @@ def _empty_paths(graph: Graph, paths: int, routes: int) -> Paths:
 
 @compiled()
 def _hash(visited: Any, node: Any, size: Any) -> Any:
-    """Return a place in a table of this size, a power of two."""
+    """Return the first position to try in a hash table of this size, a power of two."""
     value = np.uint64(node) * np.uint64(0x9E3779B97F4A7C15)
     for word in visited:
         value = (value ^ word) * np.uint64(0xC2B2AE3D27D4EB4F)
@@ -130,7 +132,11 @@ def _start(
     completions: Any,
     most: Any,
 ) -> Any:
-    """Add the path to each first customer; return False if there is no room."""
+    """
+    Add the path from the depot to each first customer.
+
+    Return False if there are more paths than allowed.
+    """
     for way in range(graph.degrees[0]):
         customer = graph.successors[0, way]
         reduced = graph.reduced[0, customer]
@@ -168,7 +174,12 @@ def _keep(
     load: Any,
     steps: Any,
 ) -> None:
-    """Keep the path at the end if no shorter one has the same customers and end."""
+    """
+    Keep the path at index ``new`` unless a kept one is as short.
+
+    Only paths with the same customers and the same last customer are compared. A longer
+    one is overwritten.
+    """
     place = _hash(paths.visited[new], node, len(paths.table))
     kept = paths.table[place]
     while kept >= 0 and not (paths.node[kept] == node and _same(paths, kept, new)):
@@ -191,7 +202,11 @@ def _keep(
 
 @compiled()
 def _close(graph: Graph, paths: Paths, costs: Any, path: Any, most: Any) -> Any:
-    """Return to the depot from a path; return False if there is no room."""
+    """
+    Make a route of a path by returning to the depot, if it is cheap enough.
+
+    Return False if there are more routes than allowed.
+    """
     node = paths.node[path]
     if paths.reduced[path] + graph.reduced[node, 0] > most:
         return True
@@ -226,7 +241,11 @@ def _extend(
     position: Any,
     work: Any,
 ) -> Any:
-    """Close and extend some paths; return where to continue, or −1 if it is full."""
+    """
+    Close some paths to routes, and extend them by one customer.
+
+    Return the index of the path to continue with, or −1 if the arrays are full.
+    """
     last = min(position + work, paths.counts[_PATHS])
     while position < last:
         if not _close(graph, paths, costs, position, most):

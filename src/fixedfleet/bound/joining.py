@@ -1,4 +1,4 @@
-"""Routes out of two labels, one from the depot and one towards it, and an arc."""
+"""Joins a label from the depot and a label towards it, over an arc, to a route."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ import numpy as np
 from fixedfleet.bound.labelling import FORBIDDEN, Graph, Labels, penalty
 from fixedfleet.compiling import compiled
 
-__all__ = ["complete", "count_halves", "join", "least_through", "trace"]
+__all__ = ["complete", "count_halves", "find_passable", "join", "trace"]
 
 
 @compiled()
 def count_halves(there: Labels, half: Any) -> Any:
-    """Return the settled labels up to a load, shape (n, K), and how many they are."""
+    """
+    Return the places of the settled labels of at most half the load, and their numbers.
+
+    The places have shape (n, K); the numbers, one per customer, have shape (n,).
+    """
     n = len(there.num_settled)
     counts = np.zeros(n, np.int64)
     places = np.empty((n, max(1, there.num_settled.max())), np.int32)
@@ -37,11 +41,13 @@ def join(
     node: Any,
 ) -> None:
     """
-    Find the cheapest route over each arc from a customer that crosses half the load.
+    Find the cheapest route over each arc from customer ``node``.
 
-    ``here`` are the labels from the depot and ``there`` the labels towards it, which
-    are the same if distances are symmetric. ``found`` are three arrays of shape (n, n):
-    the least cost, only ever lowered, and the labels before and behind the arc.
+    Only the arc on which the load of a route exceeds ``half`` is considered, and the
+    arc back to the depot. ``here`` are the labels from the depot and ``there`` the
+    labels towards it; both are the same if distances are symmetric. ``found`` are three
+    arrays of shape (n, n), which are updated: the least reduced cost, the label before
+    the arc and the label behind it.
     """
     places, counts = halves
     least, before, behind = found
@@ -77,7 +83,11 @@ def join(
 
 @compiled()
 def _both_odd(graph: Graph, here: Labels, there: Labels, label: Any, rest: Any) -> Any:
-    """Return the penalties of cuts that both halves of a route visit oddly often."""
+    """
+    Return the penalties of the cuts that both labels have visited oddly often.
+
+    Together, the two labels make one more pair of visits to each of these cuts.
+    """
     total = np.int64(0)
     for word in range(here.odd.shape[1]):
         cuts = here.odd[label, word] & there.odd[rest, word]
@@ -93,8 +103,8 @@ def trace(
     """
     Return the customers of joined labels, as rows with zeros to the end.
 
-    At most ``most`` routes are returned, and those whose customers are all in a fifth
-    as many of them already are left out.
+    At most ``most`` routes are returned. A route is left out if each of its customers
+    is already in ``most / 5`` of the routes (at least in three).
     """
     used = np.zeros(len(here.num_settled), np.int64)
     rows = np.zeros((min(most, len(before)), longest), np.int16)
@@ -126,52 +136,53 @@ def trace(
 
 
 @compiled()
-def least_through(
-    graph: Graph, here: Labels, there: Labels, most: Any, least: Any, node: Any
+def find_passable(
+    graph: Graph, here: Labels, there: Labels, most: Any, passable: Any, node: Any
 ) -> None:
     """
-    Find the least cost, at most ``most``, of a route through each arc from a customer.
+    Find the arcs from customer ``node`` that a route of at most this reduced cost uses.
 
-    All labels up to the full load must be settled. ``least`` has shape (n, n); arcs
-    from the depot are found from ``there``.
+    All labels up to the full load must be settled. The result is written to
+    ``passable``, shape (n, n), which also gets the arc from the depot to the customer.
     """
     if here.num_settled[node]:
         back = here.settled_cost[node, 0] + graph.reduced[node, 0]
-        least[node, 0] = min(most, back)
+        passable[node, 0] = back <= most
     if there.num_settled[node]:
         out = graph.reduced[0, node] + there.settled_cost[node, 0]
-        least[0, node] = min(most, out)
+        passable[0, node] = out <= most
     for way in range(graph.degrees[node]):
         customer = graph.successors[node, way]
-        best = most
+        found = False
         for place in range(here.num_settled[node]):
-            reached = here.settled_cost[node, place] + graph.reduced[node, customer]
-            if there.num_settled[customer] == 0:
-                break
-            if reached + there.settled_cost[customer, 0] >= best:
-                break
+            spare = most - here.settled_cost[node, place]
+            spare -= graph.reduced[node, customer]
             label = here.settled[node, place]
             shared = graph.shared[node, customer] & here.memory[label]
-            for other in range(there.num_settled[customer]):
-                total = reached + there.settled_cost[customer, other]
-                if total >= best:
+            other, left = 0, spare
+            while not found and other < there.num_settled[customer]:
+                left = spare - there.settled_cost[customer, other]
+                if left < 0:
                     break
                 rest = there.settled[customer, other]
-                if there.settled_memory[customer, other] & shared:
-                    continue
-                if there.load[rest] + here.load[label] > graph.limit:
-                    continue
-                total += _both_odd(graph, here, there, label, rest)
-                best = min(best, total)
-        least[node, customer] = best
+                if (
+                    not there.settled_memory[customer, other] & shared
+                    and there.load[rest] + here.load[label] <= graph.limit
+                ):
+                    found = left >= _both_odd(graph, here, there, label, rest)
+                other += 1
+            if found or (other == 0 and left < 0):
+                break
+        passable[node, customer] = found
 
 
 @compiled()
 def complete(graph: Graph, there: Labels) -> Any:
     """
-    Return the least cost of a path from each customer back to the depot.
+    Return the least reduced cost of a path from each customer back to the depot.
 
-    Shape (limit + 1, n), by the load that is left for the customers that follow.
+    The shape is (limit + 1, n). The first index is the load that the customers after
+    this one may have together.
     """
     n = len(graph.steps)
     paths = np.full((graph.limit + 1, n), FORBIDDEN, np.int64)

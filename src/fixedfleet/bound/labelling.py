@@ -2,13 +2,14 @@
 Labels: partial routes from the depot, extended customer by customer.
 
 A label is a path from the depot to a customer with its reduced cost, its load in steps,
-the customers that it remembers, and for each subset-row cut whether it has visited an
-odd number of the cut's customers. Labels are settled by rising load. A label that
-another one dominates is dropped: the other is at the same customer, with at most the
-load and the cost, and whatever the first can still visit, so can the other.
+the customers that it must not visit again (its ng-memory), and for each subset-row cut
+whether it has visited an odd number of the cut's customers. Labels are settled by
+rising load: a label is settled when it was compared with the others and kept. A label
+is dropped if another one dominates it: the other is at the same customer, has at most
+the same load and cost, and can still visit every customer that the first one can.
 
-The compiled loop stops after some work and can be continued, so that the caller can
-look at the clock.
+The compiled loop returns after some work and can be continued, so that the caller can
+check the time limit in between.
 """
 
 from __future__ import annotations
@@ -33,15 +34,17 @@ __all__ = [
 ]
 
 FORBIDDEN = 1 << 60  # the reduced cost of an arc that no route may use
-# Which labels dominate: by load and cost alone; also by memory; also by cuts. Only the
-# last one is exact.
+# The modes of dominance: labels are compared by load and cost alone; also by memory;
+# also by the subset-row cuts. Only pricing in the last mode is exact.
 BY_COST, WITHOUT_CUTS, EXACT = range(3)
-_TOP, _FREE = 0, 1  # entries of Labels.counts: labels used, first of the freed ones
-_GLANCE = 8  # settled labels that a new label is compared with
+_TOP, _FREE = 0, 1  # entries of Labels.counts: labels used, and the first freed label
+_GLANCE = 8  # the number of settled labels that a new label is compared with
 
 
 class Graph(NamedTuple):
-    """What labels are made from; all costs are whole numbers."""
+    """
+    The arcs, demands and cuts that labels are made from; all costs are whole numbers.
+    """
 
     steps: Any  # (n,) int64: demand in steps
     limit: Any  # int64: capacity in steps
@@ -75,7 +78,9 @@ class Labels(NamedTuple):
 
 
 def empty_labels(graph: Graph, labels: int, per_node: int) -> Labels:
-    """Return arrays with room for this many labels, and settled ones per customer."""
+    """
+    Return arrays with room for this many labels, and this many settled per customer.
+    """
     n, words = graph.members.shape
     return Labels(
         cost=np.empty(labels, np.int64),
@@ -96,7 +101,7 @@ def empty_labels(graph: Graph, labels: int, per_node: int) -> Labels:
 
 @compiled()
 def penalty(cuts: Any, word: Any, penalties: Any) -> Any:
-    """Return the summed penalties of the cuts in one word of bits."""
+    """Return the sum of the penalties of the cuts whose bits are set in this word."""
     total = np.int64(0)
     place = 64 * word
     while cuts != np.uint64(0):
@@ -133,10 +138,11 @@ def settle(
     graph: Graph, labels: Labels, position: Any, extended: Any, mode: Any, work: Any
 ) -> Any:
     """
-    Settle pending labels from a position (load · n + customer) on.
+    Settle pending labels, beginning at a position (load · n + customer).
 
-    Labels with a load of at most ``extended`` are extended. Return the position to
-    continue from when the work is done, or −1 if the arrays are full.
+    Labels with a load of at most ``extended`` are also extended. ``work`` limits the
+    number of steps of this call. Return the position to continue from, or −1 if the
+    arrays are full.
     """
     n = len(graph.steps)
     waiting = np.empty(len(labels.cost), np.int32)
@@ -171,7 +177,7 @@ def settle(
 def _dominated(
     graph: Graph, labels: Labels, label: Any, node: Any, mode: Any, most: Any
 ) -> Any:
-    """Return whether one of the cheapest settled labels dominates this one."""
+    """Return whether one of the ``most`` cheapest settled labels dominates this one."""
     cost, others = labels.cost[label], ~labels.memory[label]
     for place in range(most):
         spare = cost - labels.settled_cost[node, place]
@@ -196,7 +202,9 @@ def _dominated(
 
 @compiled()
 def _insert(labels: Labels, label: Any, node: Any) -> None:
-    """Put a label into the list of its customer, behind those that cost the same."""
+    """
+    Insert a label into its customer's list of settled labels, which is sorted by cost.
+    """
     cost, low, high = labels.cost[label], 0, labels.num_settled[node]
     last = high
     while low < high:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["DUAL_UNIT", "Master", "pad"]
 
 # A cost of 1 in the linear program is this many units, so that a plan costs about 1000
-# and the solver's tolerances suit it. A power of two changes no digit.
+# and the solver's tolerances suit it. Division by a power of two is exact.
 DUAL_UNIT = 2**33
 _EPSILON = 1e-7  # values of variables, and duals, below this are zero
-_MOST_CAPACITY_CUTS, _MOST_SUBSET_ROWS = 40, 50  # new ones in one round
+_MOST_CAPACITY_CUTS, _MOST_SUBSET_ROWS = 40, 50  # new cuts of each kind in a round
 
 
 def pad(routes: Sequence[Route]) -> NDArray[np.int16]:
@@ -50,22 +50,28 @@ class Master:
     """
     The linear program over routes.
 
-    Row v − 1 serves customer v, row N bounds the fleet, the others are the cuts in
-    their order. The first N columns are artificial: each serves one customer alone at
-    a high cost, so that there is always a solution. The others are ``routes``.
+    Row v − 1 says that customer v is served, and row N that at most M routes are used.
+    The other rows are the cuts in their order. The first N columns are artificial: each
+    serves one customer alone at a high cost, so that there is always a solution. The
+    other columns are ``routes``.
 
     Parameters
     ----------
     whole
         The instance.
-    penalty
-        Cost of an artificial column in units.
+    penalties
+        Costs of the artificial columns, which bound the duals of the customers from
+        above. One number, or one per customer.
     once
-        Whether customers are served exactly once, or else at least once.
+        Whether customers are served exactly once. Otherwise, at least once.
     """
 
     def __init__(
-        self, whole: WholeInstance, penalty: int, *, once: bool = False
+        self,
+        whole: WholeInstance,
+        penalties: NDArray[np.float64] | float,
+        *,
+        once: bool = False,
     ) -> None:
         customers = whole.size - 1
         self.whole = whole
@@ -77,14 +83,20 @@ class Master:
         upper = np.append(np.full(customers, 1.0 if once else np.inf), whole.vehicles)
         self._program.add_rows(lower, upper)
         every = np.arange(customers)
-        costs = np.full(customers, penalty / DUAL_UNIT)
+        costs = np.full(customers, penalties, float)
         self._program.add_columns(costs, Entries(every, every, np.ones(customers)))
         self.solution: Solution = self._program.solve()
 
     # Columns
 
+    def change_penalties(self, penalty: float) -> None:
+        """Set the cost of every artificial column."""
+        self._program.change_costs(np.full(self.whole.size - 1, penalty))
+
     def add_routes(self, routes: Iterable[Route]) -> int:
-        """Add the routes that are not there yet; return how many these are."""
+        """
+        Add the routes that the program does not have yet; return how many are new.
+        """
         fresh = []
         for route in routes:
             key = min(route, route[::-1]) if self.whole.symmetric else route
@@ -102,7 +114,7 @@ class Master:
         return len(fresh)
 
     def keep_routes(self, kept: NDArray[np.bool_]) -> None:
-        """Delete the routes that a mask does not keep."""
+        """Delete the routes for which the mask is false."""
         if kept.all():
             return
         artificial = np.zeros(self.whole.size - 1, bool)
@@ -114,7 +126,9 @@ class Master:
         self.solution = self.solution._replace(columns=columns[stay])
 
     def purge(self, most: int) -> None:
-        """Delete routes of large reduced cost if there are twice as many as this."""
+        """
+        Keep about ``most`` routes of least reduced cost if there are twice as many.
+        """
         if len(self.routes) < 2 * most:
             return
         rows = pad(self.routes)
@@ -124,7 +138,7 @@ class Master:
         self.keep_routes(kept)
 
     def allow(self, allowed: NDArray[np.bool_]) -> None:
-        """Delete the routes over arcs that are not allowed any more."""
+        """Delete the routes that use arcs which are not allowed any more."""
         rows = pad(self.routes)
         end = rows[:, :-1] == rows[:, 1:]  # zeros after the route
         self.keep_routes((allowed[rows[:, :-1], rows[:, 1:]] | end).all(axis=1))
@@ -150,9 +164,10 @@ class Master:
 
     def add_cuts(self, cuts: Iterable[Cut]) -> int:
         """
-        Add the cuts that are not there yet; return how many these are.
+        Add the cuts that the program does not have yet; return how many are new.
 
-        A subset-row cut that is there with a smaller memory gets the larger one.
+        If a subset-row cut exists already with a smaller memory, its memory is
+        enlarged.
         """
         places = {_key(cut): place for place, cut in enumerate(self.cuts)}
         fresh: list[Cut] = []
@@ -186,7 +201,7 @@ class Master:
         self.cuts.extend(cuts)
 
     def _remember(self, place: int, memory: NDArray[np.bool_]) -> bool:
-        """Enlarge the memory of a subset-row cut; return whether it was smaller."""
+        """Enlarge the memory of a subset-row cut; return whether this changed it."""
         cut = self.cuts[place]
         if not isinstance(cut, SubsetRow) or not (memory & ~cut.memory).any():
             return False
@@ -201,7 +216,9 @@ class Master:
         return True
 
     def drop_slack_cuts(self) -> NDArray[np.bool_]:
-        """Delete the cuts met with slack; return which of the rows there were stay."""
+        """
+        Delete the cuts that have slack; return a mask of the previous rows that stay.
+        """
         slack = self._program.slack_rows()
         slack[: self.whole.size] = False
         if not slack.any():
@@ -223,17 +240,25 @@ class Master:
         return self.solution
 
     def support(self) -> tuple[list[Route], NDArray[np.float64]]:
-        """Return the routes of the present solution and their values."""
+        """
+        Return the routes of positive value in the present solution, and their values.
+        """
         values = self.solution.columns[self.whole.size - 1 :]
         (used,) = np.nonzero(values > _EPSILON)
         return [self.routes[place] for place in used], values[used]
 
     def artificial(self) -> float:
-        """Return how many customers the present solution leaves unserved."""
+        """
+        Return the sum of the artificial columns: the customers that no route serves.
+        """
         return float(self.solution.columns[: self.whole.size - 1].sum())
 
     def flow(self) -> NDArray[np.float64]:
-        """Return how often the solution has each pair of locations side by side."""
+        """
+        Return how often the solution visits two locations directly one after the other.
+
+        The matrix has shape (n, n) and is symmetric.
+        """
         flow = np.zeros((self.whole.size, self.whole.size))
         for route, value in zip(*self.support(), strict=True):
             np.add.at(flow, ([0, *route], [*route, 0]), value)
@@ -241,9 +266,9 @@ class Master:
 
     def slope(self, route: Route, direction: NDArray[np.float64]) -> float:
         """
-        Return how fast the bound rises in a direction of the duals.
+        Return the slope of the Lagrangian bound in a direction of the duals.
 
-        The route is the one of least reduced cost: the bound counts it M times.
+        ``route`` has the least reduced cost, which the bound counts M times.
         """
         sides = [1.0] * (self.whole.size - 1) + [0.0]
         for cut in self.cuts:
@@ -253,7 +278,9 @@ class Master:
         return float((np.array(sides) - self.whole.vehicles * column) @ direction)
 
     def _coefficients(self, rows: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the columns of routes, shape (R, rows of the program)."""
+        """
+        Return the coefficients of routes in all rows, shape (R, rows of the program).
+        """
         visits = np.zeros((len(rows), self.whole.size), np.int64)
         np.add.at(visits, (np.arange(len(rows))[:, None], rows), 1)
         fleet = np.ones((len(rows), 1), np.int64)
@@ -279,7 +306,11 @@ def _cut_coefficients(rows: NDArray[Any], cuts: list[Cut]) -> NDArray[np.int64]:
 
 
 def _entries(table: NDArray[np.int64], first: int) -> Entries:
-    """Return the coefficients of columns, given as rows of a table."""
+    """
+    Return the nonzero coefficients of new columns; row i of the table is a column.
+
+    ``first`` is the number of the first of these columns.
+    """
     columns, rows = np.nonzero(table)
     return Entries(rows, columns + first, table[columns, rows].astype(float))
 

@@ -23,10 +23,10 @@ _BITS = 64
 
 class Neighbourhoods(NamedTuple):
     """
-    What a route remembers, as bits of one 64-bit word.
+    The ng-memory of a route, as bits of one 64-bit word.
 
-    Customers that occur in the same neighbourhood have different bits. So a route at a
-    customer i, which remembers customers of i's neighbourhood only, needs one word for
+    Customers that occur in the same neighbourhood have different bits. A route at
+    customer i remembers only customers of i's neighbourhood. So one word suffices for
     any number of customers.
     """
 
@@ -36,7 +36,11 @@ class Neighbourhoods(NamedTuple):
 
 
 def make_neighbourhoods(costs: NDArray[np.int64], size: int) -> Neighbourhoods:
-    """Return the neighbourhoods of the nearest customers, each with the customer."""
+    """
+    Return neighbourhoods of at most ``size`` customers: each one and its nearest ones.
+
+    They are made smaller if 64 bits do not suffice.
+    """
     both = costs + costs.T
     np.fill_diagonal(both, -1)
     nearest = np.argsort(both[1:, 1:], axis=1, kind="stable") + 1
@@ -56,7 +60,9 @@ def make_neighbourhoods(costs: NDArray[np.int64], size: int) -> Neighbourhoods:
 
 
 def _colour(member: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return a bit for each customer, different within each neighbourhood."""
+    """
+    Return the number of a bit for each customer, different within each neighbourhood.
+    """
     together = member.T.astype(np.int64) @ member.astype(np.int64) > 0
     bits = np.full(len(member), -1)
     for customer in np.argsort(-together.sum(axis=1), kind="stable"):

@@ -1,7 +1,7 @@
 """
 Pricing: from the duals of the master to routes of least reduced cost, and to a bound.
 
-The duals are rounded to whole numbers first. Whatever they are, they give a bound: the
+The duals are rounded to whole numbers first. Any duals give a valid bound: the
 sum of the duals, plus M times the least reduced cost of a route. The bound is exact
 because all sums are 64-bit whole numbers.
 """
@@ -15,8 +15,8 @@ import numpy as np
 from fixedfleet.bound.capacity_cuts import CapacityCut
 from fixedfleet.bound.joining import (
     count_halves,
+    find_passable,
     join,
-    least_through,
     trace,
 )
 from fixedfleet.bound.labelling import (
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 _NEIGHBOURS = 8  # customers in a neighbourhood
-_SLICE = 200_000  # work of the labels between two looks at the clock
+_SLICE = 200_000  # steps of labelling between two checks of the time limit
 _MOST_LABELS, _MOST_PER_NODE = 1 << 22, 1 << 16
 
 
@@ -58,35 +58,39 @@ class OutOfTimeError(Exception):
 
 
 class TooManyLabelsError(Exception):
-    """There are more labels than there is room for."""
+    """There are more labels than the arrays may hold."""
 
 
 class Reduced(NamedTuple):
-    """Reduced costs by some duals, in units."""
+    """The reduced costs that some duals give, in units."""
 
     graph: Graph  # of the labels from the depot
     backward: Graph  # of the labels towards the depot
-    constant: int  # the sum of the duals: what the rows of the master contribute
+    constant: int  # the dual objective without the fleet's row: Σ right side · dual
 
 
 class Priced(NamedTuple):
-    """A bound, if pricing was exact, and routes by rising reduced cost."""
+    """
+    The result of pricing: a bound, which holds if the mode was exact, and routes.
+
+    The routes are sorted by rising reduced cost.
+    """
 
     bound: int
     routes: list[Route]
 
 
 class Fixed(NamedTuple):
-    """What is known when arcs have been fixed by their reduced costs."""
+    """The results of :meth:`Pricer.fix`: the bound, and what the enumeration needs."""
 
     bound: int
-    spare: int  # the largest reduced cost of a route in a plan of at most the goal
+    spare: int  # the largest reduced cost that a route of a plan within the goal has
     labels: tuple[Labels, Labels]  # up to the full load
 
 
 class Pricer:
     """
-    Prices routes over the arcs that are still allowed.
+    Finds routes of negative reduced cost over the arcs that are still allowed.
 
     Parameters
     ----------
@@ -100,14 +104,14 @@ class Pricer:
         self.whole = whole
         self.seconds_left = seconds_left
         self.allowed = whole.allowed.copy()
-        self.num_labels = 0  # settled ones of the last pricing
+        self.num_labels = 0  # the number of settled labels in the last pricing
         self._neighbourhoods = make_neighbourhoods(whole.costs, _NEIGHBOURS)
-        self._room = 1 << 15, 1 << 9  # labels in all and settled ones per customer
+        self._room = 1 << 15, 1 << 9  # labels in total, and settled ones per customer
 
     # From duals to reduced costs
 
     def reduce(self, cuts: list[Cut], duals: NDArray[np.float64]) -> Reduced:
-        """Return the reduced costs by duals of the master; missing ones are zero."""
+        """Return the reduced costs for duals of the master; duals left out are zero."""
         n = self.whole.size
         units = np.zeros(n + len(cuts), np.int64)
         units[: len(duals)] = np.rint(duals * DUAL_UNIT)
@@ -142,7 +146,7 @@ class Pricer:
         usable = costs < FORBIDDEN
         usable[:, 0] = False
         degrees = usable.sum(axis=1)
-        # The usable ones in front: false sorts before true.
+        # This sorts the usable customers to the front: false sorts before true.
         successors = np.argsort(~usable, axis=1, kind="stable").astype(np.int32)
         return Graph(
             self.whole.steps,
@@ -159,7 +163,11 @@ class Pricer:
     # Labels
 
     def labels(self, graph: Graph, extended: int, mode: int = EXACT) -> Labels:
-        """Return settled labels; those of at most this load were extended."""
+        """
+        Return all settled labels.
+
+        Only labels of a load of at most ``extended`` were extended.
+        """
         while True:
             labels = empty_labels(graph, *self._room)
             start_labels(graph, labels)
@@ -178,7 +186,7 @@ class Pricer:
     def both(
         self, reduced: Reduced, extended: int, mode: int = EXACT
     ) -> tuple[Labels, Labels]:
-        """Return labels from the depot and labels towards it."""
+        """Return the labels from the depot and the labels towards it."""
         here = self.labels(reduced.graph, extended, mode)
         if self.whole.symmetric:
             return here, here
@@ -193,9 +201,10 @@ class Pricer:
 
     def price(self, reduced: Reduced, mode: int, below: int, most: int) -> Priced:
         """
-        Return routes of less than this reduced cost, and the bound of these duals.
+        Return routes of reduced cost less than ``below``, and the bound of the duals.
 
-        The bound holds if the mode is exact, that is, if no ng-route costs less.
+        At most ``most`` routes are returned. The bound holds only in the exact mode:
+        only then is the least reduced cost of all ng-routes known.
         """
         limit = self.whole.limit
         half = limit // 2
@@ -219,27 +228,37 @@ class Pricer:
         return Priced(self.bound(reduced, int(least.min())), routes)
 
     def bound(self, reduced: Reduced, least: int) -> int:
-        """Return the bound that the least reduced cost of a route proves, in units."""
+        """
+        Return the bound, in units, that follows from the least reduced cost of a route.
+        """
         return reduced.constant + self._tours(least) * least
 
     def spare(self, reduced: Reduced, least: int, goal: int) -> int:
-        """Return the largest reduced cost of a route in a plan of at most the goal."""
+        """
+        Return the largest reduced cost that a route of a plan within the goal can have.
+
+        A plan is within the goal if it costs at most ``goal``, in units.
+        """
         return goal - reduced.constant - (self._tours(least) - 1) * least
 
     def _tours(self, least: int) -> int:
-        """Return for how many tours the least reduced cost counts."""
+        """
+        Return how often the bound counts the least reduced cost.
+
+        If it is negative, this is the largest number of tours, otherwise the smallest.
+        """
         return self.whole.vehicles if least < 0 else self.whole.fewest
 
     def fix(self, reduced: Reduced, goal: int) -> Fixed:
-        """Forbid the arcs that no plan of at most the goal has."""
+        """Forbid the arcs that no plan of cost at most ``goal`` uses."""
         labels = here, there = self.both(reduced, self.whole.limit)
         some = np.flatnonzero(here.num_settled)
         least = int((here.settled_cost[some, 0] + reduced.graph.reduced[some, 0]).min())
         spare = self.spare(reduced, least, goal)
         n = self.whole.size
-        through = np.full((n, n), FORBIDDEN)
+        passable = np.zeros((n, n), bool)
         for node in range(1, n):
-            least_through(reduced.graph, here, there, spare + 1, through, node)
+            find_passable(reduced.graph, here, there, spare, passable, node)
             self.check_time()
-        self.allowed &= through <= spare
+        self.allowed &= passable
         return Fixed(self.bound(reduced, least), spare, labels)

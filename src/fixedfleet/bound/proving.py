@@ -1,4 +1,4 @@
-"""How far a plan is from the shortest possible one, for users."""
+"""The public function `lower_bound`: how far a plan is at most from an optimal one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LowerBound", "load_kernels", "lower_bound"]
 
-_SEARCH_SHARE = 0.1  # of the time, for a plan if none is given
+_SEARCH_SHARE = 0.1  # share of the time for the search for a plan if none is given
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,7 +40,7 @@ class LowerBound:
     plan
         The best plan known: the one given, or a better one that was found on the way.
     lower_bound
-        No plan costs less.
+        No feasible plan costs less than this.
     is_optimal
         Whether the plan is proven optimal. Unless all distances and the vehicle cost
         are whole numbers, another plan may cost less by a share of at most 1e-7.
@@ -67,7 +67,9 @@ class LowerBound:
 
     @property
     def gap(self) -> float:
-        """The share by which the plan can be more expensive than an optimal one."""
+        """
+        The largest share by which the plan can be more expensive than an optimal one.
+        """
         if self.cost == self.lower_bound:
             return 0.0
         return self.cost / self.lower_bound - 1 if self.lower_bound else math.inf
@@ -129,6 +131,7 @@ def lower_bound(
         found.
     """
     Deadline.of(time_limit, stop=stop)  # raises before anything is compiled
+    instance.require_plain("a lower bound")
     check_vehicle_cost(vehicle_cost)
     load_kernels()
     with interrupt_noted() as pressed:
@@ -162,7 +165,7 @@ def _find_plan(
     seed: int,
     tours: set[tuple[int, ...]],
 ) -> Plan:
-    """Search for a plan, and collect the tours of all plans on the way."""
+    """Search for a plan; return it with the tours of all plans found on the way."""
     verdict = assess_fleet(instance, time_limit=deadline.seconds)
     if verdict.packing is None:
         raise InputError(f"there is no plan to bound: {verdict}")
@@ -184,7 +187,7 @@ def _find_plan(
 
 @cache
 def load_kernels() -> None:
-    """Load all compiled functions of this room; they are compiled the first time."""
+    """Load all compiled functions of this package; the first call compiles them."""
     angles = np.arange(9.0)
     ring = Instance(
         depot=(0, 0),
@@ -194,7 +197,7 @@ def load_kernels() -> None:
         vehicles=5,
     )
     poor = Plan([[1, 5], [2, 7], [3, 8], [4, 6], [9]])
-    with interrupts_deferred():  # a compiler that Ctrl-C interrupts can lose it
+    with interrupts_deferred():  # Numba's compiler can swallow a Ctrl-C
         for _ in bounds(ring, poor, seconds_left=lambda: math.inf):
             pass
         nothing = np.zeros((1, 2), bool)

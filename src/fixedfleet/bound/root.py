@@ -3,7 +3,7 @@ The bound before branching: column generation, cuts, fixing of arcs, enumeration
 
 Rounds of cuts raise the bound. When the gap has become smaller, arcs that no better
 plan has are forbidden, and all routes that a better plan can have are enumerated. If
-these are few enough, a tree over them decides.
+these are few enough, branch and cut over them decides; see ``route_pool.py``.
 """
 
 from __future__ import annotations
@@ -31,44 +31,53 @@ if TYPE_CHECKING:
 __all__ = ["Root"]
 
 _ROUTES = 60  # new routes per pricing
-_KEPT = 10  # routes per customer that stay in the master; twice as many are purged
-_CONVERGED = 0.03  # share of the gap that may be left between master and bound
-_SHARE = 0.7  # of the best duals so far in the first duals to price by
-_ROUNDS = 500  # of cuts, at most
-_ENOUGH = 3e-4  # capacity cuts alone go on while a round gains this share
-_LITTLE = 5e-5  # a round of all cuts that gains less helps little
-_FIX_GAP, _SHRUNK = 0.025, 0.8  # fix arcs below this gap, then when it has shrunk
-_SHRUNK_LITTLE = 0.93  # the same, when cuts help little
-_MOST_LABELS = 60_000  # settled ones of a pricing; with more, fixing takes too long
-# How much the enumeration may find, by the largest gap.
+_KEPT = 6  # routes per customer that a purge leaves in the master
+# Column generation stops when the master's value exceeds the bound of the duals by less
+# than this share of the gap: in the exact mode, and in the other modes.
+_CONVERGED, _NEARLY = 0.03, 0.1
+_FEW = 4  # if an exact pricing finds more new routes, a faster mode goes on
+_DUAL_LIMIT = 1.3  # at first, duals are at most this multiple of the initial duals
+_SHARE = 0.7  # the first weight of the best duals in the smoothed duals
+_ROUNDS = 500  # the most rounds of cuts
+_ENOUGH = 3e-4  # add only capacity cuts while a round raises the value by this share
+_LITTLE = 5e-5  # cuts have stalled if a round raises the value by a smaller share
+# Fix arcs when the gap is below the first number, and again each time when the gap has
+# shrunk by the second factor.
+_FIX_GAP, _SHRUNK = 0.025, 0.8
+_SHRUNK_LITTLE = 0.93  # the second factor when cuts have stalled
+_MOST_LABELS = 60_000  # if a pricing settles more labels, fixing takes too long
+# The limits of the enumeration, by the gap below which they apply.
 _ROOMS = {
-    0.007: Room(paths=4_000_000, routes=1_000_000),
-    0.015: Room(paths=600_000, routes=150_000),
+    0.0045: Room(paths=4_000_000, routes=1_000_000),
+    0.008: Room(paths=1_000_000, routes=250_000),
+    0.015: Room(paths=300_000, routes=100_000),
     1.0: Room(paths=60_000, routes=20_000),
 }
 
 
 class Root:
     """
-    Column generation with cuts, down to all routes that a better plan can have.
+    Column generation with cuts at the root node, until few routes are left.
 
     Parameters
     ----------
     whole
         The instance.
     goal
-        Plans of at most this cost, in units, are looked for.
+        The largest cost, in units, of a plan that counts as better than the best known
+        one.
     tours
-        Tours to begin with: those of good plans.
+        Tours of good plans, which are the first columns.
     seconds_left
-        How much time is left.
+        Called often; the computation ends when it returns 0 or less.
 
     Attributes
     ----------
     bound
-        No plan costs less, in units; above the goal if no plan is better.
+        A lower bound, in units, on all plans within the goal. If it is above the goal,
+        there is no such plan.
     pool
-        All routes that a plan of at most the goal can have, if they were enumerated.
+        All routes that a plan within the goal can have; None until they are enumerated.
     """
 
     def __init__(
@@ -79,12 +88,14 @@ class Root:
         seconds_left: Callable[[], float],
     ) -> None:
         self.pricer = Pricer(whole, seconds_left)
-        self.master = Master(whole, 2 * max(goal, DUAL_UNIT))
+        self._center = _first_duals(whole, tours)  # later the duals of the best bound
+        # While the master has few routes, its duals oscillate, so they are limited.
+        self.master = Master(whole, _DUAL_LIMIT * self._center[:-1])
+        self._duals_limited = True
         self.master.add_routes([*tours, *((c,) for c in range(1, whole.size))])
         self.goal = goal
         self.bound = 0
         self.pool: NDArray[np.int16] | None = None
-        self._center = _first_duals(whole, tours)  # those of the best bound
         self._fixed_at = self._stalled_at = math.inf  # gaps of the last enumerations
 
     @property
@@ -93,34 +104,51 @@ class Root:
         return self.bound > self.goal or self.pool is not None
 
     def run(self) -> Iterator[None]:
-        """Raise the bound; yield when it may have become better."""
+        """Raise the bound; yield whenever it may have risen."""
+        # First, capacity cuts with routes from a heuristic pricing, which proves no
+        # bound. An exact pricing after each round gives an early bound and more routes.
+        for number in range(_ROUNDS):
+            before = self.master.solution.value
+            yield from self._converge(BY_COST)
+            self._price(self._center, EXACT)
+            yield
+            gain = self.master.solution.value / before - 1
+            if number > 0 and gain < _ENOUGH:
+                break
+            if not self.master.separate(number, subset_rows=False):
+                break
         yield from self._converge()
         subset_rows = stalled = False
         for number in range(_ROUNDS):
             if self.decided:
                 return
             before = self.master.solution.value
-            if not self.master.separate(number, subset_rows=subset_rows):
+            if self.master.separate(number, subset_rows=subset_rows):
+                yield from self._converge()
                 if subset_rows:
-                    break
+                    self._center = self._center[self.master.drop_slack_cuts()]
+                gain = self.master.solution.value / before - 1
+                stalled = subset_rows and gain < _LITTLE
+                subset_rows |= gain < _ENOUGH
+            elif subset_rows:
+                break
+            else:
                 subset_rows = True
-                continue
-            yield from self._converge()
-            if subset_rows:
-                self._center = self._center[self.master.drop_slack_cuts()]
-            if self.decided:
-                return
-            self._close(stalled=stalled)
-            yield
-            gain = self.master.solution.value / before - 1
-            stalled = subset_rows and gain < _LITTLE
-            subset_rows |= gain < _ENOUGH
-        self._close(stalled=True)
+            if subset_rows and not self.decided:
+                self._close(stalled=stalled)
+                yield
+        if not self.decided:
+            self._close(stalled=True)
 
     # Column generation
 
-    def _converge(self) -> Iterator[None]:
-        """Add routes until the master's value is proven to be a bound, nearly."""
+    def _converge(self, last: int = EXACT) -> Iterator[None]:
+        """
+        Generate columns in ever more exact pricing modes, up to mode ``last``.
+
+        It ends when pricing in that mode finds no new route, or when the master's value
+        is close to the bound of the duals. It yields after each pricing.
+        """
         mode, best, share = BY_COST, -math.inf, _SHARE
         while True:
             self.pricer.check_time()
@@ -139,10 +167,17 @@ class Root:
             yield
             if self.bound > self.goal:
                 return
-            open_gap = max(self.goal - best, 0) * _CONVERGED
-            if new == 0 or value * DUAL_UNIT - best < open_gap:
-                if mode == EXACT:
-                    return
+            allowed = _CONVERGED if mode == EXACT else _NEARLY
+            near = value * DUAL_UNIT - best < max(self.goal - best, 0) * allowed
+            if new and not near:
+                if mode == EXACT and new > _FEW and self._has_rows():
+                    mode, best = WITHOUT_CUTS, -math.inf  # much faster
+            elif self._duals_limited:
+                self._duals_limited = False
+                self.master.change_penalties(2 * max(self.goal / DUAL_UNIT, 1.0))
+            elif mode == last:
+                return
+            else:
                 mode = WITHOUT_CUTS if mode == BY_COST and self._has_rows() else EXACT
                 best = -math.inf
 
@@ -150,10 +185,10 @@ class Root:
         self, share: float, priced: Priced, direction: NDArray[np.float64]
     ) -> float:
         """
-        Return the share of the best duals so far in the duals to price by next.
+        Return the next weight of the best duals so far in the smoothed duals.
 
-        It falls if the bound rises towards the duals of the master (Pessoa et al.,
-        "Automation and Combination of Linear-Programming Based Stabilization
+        The weight falls if the bound rises towards the duals of the master (Pessoa et
+        al., "Automation and Combination of Linear-Programming Based Stabilization
         Techniques in Column Generation", INFORMS Journal on Computing 2018).
         """
         if not priced.routes:
@@ -165,7 +200,11 @@ class Root:
         return any(isinstance(cut, SubsetRow) for cut in self.master.cuts)
 
     def _price(self, duals: NDArray[np.float64], mode: int) -> tuple[Priced, int]:
-        """Add routes by these duals; return them with the bound, and how many."""
+        """
+        Price with these duals and add the routes found to the master.
+
+        Return the result of pricing, and the number of routes that are new.
+        """
         reduced = self.pricer.reduce(self.master.cuts, duals)
         fleet = min(0, round(duals[self.master.whole.size - 1] * DUAL_UNIT))
         priced = self.pricer.price(reduced, mode, fleet, _ROUTES)
@@ -178,9 +217,10 @@ class Root:
 
     def _close(self, *, stalled: bool) -> None:
         """
-        Fix arcs and enumerate routes if the gap has shrunk enough.
+        Fix arcs and enumerate routes if the gap has shrunk enough since the last time.
 
-        When cuts help little, the enumeration may take all the room there is.
+        ``stalled`` says that cuts raise the bound only little. The enumeration may then
+        find as many paths and routes as the largest limits allow.
         """
         gap = (self.goal - self.bound) / max(self.goal, 1)
         if self.pricer.num_labels > _MOST_LABELS:
@@ -213,7 +253,7 @@ class Root:
 
 
 def _first_duals(whole: WholeInstance, tours: Sequence[Route]) -> NDArray[np.float64]:
-    """Return duals to begin with: customers share the cost of the tours they are in."""
+    """Return initial duals: the cost of each tour is shared among its customers."""
     costs = whole.costs / DUAL_UNIT
     near = np.sort(costs[1:, 1:] + costs[1:, 1:].T, axis=1)[:, :4].sum(axis=1) / 6
     far = (costs[0, 1:] + costs[1:, 0]) * whole.demands[1:] / whole.capacity

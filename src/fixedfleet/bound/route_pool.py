@@ -1,11 +1,11 @@
 """
 Branch and cut over all routes that a better plan can have.
 
-Each node of the tree has the routes that are left there. The linear program over them
-is solved with a few of the routes, the others are priced one by one. Routes whose
-reduced cost exceeds the gap are dropped. If cuts help no more, a pair of customers is
-chosen that some routes serve together: one branch has them in the same tour, the other
-in different ones (Ryan and Foster).
+Each node of the tree has a list of routes. The linear program over them is solved with
+a few of the routes, and the others are priced one by one. Routes whose reduced cost
+exceeds the gap are dropped. When further cuts raise the bound only little, the node
+branches on a pair of customers: they are in the same tour in one branch, and in
+different tours in the other (Ryan and Foster).
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 __all__ = ["RoutePool", "walk"]
 
 _FIRST = 600  # routes in the first linear program
-_ENTERING = 500  # routes that enter it at once
-_ROUNDS = 40  # of cuts in one node, at most
-_STALLED = 3  # rounds that gain little, after which a node branches
-_GAIN = 1e-4  # share of the cost that a round should gain
-_CANDIDATES = 6  # pairs of customers that are tried as branches
-_NEGLIGIBLE = 1e-9  # share of the cost below which a reduced cost is zero
-_ARTIFICIAL = 20  # an artificial column costs this many plans
+_ENTERING = 500  # the most routes that one pricing adds to a linear program
+_ROUNDS = 40  # the most rounds of cuts in one node
+_STALLED = 3  # a node branches after this many rounds in a row that gain little
+_GAIN = 1e-4  # a round gains little if the bound rises by less than this share
+_CANDIDATES = 6  # the most pairs of customers that are tried for strong branching
+_NEGLIGIBLE = 1e-9  # a reduced cost below this share of the cost counts as zero
+_ARTIFICIAL = 20  # an artificial column costs as much as this many plans
 
 
 @dataclass(order=True)
 class Node:
-    """A node of the tree: the routes left, and a bound on plans made of them."""
+    """A node of the tree: its routes, and a lower bound on the plans made of them."""
 
     bound: int
     number: int
@@ -56,29 +56,33 @@ class Node:
 
 class RoutePool:
     """
-    The tree over a pool of routes.
+    A branch-and-cut tree over an enumerated pool of routes.
 
     Parameters
     ----------
     pricer
-        Turns duals into reduced costs, and has the clock.
+        Turns duals into reduced costs, and checks the time limit.
     routes
-        All routes that a plan of at most the goal can have, as rows.
+        All routes that a plan within the goal can have, as rows.
     master
-        The solved master: its cuts are taken over, and its duals tell good routes.
+        The solved master. The tree takes over its cuts, and its duals select the routes
+        of the first linear program.
     bound
-        A bound on these plans.
+        A lower bound on the cost of all plans within the goal.
     goal
-        Plans of at most this cost, in units, are looked for.
+        The largest cost, in units, of a plan that counts as better than the best known
+        one.
     found
         Called with the tours of a better plan; returns the new goal.
 
     Attributes
     ----------
     bound
-        No plan costs less; above the goal if no plan is better.
+        A lower bound on all plans within the goal. If it is above the goal, there is no
+        such plan.
     stuck
-        Whether rounding errors of the linear program leave a node undecided.
+        Whether the linear program of a node has an integral solution that, computed
+        exactly, is not within the goal. The search then ends with the present bound.
     """
 
     def __init__(
@@ -108,7 +112,7 @@ class RoutePool:
         self._open = [Node(bound, next(self._numbers), routes, first, cuts)]
 
     def search(self) -> Iterator[None]:
-        """Search the tree; yield when bound or plan may have become better."""
+        """Search the tree; yield whenever the bound or the plan may have improved."""
         while self._open and not self.stuck:
             node = heapq.heappop(self._open)
             try:
@@ -127,7 +131,7 @@ class RoutePool:
         self.bound = max(self.bound, min(least, self._goal + 1))
 
     def _branch(self, node: Node) -> list[Node]:
-        """Return the branches of a node, none if it has no better plan."""
+        """Return the nodes that replace a node; none if it contains no better plan."""
         master = self._tighten(node, _ROUNDS)
         if node.bound > self._goal:
             return []
@@ -143,8 +147,10 @@ class RoutePool:
         return [node]
 
     def _tighten(self, node: Node, rounds: int) -> Master:
-        """Raise the bound of a node by cuts, and drop routes; return its program."""
-        most = _ARTIFICIAL * max(self._goal, DUAL_UNIT)
+        """
+        Raise the bound of a node by cuts and drop useless routes; return its master.
+        """
+        most = _ARTIFICIAL * max(self._goal / DUAL_UNIT, 1.0)
         master = Master(self._whole, most, once=True)
         master.add_cuts(node.cuts)
         master.add_routes(_tours(node.routes[node.first]))
@@ -165,7 +171,12 @@ class RoutePool:
         return master
 
     def _price(self, node: Node, master: Master) -> None:
-        """Solve the linear program over all routes of a node; drop useless routes."""
+        """
+        Solve the linear program over all routes of a node by column generation.
+
+        This raises the node's bound, and drops the routes whose reduced cost is too
+        large.
+        """
         while True:
             self._pricer.check_time()
             duals = master.solve().duals
@@ -187,7 +198,8 @@ class RoutePool:
         """
         Return pairs of customers to branch on (Ryan and Foster), the best first.
 
-        Routes that serve both have a total value between 0 and 1, nearest 0.5 first.
+        The values of the routes that serve both customers have a sum strictly between 0
+        and 1. Pairs whose sum is closest to 0.5 come first.
         """
         routes, values = master.support()
         together = np.zeros((self._whole.size, self._whole.size))
@@ -199,7 +211,11 @@ class RoutePool:
         return [(int(i), int(j)) for i, j in pairs[order[:_CANDIDATES]]]
 
     def _strongest(self, node: Node, pairs: list[tuple[int, int]]) -> list[Node]:
-        """Return the branches of the pair that raises the bounds most."""
+        """
+        Return the branches of the pair whose branches have the highest bounds.
+
+        Branches whose bound exceeds the goal are left out.
+        """
         best, chosen = -1.0, [node]
         for i, j in pairs:
             has_i = (node.routes == i).any(axis=1)

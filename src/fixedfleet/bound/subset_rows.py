@@ -2,9 +2,9 @@
 Subset-row cuts on three customers, with limited memory.
 
 At most one tour of a plan visits two or more of three customers. A route that visits
-them k times would count ⌊k/2⌋ (Jepsen et al., "Subset-Row Inequalities Applied to the
-Vehicle-Routing Problem with Time Windows", Operations Research 2008). With a limited
-memory, a route forgets an odd visit when it leaves the cut's memory, a set of
+them k times has the coefficient ⌊k/2⌋ (Jepsen et al., "Subset-Row Inequalities Applied
+to the Vehicle-Routing Problem with Time Windows", Operations Research 2008). With a
+limited memory, a route forgets an odd visit when it leaves the cut's memory, a set of
 customers: the cut is weaker, and pricing is faster (Pecin et al., "Improved
 Branch-Cut-and-Price for Capacitated Vehicle Routing", 2017).
 """
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["SubsetRow", "count_pairs", "find_subset_rows"]
 
 _VIOLATION = 0.03  # the least violation that is worth a cut
-_PER_CUSTOMER = 5  # new cuts that a customer may be in
+_PER_CUSTOMER = 5  # the most new cuts that contain the same customer
 
 
 class SubsetRow(NamedTuple):
-    """Three customers, and where a route remembers that it visited one of them."""
+    """Three customers, and the memory of the cut, a set of locations."""
 
     customers: tuple[int, int, int]
-    memory: NDArray[np.bool_]  # (n,), includes the three
+    memory: NDArray[np.bool_]  # (n,), includes the three customers
 
 
 def find_subset_rows(
@@ -46,7 +46,8 @@ def find_subset_rows(
     """
     Return cuts that a fractional solution violates, the most violated ones first.
 
-    A limited memory is what the routes of the solution need.
+    With ``limited``, the memory of a cut has only the customers that the routes of this
+    solution need for their full coefficients. Otherwise it has all customers.
     """
     visits = np.zeros((len(routes), size), np.int64)
     for number, route in enumerate(routes):
@@ -72,10 +73,12 @@ def find_subset_rows(
 
 
 def _remembered(route: tuple[int, ...], triple: tuple[int, ...]) -> list[int]:
-    """Return the stops that a cut must remember to count all pairs of this route."""
+    """
+    Return the stops that a cut's memory needs for the full coefficient of this route.
+    """
     places = [place for place, stop in enumerate(route) if stop in triple]
     pairs = [(places[k], places[k + 1]) for k in range(len(places) - 1)]
-    if len(places) == 3:  # one pair counts: the nearer one
+    if len(places) == 3:  # the coefficient is 1, so one pair suffices: the nearer one
         pairs = [min(pairs, key=lambda pair: pair[1] - pair[0])]
     else:
         pairs = pairs[::2]
@@ -84,7 +87,9 @@ def _remembered(route: tuple[int, ...], triple: tuple[int, ...]) -> list[int]:
 
 @compiled()
 def _find_triples(visits: Any, values: Any, least: Any) -> Any:
-    """Return the triples whose cut is violated by more than ``least``, and by what."""
+    """
+    Return the triples whose cut is violated by more than ``least``, and the violations.
+    """
     n = visits.shape[1]
     triples = np.empty((20_000, 3), np.int64)
     violations = np.empty(len(triples))

@@ -1,4 +1,4 @@
-"""An instance in whole numbers, in which everything that is claimed is computed."""
+"""An instance in whole numbers, so that bounds are computed without rounding errors."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["TOLERANCE", "WholeInstance", "make_whole"]
 
-# A plan counts as optimal if none is shorter by more than this share of its cost. If
-# all costs are whole numbers, none is shorter at all.
+# A plan counts as optimal if no plan is cheaper by more than this share of its cost. If
+# all costs are whole numbers, no plan is cheaper at all.
 TOLERANCE = Fraction(1, 10**7)
-_BITS = 42  # of the cost of a plan; sums of duals and labels fit into 64 bits
+_BITS = 42  # bits of a plan's cost, so that sums of duals and labels fit into 64 bits
 _MOST_STEPS = 4000  # the largest capacity, in steps, that labels are counted by
 
 
@@ -35,8 +35,8 @@ class WholeInstance:
         Shape (n, n) with n = N + 1: twice the distance, rounded down to a unit. Half of
         the vehicle cost is in each arc from and to the depot.
     unit
-        How many units make one of the user's: a cost in units is ``2 · unit · cost``
-        because costs are doubled.
+        The number of units per user's unit of length. Because costs are doubled, a cost
+        in units is ``2 · unit · cost``.
     demands, capacity
         As in :attr:`Instance.demand_units`.
     steps, limit
@@ -44,7 +44,7 @@ class WholeInstance:
         within the capacity is within the limit. The converse holds if ``limit`` is
         small enough; otherwise demands are rounded down to coarser steps.
     vehicles, fewest
-        No plan has more, or fewer, tours.
+        The largest and the smallest number of tours that a plan can have.
     allowed
         Shape (n, n): the arcs that a plan may have.
     whole
@@ -77,9 +77,9 @@ class WholeInstance:
 
     def goal(self, cost: float) -> int:
         """
-        Return a number of units: a plan that is better than this cost has at most it.
+        Return the largest cost, in units, that a plan cheaper than ``cost`` can have.
 
-        If no plan has at most this many units, a plan of this cost is optimal.
+        If no plan costs at most this many units, a plan of this cost is optimal.
         """
         exact = Fraction(cost)
         exact = exact - 1 if self.whole else exact * (1 - TOLERANCE)
@@ -95,7 +95,7 @@ class WholeInstance:
 
 
 def make_whole(instance: Instance, plan: Plan, vehicle_cost: float) -> WholeInstance:
-    """Return an instance in whole numbers, fine enough for the cost of this plan."""
+    """Return an instance in whole numbers; its unit suits the cost of this plan."""
     cost = plan.cost_v(instance, vehicle_cost)
     distances, demands = instance.distances, instance.demand_units
     exponent = _BITS - math.frexp(cost)[1] if cost > 0 else 0
@@ -129,11 +129,11 @@ def _count_in_steps(
     demands: NDArray[np.int64], capacity: int
 ) -> tuple[NDArray[np.int64], int]:
     """
-    Return demands in coarser steps, each customer's at least 1, and the capacity.
+    Return demands and capacity in coarser steps; each customer has at least one.
 
-    Demands are rounded down. Customers of less than one step, z in number, count 1, and
-    one step of the others counts z + 1: a tour that visits each customer at most once
-    is never refused for them.
+    Demands are rounded down. Let z be the number of customers whose demand is less than
+    one step. Each of them counts 1, and one step of the others counts z + 1. So a tour
+    within the capacity that visits each customer at most once is never refused.
     """
     common = int(np.gcd.reduce(demands)) or 1
     coarse = common
