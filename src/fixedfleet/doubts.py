@@ -76,7 +76,8 @@ class Doubt:
         (from all other places), ``depot`` (a second one), ``duplicate`` (of name,
         place and demand), ``demand`` (it is 0) or ``windows`` (a column looks like
         delivery times, which are not considered). Of a row of a table: ``unreadable``
-        (the row is left out), or ``guess`` (its demand is written as "ca. 40").
+        (the row is left out), or ``guess`` (its demand is written as "ca. 40", or the
+        place of its address is doubtful).
     customers
         The customers to leave out if the doubt is right; empty if that would not help.
     text
@@ -85,6 +86,8 @@ class Doubt:
         The row of a table that the doubt is about, if it is about how it was read.
     columns
         The columns of that row that cannot be read, or are doubtful.
+    address
+        The address of that row, if its place is not known or doubtful.
     """
 
     kind: Kind = field(metadata={"description": "what is doubtful"})
@@ -98,6 +101,10 @@ class Doubt:
     columns: list[str] = field(
         default_factory=list,
         metadata={"description": "columns of this row that cannot be read"},
+    )
+    address: str = field(
+        default="",
+        metadata={"description": "address of this row, if its place is in doubt"},
     )
 
 

@@ -11,11 +11,11 @@ from fixedfleet.distances import on_map
 from fixedfleet.errors import InputError, require
 from fixedfleet.files.atomic import replacing
 from fixedfleet.notebook import COLOURS, colour_of
-from fixedfleet.wording import count, format_length, length_unit
+from fixedfleet.wording import count, describe_lines, format_length, length_unit
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
@@ -65,7 +65,13 @@ def plot_instance(instance: Instance, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_plan(plan: Plan, instance: Instance, ax: Axes | None = None) -> Axes:
+def plot_plan(
+    plan: Plan,
+    instance: Instance,
+    ax: Axes | None = None,
+    *,
+    lines: Sequence[NDArray[np.float64]] | None = None,
+) -> Axes:
     """
     Draw the tours of a plan, with their loads in the legend.
 
@@ -77,6 +83,9 @@ def plot_plan(plan: Plan, instance: Instance, ax: Axes | None = None) -> Axes:
         Its instance, which must have coordinates.
     ax
         Where to draw. Default: new Axes of a new figure.
+    lines
+        The line of each tour along roads, as :func:`fixedfleet.roads.road_lines`
+        returns them. Default: straight lines between the stops.
     """
     plan.require_known(instance)
     ax, points = _draw_map(ax, instance)
@@ -87,12 +96,15 @@ def plot_plan(plan: Plan, instance: Instance, ax: Axes | None = None) -> Axes:
             f"{count(len(tour), 'stop')}, {format_length(lengths[index], 3, instance)}"
         )
         _draw_vehicle(ax, instance, points, np.array(tour), index, label)
-        _draw_tour(ax, points, np.array(tour), index)
+        line = None if lines is None else on_map(lines[index], instance.metric)[0]
+        _draw_tour(ax, points, np.array(tour), index, line)
     if unserved := plan.unserved(instance):
         x, y = points[unserved].T
         label = f"not served: {len(unserved)}"
         ax.scatter(x, y, marker="x", s=60, color="black", zorder=5, label=label)
     length = format_length(plan.length(instance), 5, instance)
+    if said := describe_lines(instance):
+        length += f" {said}"
     _finish(
         ax,
         instance,
@@ -151,13 +163,20 @@ def check_drawable(instance: Instance) -> None:
 
 
 def save_plan_picture(
-    path: str | os.PathLike[str], instance: Instance, plan: Plan | None = None
+    path: str | os.PathLike[str],
+    instance: Instance,
+    plan: Plan | None = None,
+    lines: Sequence[NDArray[np.float64]] | None = None,
 ) -> None:
-    """Draw a plan, or an instance without a plan, into a .png, .svg or .pdf file."""
+    """
+    Draw a plan, or an instance without a plan, into a .png, .svg or .pdf file.
+
+    ``lines`` are as in :func:`plot_plan`.
+    """
     if plan is None:
         save_picture(path, lambda ax: plot_instance(instance, ax))
     else:
-        save_picture(path, lambda ax: plot_plan(plan, instance, ax))
+        save_picture(path, lambda ax: plot_plan(plan, instance, ax, lines=lines))
 
 
 def save_picture(path: str | os.PathLike[str], draw: Callable[[Axes], object]) -> None:
@@ -275,17 +294,24 @@ def _draw_customers(
 
 
 def _draw_tour(
-    ax: Axes, points: NDArray[np.float64], stops: NDArray[Any], index: int
+    ax: Axes,
+    points: NDArray[np.float64],
+    stops: NDArray[Any],
+    index: int,
+    line: NDArray[np.float64] | None,
 ) -> None:
-    """Draw the way of a tour, and its number, because colours are not enough."""
+    """Draw the line of a tour, and its number, because colours are not enough."""
     colour, style, _ = _look(index)
     width = 1.8 if len(points) <= _MANY else 1.0
     look: dict[str, Any] = {"color": colour, "linestyle": style}
-    ax.plot(*points[stops].T, linewidth=width, zorder=2, **look)
-    # The lines to the depot all meet there, so they are thinner and paler.
-    for end in (stops[0], stops[-1]):
-        line = points[[0, end]].T
-        ax.plot(*line, linewidth=width / 2, alpha=0.55, zorder=1, **look)
+    if line is not None:
+        ax.plot(*line.T, linewidth=width, zorder=2, **look)
+    else:
+        ax.plot(*points[stops].T, linewidth=width, zorder=2, **look)
+        # The lines to the depot all meet there, so they are thinner and paler.
+        for end in (stops[0], stops[-1]):
+            leg = points[[0, end]].T
+            ax.plot(*leg, linewidth=width / 2, alpha=0.55, zorder=1, **look)
     outward = points[stops] - points[0]
     distances = np.hypot(*outward.T)
     far = int(np.argmax(distances))

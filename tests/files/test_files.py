@@ -64,7 +64,8 @@ def test_an_empty_file(reader, name, tmp_path):
 @pytest.mark.parametrize(
     ("reader", "name", "said"),
     [
-        (read, "x.txt", "extension '.txt', but an instance is a file .vrp, .csv"),
+        (read, "x.md", "extension '.md', but an instance is a file .vrp, .csv"),
+        (read, "x.txt", "a .txt file is read in Solomon's format, and this one has no"),
         (read, "x", "no extension, but an instance is a file .vrp, .csv, .json"),
         (read, "x.npz", "extension '.npz', but an instance is a file .vrp, .csv"),
         (read_batch, "x.vrp", "extension '.vrp', but a batch is a file .npz, .pkl"),

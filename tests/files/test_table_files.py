@@ -589,7 +589,7 @@ def test_an_excel_plan_is_fit_to_hand_over(tmp_path):
     assert book["fixedfleet"].column_dimensions["H"].width >= street
     rows = list(book["tours"].values)
     assert rows[0][:5] == ("tour", "stops", "load (kg)", "capacity", "room left")
-    assert rows[0][5] == "length (km)"
+    assert rows[0][5] == "length (km, straight line)"
     assert rows[1][:2] == (1, 2) and rows[3][:2] == ("all", 3)
     assert rows[1][2] + rows[1][4] == pytest.approx(950)
     assert rows[3][5] == pytest.approx(rows[1][5] + rows[2][5], abs=0.002)

@@ -7,8 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fixedfleet import InputError, Instance
-from fixedfleet.files import ReadOptions, read, read_file, write_instance
+from fixedfleet import InputError, Instance, VehicleType
+from fixedfleet.files import (
+    ReadOptions,
+    parse,
+    read,
+    read_file,
+    read_plan,
+    read_solution_cost,
+    write_instance,
+)
 from fixedfleet.files.vrplib_files import format_instance
 
 HEAD = "NAME : toy-k2\nTYPE : CVRP\nDIMENSION : 4\nCAPACITY : 10\n"
@@ -234,7 +242,7 @@ def test_other_numbers_of_nodes_are_kept_as_names(load):
             "line 16: a second DEMAND_SECTION, the first is on line 11",
         ),
         ("TYPE : CVRP", "TYPE : CVRP\nTYPE : CVRP", "line 3: a second TYPE"),
-        ("TYPE : CVRP", "TYPE : TSP", "line 2: TYPE is 'TSP', not CVRP"),
+        ("TYPE : CVRP", "TYPE : TSP", "line 2: TYPE is 'TSP', not one of CVRP"),
         (
             "TYPE : CVRP",
             "DISTANCE : 200",
@@ -247,7 +255,8 @@ def test_other_numbers_of_nodes_are_kept_as_names(load):
         ("\n1\n-1", "\n1\n2\n-1", "line 16: DEPOT_SECTION lists 2 depots, not one"),
         ("\n1\n-1", "\n9\n-1", "line 16: DEPOT_SECTION is 9, which is not a node"),
         ("DEPOT_SECTION\n1\n-1\n", "", "no DEPOT_SECTION: add one, or give depot="),
-        ("EOF", "TIME_WINDOW_SECTION\n1 0 9\nEOF", "line 19: TIME_WINDOW_SECTION is"),
+        ("EOF", "RELEASE_TIME_SECTION\n1 0\nEOF", "line 19: RELEASE_TIME_SECTION is"),
+        ("EOF", "TIME_WINDOW_SECTION\n1 0 9\nEOF", "line 19: TIME_WINDOW_SECTION has"),
         ("NAME", "hello\nNAME", "line 1: 'hello' is neither 'KEYWORD : value' nor"),
     ],
 )  # fmt: skip
@@ -288,7 +297,7 @@ def test_headers_without_meaning_here_are_said_to_be_ignored(load):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"metric": "great_circle"}, "VRPLIB has no great-circle distances"),
+        ({"metric": "great_circle"}, "VRPLIB has no distances between latitudes"),
         ({"names": ["a", "b", "c"]}, "VRPLIB cannot hold the names of depot and"),
         ({"depot_name": "Hub"}, "VRPLIB cannot hold the names of depot and"),
         ({"unit": "kg"}, "VRPLIB cannot hold units or further columns"),
@@ -303,3 +312,125 @@ def test_what_vrplib_cannot_hold_is_refused(load, tmp_path, changes, said):
         write_instance(instance, tmp_path / "out.vrp")
     assert said in str(caught.value)
     assert not (tmp_path / "out.vrp").exists()
+
+
+# ------------------------------------------------ vehicles and times, as PyVRP has them
+
+DAY = """NAME : day
+TYPE : VRPTW
+DIMENSION : 3
+VEHICLES : 3
+EDGE_WEIGHT_TYPE : EUC_2D
+SERVICE_TIME : 10
+NODE_COORD_SECTION
+1 0 0
+2 3 4
+3 6 8
+DEMAND_SECTION
+1 0
+2 5
+3 6
+CAPACITY_SECTION
+1 6
+2 6
+3 12
+VEHICLES_FIXED_COST_SECTION
+1 0
+2 0
+3 40
+VEHICLES_UNIT_DISTANCE_COST_SECTION
+1 2
+2 2
+3 3
+TIME_WINDOW_SECTION
+1 0 100
+2 20 30
+3 0 99
+DEPOT_SECTION
+1
+EOF
+"""
+
+
+def test_vehicles_and_times_are_read_and_written(tmp_path):
+    """Vehicles that are alike are one type, and the depot's window is their shift."""
+    instance = parse(DAY).instance
+    assert instance.fleet == (
+        VehicleType(count=2, capacity=6, cost_per_distance=2, shift=(0, 100)),
+        VehicleType(capacity=12, fixed_cost=40, cost_per_distance=3, shift=(0, 100)),
+    )
+    assert instance.speed == 1
+    assert instance.service_times.tolist() == [10, 10]
+    assert instance.windows.tolist() == [[20, 30], [0, 99]]
+    write_instance(instance, tmp_path / "day.vrp")
+    assert read(tmp_path / "day.vrp") == instance
+
+
+def test_windows_with_one_capacity_are_read_and_written(tmp_path):
+    """The vehicles stay alike, with a shift."""
+    start, end = DAY.index("CAPACITY_SECTION"), DAY.index("TIME_WINDOW")
+    text = DAY[:start] + DAY[end:]
+    text = text.replace("VEHICLES : 3", "VEHICLES : 3\nCAPACITY : 12")
+    instance = parse(text).instance
+    assert instance.fleet == (VehicleType(count=3, capacity=12, shift=(0, 100)),)
+    assert not instance.has_mixed_fleet
+    write_instance(instance, tmp_path / "day.vrp")
+    assert read(tmp_path / "day.vrp") == instance
+    more = parse(text, ReadOptions(vehicles=5)).instance
+    assert more.vehicles == 5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("3 12\n", "", "line 15: CAPACITY_SECTION lists 2 vehicles, not 1 to 3"),
+        ("3 12\n", "4 12\n", "line 15: CAPACITY_SECTION lists 3 vehicles, not 1 to"),
+        ("TYPE", "CAPACITY : 6\nTYPE", "give either the header CAPACITY"),
+        ("3 0 99\n", "", "line 27: TIME_WINDOW_SECTION has no node 3"),
+        ("3 0 99\n", "3 0 99\n4 0 9\n", "line 27: TIME_WINDOW_SECTION has an unknown"),
+        ("3 0 99\n", "3 99 0\n", "the window of customer 2 ends at 0, before"),
+        ("1 0 100", "1 100 0", "shift of the vehicle type ends at 0"),
+    ],
+)
+def test_wrong_vehicles_and_times_are_said(old, new, said):
+    """Nothing is guessed."""
+    assert old in DAY
+    with pytest.raises(InputError) as caught:
+        parse(DAY.replace(old, new, 1))
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"priorities": [1, 2]},
+        {"time_unit": "min"},
+        {"speed": 2},
+        {"windows": None},
+    ],
+)
+def test_what_vrplib_cannot_hold_of_a_day_is_refused(changes, tmp_path):
+    """A file that lost it would be another problem."""
+    instance = replace(parse(DAY).instance, **changes)
+    with pytest.raises(InputError, match=r"VRPLIB cannot hold .*: write \.json"):
+        write_instance(instance, tmp_path / "day.vrp")
+
+
+def test_dimacs_rounds_down_to_one_decimal():
+    """The convention of the DIMACS challenge for time windows."""
+    text = DAY.replace("2 3 4", "2 1 1")
+    instance = parse(text, ReadOptions(rounding="dimacs")).instance
+    assert instance.distances[0, 1] == 1.4
+    assert instance.has_coordinates
+
+
+@pytest.mark.parametrize("name", ["HFVRP/X115-HVRP", "VRPTW/R1_10_4"])
+def test_best_known_plans_of_pyvrps_collection_are_feasible(shared, name):
+    """Instances and plans of others are read as they are meant."""
+    path = shared / "pyvrp" / f"{name}.vrp"
+    timed = "VRPTW" in name
+    instance = read(path, rounding="dimacs" if timed else "none")
+    plan = read_plan(path.with_suffix(".sol"), instance)
+    assert plan.check(instance) == []
+    stated = read_solution_cost(path.with_suffix(".sol"))
+    assert plan.cost(instance) == pytest.approx(stated * (1 if timed else 100), 1e-6)

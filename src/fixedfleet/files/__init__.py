@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from fixedfleet.errors import InputError
 from fixedfleet.files import (
@@ -24,23 +24,28 @@ from fixedfleet.files import (
     pickle_files,
     pt_files,
     sol_files,
+    solomon_files,
     table_files,
     txt_files,
+    vehicle_table,
     vrplib_files,
 )
 from fixedfleet.files.excel import OTHER_TABLES, format_excel
 from fixedfleet.files.npz_files import LabelFile
 from fixedfleet.files.reading import Reading, ReadOptions
 from fixedfleet.files.table import Dialect, format_csv
-from fixedfleet.files.table_files import instance_rows
 from fixedfleet.files.text import decode, read_bytes
 from fixedfleet.instance import Instance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from fixedfleet.distances import Rounding
-    from fixedfleet.instance import InstanceBatch
+    from fixedfleet.files.address_columns import Geocode
+    from fixedfleet.instance import InstanceBatch, VehicleType
     from fixedfleet.plan import Plan
 
 __all__ = [
@@ -59,6 +64,7 @@ __all__ = [
     "read_labels",
     "read_plan",
     "read_solution_cost",
+    "read_vehicle_types",
     "write_batch",
     "write_instance",
     "write_plan",
@@ -73,10 +79,13 @@ _Reader = Callable[[str | bytes, ReadOptions], Reading]
 _Writer = Callable[[Instance], str | bytes]
 _INSTANCES: dict[str, tuple[_Reader, _Writer]] = {
     ".vrp": (vrplib_files.parse_instance, vrplib_files.format_instance),
-    ".csv": (table_files.parse_instance, lambda one: format_csv(instance_rows(one))),
+    ".csv": (table_files.parse_instance, table_files.format_text_table),
     ".json": (json_files.parse_instance, json_files.format_instance),
-    ".xlsx": (table_files.parse_instance, lambda one: format_excel(instance_rows(one))),
+    ".xlsx": (table_files.parse_instance, table_files.format_workbook),
 }
+# Solomon's format is only read. Among batches, .txt is another format.
+_READERS = {extension: reader for extension, (reader, _) in _INSTANCES.items()}
+_READERS[".txt"] = solomon_files.parse_instance
 _BATCHES = {
     ".npz": (npz_files.read_batch, npz_files.write_batch),
     ".pkl": (pickle_files.read_batch, pickle_files.write_batch),
@@ -108,12 +117,17 @@ def read(
     vehicles: int | None = None,
     *,
     capacity: float | None = None,
-    rounding: Rounding | None = None,
+    rounding: Rounding | Literal["dimacs"] | None = None,
     depot: str | int | None = None,
     columns: Mapping[str, str] | None = None,
+    geocode: Geocode | None = None,
+    vehicle_types: Sequence[VehicleType] | None = None,
+    speed: float | None = None,
+    service_minutes: float | None = None,
+    shift: tuple[float, float] | None = None,
 ) -> Instance:
     """
-    Read an instance from a VRPLIB, CSV, Excel or JSON file.
+    Read an instance from a VRPLIB, CSV, Excel, JSON or Solomon (.txt) file.
 
     The logger ``fixedfleet`` receives how the file was read (level INFO): where the
     fleet comes from, how distances are rounded. It also receives what is probably a
@@ -129,19 +143,33 @@ def read(
     capacity
         What one vehicle carries. Default: what the file says.
     rounding
-        The rounding of each distance: ``none``, ``round``, ``ceil`` or ``trunc``.
-        Default: what the file says, else ``round`` for VRPLIB's EUC_2D (CVRPLIB's
-        convention) and GEO, and ``none`` for all others.
+        The rounding of each distance: ``none``, ``round``, ``ceil``, ``trunc``, or
+        ``dimacs``: down to one decimal, which makes a matrix of the distances. Default:
+        what the file says, else ``round`` for VRPLIB's EUC_2D (CVRPLIB's convention)
+        and GEO, and ``none`` for all others.
     depot
         The depot: the name of a row in a table (default: the first row), the number of
         a node in VRPLIB (default: its DEPOT_SECTION).
     columns
         Headings in a table that are not recognised: ``{"demand": "Paletten"}``.
+    geocode
+        A function that finds places for the addresses of a table, which
+        :func:`fixedfleet.addresses.geocoder` returns.
+    vehicle_types
+        The fleet, instead of vehicles and capacity. Default: what the file says.
+    speed
+        Distance per hour, such as 40 for 40 km/h. Without it, and without travel times
+        in the file, service times, windows and shifts are not considered.
+    service_minutes
+        How long a vehicle stays at customers for which the file does not say it.
+    shift
+        The shift of vehicles for which the file does not say it: (from, to), in minutes
+        since midnight.
 
     Raises
     ------
     InputError
-        If something is wrong with the file, with the place.
+        If something is wrong with the file; the message says where.
     OSError
         If the file does not exist or cannot be read.
     """
@@ -151,6 +179,11 @@ def read(
         rounding=rounding,
         depot=depot,
         columns=columns or {},
+        geocode=geocode,
+        vehicle_types=vehicle_types,
+        speed=speed,
+        service_minutes=service_minutes,
+        shift=shift,
     )
     reading = read_file(path, options)
     for note in reading.notes:
@@ -164,22 +197,37 @@ def read_file(path: PathLike, options: ReadOptions | None = None) -> Reading:
     """Like :func:`read`, but return notes and doubts instead of logging them."""
     options = options or ReadOptions()
     with _reading(path):
-        reader, _ = _choose(path, _INSTANCES, "an instance")
+        reader = _choose(path, _READERS, "an instance")
         return reader(read_bytes(path), options)
 
 
+def read_vehicle_types(path: PathLike) -> list[VehicleType]:
+    """
+    Read a fleet from a CSV or Excel file with a row for each vehicle type.
+
+    The columns are name, count, capacity, fixed cost, cost per distance, from and to
+    (the shift); only the capacity must be given.
+    """
+    with _reading(path):
+        types, notes = vehicle_table.parse_vehicle_types(read_bytes(path))
+    for note in notes:
+        _log.warning("%s: %s", os.fspath(path), note)
+    return types
+
+
 def parse(content: str | bytes, options: ReadOptions | None = None) -> Reading:
-    """Read an instance from the content of a file, whose format is recognised."""
+    """Read an instance from the content of a file, which also shows the format."""
     options = options or ReadOptions()
-    reader, _ = _INSTANCES[_recognise(content)]
-    return reader(content, options)
+    return _READERS[_recognise(content)](content, options)
 
 
 def _recognise(content: str | bytes) -> str:
-    """Return the extension for a content; what is not JSON or VRPLIB is a table."""
+    """Return the extension of the format of a content; .csv if no other fits."""
     text = content if isinstance(content, str) else content.decode("latin-1")
     if text.lstrip("\ufeff\xef\xbb\xbf \t\r\n").startswith("{"):
         return ".json"
+    if solomon_files.is_solomon(text):
+        return ".txt"
     return ".vrp" if _VRPLIB.search(text) else ".csv"
 
 
@@ -253,7 +301,12 @@ def read_plan(path: PathLike, instance: Instance | None = None) -> Plan:
 
 
 def write_plan(
-    plan: Plan, instance: Instance, path: PathLike, dialect: Dialect | None = None
+    plan: Plan,
+    instance: Instance,
+    path: PathLike,
+    dialect: Dialect | None = None,
+    *,
+    lines: Sequence[NDArray[np.float64]] = (),
 ) -> None:
     """
     Write a plan to a .sol, .json, .csv, .xlsx or .gpx file.
@@ -269,24 +322,31 @@ def write_plan(
         The file.
     dialect
         How to write .csv. Default: commas between cells, and decimal points.
+    lines
+        The lines of the tours along roads, for .gpx, as
+        :func:`fixedfleet.roads.road_lines` returns them.
     """
     with _naming(path):
         _choose(path, dict.fromkeys(PLAN_EXTENSIONS), "a plan")
         extension = Path(path).suffix.lower()
-        _write(path, format_plan(plan, instance, extension, dialect))
+        _write(path, format_plan(plan, instance, extension, dialect, lines))
 
 
 def format_plan(
-    plan: Plan, instance: Instance, extension: str, dialect: Dialect | None = None
+    plan: Plan,
+    instance: Instance,
+    extension: str,
+    dialect: Dialect | None = None,
+    lines: Sequence[NDArray[np.float64]] = (),
 ) -> str | bytes:
-    """Return a plan's file with the extension .sol, .json, .csv, .xlsx or .gpx."""
+    """Return the content of a plan's file: .sol, .json, .csv, .xlsx or .gpx."""
     plan.require_known(instance)
     if extension == ".sol":
         return sol_files.format_plan(plan, instance)
     if extension == ".json":
         return json_files.format_plan(plan, instance)
     if extension == ".gpx":
-        return gpx_files.format_plan(plan, instance)
+        return gpx_files.format_plan(plan, instance, lines=lines)
     rows = table_files.plan_rows(plan, instance)
     if extension == ".xlsx":
         return format_excel(rows, {"tours": table_files.total_rows(plan, instance)})

@@ -1,4 +1,4 @@
-"""Safe writing: a file is written under another name, then renamed; or locked."""
+"""Safe writing: files that are replaced as a whole, and locks between processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fixedfleet.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["lock", "replacing", "write_text"]
+__all__ = ["exclusive", "lock", "replacing", "write_text"]
 
 
 @contextmanager
@@ -58,8 +58,9 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 def lock(file: IO[Any], busy: str) -> None:
     """
-    Lock an open file until it is closed; if another process has, say that it is busy.
+    Lock an open file until it is closed.
 
+    If another process has locked it, raise InputError with the message ``busy``.
     The system releases the lock of a process that is killed. Windows has no such lock.
     """
     if sys.platform == "win32":
@@ -70,3 +71,18 @@ def lock(file: IO[Any], busy: str) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise InputError(busy) from None
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """
+    Let one process at a time into the block, which may read and replace ``path``.
+
+    Another process waits. Windows has no such lock: there, the last one wins.
+    """
+    with open(path.with_name(f".{path.name}.lock"), "ab") as file:
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

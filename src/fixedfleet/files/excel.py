@@ -38,7 +38,11 @@ _WIDEST = 60  # characters of a column
 
 
 def is_excel(data: bytes) -> bool:
-    """Return whether a file is an Excel file; refuse pictures and other archives."""
+    """
+    Return whether a file is an Excel file (.xlsx).
+
+    Raise InputError for pictures, other archives and other kinds of spreadsheets.
+    """
     for beginning, what in _NO_TABLES.items():
         if data.startswith(beginning):
             raise InputError(f"{what}, not a table: give an Excel or CSV file")

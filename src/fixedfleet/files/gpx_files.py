@@ -1,4 +1,4 @@
-"""Plans as GPX, the format of navigation apps: a route for each tour."""
+"""Plans as GPX, the format of navigation apps: a route and a track for each tour."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from fixedfleet.errors import InputError
 from fixedfleet.files.text import check_storable, format_number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
 
@@ -19,24 +24,35 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-def format_plan(plan: Plan, instance: Instance, names: list[str] | None = None) -> str:
+def format_plan(
+    plan: Plan,
+    instance: Instance,
+    names: list[str] | None = None,
+    lines: Sequence[NDArray[np.float64]] = (),
+) -> str:
     """
     Write a route for each tour, from the depot and back, with the names of the stops.
 
-    ``names`` are the names of the vehicles, in the order of tours.
+    ``names`` are the names of the vehicles, in the order of tours. ``lines`` are the
+    lines of the tours along roads; each becomes a track.
     """
-    if instance.metric != "great_circle":
+    if instance.metric not in ("great_circle", "road"):
         raise InputError("GPX needs latitudes and longitudes: write .csv or .json")
-    lines = []
-    for number, tour in enumerate(plan, 1):
-        name = (names or [])[number - 1 : number] or [""]
-        lines.append(f"<rte><name>{_text(name[0] or f'Tour {number}')}</name>")
+    said = [*(names or []), *[""] * plan.vehicles][: plan.vehicles]
+    titles = [_text(name or f"Tour {number}") for number, name in enumerate(said, 1)]
+    rows = []
+    for title, tour in zip(titles, plan, strict=True):
+        rows.append(f"<rte><name>{title}</name>")
         for stop in (0, *tour, 0):
             lat, lon = map(format_number, instance.coordinates[stop])
-            said = _text(instance.name_of(stop))
-            lines.append(f'<rtept lat="{lat}" lon="{lon}"><name>{said}</name></rtept>')
-        lines.append("</rte>")
-    return _HEAD + "".join(f"{line}\n" for line in lines) + "</gpx>\n"
+            name = _text(instance.name_of(stop))
+            rows.append(f'<rtept lat="{lat}" lon="{lon}"><name>{name}</name></rtept>')
+        rows.append("</rte>")
+    for title, line in zip(titles, lines, strict=False):
+        rows.append(f"<trk><name>{title}</name><trkseg>")
+        rows += [f'<trkpt lat="{lat:.6f}" lon="{lon:.6f}"/>' for lat, lon in line]
+        rows.append("</trkseg></trk>")
+    return _HEAD + "".join(f"{row}\n" for row in rows) + "</gpx>\n"
 
 
 def _text(text: str) -> str:

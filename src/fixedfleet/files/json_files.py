@@ -11,18 +11,32 @@ from fixedfleet.errors import InputError
 from fixedfleet.files.reading import build_reading
 from fixedfleet.files.stops import Stop, plan_of
 from fixedfleet.files.text import decode, shorten
-from fixedfleet.instance import Instance
+from fixedfleet.files.times import parse_time
+from fixedfleet.instance import Instance, VehicleType
+from fixedfleet.plan import Plan
 
 if TYPE_CHECKING:
     from fixedfleet.files.reading import Reading, ReadOptions
-    from fixedfleet.plan import Plan
 
 __all__ = ["format_instance", "format_plan", "parse_instance", "parse_plan"]
 
 _KEYS = [field.name for field in dataclasses.fields(Instance)]
 _LARGEST = sys.float_info.max
-_ARRAYS = ("depot", "customers", "demands", "matrix")
-_TEXTS = ("name", "metric", "rounding", "depot_name", "unit", "length_unit")
+_MATRICES = ("matrix", "time_matrix")
+_ARRAYS = (
+    *("depot", "customers", "demands", *_MATRICES),
+    *("service_times", "priorities"),
+)
+_TEXTS = (
+    "name",
+    "metric",
+    "rounding",
+    "depot_name",
+    "unit",
+    "length_unit",
+    "time_unit",
+)
+_TYPE_KEYS = [field.name for field in dataclasses.fields(VehicleType)]
 
 
 def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
@@ -38,8 +52,17 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
             )
     for key in _ARRAYS:
         size = len(values[key]) if isinstance(values.get(key), list) else 0
-        options.check_size(size - (key == "matrix"))
+        options.check_size(size - (key in _MATRICES))
     _check_values(values)
+    if "vehicle_types" in values:
+        types = _list(values["vehicle_types"], "vehicle_types")
+        values["vehicle_types"] = [
+            _vehicle_type(one, f"vehicle_types[{place}]")
+            for place, one in enumerate(types)
+        ]
+    if "windows" in values:
+        windows = enumerate(_list(values["windows"], "windows"))
+        values["windows"] = [_ends(one, f"windows[{i}]") for i, one in windows]
     sources = {key: f"the key {key!r}" for key in ("capacity", "vehicles")}
     return build_reading(values, sources, options)
 
@@ -55,13 +78,53 @@ def _check_values(values: dict[str, Any]) -> None:
     for key in _ARRAYS:
         _check_numbers(values.get(key, []), key)
     metric = values.get("metric", "explicit")
-    if "matrix" in values and metric != "explicit":
+    if "matrix" in values and metric not in ("explicit", "road"):
         raise InputError(
             f"'metric' is {shorten(metric)}, but a 'matrix' makes it explicit: leave "
             "one of them out"
         )
     if "demands" not in values:
         raise InputError("no key 'demands'")
+
+
+def _vehicle_type(value: Any, what: str) -> VehicleType:
+    """Return the vehicle type of an object; null means that a key is left out."""
+    said = {key: own for key, own in _object(value, what).items() if own is not None}
+    for key in said:
+        if key not in _TYPE_KEYS:
+            raise InputError(
+                f"{what}: unknown key {shorten(key)}, not one of "
+                f"{', '.join(_TYPE_KEYS)}"
+            )
+    _check_text(said.get("name", ""), f"{what}.name")
+    if "capacity" not in said:
+        raise InputError(f"{what}: no key 'capacity'")
+    if "shift" in said:
+        shift = _ends(said["shift"], f"{what}.shift")
+        if shift is None or None in shift:
+            raise InputError(
+                f"{what}.shift is {shorten(said['shift'])}, not [from, to]"
+            )
+        said["shift"] = shift
+    try:
+        return VehicleType(**said)
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None
+
+
+def _ends(value: Any, what: str) -> tuple[float | None, float | None] | None:
+    """Return [from, to] as numbers; a text such as "08:30" is minutes."""
+    if value is None:
+        return None
+    ends = _list(value, what)
+    if len(ends) != 2:
+        raise InputError(f"{what} is {shorten(value)}, not [from, to]")
+    times = [
+        parse_time(end, f"{what}[{place}]") if isinstance(end, str) else end
+        for place, end in enumerate(ends)
+    ]
+    _check_numbers([time for time in times if time is not None], what)
+    return times[0], times[1]
 
 
 def _check_texts(value: Any, what: str) -> None:
@@ -94,7 +157,7 @@ def format_instance(instance: Instance) -> str:
     """Write an instance; JSON holds all of it."""
     from fixedfleet.documents import describe_instance, to_json
 
-    fields = vars(describe_instance(instance)).items()
+    fields = dataclasses.asdict(describe_instance(instance)).items()
     return to_json({name: value for name, value in fields if value is not None})
 
 
@@ -117,7 +180,12 @@ def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:
         raise InputError("no key 'tours'")
     tours = _list(data["tours"], "tours")
     stops = [_stops(tour, f"tours[{i}]") for i, tour in enumerate(tours)]
-    return plan_of(stops, instance)
+    plan = plan_of(stops, instance)
+    said: list[Any]
+    said = [tour.get("vehicle_type") for tour in tours if isinstance(tour, dict)]
+    if len(said) < len(tours) or None in said:
+        return plan
+    return Plan(plan.tours, said)
 
 
 def _stops(tour: Any, what: str) -> list[Stop]:

@@ -132,8 +132,8 @@ def make_batch(
     """
     Return a batch of the arrays of a file, which may lack capacity and fleet.
 
-    The caller's win over the file's. Demands that were divided by the capacity are made
-    whole again.
+    Values that the caller gives win over those of the file. Demands that were divided
+    by the capacity are made whole again.
     """
     given = {"capacity": capacity, "vehicles": vehicles}
     arrays = arrays | {name: one for name, one in given.items() if one is not None}

@@ -70,7 +70,7 @@ def read_batch(
 
 
 class _Kind:
-    """Stands for a dtype of NumPy."""
+    """Stand-in for a dtype of NumPy while a file is unpickled."""
 
     def __init__(self, code: str, *_options: object) -> None:
         self.code = code
@@ -80,14 +80,14 @@ class _Kind:
         self.code = f"{order}{self.code}"
 
     def read(self, data: bytes, shape: tuple[int, ...]) -> NDArray[Any]:
-        """Return the numbers in the data."""
+        """Return the numbers that the bytes hold, as an array."""
         if not _NUMBERS.fullmatch(self.code):
             raise InputError(f"an array of {self.code!r}, not of numbers")
         return np.frombuffer(data, dtype=self.code).reshape(shape)
 
 
 class _Array:
-    """Stands for an array of NumPy, which is made from its numbers alone."""
+    """Stand-in for an array of NumPy, which is made from its numbers alone."""
 
     numbers: NDArray[Any]
 
@@ -113,7 +113,7 @@ def _from_buffer(
     return kind.read(data, shape)
 
 
-# What a pickle of arrays names, and what is called instead. Nothing else is.
+# What a pickle of arrays names, and what is called instead. Nothing else is called.
 _STAND_INS: dict[str, Any] = {
     "numpy.ndarray": _Array,
     "numpy.dtype": _Kind,
@@ -129,15 +129,15 @@ class _ArrayUnpickler(pickle._Unpickler):
     """
     Builds lists, tuples, numbers and arrays of numbers, and refuses all else.
 
-    It is Python's slow one: a memo entry with a huge number does not make it allocate
-    gigabytes.
+    It derives from the unpickler that is written in Python, not from the faster one in
+    C. So a memo entry with a huge number does not make it allocate gigabytes.
     """
 
     def __init__(self, data: bytes) -> None:
         super().__init__(io.BytesIO(data))
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what stands for a function or class of NumPy."""
+        """Return the stand-in for a function or class of NumPy; refuse any other."""
         short = module if module in ("numpy", "_codecs") else ""
         if module.startswith(("numpy.core.", "numpy._core.")):
             short = module.rpartition(".")[2]

@@ -46,7 +46,12 @@ def read_batch(
 
 
 def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:
-    """Write a test set; it has no place for capacity and fleet, demands are divided."""
+    """
+    Write a test set, with demands divided by the capacity.
+
+    The format holds neither capacity nor fleet. The fleet must be given again when the
+    file is read.
+    """
     torch = require("torch", "network", "a .pt file")
     batch.require_plain("a file of instances")
     shares = batch.demands / batch.capacity[:, None]

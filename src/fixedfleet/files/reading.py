@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
 
 from fixedfleet.distances import LengthUnit, Rounding
 from fixedfleet.doubts import Doubt, find_doubts
-from fixedfleet.errors import InputError, above, check_choice, check_number
+from fixedfleet.errors import InputError, above, at_least, check_choice, check_number
 from fixedfleet.files.table import Dialect
-from fixedfleet.instance import Instance
-from fixedfleet.wording import count
+from fixedfleet.files.vehicle_table import add_shift
+from fixedfleet.instance import Instance, VehicleType
+from fixedfleet.wording import count, length_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from fixedfleet.files.address_columns import Geocode
 
 __all__ = [
+    "DIMACS",
     "ReadOptions",
     "Reading",
     "build_reading",
@@ -24,16 +30,19 @@ __all__ = [
 ]
 
 # What the caller may say instead of the file.
-_ASKED = ("rounding", "capacity", "vehicles", "unit", "length_unit")
+_ASKED = ("rounding", "detour", "capacity", "vehicles", "unit", "length_unit")
 _QUESTIONS = {
     "capacity": "what a vehicle carries",
     "vehicles": "how many vehicles there are",
 }
+DIMACS = "dimacs"  # the rounding of the DIMACS challenge for time windows
+_SPEED_BEFORE_ROADS = 40.0  # kilometres or miles per hour
 _ROUNDING = {
     "none": "distances not rounded",
     "round": "distances rounded to the nearest whole number",
     "ceil": "distances rounded up to whole numbers",
     "trunc": "distances rounded down to whole numbers",
+    DIMACS: "distances rounded down to one decimal",
 }
 
 
@@ -53,6 +62,26 @@ class ReadOptions:
         ``{14: {"demand": "12"}}``.
     unit, length_unit
         Unit of demands and capacity; unit of distances.
+    detour
+        What great-circle distances are multiplied by.
+    geocode
+        A function that finds places for the addresses of a table, such as
+        :func:`fixedfleet.addresses.geocoder` returns.
+    by_road
+        Whether travel times by road will be added (:func:`fixedfleet.with_roads`).
+        Until then, a speed stands for them between latitudes and longitudes, so that
+        service times, windows and shifts are kept.
+    vehicle_types
+        The fleet, instead of vehicles and capacity.
+    speed
+        Distance per hour. Without it, and without travel times in the file, nothing is
+        timed: service times, windows and shifts are not considered, and a doubt says
+        so.
+    service_minutes
+        How long a vehicle stays at customers for which the file does not say it.
+    shift
+        The shift of vehicles that have none, in minutes since midnight. A shift from 0
+        is a length only: it is refused if customers have windows.
     max_customers
         The largest instance to read. A larger one is refused as soon as its size is
         known, before anything is built from it.
@@ -67,13 +96,20 @@ class ReadOptions:
 
     vehicles: int | None = None
     capacity: float | None = None
-    rounding: Rounding | None = None
+    rounding: Rounding | Literal["dimacs"] | None = None
     depot: str | int | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     sheet: str | None = None
     corrections: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     unit: str | None = None
     length_unit: LengthUnit | None = None
+    detour: float | None = None
+    geocode: Geocode | None = None
+    by_road: bool = False
+    vehicle_types: Sequence[VehicleType] | None = None
+    speed: float | None = None
+    service_minutes: float | None = None
+    shift: tuple[float, float] | None = None
     max_customers: int | None = None
     allow_missing: bool = False
     allow_unreadable: bool = False
@@ -144,7 +180,9 @@ class Reading:
 
     def leave_out(self, numbers: Iterable[int]) -> Reading:
         """
-        Return the reading without rows of a table; else without customers, by number.
+        Return the reading without some rows of its table.
+
+        If the file is not a table, ``numbers`` are those of customers.
 
         Raises
         ------
@@ -165,9 +203,10 @@ class Reading:
         self, customers: Iterable[int], rows: Iterable[int | None] = ()
     ) -> Reading:
         """
-        Return the reading without some customers, which a note names.
+        Return the reading without some customers, with a note that names them.
 
-        ``rows`` are rows that could not be read: nothing more is said about them.
+        ``rows`` are rows of the table that could not be read. Doubts about them are
+        dropped.
         """
         unwanted, decided = sorted(set(customers)), set(rows)
         if not unwanted and not decided:
@@ -215,12 +254,15 @@ def build_reading(
     states, or should state, the fleet, the capacity and the rounding. ``doubts`` are
     about how the file was read. The others are as in :class:`Reading`.
     """
-    stated = {"rounding": "none", **fields}
+    stated, notes = {"rounding": "none", **fields}, list(notes)
     given = {name: getattr(options, name) for name in _ASKED}
     asked = {name: value for name, value in given.items() if value not in (None, "")}
     chosen = stated | asked
-    check_choice("rounding", chosen["rounding"], get_args(Rounding))
+    check_choice("rounding", chosen["rounding"], (*get_args(Rounding), DIMACS))
+    _choose_fleet(chosen, asked, options, notes)
+    has_types = chosen.get("vehicle_types") is not None
     missing = [name for name in _QUESTIONS if chosen.get(name) is None]
+    missing = [] if has_types else missing
     if missing and not options.allow_missing:
         raise InputError(
             f"the file does not say {_QUESTIONS[missing[0]]}: give {missing[0]}=, or "
@@ -229,16 +271,134 @@ def build_reading(
     for name in _QUESTIONS:
         if stated.get(name) is not None and name not in asked:
             check_number(f"{name} ({sources[name]})", stated[name], above(0))
-    instance = Instance(**chosen | dict.fromkeys(missing, 1))
+    chosen |= dict.fromkeys(missing, 1)
+    unused = _choose_times(chosen, options)
+    instance = _build(chosen)
     return Reading(
         instance=instance,
-        notes=[*notes, *_explain(stated, asked, sources)],
+        notes=[
+            *notes,
+            *_explain(stated, asked, sources),
+            *_explain_day(instance, options),
+        ],
         missing=missing,
-        doubts=[*doubts, *find_doubts(instance, rows)],
+        doubts=[*doubts, *unused, *find_doubts(instance, rows)],
         rows=rows,
         columns=columns or {},
         dialect=dialect or Dialect(),
     )
+
+
+def _choose_fleet(
+    chosen: dict[str, Any],
+    asked: Mapping[str, Any],
+    options: ReadOptions,
+    notes: list[str],
+) -> None:
+    """Choose between vehicle types and a number of vehicles that are alike."""
+    types, fleet = chosen.get("vehicle_types"), ("vehicles", "capacity")
+    if options.vehicle_types is not None:
+        chosen["vehicle_types"] = list(options.vehicle_types)
+        chosen |= {name: asked.get(name) for name in fleet}
+        if types is not None:
+            notes.append("the file's vehicle types are not used: others are asked for")
+    elif types is not None:
+        given = [name for name in fleet if name in asked]
+        if len(given) == 1:
+            other = fleet[given[0] == "vehicles"]
+            raise InputError(
+                f"the file states vehicle types: leave {given[0]}= out, or give "
+                f"{other}= as well"
+            )
+        if given:
+            chosen["vehicle_types"] = None
+            notes.append("the file's vehicle types are not used: others are asked for")
+
+
+def _choose_times(chosen: dict[str, Any], options: ReadOptions) -> list[Doubt]:
+    """
+    Complete the times of an instance; without travel times, remove them.
+
+    Return a doubt about each kind of time that is given and not considered.
+    """
+    names = ("service_times", "windows")
+    types = chosen.get("vehicle_types")
+    given = {name: chosen.get(name) is not None for name in names}
+    shift = options.shift or chosen.pop("depot_hours", None)
+    chosen.pop("depot_hours", None)
+    shifts = shift is not None or any(one.shift is not None for one in types or ())
+    asked = options.speed is not None or options.service_minutes is not None
+    has_unit = chosen.get("time_unit") or not (any(given.values()) or shifts)
+    if (asked or options.shift is not None) and not (
+        has_unit or chosen.get("speed") is None
+    ):
+        raise InputError(
+            "the file states times without a unit: leave speed, minutes and shift out"
+        )
+    if options.speed is not None:
+        speed = check_number("speed", options.speed, above(0))
+        if chosen.get("time_matrix") is not None:
+            raise InputError("the file states travel times: leave speed= out")
+        chosen |= {"speed": speed / 60, "time_unit": "min"}
+    is_timed = chosen.get("speed") is not None or chosen.get("time_matrix") is not None
+    if options.by_road and chosen.get("metric") == "great_circle" and not is_timed:
+        chosen |= {"speed": _SPEED_BEFORE_ROADS / 60, "time_unit": "min"}
+    if chosen.get("speed") is None and chosen.get("time_matrix") is None:
+        given |= {"minutes per stop": options.service_minutes is not None}
+        given |= {"shifts": shifts}
+        chosen |= dict.fromkeys(names) | {"time_unit": ""}
+        if types is not None:
+            chosen["vehicle_types"] = [replace(one, shift=None) for one in types]
+        words = [name.replace("_", " ") for name, is_given in given.items() if is_given]
+        if not words:
+            return []
+        text = f"{' and '.join(words)} are not considered: give a speed"
+        return [Doubt(kind="windows", customers=[], text=text)]
+    if options.service_minutes is not None:
+        minutes = check_number("minutes per stop", options.service_minutes, at_least(0))
+        count_of = len(chosen["demands"])
+        known = chosen.get("service_times") or [None] * count_of
+        chosen["service_times"] = [minutes if one is None else one for one in known]
+    elif chosen.get("service_times") is not None:
+        chosen["service_times"] = [one or 0.0 for one in chosen["service_times"]]
+    if shift is not None:
+        if options.shift is not None and shift[0] == 0 and given["windows"]:
+            raise InputError(
+                "the shift does not say when it begins, but customers have windows: "
+                "give its begin and its end"
+            )
+        if types is None:
+            fleet = {
+                "count": chosen.pop("vehicles"),
+                "capacity": chosen.pop("capacity"),
+            }
+            types = [VehicleType(**fleet)]
+        chosen["vehicle_types"] = add_shift(types, shift)
+    return []
+
+
+def _build(fields: Mapping[str, Any]) -> Instance:
+    """Return the instance; DIMACS rounds distances down to one decimal."""
+    if fields["rounding"] != DIMACS:
+        return Instance(**fields)
+    instance = Instance(**{**fields, "rounding": "none"})
+    matrix = np.floor(10 * instance.distances) / 10
+    return replace(instance, matrix=matrix)
+
+
+def _explain_day(instance: Instance, options: ReadOptions) -> Iterator[str]:
+    """Yield notes on vehicle types, on the speed and on the minutes per stop."""
+    if instance.vehicle_types is not None and len(instance.fleet) > 1:
+        types = count(len(instance.fleet), "vehicle type")
+        asked = ", as asked for" if options.vehicle_types is not None else ""
+        yield f"fleet of {count(instance.vehicles, 'vehicle')} of {types}{asked}"
+    in_minutes = instance.time_unit == "min" and not options.by_road
+    if in_minutes and instance.speed is not None:
+        unit = length_unit(instance)
+        per_hour = f" {unit}/h" if unit else " per hour"
+        yield f"travel times from distances at {60 * instance.speed:g}{per_hour}"
+    if options.service_minutes is not None and instance.service_times is not None:
+        yield f"{options.service_minutes:g} minutes per stop where the file has none"
 
 
 def _explain(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError
@@ -28,9 +29,19 @@ _COST = re.compile(r"Cost\s*:?\s+(\S+)", re.IGNORECASE)
 _REMARK = re.compile(r"#.*|Solution|(?i:(?!Route|Cost))[A-Za-z][\w ()./-]*(:.*|\s\S.*)")
 
 
-def parse_plan(content: str | bytes, _instance: Instance | None = None) -> Plan:
-    """Read the tours. Customers are numbered from 1; the depot is not listed."""
-    return Plan(_parse(decode(content))[0])
+def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:
+    """
+    Read the tours. Customers are numbered from 1; the depot is not listed.
+
+    If the vehicles of the instance differ, route 3 is that of the third vehicle.
+    """
+    routes, _ = _parse(decode(content))
+    if instance is None or not instance.has_mixed_fleet:
+        return Plan(routes.values())
+    types = [i for i, one in enumerate(instance.fleet) for _ in range(one.count)]
+    if max(routes, default=0) > len(types):
+        raise InputError(f"Route #{max(routes)}, but there are {len(types)} vehicles")
+    return Plan(routes.values(), [types[number - 1] for number in routes])
 
 
 def parse_cost(text: str) -> float | None:
@@ -38,7 +49,8 @@ def parse_cost(text: str) -> float | None:
     return _parse(text)[1]
 
 
-def _parse(text: str) -> tuple[list[list[int]], float | None]:
+def _parse(text: str) -> tuple[dict[int, list[int]], float | None]:
+    """Return the tours by their number, and the cost."""
     routes: dict[int, list[int]] = {}
     cost: float | None = None
     for number, raw in enumerate(split_lines(text), 1):
@@ -59,16 +71,35 @@ def _parse(text: str) -> tuple[list[list[int]], float | None]:
             )
     if not routes and cost is None:
         raise InputError("no line 'Route #1: …', so this is not a solution")
-    return list(routes.values()), cost
+    return routes, cost
 
 
 def format_plan(plan: Plan, instance: Instance) -> str:
-    """Write the tours, their total length, and the customers that none serves."""
+    """
+    Write the tours, their cost, and the customers that none serves.
+
+    If vehicles differ, the number of a route is that of its vehicle.
+    """
+    numbers = list(range(1, plan.vehicles + 1))
+    if instance.has_mixed_fleet:
+        numbers = _vehicle_numbers(plan, instance)
     lines = [
         f"Route #{number}: {' '.join(map(str, tour))}"
-        for number, tour in enumerate(plan, 1)
+        for number, tour in sorted(zip(numbers, plan, strict=True))
     ]
-    lines.append(f"Cost {format_number(plan.length(instance))}")
+    lines.append(f"Cost {format_number(plan.cost(instance))}")
     if unserved := plan.unserved(instance):
         lines.append(f"Unserved: {' '.join(map(str, unserved))}")
     return "\n".join(lines) + "\n"
+
+
+def _vehicle_numbers(plan: Plan, instance: Instance) -> list[int]:
+    """Return the number of each tour's vehicle among all vehicles of the fleet."""
+    if faults := plan.check(instance, partial=True):
+        raise InputError(f"the plan is not one for this fleet: {faults[0]}")
+    free = list(accumulate((one.count for one in instance.fleet), initial=1))
+    numbers = []
+    for index in plan.type_indices(instance):
+        numbers.append(free[index])
+        free[index] += 1
+    return numbers

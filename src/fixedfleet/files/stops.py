@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import Instance
 
-__all__ = ["Stop", "axes_of", "plan_of"]
+__all__ = ["Stop", "axes_of", "plan_of", "vehicle_names", "with_vehicles"]
 
 # Headings of a column with the firm's own customer numbers, letters and digits only.
 _OWN_NUMBERS = {
@@ -36,7 +36,7 @@ _NEAR = 1e-9  # coordinates that are equal but for their rounding to a text
 
 
 class Stop(NamedTuple):
-    """A stop of a plan's file: the customer's number there, and what else is said."""
+    """A stop of a plan's file: the customer's number there, and its other texts."""
 
     where: str  # in the file, for messages
     number: int
@@ -50,7 +50,7 @@ def axes_of(instance: Instance) -> tuple[str, str]:
 
 def plan_of(tours: Iterable[Iterable[Stop]], instance: Instance | None) -> Plan:
     """
-    Return the plan of stops, which are customers of the instance.
+    Return the plan whose stops are found among the customers of the instance.
 
     Without an instance, and for a stop of which nothing but the number is known, the
     customer is the one with this number.
@@ -99,7 +99,11 @@ class _Customers:
         return customer
 
     def _named(self, stop: Stop) -> list[int] | None:
-        """Return the customers with the name and the number; None without both."""
+        """
+        Return the customers with the name and the firm's customer number of a stop.
+
+        None if the file states neither.
+        """
         name = stop.texts.get("name", "").strip()
         known = None
         # A customer without a name is called by its number, which says nothing.
@@ -125,7 +129,9 @@ class _Customers:
         return known
 
     def _at_place(self, stop: Stop, among: Iterable[int]) -> list[int] | None:
-        """Return the customers at the place of a stop; None if it is not known."""
+        """
+        Return the customers at the place of a stop; None if the place is not known.
+        """
         instance = self._instance
         words = [
             stop.texts.get(axis, "").replace(",", ".") for axis in axes_of(instance)
@@ -145,7 +151,7 @@ class _Customers:
                 f"{shorten(stop.texts.get('name', ''))}, and the plan does not say "
                 "which of them is meant: give them different names"
             )
-        # They share name and place, so the others are as good, but not twice.
+        # These customers share name and place, so any will do, but none twice.
         for agrees in (
             lambda customer: customer not in self._found,
             lambda customer: self._says_the_same(customer, stop),
@@ -174,3 +180,39 @@ class _Customers:
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
+
+
+def vehicle_names(plan: Plan, instance: Instance) -> list[str]:
+    """
+    Return the name of the vehicle type of each tour.
+
+    If a type has no name, or shares it with another one, its number in the fleet is
+    added, from 1.
+    """
+    names = [one.name for one in instance.fleet]
+    shown = [
+        name if name and names.count(name) == 1 else f"{name} {place}".strip()
+        for place, name in enumerate(names, 1)
+    ]
+    return [shown[index] for index in plan.type_indices(instance)]
+
+
+def with_vehicles(
+    plan: Plan, vehicles: Sequence[str], instance: Instance | None
+) -> Plan:
+    """
+    Return a plan with the vehicle types that its file names, one per tour.
+
+    Without an instance, or if the file names none, the plan is returned as it is.
+    """
+    if instance is None or instance.vehicle_types is None or not any(vehicles):
+        return plan
+    every = Plan([[1]] * len(instance.fleet), range(len(instance.fleet)))
+    known = vehicle_names(every, instance)
+    for name in vehicles:
+        if name not in known:
+            raise InputError(
+                f"vehicle {shorten(name)} is not one of the fleet: "
+                f"{', '.join(map(shorten, known))}"
+            )
+    return Plan(plan.tours, [known.index(name) for name in vehicles])

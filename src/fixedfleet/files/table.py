@@ -85,7 +85,7 @@ _PLAIN = Dialect()
 
 class TableError(InputError):
     """
-    A table of which the caller must say more: which sheet, which column is which.
+    A table that cannot be read until the caller says which sheet or columns to use.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class TableError(InputError):
     sheets
         The visible sheets, if there are several.
     depots
-        Names of the rows of which one is the depot, if that must be said.
+        Names of the rows that can be the depot, if the caller must choose one.
     """
 
     def __init__(
@@ -114,7 +114,9 @@ class TableError(InputError):
 
 
 class Column(NamedTuple):
-    """A column: its heading without blanks, its cells, and these as they are shown."""
+    """
+    A column: its heading, its cells, and the texts that Excel shows for the cells.
+    """
 
     heading: str
     cells: list[str]
@@ -140,7 +142,7 @@ class Table:
     columns: list[Column]  # each as long as the rows
     places: dict[str, int]  # of the known columns, by name
     dialect: Dialect
-    decimals: set[str]  # the decimal signs that the numbers surely have
+    decimals: set[str]  # the decimal signs that are certain
     notes: list[str]  # on how the file was read
     sheets: list[str] = field(default_factory=list)  # visible ones, if several
 
@@ -152,7 +154,7 @@ class Table:
         return Column(name, empty, empty)
 
     def only(self, places: Sequence[int]) -> Table:
-        """Return the table with these of its rows, in this order."""
+        """Return the table with these rows only, in this order."""
         columns = [
             Column(heading, [cells[i] for i in places], [shown[i] for i in places])
             for heading, cells, shown in self.columns
@@ -241,8 +243,8 @@ def read_table(
     numbers
         Names of the columns that hold numbers.
     needed
-        Sets of columns, of which a table must have one: a sheet that has is the one to
-        read.
+        Sets of columns. The sheet to read is the one that has all columns of one of
+        these sets.
     chosen
         Headings that the caller chose for columns, by the column's name.
     sheet
@@ -323,7 +325,7 @@ class _Head(NamedTuple):
 
 
 def _find_head_of(text: str, delimiter: str, known: Mapping[str, str]) -> _Head:
-    """Return the headings of a text if this delimits its cells."""
+    """Return the headings of a text whose cells are separated by a delimiter."""
     try:
         head = _find_head(_csv_rows(text, delimiter), known)
     except csv.Error:
@@ -332,7 +334,11 @@ def _find_head_of(text: str, delimiter: str, known: Mapping[str, str]) -> _Head:
 
 
 def _find_head(rows: Rows, known: Mapping[str, str]) -> _Head:
-    """Return that of the first rows which has most known headings, or most texts."""
+    """
+    Return the headings: of the first rows, the one with most known headings.
+
+    On a tie, it is the row with most texts.
+    """
     best = _Head(0, [], {}, [], set(), (-1, 0))
     comments: dict[str, str] = {}
     above: list[str] = []
@@ -376,7 +382,11 @@ def _choose_sheet(
     wanted: str | None,
     notes: list[str],
 ) -> tuple[list[str], Callable[[], Rows], _Head]:
-    """Choose a sheet: (titles of the visible sheets, rows and head of this sheet)."""
+    """
+    Choose the sheet to read.
+
+    Return (titles of the visible sheets, rows of the chosen sheet, its headings).
+    """
     visible = [sheet for sheet in sheets if sheet.visible] or list(sheets)
     titles = [sheet.title for sheet in visible]
     listed = ", ".join(map(shorten, titles))
@@ -476,7 +486,7 @@ def _trim(cells: list[str], width: int, row: int) -> list[str]:
 
 
 def _decimals(cells: Iterable[str]) -> set[str]:
-    """Return the decimal signs that numbers surely have."""
+    """Return the decimal signs of the numbers that can be read in one way only."""
     found = set()
     for cell in cells:
         plain = cell.strip().translate(_BLANKS)

@@ -4,35 +4,64 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fixedfleet.doubts import DEPOT_NAME, Doubt
 from fixedfleet.errors import InputError, check_choice
+from fixedfleet.files.address_columns import (
+    ADDRESS_HEADINGS,
+    ADDRESS_SETS,
+    add_coordinates,
+    has_addresses,
+    place_rows,
+)
+from fixedfleet.files.excel import format_excel
 from fixedfleet.files.reading import build_reading
-from fixedfleet.files.stops import Stop, axes_of, plan_of
+from fixedfleet.files.stops import (
+    Stop,
+    axes_of,
+    plan_of,
+    vehicle_names,
+    with_vehicles,
+)
 from fixedfleet.files.table import (
     Column,
     TableError,
+    format_csv,
     list_headings,
     read_table,
     split_heading,
 )
 from fixedfleet.files.text import format_number, shorten, to_whole
-from fixedfleet.wording import length_unit
+from fixedfleet.files.times import (
+    format_time,
+    parse_duration,
+    parse_time,
+    parse_window,
+)
+from fixedfleet.files.vehicle_table import (
+    SHEET,
+    find_fleet_sheet,
+    parse_vehicle_types,
+    vehicle_rows,
+)
+from fixedfleet.plan import Plan
+from fixedfleet.wording import describe_lines, length_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from fixedfleet.distances import Metric
     from fixedfleet.files.reading import Reading, ReadOptions
     from fixedfleet.files.table import Table
     from fixedfleet.instance import Instance
-    from fixedfleet.plan import Plan
 
     Row = list[str | float]
 
 __all__ = [
     "COLUMNS",
+    "format_text_table",
+    "format_workbook",
     "instance_rows",
     "parse_instance",
     "parse_plan",
@@ -54,17 +83,29 @@ _HEADINGS = {
     "name": ("name", "kunde", "kundenname", "firma", "customer name"),
     "capacity": ("capacity", "kapazität"),
     "vehicles": ("vehicles", "fahrzeuge"),
+    **ADDRESS_HEADINGS,
+    "minutes": ("minutes", "service", "service time", "service minutes", "minuten",
+                "standzeit", "entladezeit", "servicezeit", "stoppzeit"),
+    "from": ("from", "earliest", "von", "frühestens", "fruehestens"),
+    "to": ("to", "latest", "until", "bis", "spätestens", "spaetestens"),
+    "window": ("window", "time window", "delivery window", "delivery time",
+               "lieferfenster", "zeitfenster", "lieferzeit", "anlieferzeit",
+               "anlieferfenster"),
+    "priority": ("priority", "prio", "priorität", "prioritaet"),
 }  # fmt: skip
 COLUMNS = tuple(_HEADINGS)
 _NAMES = {heading: column for column in COLUMNS for heading in _HEADINGS[column]}
 _NUMBERS = ("x", "y", "lat", "lon", "coordinates", "demand", "capacity")
 _AXES = (("lat", "lon"), ("x", "y"))
 _NEEDED = [{*pair, "demand"} for pair in (*_AXES, ("coordinates",))]
+_NEEDED_WITH_ADDRESSES = [*_NEEDED, *({*few, "demand"} for few in ADDRESS_SETS)]
 _LIMITS = {"lat": 90.0, "lon": 180.0}
 _LETTERS = {"lat": "NS", "lon": "EOW"}  # O is the German east
 _COMMENTS = {
-    "name", "capacity", "vehicles", "metric", "rounding", "unit", "length_unit",
+    "name", "capacity", "vehicles", "metric", "rounding", "detour", "unit",
+    "length_unit", "speed",
 }  # fmt: skip
+_OF_DAY = ("minutes", "from", "to", "window", "priority")
 _UNSERVED = "unserved"  # in the column "tour" of a plan
 _MOST_NAMED = 10  # rows in a message
 
@@ -79,22 +120,29 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
         content,
         _NAMES,
         numbers=_NUMBERS,
-        needed=_NEEDED,
+        needed=_NEEDED if options.geocode is None else _NEEDED_WITH_ADDRESSES,
         chosen=_chosen(options.columns),
         sheet=options.sheet,
         max_rows=most,
     )
     options.check_size(len(table.rows) - 1)
     _split_coordinates(table)
+    by_address = has_addresses(table) and "x" not in table.places
+    if by_address and options.geocode is not None:
+        add_coordinates(table)
     axes, metric = _axes(table)
     _correct(table, options.corrections)
-    rows = _Rows(table, axes, metric)
+    remarks = {}
+    if by_address and options.geocode is not None:
+        remarks = place_rows(table, options.geocode)
+    rows = _Rows(table, axes, metric, remarks)
     order = [_depot_of(rows, options.depot), *rows.customers]
     order = list(dict.fromkeys(order))  # the depot is no customer
     doubts = _unreadable(rows, order, options)
     demands = [rows.demands[i] or 0.0 for i in order[1:]]
     places = [rows.points[i] for i in order]
     table = table.only(order)
+    times = _Times(table, options)
     depot_name, *names = table.column("name").shown
     numbered = [name or str(i) for i, name in enumerate(names, 1)]
     comments = table.comments
@@ -109,11 +157,14 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
         "name": comments.get("name", ""),
         "metric": metric,
         "rounding": comments.get("rounding", "none").strip(),
+        "detour": table.number(comments.get("detour", "1"), "comment '# detour:'"),
         "vehicles": vehicles and to_whole(vehicles, fleet_place),
         "capacity": capacity and table.number(capacity, capacity_place),
         "unit": comments.get("unit", rows.unit).strip(),
         "length_unit": comments.get("length_unit", "").strip(),
-        "columns": _further(table, axes),
+        "columns": _further(table, axes, times.used),
+        **times.fields,
+        **_fleet_of_sheet(content, options, table.notes),
     }
     for column, heading in options.columns.items():
         table.notes.append(f"column {shorten(heading)} is the {column}, as asked for")
@@ -125,7 +176,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
         options,
         table.notes,
         rows=table.rows,
-        doubts=doubts,
+        doubts=[*doubts, *times.doubts],
         columns={name: table.column(name).heading for name in table.places},
         dialect=table.dialect,
     )
@@ -168,7 +219,12 @@ def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
     said = list_headings(headings)
     pairs = [pair for pair in _AXES if {*pair} <= table.places.keys()]
     message = ""
-    if not pairs:
+    if not pairs and has_addresses(table):
+        message = (
+            "the table has addresses, but no latitudes and longitudes: say who finds "
+            "places for addresses, with geocoder=, or add columns lat and lon"
+        )
+    elif not pairs:
         message = (
             f"{said}: name the columns of the place lat and lon, or x and y; or say "
             "which they are, with columns="
@@ -203,8 +259,15 @@ def _correct(table: Table, corrections: Mapping[int, Mapping[str, str]]) -> None
 class _Rows:
     """The places and demands of all rows, and why some cannot be read."""
 
-    def __init__(self, table: Table, axes: Sequence[str], metric: Metric) -> None:
+    def __init__(
+        self,
+        table: Table,
+        axes: Sequence[str],
+        metric: Metric,
+        remarks: Mapping[int, tuple[str, str]],
+    ) -> None:
         self.table, self.axes, self._metric = table, axes, metric
+        self.remarks = remarks  # on addresses: the address, and what is said about it
         self.names = table.column("name").shown
         self.faults: list[dict[str, str]] = [{} for _ in table.rows]  # by column
         self.guesses: dict[int, str] = {}  # demands such as "ca. 40"
@@ -252,7 +315,8 @@ class _Rows:
                 if cell.strip():
                     value = read(column, i, cell)
                 elif column != "demand":
-                    self.faults[i][column] = f"{heading} is empty"
+                    _, remark = self.remarks.get(i, ("", ""))
+                    self.faults[i][column] = remark or f"{heading} is empty"
             except InputError as error:
                 self.faults[i][column] = str(error)
             values.append(value)
@@ -289,7 +353,7 @@ class _Rows:
 
 
 def _depot_of(rows: _Rows, asked: str | int | None) -> int:
-    """Return the row of the depot, and note why it is."""
+    """Return the row of the depot, and add a note that says why it is this row."""
     table = rows.table
     if len(table.rows) < 2:
         raise InputError(
@@ -335,10 +399,10 @@ def _depot_of(rows: _Rows, asked: str | int | None) -> int:
 
 def _unreadable(rows: _Rows, order: Sequence[int], options: ReadOptions) -> list[Doubt]:
     """
-    Return a doubt for each row that is not a customer, and for each guess.
+    Return a doubt for each row that cannot be read, and for each guess.
 
-    Without the caller's consent, or if they are more than half of the customers' rows,
-    raise InputError with all of them.
+    Raise InputError for the rows that cannot be read if the caller does not allow them,
+    or if they are more than half of the customers' rows.
     """
     table = rows.table
     read = set(order)
@@ -360,32 +424,169 @@ def _unreadable(rows: _Rows, order: Sequence[int], options: ReadOptions) -> list
             text=text,
             row=table.rows[i],
             columns=list(rows.faults[i]) or ["demand"],
+            address=rows.remarks.get(i, ("", ""))[0],
         )
         for i, text in zip(bad, said, strict=True)
     ]
     numbers = {place: number for number, place in enumerate(order)}
+    guesses = [(i, ["demand"], "", said) for i, said in rows.guesses.items()]
+    guesses += [(i, ["lat", "lon"], *both) for i, both in rows.remarks.items()]
     doubts += [
         Doubt(
             kind="guess",
-            customers=[numbers[i]],
+            customers=[number] if (number := numbers[i]) else [],
             text=f"{rows.named(i)}: {said}",
             row=table.rows[i],
-            columns=["demand"],
+            columns=columns,
+            address=address,
         )
-        for i, said in rows.guesses.items()
-        if numbers.get(i)
+        for i, columns, address, said in guesses
+        if numbers.get(i) or (address and i in numbers)
     ]
     return doubts
 
 
-def _further(table: Table, axes: Sequence[str]) -> dict[str, list[str]]:
+class _Times:
+    """
+    Service times, windows and priorities of a table, depot first.
+
+    Without a speed, times are not read. Their columns are kept as further columns, and
+    a :class:`Doubt` warns about them. A window that cannot be read counts as open, and
+    a doubt says so.
+    """
+
+    def __init__(self, table: Table, options: ReadOptions) -> None:
+        self.table = table
+        self.doubts: list[Doubt] = []
+        self.fields: dict[str, Any] = {}
+        self.used: set[str] = set()
+        if self._is_filled("priority"):
+            self._take(["priority"], "priorities", self._priority)
+        speed = table.comments.get("speed")
+        if speed is None and options.speed is None:
+            self._warn_about_times()
+            return
+        if speed is not None:
+            hourly = table.number(speed, "comment '# speed:'")
+            self.fields |= {"speed": hourly / 60}
+        self.fields["time_unit"] = "min"
+        if self._is_filled("minutes"):
+            self._take(["minutes"], "service_times", self._minutes)
+        ends = [name for name in ("from", "to", "window") if self._is_filled(name)]
+        if ends:
+            self._take(ends, "windows", self._window)
+
+    def _warn_about_times(self) -> None:
+        """Add a doubt if there are columns with times, which are not considered."""
+        names = filter(self._is_filled, ("minutes", "from", "to"))
+        headings = [repr(self.table.column(name).heading) for name in names]
+        if headings:
+            verb = "columns {} look" if len(headings) > 1 else "column {} looks"
+            text = verb.format(" and ".join(headings)) + (
+                " like times, which plans do not consider: give a speed"
+            )
+            self.doubts.append(Doubt(kind="windows", customers=[], text=text))
+
+    def _is_filled(self, name: str) -> bool:
+        return name in self.table.places and any(map(str.strip, self._cells(name)))
+
+    def _cells(self, name: str) -> list[str]:
+        return self.table.column(name).cells
+
+    def _take(
+        self, names: Sequence[str], field: str, read: Callable[[int], Any]
+    ) -> None:
+        """Read a field of the instance from columns, and add a note that says so."""
+        self.used |= {*names}
+        depot, *values = [self._try(read, place, names) for place in self._places()]
+        if field == "windows" and depot is not None:
+            begin, end = depot
+            self.fields["depot_hours"] = (
+                begin or 0.0,
+                2 * 24 * 60.0 if end is None else end,
+            )
+        if field != "windows" or any(values):
+            self.fields[field] = values
+        headings = " and ".join(self.table.column(name).heading for name in names)
+        said = "larger numbers are served first if vehicles are missing"
+        words = {"priorities": f"priorities ({said})", "service_times": "service times"}
+        self.table.notes.append(f"{words.get(field, field)} from column {headings}")
+
+    def _places(self) -> range:
+        return range(len(self.table.rows))
+
+    def _try(self, read: Callable[[int], Any], place: int, names: Sequence[str]) -> Any:
+        try:
+            return read(place)
+        except InputError as error:
+            row = self.table.rows[place]
+            self.doubts.append(
+                Doubt(
+                    kind="windows",
+                    customers=[],
+                    text=f"row {row}: {error}; it is not considered",
+                    row=row,
+                    columns=list(names),
+                )
+            )
+            return 0.0 if names == ["priority"] else None
+
+    def _priority(self, place: int) -> float:
+        cell = self._cells("priority")[place].strip()
+        heading = self.table.column("priority").heading
+        return self.table.number(cell, heading) if cell else 0.0
+
+    def _minutes(self, place: int) -> float | None:
+        cell = self._cells("minutes")[place].strip()
+        if not cell:
+            return None
+        return parse_duration(cell, self.table.column("minutes").heading)
+
+    def _window(self, place: int) -> tuple[float | None, float | None] | None:
+        whole, begin, end = (
+            self._cells(name)[place].strip() for name in ("window", "from", "to")
+        )
+        window: tuple[float | None, float | None] = (None, None)
+        if whole:
+            window = parse_window(whole, self.table.column("window").heading)
+        if begin:
+            heading = self.table.column("from").heading
+            window = parse_time(begin, heading), window[1]
+        if end:
+            window = window[0], parse_time(end, self.table.column("to").heading)
+        if window[0] is not None and window[1] is not None and window[1] < window[0]:
+            raise InputError(f"the window ends at {end}, before it begins at {begin}")
+        return window if any(one is not None for one in window) else None
+
+
+def _fleet_of_sheet(
+    content: str | bytes, options: ReadOptions, notes: list[str]
+) -> dict[str, Any]:
+    """Return the vehicle types from the sheet of vehicles in an Excel file, if any."""
+    sheet = find_fleet_sheet(content)
+    if sheet is None or options.vehicle_types is not None:
+        return {}
+    try:
+        types, further = parse_vehicle_types(content, sheet)
+    except InputError as error:
+        notes.append(f"sheet {shorten(sheet)} is not used: {error}")
+        return {}
+    notes += [f"vehicle types from sheet {shorten(sheet)}", *further]
+    return {"vehicle_types": types}
+
+
+def _further(
+    table: Table, axes: Sequence[str], used: Collection[str]
+) -> dict[str, list[str]]:
     """Return the columns that planning does not need, by heading; plans repeat them."""
     columns: dict[str, list[str]] = {}
     unused = {axis for pair in (*_AXES, ("coordinates",)) for axis in pair} - {*axes}
+    unused |= {*_OF_DAY} - {*used}
     if axes == ("lat", "lon") and table.column("lat").heading == (
         table.column("coordinates").heading
     ):
         unused -= {"coordinates"}
+    unused |= ADDRESS_HEADINGS.keys()
     known = {place for name, place in table.places.items() if name not in unused}
     for place, (heading, _, shown) in enumerate(table.columns):
         if place in known:
@@ -409,7 +610,7 @@ def _free_heading(heading: str, used: Iterable[str]) -> str:
 
 
 def _constant(table: Table, key: str) -> tuple[str | None, str]:
-    """Return what a comment or a column says for all vehicles, and where."""
+    """Return (value, place): what a comment or a column states for all vehicles."""
     if key in table.comments:
         return table.comments[key], f"comment '# {key}:'"
     said: str | None = None
@@ -426,10 +627,31 @@ def _constant(table: Table, key: str) -> tuple[str | None, str]:
     return said, f"column {table.column(key).heading}"
 
 
+def format_text_table(instance: Instance) -> str:
+    """Write an instance as CSV; vehicle types need a second table."""
+    if instance.vehicle_types is not None:
+        raise InputError("a CSV file cannot hold vehicle types: write .xlsx or .json")
+    return format_csv(instance_rows(instance))
+
+
+def format_workbook(instance: Instance) -> bytes:
+    """Write an instance as an Excel file, with a sheet for the vehicle types."""
+    types = instance.vehicle_types
+    further = {} if types is None else {SHEET: vehicle_rows(types)}
+    return format_excel(instance_rows(instance), further)
+
+
 def instance_rows(instance: Instance) -> list[Row]:
-    """Return an instance as a table, depot first, after comments with the fleet."""
+    """
+    Return an instance as a table, depot first, after comments with the fleet.
+
+    Vehicle types are a table of their own.
+    """
     if instance.matrix is not None:
         raise InputError("a table cannot hold distances: write .json or .vrp")
+    if instance.time_matrix is not None:
+        raise InputError("a table cannot hold travel times: write .json")
+    times = _time_columns(instance)
     given = (instance.depot_name, *(instance.names or ()))
     if "" in given:
         raise InputError(
@@ -442,19 +664,42 @@ def instance_rows(instance: Instance) -> list[Row]:
         "vehicles": instance.vehicles,
         "metric": instance.metric,
         "rounding": instance.rounding,
+        "detour": "" if instance.detour == 1 else format_number(instance.detour),
         "unit": instance.unit,
         "length_unit": instance.length_unit,
+        "speed": "" if instance.speed is None else format_number(60 * instance.speed),
     }
+    if instance.vehicle_types is not None:
+        comments |= {"capacity": "", "vehicles": ""}
     rows: list[Row] = [[f"# {key}: {said}"] for key, said in comments.items() if said]
     named = instance.names is not None or instance.depot_name != "depot"
-    own = [*axes_of(instance), "demand", *(["name"] if named else [])]
+    own = [*axes_of(instance), "demand", *(["name"] if named else []), *times]
     rows.append([*own, *_further_headings(instance, own)])
     names = (instance.depot_name, *(instance.names or [""] * instance.num_customers))
     demands = (0, *instance.demands)
     for location, point in enumerate(instance.coordinates):
         cells: Row = [*point, demands[location], *([names[location]] if named else [])]
+        cells += [column[location] for column in times.values()]
         rows.append([*cells, *_further_cells(instance, location)])
     return rows
+
+
+def _time_columns(instance: Instance) -> dict[str, Row]:
+    """Return the columns minutes, from, to and priority that an instance needs."""
+    if instance.speed is not None and (
+        instance.time_unit != "min" or 60 * instance.speed / 60 != instance.speed
+    ):
+        raise InputError("a table has times in minutes only: write .json")
+    columns: dict[str, Row] = {}
+    if instance.service_times is not None:
+        columns["minutes"] = ["", *instance.service_times.tolist()]
+    if instance.windows is not None:
+        begins, ends = instance.windows.T.tolist()
+        columns["from"] = ["", *(format_time(time) if time else "" for time in begins)]
+        columns["to"] = ["", *("" if math.isinf(t) else format_time(t) for t in ends)]
+    if instance.priorities is not None:
+        columns["priority"] = ["", *instance.priorities.tolist()]
+    return columns
 
 
 def _further_headings(instance: Instance, own: Sequence[str]) -> list[str]:
@@ -471,42 +716,101 @@ def _further_cells(instance: Instance, location: int) -> list[str]:
 
 
 def plan_rows(plan: Plan, instance: Instance) -> list[Row]:
-    """Return a plan as a table: a row per stop, then the unserved customers."""
-    axes = axes_of(instance) if instance.has_coordinates else ()
-    own = ["tour", "stop", "customer", "name", "demand", *axes]
+    """
+    Return a plan as a table: a row per stop, then the unserved customers.
 
-    def row(tour: str | int, stop: str | int, customer: int) -> Row:
+    With vehicle types, each row has the name of the vehicle; with travel times, the
+    times of the stop and its window.
+    """
+    axes = axes_of(instance) if instance.has_coordinates else ()
+    typed, timed = instance.vehicle_types is not None, instance.has_travel_times
+    own = [
+        *("tour", "stop", "customer", "name", "demand"),
+        *(["vehicle"] if typed else []),
+        *(["arrival", "service begins", "departure"] if timed else []),
+        *(["window"] if instance.windows is not None else []),
+        *axes,
+    ]
+
+    def row(tour: str | int, stop: str | int, customer: int, of_day: Row) -> Row:
         point = instance.coordinates[customer] if axes else ()
         name, demand = instance.name_of(customer), instance.demands[customer - 1]
         further = _further_cells(instance, customer)
-        return [tour, stop, customer, name, demand, *point, *further]
+        window = [] if instance.windows is None else [_window_text(instance, customer)]
+        cells = [tour, stop, customer, name, demand, *of_day, *window]
+        return [*cells, *point, *further]
 
     rows: list[Row] = [[*own, *_further_headings(instance, own)]]
+    vehicles = vehicle_names(plan, instance)
+    times = plan.timetable(instance) if timed else None
+    clock = instance.clock
     for number, tour in enumerate(plan, 1):
-        rows += [row(number, stop, customer) for stop, customer in enumerate(tour, 1)]
-    rows += [row(_UNSERVED, "", customer) for customer in plan.unserved(instance)]
+        for place, customer in enumerate(tour):
+            of_day: Row = [vehicles[number - 1]] if typed else []
+            if times is not None:
+                stop = times[number - 1].stops[place]
+                of_day += map(clock, (stop.arrival, stop.begin, stop.departure))
+            rows.append(row(number, place + 1, customer, of_day))
+    empty: Row = [""] * (typed + 3 * timed)
+    rows += [row(_UNSERVED, "", c, empty) for c in plan.unserved(instance)]
     return rows
+
+
+def _window_text(instance: Instance, customer: int) -> str:
+    """Return the window of a customer, such as 08:00-12:00; "" if it is open."""
+    if instance.windows is None:
+        return ""
+    begin, end = instance.windows[customer - 1].tolist()
+    if math.isinf(end):
+        return f"from {instance.clock(begin)}" if begin else ""
+    return f"{instance.clock(begin)}-{instance.clock(end)}"
 
 
 def total_rows(plan: Plan, instance: Instance) -> list[Row]:
-    """Return a row per tour with its stops, load and length, and a row for all."""
+    """
+    Return a row per tour with its stops, load and length, and a row for all.
+
+    With vehicle types, a row has the vehicle and its cost; with travel times, departure
+    and return.
+    """
     loads, lengths = plan.loads(instance), plan.tour_lengths(instance)
-    room, unit = instance.capacity, instance.unit
-    way = "length" + (f" ({length_unit(instance)})" if length_unit(instance) else "")
+    rooms, unit = [one.capacity for one in plan.types(instance)], instance.unit
+    said = ", ".join(filter(None, (length_unit(instance), describe_lines(instance))))
+    way = f"length ({said})" if said else "length"
     amount = f"load ({unit})" if unit else "load"
-    rows: list[Row] = [["tour", "stops", amount, "capacity", "room left", way]]
-    tours = zip(plan, loads, lengths, strict=True)
-    for number, (tour, load, length) in enumerate(tours, 1):
+    further = _totals_of_day(plan, instance)
+    own: Row = ["tour", "stops", amount, "capacity", "room left", way]
+    rows: list[Row] = [[*own, *further]]
+    tours = zip(plan, loads, rooms, lengths, strict=True)
+    for number, (tour, load, room, length) in enumerate(tours, 1):
         left = _difference(room, load)
-        rows.append([number, len(tour), load, room, left, round(length, 3)])
-    all_room, all_load = room * plan.vehicles, math.fsum(loads)
+        cells: Row = [number, len(tour), load, room, left, round(length, 3)]
+        rows.append([*cells, *(column[number - 1] for column in further.values())])
+    all_room, all_load = math.fsum(rooms), math.fsum(loads)
     sums: Row = ["all", sum(map(len, plan)), all_load, all_room]
-    rows.append([*sums, _difference(all_room, all_load), round(sum(lengths), 3)])
+    sums += [_difference(all_room, all_load), round(sum(lengths), 3)]
+    rows.append([*sums, *(column[-1] for column in further.values())])
     return rows
 
 
+def _totals_of_day(plan: Plan, instance: Instance) -> dict[str, Row]:
+    """Return further columns of the tours, each with a last cell for all of them."""
+    columns: dict[str, Row] = {}
+    if instance.vehicle_types is not None:
+        columns["vehicle"] = [*vehicle_names(plan, instance), ""]
+    if instance.has_mixed_fleet:
+        tours = zip(plan.tours, plan.type_indices(instance), strict=True)
+        costs = [Plan([tour], [index]).cost(instance) for tour, index in tours]
+        columns["cost"] = [*(round(c, 3) for c in costs), round(sum(costs), 3)]
+    if instance.has_travel_times:
+        times, clock = plan.timetable(instance), instance.clock
+        columns["departure"] = [*(clock(one.departure) for one in times), ""]
+        columns["return"] = [*(clock(one.end) for one in times), ""]
+    return columns
+
+
 def _difference(room: float, load: float) -> float:
-    """Return what is left of the room, without the rounding errors of a sum."""
+    """Return capacity minus load, without the rounding errors of a sum."""
     return round(room - load, 6)
 
 
@@ -525,6 +829,7 @@ def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:
         if name not in table.places:
             raise InputError(f"no column {name!r} in the header of a plan")
     others = [column for column in table.columns if column.heading not in names]
+    vehicles: dict[int, str] = {}  # by tour
     tours: dict[int, dict[int, Stop]] = {}
     columns = [table.column(name).cells for name in names]
     for i, (row, *cells) in enumerate(zip(table.rows, *columns, strict=True)):
@@ -538,5 +843,7 @@ def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:
             raise InputError(f"row {row}: a second stop {stop} of tour {tour}")
         texts = {column.heading: column.shown[i] for column in others}
         tours[tour][stop] = Stop(f"row {row}", customer, texts)
+        vehicles.setdefault(tour, texts.get("vehicle", ""))
     inner = ([stop for _, stop in sorted(tours[t].items())] for t in sorted(tours))
-    return plan_of(inner, instance)
+    plan = plan_of(inner, instance)
+    return with_vehicles(plan, [vehicles[tour] for tour in sorted(tours)], instance)

@@ -1,9 +1,9 @@
-"""VRPLIB instances (.vrp)."""
+"""VRPLIB instances (.vrp), also with the vehicles and times of PyVRP's dialect."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -20,6 +20,7 @@ from fixedfleet.files.text import (
     to_number,
     to_whole,
 )
+from fixedfleet.instance import VehicleType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,12 +42,18 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "DEMAND": ("node", "demand"),
     "DEPOT": (),
     "EDGE_WEIGHT": (),
+    "CAPACITY": ("vehicle", "capacity"),
+    "VEHICLES_FIXED_COST": ("vehicle", "cost"),
+    "VEHICLES_UNIT_DISTANCE_COST": ("vehicle", "cost"),
+    "SERVICE_TIME": ("node", "service time"),
+    "TIME_WINDOW": ("node", "from", "to"),
 }
-_NODE_LISTS = [name for name, columns in _COLUMNS.items() if columns]
+_NODE_LISTS = ["NODE_COORD", "DISPLAY_DATA", "DEMAND"]
+_PROBLEMS = ("CVRP", "ACVRP", "VRP", "HFVRP", "HVRP", "VRPTW", "CVRPTW")
 _HEADERS = {
     "NAME", "COMMENT", "TYPE", "DIMENSION", "CAPACITY", "VEHICLES",
     "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT", "NODE_COORD_TYPE", "DISPLAY_DATA_TYPE",
-    "DISTANCE",
+    "DISTANCE", "SERVICE_TIME",
 }  # fmt: skip
 # What EDGE_WEIGHT_TYPE means: the metric and the rounding that goes with it.
 _TYPES: dict[str, tuple[Metric, Rounding]] = {
@@ -105,7 +112,7 @@ def split_sections(text: str) -> VrplibFile:
     """
     Split a VRPLIB file into headers and sections.
 
-    Sections of other problems, such as time windows, are refused.
+    Sections of other problems, such as release times, are refused.
     """
     file = VrplibFile()
     comments: list[str] = []
@@ -189,6 +196,8 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     if comment := _ROUNDING_IN_COMMENT.search(file.headers["COMMENT"]):
         fields["rounding"], sources["rounding"] = comment[1], "the file's comment"
     fields["vehicles"], sources["vehicles"] = _vehicles(file)
+    fields |= _times(file, order)
+    fields |= _vehicle_types(file, fields, options)
     if listing != "DEMAND":
         fields["depot"], *fields["customers"] = [places[node][1] for node in order]
     if kind == "EXPLICIT":
@@ -199,11 +208,18 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
 
 
 def _check_problem(file: VrplibFile) -> list[str]:
-    """Refuse problems that plans would not respect; return notes on what is ignored."""
+    """
+    Refuse files with constraints that plans would not respect.
+
+    Return notes on what is ignored.
+    """
     notes = []
     problem = file.headers.get("TYPE") or "CVRP"
-    if problem.upper() not in ("CVRP", "ACVRP", "VRP"):
-        raise InputError(f"{file.place('TYPE')} is {shorten(problem)}, not CVRP")
+    if problem.upper() not in _PROBLEMS:
+        raise InputError(
+            f"{file.place('TYPE')} is {shorten(problem)}, not one of "
+            f"{', '.join(_PROBLEMS)}"
+        )
     limit = file.number("DISTANCE")
     if limit is not None and 0 < limit < _NO_LIMIT:
         raise InputError(
@@ -360,6 +376,82 @@ def _vehicles(file: VrplibFile) -> tuple[int | None, str]:
     return None, "the header VEHICLES"
 
 
+def _vehicle_types(
+    file: VrplibFile, fields: dict[str, Any], options: ReadOptions
+) -> dict[str, Any]:
+    """
+    Return the vehicle types, if vehicles differ or have costs or a shift.
+
+    Vehicles that are alike and stand together are one type. The window of the depot is
+    their shift.
+    """
+    shift = fields.pop("depot_hours", None)
+    sections = {
+        "CAPACITY": "capacity",
+        "VEHICLES_FIXED_COST": "fixed_cost",
+        "VEHICLES_UNIT_DISTANCE_COST": "cost_per_distance",
+    }
+    given = {
+        name: _by_node(file, section)
+        for section, name in sections.items()
+        if section in file.sections
+    }
+    if not given:
+        return {} if shift is None else {"depot_hours": shift}
+    if options.vehicles is not None or options.capacity is not None:
+        raise InputError(
+            "the file states what each vehicle carries or costs: leave vehicles= and "
+            "capacity= out"
+        )
+    vehicles = fields["vehicles"] or len(next(iter(given.values())))
+    for section, name in sections.items():
+        if name in given and {*given[name]} != {*range(1, vehicles + 1)}:
+            raise InputError(
+                f"{file.place(f'{section}_SECTION')} lists {len(given[name])} "
+                f"vehicles, not 1 to {vehicles}"
+            )
+    if ("capacity" in given) == (fields["capacity"] is not None):
+        raise InputError("give either the header CAPACITY or the CAPACITY_SECTION")
+    types: list[VehicleType] = []
+    for vehicle in range(1, vehicles + 1):
+        said = {name: rows[vehicle][1][0] for name, rows in given.items()}
+        one = VehicleType(**{"capacity": fields["capacity"], **said, "shift": shift})
+        if types and types[-1].kind == one.kind:
+            types[-1] = replace(types[-1], count=types[-1].count + 1)
+        else:
+            types.append(one)
+    return {"vehicle_types": types, "vehicles": None, "capacity": None}
+
+
+def _times(file: VrplibFile, order: list[int]) -> dict[str, Any]:
+    """Return service times and windows, if there are any; distances are times then."""
+    times: dict[str, Any] = {}
+    if "SERVICE_TIME" in file.sections:
+        if "SERVICE_TIME" in file.headers:
+            raise InputError("a SERVICE_TIME and a SERVICE_TIME_SECTION: leave one out")
+        rows = _of_every_node(file, "SERVICE_TIME", order)
+        times["service_times"] = [rows[node][0] for node in order[1:]]
+    elif (service := file.number("SERVICE_TIME")) is not None:
+        times["service_times"] = [service] * (len(order) - 1)
+    if "TIME_WINDOW" in file.sections:
+        windows = _of_every_node(file, "TIME_WINDOW", order)
+        times["depot_hours"] = tuple(windows[order[0]])
+        times["windows"] = [windows[node] for node in order[1:]]
+    return {**times, "speed": 1.0} if times else {}
+
+
+def _of_every_node(
+    file: VrplibFile, section: str, order: list[int]
+) -> dict[int, list[float]]:
+    """Return the values of a section, which must list every node."""
+    rows = {node: values for node, (_, values) in _by_node(file, section).items()}
+    if {*rows} != {*order}:
+        wrong = sorted({*rows} ^ {*order})[0]
+        said = "no" if wrong in order else "an unknown"
+        raise InputError(f"{file.place(f'{section}_SECTION')} has {said} node {wrong}")
+    return rows
+
+
 def format_instance(instance: Instance, *, plain: bool = False) -> str:
     """
     Write an instance in VRPLIB's format, if that can hold it.
@@ -367,8 +459,11 @@ def format_instance(instance: Instance, *, plain: bool = False) -> str:
     With ``plain``, a comment states the fleet. Some programs refuse the header
     VEHICLES, and some refuse a file without a comment.
     """
-    if instance.metric == "great_circle":
-        raise InputError("VRPLIB has no great-circle distances: write .csv or .json")
+    if instance.metric in ("great_circle", "road"):
+        raise InputError(
+            "VRPLIB has no distances between latitudes and longitudes: write .csv or "
+            ".json"
+        )
     if instance.names is not None or instance.depot_name != "depot":
         raise InputError(
             "VRPLIB cannot hold the names of depot and customers: write .csv or .json"
@@ -377,6 +472,7 @@ def format_instance(instance: Instance, *, plain: bool = False) -> str:
         raise InputError(
             "VRPLIB cannot hold units or further columns: write .csv or .json"
         )
+    _check_day(instance)
     name = instance.name
     check_storable("the name", name)
     if name != name.strip() or "\n" in name or "\r" in name:
@@ -393,13 +489,18 @@ def format_instance(instance: Instance, *, plain: bool = False) -> str:
     lines = [
         f"NAME : {name}",
         *([f"COMMENT : {', '.join(comments)}"] if comments else []),
-        "TYPE : CVRP",
+        f"TYPE : {_problem(instance)}",
         f"DIMENSION : {instance.num_customers + 1}",
         *([] if plain else [f"VEHICLES : {instance.vehicles}"]),
         f"EDGE_WEIGHT_TYPE : {kind}",
         *(["EDGE_WEIGHT_FORMAT : FULL_MATRIX"] if kind == "EXPLICIT" else []),
-        f"CAPACITY : {format_number(instance.capacity)}",
+        *(
+            []
+            if instance.has_mixed_fleet
+            else [f"CAPACITY : {format_number(instance.capacity)}"]
+        ),
         *_format_sections(instance),
+        *_format_day(instance),
         "EOF",
     ]
     return "\n".join(lines) + "\n"
@@ -418,3 +519,59 @@ def _format_sections(instance: Instance) -> Iterator[str]:
     for node, demand in enumerate((0, *instance.demands), 1):
         yield f"{node} {format_number(demand)}"
     yield from ("DEPOT_SECTION", "1", "-1")
+
+
+def _problem(instance: Instance) -> str:
+    """Return the TYPE of an instance."""
+    if instance.has_mixed_fleet:
+        return "HFVRP"
+    return "VRPTW" if instance.is_timed else "CVRP"
+
+
+def _check_day(instance: Instance) -> None:
+    """Raise InputError if VRPLIB cannot hold the fleet or the times."""
+    shifts = {one.shift for one in instance.fleet}
+    wrong = {
+        "names of vehicle types": any(one.name for one in instance.fleet),
+        "priorities": instance.priorities is not None,
+        "units of time": instance.time_unit != "",
+        "a speed other than 1, or travel times": instance.time_matrix is not None
+        or instance.speed not in (None, 1.0),
+        "several shifts": len(shifts) > 1,
+        "travel times without windows or service times": instance.speed is not None
+        and instance.service_times is None
+        and not instance.is_timed,
+        "open windows": instance.is_timed
+        and (
+            None in shifts
+            or instance.windows is None
+            or bool(np.isinf(instance.windows).any())
+        ),
+    }
+    for what, is_wrong in wrong.items():
+        if is_wrong:
+            raise InputError(f"VRPLIB cannot hold {what}: write .json")
+
+
+def _format_day(instance: Instance) -> Iterator[str]:
+    """Yield the sections of vehicles and times."""
+    if instance.has_mixed_fleet:
+        vehicles = [one for one in instance.fleet for _ in range(one.count)]
+        for section, field_name in (
+            ("CAPACITY", "capacity"),
+            ("VEHICLES_FIXED_COST", "fixed_cost"),
+            ("VEHICLES_UNIT_DISTANCE_COST", "cost_per_distance"),
+        ):
+            yield f"{section}_SECTION"
+            for number, one in enumerate(vehicles, 1):
+                yield f"{number} {format_number(getattr(one, field_name))}"
+    if instance.service_times is not None:
+        yield "SERVICE_TIME_SECTION"
+        for node, time in enumerate((0, *instance.service_times), 1):
+            yield f"{node} {format_number(time)}"
+    if instance.windows is not None:
+        yield "TIME_WINDOW_SECTION"
+        hours = instance.fleet[0].shift or (0.0, 0.0)  # `_check_day` refuses None
+        pairs = (hours, *instance.windows.tolist())
+        for node, (begin, end) in enumerate(pairs, 1):
+            yield f"{node} {format_number(begin)} {format_number(end)}"

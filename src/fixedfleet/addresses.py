@@ -1,0 +1,293 @@
+"""
+Places of addresses, from a Nominatim server.
+
+Each address is asked for once. The answers are kept on disk, those without a place for
+a day only. A place is never guessed in silence: a remark says if an address was not
+found, was found at several places, or was found without its house number.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from fixedfleet.data_folder import default_folder
+from fixedfleet.distances import measure
+from fixedfleet.errors import InputError, at_least, between, check_number, require
+from fixedfleet.files.address_columns import Place
+from fixedfleet.files.atomic import exclusive, write_text
+from fixedfleet.progress import Progress
+from fixedfleet.version import own_version
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+
+    from fixedfleet.files.address_columns import Geocode
+
+    Folder = str | os.PathLike[str]
+
+__all__ = [
+    "PAUSE",
+    "check_url",
+    "find_places",
+    "geocoder",
+    "keep_place",
+    "known_places",
+    "plain_address",
+]
+
+PAUSE = 1.0  # seconds between two requests: what the public server allows
+_FILE = "addresses.json"
+_SECONDS = 30.0  # a server that answers nothing for so long is given up
+_CANDIDATES = 5  # places that are asked for
+_APART_KM = 0.3  # places nearer to each other than this are one
+_KEEP_EVERY = 20  # addresses after which the answers are written
+_LONGEST_QUOTE = 120
+# A name and a number behind it: "Hauptstr. 5", "Am Markt 12 b".
+_HOUSE = re.compile(r"[^\W\d]\.?\s+\d{1,4}\s?[a-z]?(?=$|[\s,;/-])", re.IGNORECASE)
+
+
+def geocoder(
+    url: str,
+    *,
+    pause: float = PAUSE,
+    folder: Folder | None = None,
+    on_progress: Callable[[Progress], object] | None = None,
+) -> Geocode:
+    """
+    Return a function that finds places for addresses, to read a table with.
+
+    Use it as in ``ff.read("day.xlsx", geocode=ff.addresses.geocoder(url))``. The
+    arguments are those of :func:`find_places`, and are checked at once.
+    """
+    url, pause = check_url(url), check_number("pause", pause, at_least(0))
+    _nominatim(url)
+
+    def find(addresses: Sequence[str]) -> list[Place]:
+        return find_places(
+            addresses, url, pause=pause, folder=folder, on_progress=on_progress
+        )
+
+    return find
+
+
+def find_places(
+    addresses: Sequence[str],
+    url: str,
+    *,
+    pause: float = PAUSE,
+    folder: Folder | None = None,
+    on_progress: Callable[[Progress], object] | None = None,
+) -> list[Place]:
+    """
+    Return the place of each address.
+
+    Parameters
+    ----------
+    addresses
+        The addresses, each on one line: "Hauptstr. 5, 01067 Dresden".
+    url
+        The Nominatim server: ``https://nominatim.openstreetmap.org``, or your own.
+    pause
+        Seconds between two requests. The public server allows one request per second;
+        your own may allow any number (0).
+    folder
+        Where to keep the places. Default: the user's data folder.
+    on_progress
+        Called with the progress after each address that the server was asked for.
+
+    Raises
+    ------
+    InputError
+        If the server cannot be asked. What it has answered before is kept.
+    """
+    url = check_url(url)
+    known = known_places(url, folder)
+    wanted = dict.fromkeys(map(plain_address, addresses))
+    missing = [key for key in wanted if key not in known]
+    found = len(wanted) - len(missing)
+    new: dict[str, Place] = {}
+    server, begin = None, time.monotonic()
+    try:
+        for number, key in enumerate(missing, 1):
+            if server is None:
+                server = _nominatim(url)
+            else:
+                time.sleep(pause)
+            new[key] = _judge(key, _ask(server, url, key))
+            if on_progress is not None:
+                passed = time.monotonic() - begin
+                done = Progress(found + number, len(wanted), found, passed, "addresses")
+                on_progress(done)
+            if number % _KEEP_EVERY == 0:
+                _keep(new, url, folder)
+    finally:  # after an error or Ctrl-C, the next call begins where this one ended
+        if new:
+            _keep(new, url, folder)
+    places = known | new
+    return [places[plain_address(address)] for address in addresses]
+
+
+def known_places(url: str, folder: Folder | None = None) -> dict[str, Place]:
+    """Return the places that are kept, by address (see :func:`plain_address`)."""
+    today = date.today().isoformat()
+    return {
+        key: Place(entry["lat"], entry["lon"], entry["remark"])
+        for key, entry in _read(_path(folder)).get(check_url(url), {}).items()
+        if entry["lat"] is not None or entry["day"] == today
+    }
+
+
+def keep_place(
+    address: str,
+    url: str,
+    latitude: float,
+    longitude: float,
+    folder: Folder | None = None,
+) -> None:
+    """Keep the place of an address that a person has placed by hand."""
+    lat = check_number("latitude", latitude, between(-90, 90))
+    lon = check_number("longitude", longitude, between(-180, 180))
+    _keep({plain_address(address): Place(lat, lon)}, check_url(url), folder)
+
+
+def check_url(url: str) -> str:
+    """
+    Return a server's URL without a slash at its end.
+
+    Raise InputError if it is not the URL of a server.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+        raise InputError(
+            f"geocoder {url!r} is not the address of a Nominatim server, such as "
+            "https://nominatim.openstreetmap.org"
+        )
+    return url.rstrip("/")
+
+
+def plain_address(address: str) -> str:
+    """Return an address with single blanks, the key under which its place is kept."""
+    return " ".join(address.split())
+
+
+def _nominatim(url: str) -> Any:
+    """Return geopy's client of a server."""
+    parts = urlsplit(url)
+    geocoders = require("geopy.geocoders", "addresses", "looking up addresses")
+    return geocoders.Nominatim(
+        domain=parts.netloc + parts.path,
+        scheme=parts.scheme,
+        user_agent=f"fixedfleet/{own_version()}",
+        timeout=_SECONDS,
+    )
+
+
+def _ask(server: Any, url: str, address: str) -> list[dict[str, Any]]:
+    """Return what the server knows about an address, as in its JSON."""
+    errors = require("geopy.exc", "addresses", "looking up addresses")
+    try:
+        found = server.geocode(
+            address, exactly_one=False, limit=_CANDIDATES, addressdetails=True
+        )
+        return [one.raw for one in found or ()]
+    except errors.GeocoderTimedOut:
+        why = f"did not answer within {_SECONDS:g} s"
+    except (errors.GeocoderQuotaExceeded, errors.GeocoderRateLimited):
+        why = "says that it was asked too often: ask more slowly (a longer pause)"
+    except errors.GeocoderUnavailable:
+        why = "cannot be reached: start it, or correct the address"
+    except (
+        errors.GeopyError,
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ) as error:
+        why = f"does not answer as Nominatim does ({str(error)[:_LONGEST_QUOTE]})"
+    raise InputError(f"the geocoder {url} {why}; it was asked for {address!r}")
+
+
+def _judge(address: str, candidates: list[dict[str, Any]]) -> Place:
+    """
+    Return the place of an address, judged by what the server has found.
+
+    There is no place if nothing suitable was found, or several places. If only the
+    street was found, its place is returned. The remark says so.
+    """
+    if not candidates:
+        return Place(None, None, f"the address {address!r} was not found")
+    remark = ""
+    if _HOUSE.search(address):
+        houses = [one for one in candidates if "house_number" in _details(one)]
+        streets = [one for one in candidates if "road" in _details(one)]
+        if not (houses or streets):
+            said = _title(candidates[0])
+            remark = f"the address {address!r} was not found, but {said!r} was"
+            return Place(None, None, remark)
+        if not houses:
+            remark = f"of the address {address!r}, only the street was found"
+        candidates = houses or streets
+    points = np.array([[float(one["lat"]), float(one["lon"])] for one in candidates])
+    away = measure(points[:1], points, "great_circle", "none")
+    if away.max() > _APART_KM:
+        other = _title(candidates[int(away.argmax())])
+        remark = (
+            f"the address {address!r} was found at several places: "
+            f"{_title(candidates[0])!r} and {other!r}"
+        )
+        return Place(None, None, remark)
+    latitude, longitude = points[0].tolist()
+    return Place(latitude, longitude, remark)
+
+
+def _details(candidate: dict[str, Any]) -> dict[str, Any]:
+    details = candidate.get("address")
+    return details if isinstance(details, dict) else {}
+
+
+def _title(candidate: dict[str, Any]) -> str:
+    return str(candidate.get("display_name", ""))[:_LONGEST_QUOTE]
+
+
+def _path(folder: Folder | None) -> Path:
+    return (default_folder() if folder is None else Path(folder)) / _FILE
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    """Return all that is kept: by server, then by address."""
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        raise InputError(
+            f"{path} cannot be read: move it away, and the addresses are asked for "
+            "again"
+        ) from None
+    return dict(kept)
+
+
+def _keep(places: Mapping[str, Place], url: str, folder: Folder | None) -> None:
+    """
+    Add places to those that are kept.
+
+    Several processes may call this at the same time.
+    """
+    path, today = _path(folder), date.today().isoformat()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with exclusive(path):
+        kept = _read(path)
+        of_server = kept.setdefault(url, {})
+        for key, place in places.items():
+            lat, lon, remark = place
+            of_server[key] = {"lat": lat, "lon": lon, "remark": remark, "day": today}
+        write_text(path, json.dumps(kept, ensure_ascii=False, indent=0))

@@ -1,0 +1,103 @@
+"""Distances and travel times by road that are kept on disk, by coordinates."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fixedfleet.files.atomic import exclusive, replacing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["Legs", "keep_legs", "kept_path", "read_legs"]
+
+# The most places to keep: 72 MB. Those that were added last stay.
+MOST_PLACES = 3000
+_NAMES = ("places", "metres", "seconds")
+
+
+@dataclass(frozen=True)
+class Legs:
+    """
+    Legs by road between places: metres and seconds.
+
+    A leg that is not known is NaN. It is inf if no road leads from one place to the
+    other. The leg from a place to itself is known if and only if the server was asked
+    about this place.
+    """
+
+    places: NDArray[np.float64]  # (P, 2): latitude and longitude
+    metres: NDArray[np.float64]  # (P, P)
+    seconds: NDArray[np.float64]  # (P, P)
+
+    def between(self, places: NDArray[np.float64]) -> Legs:
+        """Return the legs between these places, as far as they are known."""
+        rows = {tuple(place): row for row, place in enumerate(self.places.tolist())}
+        own = np.array([rows.get(tuple(place), -1) for place in places.tolist()], int)
+        known = np.ix_(own >= 0, own >= 0)
+        found = empty_legs(places)
+        for theirs, ours in (
+            (self.metres, found.metres),
+            (self.seconds, found.seconds),
+        ):
+            ours[known] = theirs[np.ix_(own[own >= 0], own[own >= 0])]
+        return found
+
+
+def empty_legs(places: NDArray[np.float64]) -> Legs:
+    """Return legs between places of which nothing is known."""
+    unknown = np.full((len(places), len(places)), np.nan)
+    return Legs(places, unknown, unknown.copy())
+
+
+def kept_path(folder: Path, url: str) -> Path:
+    """Return the file in which the legs of a server are kept."""
+    return folder / f"roads-{hashlib.sha256(url.encode()).hexdigest()[:12]}.npz"
+
+
+def read_legs(path: Path) -> Legs:
+    """Return the legs that are kept; none if no file can be read."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            legs = Legs(*(file[name].astype(float) for name in _NAMES))
+    except (FileNotFoundError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return empty_legs(np.empty((0, 2)))  # all can be asked for again
+    size = len(legs.places)
+    shapes = [array.shape for array in (legs.places, legs.metres, legs.seconds)]
+    if shapes != [(size, 2), (size, size), (size, size)]:
+        return empty_legs(np.empty((0, 2)))
+    return legs
+
+
+def keep_legs(path: Path, new: Legs, *, forget: bool = False) -> None:
+    """
+    Add legs to those that are kept; with ``forget``, replace all that are kept.
+
+    The new places come first, so that the places of long ago are the last, and are
+    dropped when there are too many. Several processes may call this at the same time.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with exclusive(path):
+        old = empty_legs(np.empty((0, 2))) if forget else read_legs(path)
+        both = np.vstack((new.places, old.places))
+        _, first = np.unique(both, axis=0, return_index=True)
+        legs = old.between(both[np.sort(first)][:MOST_PLACES])
+        size = min(len(new.places), MOST_PLACES)
+        for ours, theirs in ((legs.metres, new.metres), (legs.seconds, new.seconds)):
+            block, known = ours[:size, :size], theirs[:size, :size]
+            np.copyto(block, known, where=~np.isnan(known))
+        with replacing(path) as file:
+            # As 32 bits, whole metres are exact up to 16,777 km.
+            np.savez(
+                file,
+                places=legs.places,
+                metres=legs.metres.astype(np.float32),
+                seconds=legs.seconds.astype(np.float32),
+            )

@@ -1,0 +1,193 @@
+"""Asks an OSRM server, by its HTTP API of version 1."""
+
+from __future__ import annotations
+
+import json
+import socket
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import numpy as np
+
+from fixedfleet.errors import InputError
+from fixedfleet.version import own_version
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "MOST_IN_ROUTE",
+    "RoadsError",
+    "Table",
+    "ask_route",
+    "ask_table",
+    "check_url",
+]
+
+MOST_IN_ROUTE = 100  # places per request, all of which the URL has to hold
+_PROFILE = "driving"  # a server has the roads of one kind of vehicle, and ignores this
+_SECONDS = 60.0  # a server that answers nothing for so long is given up
+_LONGEST_QUOTE = 120  # characters of a server's message
+# About 0.1 m. OSRM itself knows no more digits.
+_DIGITS = 6
+
+
+class RoadsError(InputError):
+    """
+    An OSRM server that cannot be asked, or that refuses a question.
+
+    ``code`` is OSRM's error code, such as "TooBig"; empty if the server gave none.
+    """
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Table(NamedTuple):
+    """An answer of OSRM's table service; inf where no road leads."""
+
+    metres: NDArray[np.float64]  # (sources, destinations), whole numbers
+    seconds: NDArray[np.float64]  # (sources, destinations), whole numbers
+    away: NDArray[np.float64]  # (sources,): metres from each source to its road
+
+
+def check_url(url: str) -> str:
+    """
+    Return a server's URL without a slash at its end.
+
+    Raise InputError if it is not the URL of a server.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+        raise InputError(
+            f"roads {url!r} is not the address of an OSRM server, such as "
+            "http://localhost:5000"
+        )
+    return url.rstrip("/")
+
+
+def ask_table(
+    url: str, sources: NDArray[np.float64], destinations: NDArray[np.float64]
+) -> Table:
+    """
+    Return the legs from sources to destinations.
+
+    Both are given as (latitude, longitude), shape (n, 2).
+
+    Raises
+    ------
+    RoadsError
+        If the server does not answer, or refuses. The code is "TooBig" if the table has
+        too many places.
+    """
+    split = len(sources)
+    places = np.vstack((sources, destinations))
+    options = {
+        "annotations": "duration,distance",
+        "generate_hints": "false",
+        "sources": ";".join(map(str, range(split))),
+        "destinations": ";".join(map(str, range(split, len(places)))),
+    }
+    answer = _ask(url, "table", places, options)
+    shape = (split, len(destinations))
+    try:
+        return Table(
+            _numbers(answer["distances"], shape),
+            _numbers(answer["durations"], shape),
+            _numbers([one["distance"] for one in answer["sources"]], shape[:1]),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise _not_osrm(url) from None
+
+
+def ask_route(url: str, places: NDArray[np.float64]) -> NDArray[np.float64]:
+    """
+    Return the line along roads through places.
+
+    Places and line are given as (latitude, longitude), shape (n, 2).
+    """
+    options = {"overview": "full", "geometries": "geojson", "generate_hints": "false"}
+    answer = _ask(url, "route", places, options)
+    try:
+        line = np.array(answer["routes"][0]["geometry"]["coordinates"], dtype=float)
+        return np.ascontiguousarray(line.reshape(-1, 2)[:, ::-1])
+    except (KeyError, IndexError, TypeError, ValueError):
+        raise _not_osrm(url) from None
+
+
+def _ask(
+    url: str, service: str, places: NDArray[np.float64], options: dict[str, str]
+) -> dict[str, Any]:
+    """
+    Return the answer to a request.
+
+    Raise RoadsError if the server does not answer, or if it refuses.
+    """
+    path = ";".join(f"{lon:.{_DIGITS}f},{lat:.{_DIGITS}f}" for lat, lon in places)
+    query = "&".join(f"{name}={value}" for name, value in options.items())
+    address = f"{url}/{service}/v1/{_PROFILE}/{path}?{query}"
+    request = Request(address, headers={"User-Agent": f"fixedfleet/{own_version()}"})
+    try:
+        try:
+            with urlopen(request, timeout=_SECONDS) as response:
+                answer = _document(url, response.read())
+        except HTTPError as refusal:  # OSRM refuses with a document of its own
+            with refusal:
+                answer = _document(url, refusal.read(), refusal.code)
+    except (URLError, HTTPException, OSError) as error:
+        cause = getattr(error, "reason", error)
+        if isinstance(cause, TimeoutError):
+            raise RoadsError(
+                f"the OSRM server {url} did not answer within {_SECONDS:g} s: try "
+                "again later, or use another server"
+            ) from None
+        raise RoadsError(
+            f"no OSRM server answers at {url} ({_reason(cause)}): start it, or correct "
+            "the address"
+        ) from None
+    if answer["code"] != "Ok":
+        code = str(answer["code"])
+        said = str(answer.get("message", code))[:_LONGEST_QUOTE]
+        raise RoadsError(f"the OSRM server {url} refuses: {said}", code)
+    return answer
+
+
+def _document(url: str, body: bytes, status: int = 200) -> dict[str, Any]:
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict) or "code" not in answer:
+        raise _not_osrm(url, status)
+    return answer
+
+
+def _not_osrm(url: str, status: int = 200) -> RoadsError:
+    said = "" if status == 200 else f" (status {status})"
+    return RoadsError(
+        f"{url} does not answer as an OSRM server does{said}: give the address of one, "
+        "such as http://localhost:5000"
+    )
+
+
+def _reason(cause: object) -> str:
+    """Return in a few words why a connection failed."""
+    if isinstance(cause, socket.gaierror):
+        return "unknown host"
+    text = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
+    return str(text)[:_LONGEST_QUOTE]
+
+
+def _numbers(values: Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return numbers, rounded, as an array of this shape, with inf for null."""
+    array = np.rint(np.array(values, dtype=np.float64))
+    array[np.isnan(array)] = np.inf
+    if array.shape != shape:
+        raise ValueError(f"{array.shape} instead of {shape}")
+    return array

@@ -1,0 +1,1 @@
+"""A package, so that its road server ends with its last test."""
