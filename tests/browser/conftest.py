@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import tempfile
 import threading
@@ -138,10 +139,24 @@ class Reader:
         self.page.fill("#vehicles", str(vehicles))
         self.page.fill("#capacity", str(capacity))
 
+    def name_vehicles(self, *names: str) -> None:
+        """Write names into the table of vehicles, one per row."""
+        if not self.page.locator("#vehicle-rows").is_visible():
+            self.page.click("#vehicle-table summary")
+        for place, name in enumerate(names):
+            field = self.page.locator("[data-part=name]").nth(place)
+            field.fill(name)
+            field.blur()
+
+    def vehicle_names(self) -> list[str]:
+        """Return the names in the table of vehicles."""
+        fields = self.page.locator("[data-part=name]").all()
+        return [name for field in fields if (name := field.input_value())]
+
     def plan(self, seconds: float | str = 0.1) -> None:
         """Plan, and wait until the plan is finished."""
         self.begin(seconds)
-        self.see("#status").to_contain_text("Finished")
+        self.see("#status").to_contain_text(re.compile("Finished|Fertig"))
 
     def begin(self, seconds: float | str) -> None:
         """Plan, and wait until there are tours."""

@@ -234,7 +234,7 @@ def test_sheets_of_many_columns_break_no_word(open_page, address):
     reader.see(".sheet").to_have_count(4)
     reader.see(".sheet.broken").to_have_count(0)
     heads = reader.page.locator(".sheet >> nth=0 >> th").all_text_contents()
-    assert heads[:5] == ["No.", "Customer", "Kd.-Nr.", "Telefon", "Lieferfenster"]
+    assert heads[:5] == ["Nr.", "Kunde", "Kd.-Nr.", "Telefon", "Lieferfenster"]
     addresses = reader.page.locator(".sheet .address").all_text_contents()
     assert len(addresses) == 39
     pattern = r"Wilsdruffer Straße \d+, 01097 Dresden"
@@ -246,8 +246,8 @@ def test_sheets_of_many_columns_break_no_word(open_page, address):
     )
     texts = reader.page.locator(".sheet").all_text_contents()
     assert all("17. November 2026" in text for text in texts)
-    assert all("in a straight line" in text for text in texts[:3])
-    assert f"Not delivered{left} customer" in texts[3]
+    assert all("Luftlinie" in text for text in texts[:3])
+    assert f"Nicht beliefert{left} Kunde" in texts[3]
 
 
 def test_sheets_of_very_many_columns_lie(open_page, address):
@@ -284,3 +284,38 @@ def test_a_tour_that_is_too_full_is_marked_on_its_sheet(open_page, address):
     reader.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     text = "Too full: 4 more than the vehicle carries"
     reader.see(".sheet-warning").to_have_text(text)
+
+
+def test_a_sheet_has_codes_that_open_its_tour_on_a_phone(open_page, finished):
+    """Each sheet has a code for up to ten stops; the open tour has the same links."""
+    reader = open_page(f"{finished}&tour=3")
+    reader.see(".tour:nth-child(3)").to_have_class(re.compile("selected"))
+    reader.see(".tour.selected .links a").not_to_have_count(0)
+    address = reader.page.get_attribute(".links a >> nth=0", "href")
+    assert address.startswith("https://www.google.com/maps/dir/?api=1&")
+    assert "Buchhandlung" not in address
+    reader.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    sheets = reader.page.locator(".sheet")
+    for stops, codes in sheets.evaluate_all(
+        """sheets => sheets.map((sheet) => [
+          sheet.querySelectorAll("td.done").length,
+          [...sheet.querySelectorAll(".sheet-codes canvas")].map((code) => {
+            const {data} = code.getContext("2d").getImageData(0, 0, 60, 60);
+            const alpha = (x, y) => data[4 * (60 * y + x) + 3];
+            return [alpha(4, 4), alpha(12, 12), alpha(20, 20)]; // the corner's mark
+          })])"""
+    ):
+        assert codes == [[255, 0, 255]] * -(-stops // 10)
+
+
+def test_a_tour_in_the_address_fills_the_map(open_page, finished):
+    """The map shows the tour of the address, and again when the window changes."""
+    reader = open_page(f"{finished}&tour=2", viewport={"width": 1300, "height": 700})
+    reader.see(".tour.selected").to_have_count(1)
+    stops = reader.page.locator(".tour.selected [data-customer]")
+    customers = [int(stop.get_attribute("data-customer")) for stop in stops.all()]
+    for width in (1300, 1500):
+        reader.page.set_viewport_size({"width": width, "height": 700})
+        spot = reader.spots_of([0, *customers])[1]
+        reader.page.locator("#canvas").hover(position=spot)
+        reader.see("#tip").to_contain_text(re.compile(r"Stop 1 of \d+ in tour 2"))

@@ -128,8 +128,7 @@ def test_a_stop_is_dragged_on_the_map(reader):
 
 def test_locked_tours_stay_when_the_rest_is_planned_again(four):
     """The locked tour keeps its number and its vehicle's name; others are planned."""
-    four.page.click(".more summary")
-    four.page.fill("#vehicle_names", "Anna\nBerta\nClara")
+    four.name_vehicles("Anna", "Berta", "Clara")
     plan_again(four)
     four.see(".tour:nth-child(2) .tour-stops").to_have_text("Berta: 2 stops")
     four.page.click(".tour:nth-child(2) .lock")
@@ -216,9 +215,7 @@ def test_who_is_taken_out_stays_out_until_added(four):
 
 def test_names_apply_at_once_and_are_swapped_by_a_click(four, open_page):
     """A driver is ill: names change on the plan that is shown, and travel with it."""
-    four.page.click(".more summary")
-    four.page.fill("#vehicle_names", "Anna\nBerta")
-    four.page.locator("#vehicle_names").blur()
+    four.name_vehicles("Anna", "Berta")
     four.see(".tour-stops").to_have_text(["Anna: 2 stops", "Berta: 2 stops"])
     four.page.select_option(".tour:nth-child(1) .driver select", "Berta")
     four.see(".tour-stops").to_have_text(["Berta: 2 stops", "Anna: 2 stops"])
@@ -228,7 +225,8 @@ def test_names_apply_at_once_and_are_swapped_by_a_click(four, open_page):
     # The browser of a colleague, whose form is empty, keeps the names of the plan.
     other = open_page(four.page.evaluate("location.hash"), locale="en-GB")
     other.see(".tour-stops").to_have_text(["Anna: 2 stops", "Berta: 2 stops"])
-    other.see("#vehicle_names").to_have_value("Anna\nBerta")
+    other.see("[data-part=name] >> nth=1").to_have_value("Berta")
+    assert other.vehicle_names() == ["Anna", "Berta"]
     plan_again(other)
     other.see(".tour-stops").to_have_text(["Anna: 2 stops", "Berta: 2 stops"])
 
@@ -285,9 +283,7 @@ def test_a_customer_is_found_by_any_text(reader):
 
 def test_a_driver_keeps_the_customers_of_the_last_plan(four):
     """Tomorrow, with other rows and one customer more, names follow the customers."""
-    four.page.click(".more summary")
-    four.page.fill("#vehicle_names", "Anna\nBerta")
-    four.page.locator("#vehicle_names").blur()
+    four.name_vehicles("Anna", "Berta")
     four.see(".tour:nth-child(1) .tour-stops").to_have_text("Anna: 2 stops")
     four.see(".tour:nth-child(2) .tour-stops").to_have_text("Berta: 2 stops")
     before = stops(four, 1)

@@ -139,3 +139,49 @@ def test_a_depot_is_chosen(reader):
     reader.page.select_option("#depot", "Home")
     reader.see("#loaded-count").to_have_text("2 customers")
     reader.see("#columns").to_be_hidden()
+
+
+def test_a_row_without_a_place_is_placed_on_the_map(reader):
+    """A click on the map gives a row its latitude and longitude."""
+    lines = ["name,lat,lon,demand", "Depot,51.0,13.0,"]
+    lines += ["Ada,51.2,13.2,3", "Bob,51.2,13.0,2", "Hut,,,4"]
+    give(reader, "\n".join(lines))
+    reader.see("#doubts-list li").to_have_count(1)
+    reader.page.click("[data-place]")
+    box = reader.page.locator("#canvas").bounding_box()
+    middle = {"x": box["width"] / 2, "y": box["height"] / 2}
+    reader.page.locator("#canvas").click(position=middle)
+    typed = [
+        float(field.input_value())
+        for field in reader.page.locator("#doubts input").all()
+    ]
+    assert typed == pytest.approx([51.1, 13.1], abs=0.01)
+    reader.page.click("#go-on")
+    reader.see("#loaded-count").to_have_text("3 customers")
+    reader.see("#doubts").to_be_hidden()
+
+
+def test_a_doubtful_row_is_marked_on_the_map(reader):
+    """A ring marks the customer that is asked about, until the user has decided."""
+    reader.page.evaluate(
+        """() => {
+          window.rings = 0;
+          const arc = CanvasRenderingContext2D.prototype.arc;
+          CanvasRenderingContext2D.prototype.arc = function (...values) {
+            if (this.strokeStyle === "#b3261e") window.rings += 1;
+            return arc.apply(this, values);
+          };
+        }"""
+    )
+    give(reader, "name,lat,lon,demand\nDepot,51,13,\nAda,51.2,13.2,3\nBob,51.1,13,0\n")
+    reader.see("#doubts").to_be_visible()
+    while not reader.page.evaluate("window.rings"):
+        reader.page.wait_for_timeout(20)
+    reader.page.click("#go-on")
+    reader.page.evaluate("() => new Promise((done) => setTimeout(done, 100))")
+    reader.page.evaluate("window.rings = 0")
+    reader.page.click("#closer")
+    reader.page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))"
+    )
+    assert reader.page.evaluate("window.rings") == 0

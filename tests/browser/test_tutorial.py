@@ -17,13 +17,12 @@ def test_the_steps_of_the_tutorial_lead_to_the_sheets(open_page, tmp_path):
     """A German dispatcher gets from the file to sheets and an Excel table."""
     reader = open_page(locale="de-DE")
     reader.page.set_input_files("#file", TABLE)
-    reader.see("#loaded-count").to_have_text("42 customers")
+    reader.see("#loaded-count").to_have_text("42 Kunden")
     reader.see("#doubts").to_be_hidden()
     reader.set_fleet(4, 950)
-    reader.see("#form-verdict").to_contain_text("4 vehicles suffice.")
-    reader.see("#filling-text").to_contain_text("3.584,2 of 3.800 kg: 94 % full")
-    reader.page.click(".more summary")
-    reader.page.fill("#vehicle_names", "Anna\nBen\nCem\nDora")
+    reader.see("#form-verdict").to_contain_text("4 Fahrzeuge reichen.")
+    reader.see("#filling-text").to_contain_text("3.584,2 von 3.800 kg: 94 % voll")
+    reader.name_vehicles("Anna", "Ben", "Cem", "Dora")
     reader.plan("0,1")
     reader.see(".tour").to_have_count(4)
     reader.page.click(".tour:nth-child(2) .tour-head")
@@ -50,4 +49,4 @@ def test_the_steps_of_the_tutorial_lead_to_the_sheets(open_page, tmp_path):
     with reader.page.expect_download() as download:
         reader.page.click("[data-download=csv]")
     table = download.value.path().read_text(encoding="utf-8-sig")
-    assert "Café Eigelstein;66,4;50,9487;6,9568;" in table
+    assert re.search("Café Eigelstein;66,4;.*;50,9487;6,9568;", table)

@@ -120,11 +120,9 @@ def test_a_plan_is_proven_if_asked_for(server, example):
     assert plain["result"]["proof"] == ""
 
 
-def test_a_better_bound_is_reported_with_the_best_plan(square, monkeypatch):
-    """Bounds are reported as plans are: the newest, and not too often."""
-    now = [100.0]
-    monkeypatch.setattr(planner.time, "monotonic", lambda: now[0])
-    request = RequestDocument(
+def bare_request() -> RequestDocument:
+    """What was asked for, with a proof."""
+    return RequestDocument(
         vehicles=2,
         capacity=2,
         vehicle_cost=0,
@@ -133,6 +131,13 @@ def test_a_better_bound_is_reported_with_the_best_plan(square, monkeypatch):
         guarantee=False,
         prove=True,
     )
+
+
+def test_a_better_bound_is_reported_with_the_best_plan(square, monkeypatch):
+    """Bounds are reported as plans are: the newest, and not too often."""
+    now = [100.0]
+    monkeypatch.setattr(planner.time, "monotonic", lambda: now[0])
+    request = bare_request()
     sent = []
     call = SimpleNamespace(send=sent.append, ending=lambda: False)
     reports = planner._Reports(planner.Order(square, request, []), call)
@@ -146,6 +151,21 @@ def test_a_better_bound_is_reported_with_the_best_plan(square, monkeypatch):
     reports.stop()
     assert [(one.cost, one.lower_bound) for one in sent[1:]] == [(9.7, 9.0)]
     assert sent[1].tours == [[1, 2], [3, 4]]
+
+
+def test_a_stop_waits_for_a_good_plan(square, monkeypatch):
+    """The packing that a search starts from is not kept: the search has a second."""
+    now = [100.0]
+    monkeypatch.setattr(planner.time, "monotonic", lambda: now[0])
+    request = bare_request()
+    call = SimpleNamespace(send=lambda _: None, ending=lambda: True)
+    reports = planner._Reports(planner.Order(square, request, []), call)
+    assert not reports.stop()  # there is no plan
+    reports.improved(0.0, 9.7, Plan([[1, 2], [3, 4]]))
+    now[0] += 0.9
+    assert not reports.stop()
+    now[0] += 0.2
+    assert reports.stop()
 
 
 def test_a_search_can_be_followed_and_cancelled(server, example):

@@ -71,10 +71,13 @@ def test_a_mistake_of_the_server_ends_the_plan(client, order, monkeypatch, name)
     assert client.post("/plans", json=order()).json()["result"]["feasible"]
 
 
-def test_without_workers_plans_wait(make_client, order):
-    """If no worker starts, plans are accepted, and /health tells the state."""
+def test_without_workers_plans_wait(make_client, order, read_events):
+    """If no worker starts, plans are accepted; followers and /health are told why."""
     with make_client(work=never_ready) as client:
-        assert client.post("/plans", json=order(wait=0)).status_code == 202
+        answer = client.post("/plans", json=order(wait=0))
+        assert answer.status_code == 202
+        events = read_events(client, answer.json()["id"], until=("preparing",))
+        assert events == [("queued", {"position": 0}), ("preparing", {})]
         health = client.get("/health").json()
         assert health["status"] == "starting" and health["workers"] == 0
         assert health["queue"] == 1

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from fixedfleet.data_folder import default_folder
 from fixedfleet.errors import InputError
-from fixedfleet.serve.settings import Settings, default_folder
+from fixedfleet.serve.settings import Settings
 from fixedfleet.workers import available_cores
 
 

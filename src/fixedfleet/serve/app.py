@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import mimetypes
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,8 +12,9 @@ from fastapi import Depends, FastAPI
 from fastapi.security import HTTPBearer
 from starlette.staticfiles import StaticFiles
 
+from fixedfleet.serve.address_lookup import AddressLookup
 from fixedfleet.serve.jobs import PlanQueue
-from fixedfleet.serve.planner import plan_order
+from fixedfleet.serve.planner import RoadServer, plan_order
 from fixedfleet.serve.pool import PlannerPool
 from fixedfleet.serve.refusals import add_handlers
 from fixedfleet.serve.routes import Service, open_routes, routes
@@ -40,20 +42,28 @@ def create_app(
     """
     Make the application. A worker process calls ``work`` for each requested plan.
 
-    ``app.state.service`` exists while it runs. Each string in ``app.state.tickets`` may
-    be used once in place of the token to log in.
+    ``app.state.service`` exists while the application runs. Each string in
+    ``app.state.tickets`` may be used once in place of the token to log in.
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        queue = PlanQueue(store)
+        roads = settings.roads and RoadServer(settings.roads, settings.data)
+        queue = PlanQueue(store, roads or None)
         await queue.recover()
         pool = PlannerPool(queue, settings.workers, work)
-        app.state.service = Service(settings, store, queue, pool)
+        lookup = None
+        if settings.geocoder is not None:
+            pause, folder = settings.geocoder_pause, settings.data
+            lookup = AddressLookup(settings.geocoder, pause, folder)
+        service = Service(settings, store, queue, pool, roads or None, lookup)
+        app.state.service = service
         try:
             yield
         finally:
             queue.begin_stop()
+            if lookup is not None:
+                await asyncio.to_thread(lookup.close)
             await pool.stop()
             await queue.close()
 

@@ -9,16 +9,19 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
 
 from fixedfleet import files
+from fixedfleet.documents import VehicleTypeDocument
 from fixedfleet.errors import InputError
 from fixedfleet.files.reading import parse_columns, parse_corrections
 from fixedfleet.files.table import TableError
 from fixedfleet.files.text import check_storable
+from fixedfleet.instance import VehicleType
 from fixedfleet.serve.planner import Order
 from fixedfleet.serve.refusals import ApiError
 from fixedfleet.serve.schema import InstanceRequest, RequestDocument, TableDocument
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from fixedfleet.files.address_columns import Geocode
+    from fixedfleet.instance import Instance
+    from fixedfleet.serve.planner import RoadServer
     from fixedfleet.serve.schema import InstanceOptions, PlanRequest
 
 __all__ = [
@@ -55,7 +61,7 @@ CONTENT_TYPES = ("application/json", "text/csv", "text/plain", EXCEL)
 
 async def read_body(request: Request) -> bytes:
     """Return the body of a request; refuse one that is too long, slow or incomplete."""
-    # The rest of a refused body would be taken for the next request.
+    # Otherwise, the rest of a refused body would be read as the next request.
     close = {"Connection": "close"}
     body = bytearray()
     try:
@@ -88,7 +94,7 @@ def parse_body(
     """
     Parse a body of any accepted content type into a request, and a file if it is one.
 
-    Parameters of the query fill in what a JSON body leaves out.
+    Parameters of the URL's query fill in what a JSON body leaves out.
     """
     kind, charset = _content_type(content_type)
     if kind not in CONTENT_TYPES or charset not in ("utf-8", "utf8", "us-ascii"):
@@ -101,9 +107,21 @@ def parse_body(
         what = "body" if kind == "application/json" else "file"
         raise ApiError(400, f"the {what} is empty")
     given = query.model_dump(exclude_unset=True)
+    given |= _types_in(given)
     if kind != "application/json":
         return model(**given), body
     return parse_json(model, body, given), None
+
+
+def _types_in(query: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the vehicle types in a URL's query, where they are written as JSON."""
+    if not query.get("vehicle_types"):
+        return {}
+    try:
+        return {"vehicle_types": [from_json(word) for word in query["vehicle_types"]]}
+    except ValueError as error:
+        sentence = f"vehicle_types is not JSON: {error}"
+        raise ApiError(422, sentence, where="vehicle_types") from None
 
 
 def parse_json(model: type[M], body: bytes, given: Mapping[str, Any]) -> M:
@@ -136,12 +154,17 @@ def read_instance(
     file: bytes | None,
     stored: Callable[[str], str | None],
     most: int,
+    geocode: Geocode | None = None,
+    by_road: bool = False,
 ) -> files.Reading:
     """
     Read the instance of a request; refuse one with too many customers or vehicles.
 
-    It is the file, if the body is one. Otherwise the request gives it as JSON or text,
-    or names an earlier plan, whose instance ``stored`` returns as JSON, if it exists.
+    If the body is a file, the instance is in it. Otherwise the request gives the
+    instance as JSON or text, or names an earlier plan; ``stored`` then returns the
+    instance of that plan as JSON, if it exists. ``geocode`` finds places for the
+    addresses of a table. ``by_road`` says whether travel times by road will be added
+    later.
     """
     content = _content_of(request, stored) if file is None else file
     try:
@@ -160,13 +183,22 @@ def read_instance(
         corrections=corrections,
         unit=request.unit,
         length_unit=request.length_unit,
+        vehicle_types=_vehicle_types(request),
+        speed=request.speed,
+        service_minutes=request.service_minutes,
+        shift=None if request.shift is None else (request.shift[0], request.shift[1]),
+        detour=request.detour,
+        geocode=geocode,
+        by_road=by_road,
         max_customers=most,
         allow_missing=True,
         allow_unreadable=True,
     )
     try:
         read = files.parse(content, options)
-        if request.leave_out:  # no note: the client knows
+        if request.plan is not None and request.service_minutes is not None:
+            read = _with_minutes(read, request.service_minutes)
+        if request.leave_out:  # the client asked for it, so no note is needed
             read = replace(read.leave_out(request.leave_out), notes=read.notes)
         if request.name and not read.instance.name:
             check_storable("the name", request.name)
@@ -186,6 +218,39 @@ def read_instance(
             where="vehicles",
         )
     return read
+
+
+def _with_minutes(read: files.Reading, minutes: float) -> files.Reading:
+    """
+    Return the instance of an earlier plan with other minutes per stop.
+
+    The plan does not know which of its minutes were in the file. So they are changed if
+    all customers have the same, and a note says that they stay if they differ.
+    """
+    times = read.instance.service_times
+    if times is None:
+        return read
+    if len(set(times.tolist())) == 1:
+        changed = np.full(len(times), minutes)
+        instance = replace(read.instance, service_times=changed)
+        return replace(read, instance=instance)
+    stays = "minutes per stop differ and stay as they are: read the file again"
+    others = [note for note in read.notes if "minutes per stop" not in note]
+    return replace(read, notes=[*others, f"{stays} to change them"])
+
+
+def _vehicle_types(request: InstanceRequest) -> list[VehicleType] | None:
+    """Return the kinds of vehicles that a request asks for; None if it has none."""
+    kinds = []
+    for place, asked in enumerate(request.vehicle_types):
+        values = asked.model_dump()
+        values["shift"] = None if asked.shift is None else tuple(asked.shift)
+        try:
+            kinds.append(VehicleType(**values))
+        except InputError as error:
+            sentence = f"vehicle_types[{place}]: {error}"
+            raise ApiError(422, sentence, where="vehicle_types") from None
+    return kinds or None
 
 
 def _content_of(request: InstanceRequest, stored: Callable[[str], str | None]) -> bytes:
@@ -209,14 +274,26 @@ def _content_of(request: InstanceRequest, stored: Callable[[str], str | None]) -
 
 
 def _in_request_terms(sentence: str) -> str:
-    """Name fields of a request where the readers name arguments of a function."""
+    """Replace names of Python arguments in a message by the names of request fields."""
+    sentence = sentence.replace(
+        "with geocoder=", "by starting the server with --geocoder"
+    )
     return re.sub(
         r"\b(vehicles|capacity|depot|rounding|columns|sheet)=", r"'\1'", sentence
     )
 
 
-def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order:
-    """Return the order for a worker; its time limit is at most ``longest`` seconds."""
+def make_order(
+    asked: PlanRequest,
+    read: files.Reading,
+    longest: float,
+    roads: RoadServer | None = None,
+) -> Order:
+    """
+    Return the order for a worker; its time limit is at most ``longest`` seconds.
+
+    The plan is by road if the server has roads, unless the request says otherwise.
+    """
     if read.missing:
         raise ApiError(
             422,
@@ -243,9 +320,23 @@ def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order
         taken_out=asked.taken_out,
         vehicle_names=asked.vehicle_names,
         date=asked.date,
+        locked_types=asked.locked_types,
+        vehicle_types=[
+            VehicleTypeDocument(**kind.model_dump()) for kind in asked.vehicle_types
+        ],
+        speed=asked.speed,
+        service_minutes=asked.service_minutes,
+        shift=asked.shift,
+        roads=_is_by_road(asked, read.instance, roads),
     )
-    order = Order(read.instance, request, read.notes, asked.listed)
-    # Refused here, so that no plan fails in a worker because of it.
+    order = Order(
+        read.instance,
+        request,
+        read.notes,
+        asked.listed,
+        roads=roads if request.roads else None,
+    )
+    # This is checked here, so that the plan does not fail later in a worker.
     where = "taken_out"
     try:
         rest, where = order.rest, "locked"
@@ -254,3 +345,24 @@ def make_order(asked: PlanRequest, read: files.Reading, longest: float) -> Order
     except InputError as error:
         raise ApiError(422, str(error), where=where) from None
     return order
+
+
+def _is_by_road(
+    asked: PlanRequest, instance: Instance, roads: RoadServer | None
+) -> bool:
+    """
+    Return whether to plan by road.
+
+    Refuse a request for roads if the server has none, or if the instance has no
+    latitudes and longitudes.
+    """
+    if not asked.roads:
+        possible = roads is not None and instance.metric == "great_circle"
+        return possible and asked.roads is None
+    if roads is None:
+        sentence = "this server has no roads: start it with --roads URL"
+        raise ApiError(422, sentence, where="roads")
+    if instance.metric != "great_circle":
+        sentence = "roads need latitudes and longitudes, which the instance has not"
+        raise ApiError(422, sentence, where="roads")
+    return True

@@ -15,14 +15,20 @@ from fixedfleet.documents import describe_plan, finite
 from fixedfleet.errors import InputError
 from fixedfleet.files import gpx_files
 from fixedfleet.plan import Plan
+from fixedfleet.roads import RoadsError, road_lines, with_kept_roads
 from fixedfleet.serve import schema
 from fixedfleet.serve.bodies import EXCEL
 from fixedfleet.serve.refusals import ApiError
+from fixedfleet.serve.tour_links import tour_links
 
 if TYPE_CHECKING:
-    from fixedfleet.instance import Instance
+    import numpy as np
+    from numpy.typing import NDArray
 
-__all__ = ["FileFormat", "change_plan", "plan_file"]
+    from fixedfleet.instance import Instance
+    from fixedfleet.serve.planner import RoadServer
+
+__all__ = ["FileFormat", "change_plan", "links_of", "plan_file", "plan_lines"]
 
 FileFormat = Literal["csv", "gpx", "json", "sol", "xlsx"]
 _FILE_TYPES = {
@@ -35,11 +41,17 @@ _FILE_TYPES = {
 
 
 def change_plan(
-    document: dict[str, Any], instance_text: str, edit: schema.EditRequest
+    document: dict[str, Any],
+    instance_text: str,
+    edit: schema.EditRequest,
+    roads: RoadServer | None = None,
 ) -> schema.EditedDocument:
     """Return the document of changed tours, with their loads, lengths and faults."""
-    instance = _planned_for(document, instance_text)
-    plan = Plan(edit.tours)
+    instance = _planned_for(document, instance_text, roads)
+    if edit.vehicle_types and len(edit.vehicle_types) != len(edit.tours):
+        sentence = "vehicle_types has a number for each tour, or is left out"
+        raise ApiError(422, sentence, where="vehicle_types")
+    plan = Plan(edit.tours, edit.vehicle_types)
     plan.require_known(instance)
     Plan([edit.taken_out]).require_known(instance)
     twice = [c for c, n in Counter(chain.from_iterable(edit.tours)).items() if n > 1]
@@ -53,8 +65,8 @@ def change_plan(
         raise ApiError(422, "a tour is empty: leave it out", where="tours")
     vehicle_cost = document["request"]["vehicle_cost"]
     return schema.EditedDocument(
-        **vars(describe_plan(plan, instance)),
-        cost=finite(plan.cost_v(instance, vehicle_cost)),
+        **vars(describe_plan(plan, instance))
+        | {"cost": finite(plan.cost_v(instance, vehicle_cost))},
         locked=edit.locked,
         taken_out=edit.taken_out,
         vehicle_names=edit.vehicle_names,
@@ -67,24 +79,19 @@ def plan_file(
     instance_text: str,
     format: FileFormat,
     dialect: files.Dialect,
+    roads: RoadServer | None = None,
 ) -> Response:
-    """Return the file of a plan; its name has the plan's name and day, and is ASCII."""
-    instance = _planned_for(document, instance_text)
-    result = document["result"]
-    # The first of these that there is: the tours as the dispatcher changed them, the
-    # plan, the plan that leaves customers unserved.
-    for source in (document.get("edited"), result, result["partial"]):
-        tours = source and source["tours"]
-        if tours:
-            break
-    else:
-        raise ApiError(409, f"plan {document['id']} has no tours to download")
-    plan = Plan(tour["customers"] for tour in tours)
+    """
+    Return a plan as a file to download; its ASCII name has the plan's name and date.
+    """
+    instance = _planned_for(document, instance_text, roads)
+    plan = _plan_of(document)
     names = (document.get("edited") or document["request"]).get("vehicle_names", [])
     instance = _with_vehicle_names(instance, plan, names)
     try:
         if format == "gpx":
-            text: str | bytes = gpx_files.format_plan(plan, instance, names)
+            lines = _lines_of(plan, instance, roads)
+            text: str | bytes = gpx_files.format_plan(plan, instance, names, lines)
         else:
             text = files.format_plan(plan, instance, f".{format}", dialect)
     except InputError as error:
@@ -96,8 +103,16 @@ def plan_file(
     return Response(text, headers=headers, media_type=_FILE_TYPES[format])
 
 
+def links_of(
+    document: dict[str, Any], instance_text: str
+) -> list[list[schema.LinkDocument]]:
+    """Return the links of each tour of a plan; see :func:`tour_links`."""
+    instance = files.parse(instance_text, files.ReadOptions()).instance
+    return tour_links(_plan_of(document), instance)
+
+
 def _with_vehicle_names(instance: Instance, plan: Plan, names: list[str]) -> Instance:
-    """Return the instance with a column that says who serves each customer."""
+    """Return the instance with a column that names the vehicle of each customer."""
     if not any(names):
         return instance
     texts = [""] * (instance.num_customers + 1)
@@ -107,10 +122,60 @@ def _with_vehicle_names(instance: Instance, plan: Plan, names: list[str]) -> Ins
     return replace(instance, columns={"vehicle": tuple(texts), **instance.columns})
 
 
-def _planned_for(document: dict[str, Any], instance_text: str) -> Instance:
-    """Return the instance with the fleet that a plan was made for."""
+def plan_lines(
+    document: dict[str, Any], instance_text: str, roads: RoadServer | None
+) -> schema.LinesDocument:
+    """Return the lines along roads of a plan's tours."""
+    instance = _planned_for(document, instance_text, roads)
+    if instance.metric != "road":
+        raise ApiError(409, f"plan {document['id']} is by straight lines, not by road")
+    lines = _lines_of(_plan_of(document), instance, roads)
+    return schema.LinesDocument(
+        tours=[[(lat, lon) for lat, lon in line.round(6).tolist()] for line in lines]
+    )
+
+
+def _plan_of(document: dict[str, Any]) -> Plan:
+    """Return the tours as the dispatcher changed them, otherwise as they were found."""
+    result = document["result"] or {}
+    # ``partial`` is the plan that leaves customers unserved.
+    for source in (document.get("edited"), result, result.get("partial")):
+        if tours := source and source.get("tours"):
+            types = [tour.get("vehicle_type") for tour in tours]
+            known = None if None in types else types
+            return Plan([tour["customers"] for tour in tours], known)
+    raise ApiError(409, f"plan {document['id']} has no tours")
+
+
+def _planned_for(
+    document: dict[str, Any], instance_text: str, roads: RoadServer | None
+) -> Instance:
+    """
+    Return the instance with the fleet and the road distances that a plan was made for.
+    """
     result = document["result"]
     if result is None:
         raise ApiError(409, f"plan {document['id']} has no tours")
-    options = files.ReadOptions(vehicles=result["vehicles_planned_for"])
-    return files.parse(instance_text, options).instance
+    instance = files.parse(instance_text, files.ReadOptions()).instance
+    instance = instance.with_vehicles(result["vehicles_planned_for"])
+    if not document["request"].get("roads"):
+        return instance
+    if roads is None:
+        sentence = "the plan is by road: start the server with --roads URL"
+        raise ApiError(409, sentence, where="roads")
+    try:
+        return with_kept_roads(instance, roads.url, folder=roads.folder)
+    except RoadsError as error:
+        raise ApiError(503, str(error), where="roads", retry_after=60) from None
+
+
+def _lines_of(
+    plan: Plan, instance: Instance, roads: RoadServer | None
+) -> list[NDArray[np.float64]]:
+    """Return the lines of tours along roads; none if distances are straight lines."""
+    if roads is None or instance.metric != "road":
+        return []
+    try:
+        return road_lines(plan, instance, roads.url)
+    except RoadsError as error:
+        raise ApiError(503, str(error), where="roads", retry_after=60) from None

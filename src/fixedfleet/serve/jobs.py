@@ -1,4 +1,4 @@
-"""The plans that wait for a worker or are being made, and the limits on them."""
+"""The queue of plans that wait for a worker or are being made, and its limits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fixedfleet.documents import ResultDocument, VerdictDocument
-    from fixedfleet.serve.schema import ImprovedDocument
+    from fixedfleet.serve.planner import RoadServer
+    from fixedfleet.serve.schema import ImprovedDocument, ProgressDocument
     from fixedfleet.serve.store import PlanStore, Unfinished
 
 __all__ = ["Outcome", "PlanJob", "PlanQueue"]
@@ -50,7 +51,7 @@ _MAX_DEATHS = 2
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended: its status, its result if there is one, why it failed."""
+    """How a job ended: its status, its result if there is one, and why it failed."""
 
     status: Literal["done", "cancelled", "failed"]
     result: ResultDocument | None = None
@@ -75,17 +76,18 @@ class PlanJob:
     status: Literal["queued", "running"] = "queued"
     position: int | None = None
     verdict: VerdictDocument | None = None
+    roads: ProgressDocument | None = None  # while roads are asked for
     improved: ImprovedDocument | None = None
     trace: list[tuple[float, float]] = field(default_factory=list)
     begun: float | None = None
     cancelled: bool = False
-    hurry: Callable[[], None] | None = None  # asks the worker to end the search soon
+    hurry: Callable[[], None] | None = None  # tells the worker to end the search soon
     final: StoredPlan | None = None  # once the job has ended
     next_change: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def seconds(self) -> float:
-        """Seconds since a worker began to make it."""
+        """Seconds since a worker began to make the plan."""
         return 0.0 if self.begun is None else time.monotonic() - self.begun
 
     def document(self, outcome: Outcome | None = None) -> str:
@@ -108,11 +110,12 @@ class PlanJob:
         return to_json(document, one_line=True)
 
     def best_so_far(self) -> ResultDocument | None:
-        """Return a result made of the last improvement; None if there was none."""
+        """Return a result with the best plan reported so far; None if there is none."""
         if self.improved is None:
             return None
-        order = self.order
-        plan = Plan(self.improved.tours).numbered_in(order.customers)
+        order = self.order.by_road()
+        improved = self.improved
+        plan = Plan(improved.tours, improved.vehicle_types).numbered_in(order.customers)
         instance = order.rest.with_vehicles(self.improved.vehicles_planned_for)
         whole = plan.is_feasible(instance)
         result = Result(
@@ -129,7 +132,7 @@ class PlanJob:
         return order.describe(result)
 
     def changed(self) -> None:
-        """Wake everybody who waits for a change."""
+        """Wake all tasks that wait for a change."""
         self.next_change.set()
         self.next_change = asyncio.Event()
 
@@ -141,8 +144,8 @@ class PlanQueue:
     Not thread-safe: use it from the event loop only. Another thread does the writing.
     """
 
-    def __init__(self, store: PlanStore) -> None:
-        self._store = store
+    def __init__(self, store: PlanStore, roads: RoadServer | None = None) -> None:
+        self._store, self._roads = store, roads
         self.stopping = False
         # Jobs that have not ended, and jobs whose outcome could not be stored.
         self._jobs: dict[str, PlanJob] = {}
@@ -157,7 +160,7 @@ class PlanQueue:
 
     @property
     def running(self) -> list[PlanJob]:
-        """The jobs that a worker is making."""
+        """The jobs whose plans a worker is making."""
         return [job for job in self._unfinished() if job.status == "running"]
 
     def _unfinished(self) -> list[PlanJob]:
@@ -189,7 +192,7 @@ class PlanQueue:
             )
 
     def _next_free(self) -> int:
-        """Return the seconds until a worker should be free, from 1 to 60."""
+        """Return the seconds until a worker is expected to be free, from 1 to 60."""
         left = [job.order.request.time_limit - job.seconds for job in self.running]
         return min(60, max(1, round(min(left, default=1.0))))
 
@@ -242,7 +245,7 @@ class PlanQueue:
                 job.changed()
 
     async def wait_for_job(self, seconds: float) -> None:
-        """Wait until a job waits for a worker, but not longer than these seconds."""
+        """Wait until there is a job for a worker, but not longer than these seconds."""
         if self._waiting:
             return
         self._arrived.clear()
@@ -251,7 +254,9 @@ class PlanQueue:
                 await self._arrived.wait()
 
     def take(self) -> PlanJob | None:
-        """Begin the next job that waits for a worker; None if there is none."""
+        """
+        Take the next job from the queue and mark it as running; None if there is none.
+        """
         if not self._waiting:
             return None
         job = self._waiting.pop(0)
@@ -261,7 +266,7 @@ class PlanQueue:
         return job
 
     async def store_start(self, job: PlanJob) -> None:
-        """Note in the store that a worker begins to make a plan."""
+        """Record in the store that a worker begins to make a plan."""
         try:
             await self._write(self._store.begin, job.id)
         except sqlite3.Error:  # the plan can still be made
@@ -305,7 +310,7 @@ class PlanQueue:
 
     async def forget(self, id: str) -> bool:
         """Delete a plan that has ended; return whether it existed."""
-        self._jobs.pop(id, None)  # one that could not be stored
+        self._jobs.pop(id, None)  # a plan that could not be stored is only here
         return await self._write(self._store.forget, id)
 
     async def rename(self, id: str, name: str) -> bool:
@@ -313,10 +318,14 @@ class PlanQueue:
         return await self._write(self._store.rename, id, name)
 
     async def recover(self) -> None:
-        """Queue again what an earlier server left unfinished, each plan once."""
+        """
+        Queue the plans again that an earlier server left unfinished.
+
+        A plan during which servers have died too often fails instead.
+        """
         for left in await self._write(self._store.take_over):
             try:
-                job = await asyncio.to_thread(_job_again, left)
+                job = await asyncio.to_thread(_job_again, left, self._roads)
             except (ValueError, TypeError, KeyError):
                 await self._give_up(left)
                 continue
@@ -331,7 +340,7 @@ class PlanQueue:
             await self.finish(job, Outcome("failed", error=sentence))
 
     async def _give_up(self, left: Unfinished) -> None:
-        """Let a plan fail whose record cannot be read."""
+        """Record that a plan has failed because its request cannot be read."""
         _log.error("plan %s in the store cannot be read", left.id)
         document = JobDocument(
             id=left.id,
@@ -350,7 +359,7 @@ class PlanQueue:
         await self._write(self._store.finish, left.id, "failed", None, text)
 
     def begin_stop(self) -> None:
-        """Accept no more jobs, and release everybody who waits for one."""
+        """Accept no more jobs, and release all clients that wait for one."""
         self.stopping = True
         for job in self._jobs.values():
             job.changed()
@@ -368,10 +377,13 @@ class PlanQueue:
         return await loop.run_in_executor(self._writer, action, *values)
 
 
-def _job_again(left: Unfinished) -> PlanJob:
+def _job_again(left: Unfinished, roads: RoadServer | None) -> PlanJob:
     """Return the job of a plan that an earlier server left unfinished."""
     document = json.loads(left.document)
     request = TypeAdapter(RequestDocument).validate_python(document["request"])
     instance = files.parse(left.instance).instance
-    order = Order(instance, request, document["notes"])
+    if request.roads and roads is None:
+        raise ValueError("a plan by road, and a server without roads")
+    by = roads if request.roads else None
+    order = Order(instance, request, document["notes"], roads=by)
     return PlanJob(id=left.id, client=left.client, created=left.created, order=order)

@@ -5,36 +5,69 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fixedfleet.documents import describe_plan, describe_verdict, finite
 from fixedfleet.errors import InputError
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
-from fixedfleet.serve.schema import ImprovedDocument
+from fixedfleet.roads import with_kept_roads, with_roads
+from fixedfleet.serve.schema import ImprovedDocument, ProgressDocument
 from fixedfleet.solving.solve import solve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from fixedfleet.documents import ResultDocument
+    from fixedfleet.progress import Progress
     from fixedfleet.result import Result
     from fixedfleet.serve.schema import RequestDocument
     from fixedfleet.workers import Call
 
-__all__ = ["Order", "plan_order"]
+__all__ = ["Order", "RoadServer", "plan_order"]
 
 _INTERVAL = 0.125  # seconds between two improvements that are reported
+_LEAST = 1.0  # least seconds between the first plan, which is poor, and a stop
+
+
+class RoadServer(NamedTuple):
+    """The address of an OSRM server, and the folder in which its answers are kept."""
+
+    url: str
+    folder: Path
 
 
 @dataclass(frozen=True)
 class Order:
-    """What a worker is to plan."""
+    """What a worker is to plan: an instance, and what the request asks for."""
 
     instance: Instance
     request: RequestDocument
     notes: list[str]  # remarks on how the instance was read
     listed: bool = True  # whether the list of plans has the plan
     cores: int = 1  # the most cores to use
+    roads: RoadServer | None = None  # if the plan is by road
+
+    def by_road(self, on_progress: Callable[[Progress], object] | None = None) -> Order:
+        """
+        Return the order with distances and times by road, if the request asks for them.
+
+        Without ``on_progress``, the road server is asked only if some distances are not
+        stored yet.
+        """
+        if self.roads is None or self.instance.metric == "road":
+            return self
+        url, folder = self.roads
+        if on_progress is None:
+            instance = with_kept_roads(self.instance, url, folder=folder)
+        else:
+            instance = with_roads(
+                self.instance, url, folder=folder, on_progress=on_progress
+            )
+        note = "distances and travel times by road"
+        return replace(self, instance=instance, notes=[*self.notes, note])
 
     @cached_property
     def customers(self) -> list[int]:
@@ -63,12 +96,12 @@ class Order:
                     f"customer {min(both)} is taken out and in a locked tour: remove "
                     "it from one of both"
                 )
-        plan = Plan(self.request.locked)
+        plan = Plan(self.request.locked, self.request.locked_types or None)
         plan.require_known(self.instance)
         return plan.numbered_in(self.customers)
 
     def describe(self, result: Result) -> ResultDocument:
-        """Return the document of a result for :attr:`rest`, for the whole instance."""
+        """Return a result for :attr:`rest` as a document about the whole instance."""
         document = result.document(self.notes)
         out = self.request.taken_out
         if not out:
@@ -99,6 +132,11 @@ def plan_order(order: Order | None, call: Call) -> ResultDocument | None:
     if order is None:
         _warm_up()
         return None
+    order = order.by_road(
+        lambda progress: call.send(
+            ProgressDocument(done=progress.done, total=progress.total)
+        )
+    )
     instance, request = order.rest, order.request
     # A verdict by quick bounds is reported at once; `solve` searches for a proof.
     first = assess_fleet(instance, time_limit=0)
@@ -122,18 +160,21 @@ def plan_order(order: Order | None, call: Call) -> ResultDocument | None:
 
 
 class _Reports:
-    """Reports the best plan and the lower bound: the newest, and not too often."""
+    """Reports the newest plan and lower bound to the server, at limited intervals."""
 
     def __init__(self, order: Order, call: Call) -> None:
         self._order, self._call = order, call
         self._begin = time.monotonic()
         self._last = -_INTERVAL
+        self._first: float | None = None  # when the first plan was found
         self._best: tuple[float, Plan] | None = None
         self._bound: float | None = None
         self._pending = False
 
     def improved(self, _seconds: float, cost: float, plan: Plan) -> None:
         self._best, self._pending = (cost, plan), True
+        if self._first is None:
+            self._first = time.monotonic()
         self._report()
 
     def bounded(self, _seconds: float, lower_bound: float) -> None:
@@ -141,9 +182,13 @@ class _Reports:
         self._report()
 
     def stop(self) -> bool:
-        """Tell the search whether to stop. It asks often, so report here as well."""
+        """
+        Return whether the search must stop; this is called often, so it also reports.
+        """
         self._report()
-        return self._call.ending()
+        if self._first is None:
+            return False
+        return self._call.ending() and time.monotonic() - self._first >= _LEAST
 
     def _report(self) -> None:
         seconds = time.monotonic() - self._begin
@@ -165,17 +210,20 @@ class _Reports:
                 vehicles_used=plan.vehicles,
                 tours=[list(tour) for tour in plan],
                 lengths=[finite(length) for length in lengths],
+                vehicle_types=None
+                if instance.vehicle_types is None
+                else [int(index) for index in plan.type_indices(instance)],
             )
         )
 
 
 def _warm_up() -> None:
-    """Load, or compile, all variants of the code that plans of any size need."""
+    """Load or compile the code that plans of any size need, without times or bounds."""
     from fixedfleet.fleet import exact_packing
 
     exact_packing.load()
-    # More than 200 customers are planned part by part, by other code. So are more than
-    # 500, which have no matrix of distances.
+    # With more than 200 customers, other code plans part by part. With more than 500,
+    # other code computes distances without a matrix.
     for customers in (4, 240, 520):
         places = [(i % 32 / 100, i // 32 / 100) for i in range(customers)]
         instance = Instance(

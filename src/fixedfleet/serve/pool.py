@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fixedfleet.documents import ResultDocument, VerdictDocument
 from fixedfleet.errors import InputError
 from fixedfleet.serve.jobs import Outcome
-from fixedfleet.serve.schema import ImprovedDocument
+from fixedfleet.serve.schema import ImprovedDocument, ProgressDocument
 from fixedfleet.workers import Done, Lost, Message, Worker, available_cores
 
 if TYPE_CHECKING:
@@ -28,8 +28,9 @@ _log = logging.getLogger(__name__)
 _START_SECONDS = 180.0  # to load and compile, on a slow machine without a cache
 CANCEL_SECONDS = 5.0  # a worker must end a cancelled plan within this time
 # A search may exceed its time limit on a busy machine. A worker that exceeds this many
-# time limits and seconds hangs, and is killed.
+# time limits plus this many seconds is taken to hang, and is killed.
 _SLACK, _GRACE_SECONDS = 2.0, 60.0
+_ROADS_SECONDS = 600.0  # additional seconds while road distances are requested
 _LONGEST_PAUSE = 30.0  # seconds between two attempts to start a worker
 _LOOK_SECONDS = 1.0  # between two checks of whether an idle worker lives
 _VARIABLES = {
@@ -65,7 +66,7 @@ class PlannerPool:
         self._threads.shutdown()
 
     async def _keep(self) -> None:
-        """Keep one worker running; if it does not start, wait longer each time."""
+        """Keep one worker running; after each failure to start, wait longer."""
         pause = 0.0
         while True:
             await asyncio.sleep(pause)
@@ -96,7 +97,7 @@ class PlannerPool:
         try:
             while alive:
                 await self._queue.wait_for_job(_LOOK_SECONDS)
-                alive = worker.receive(0) is None  # if idle, it only reports its death
+                alive = worker.receive(0) is None  # an idle worker only reports a death
                 if alive and (job := self._queue.take()) is not None:
                     alive = await self._see_through(worker, job)
         finally:
@@ -104,7 +105,9 @@ class PlannerPool:
         _log.warning("worker process %d ended, another one starts", worker.pid)
 
     async def _see_through(self, worker: Worker, job: PlanJob) -> bool:
-        """Have a job done and store its outcome; return whether the worker is free."""
+        """
+        Have a worker do a job and store its outcome; return whether the worker is free.
+        """
         alive = True
         try:
             await self._queue.store_start(job)
@@ -122,18 +125,21 @@ class PlannerPool:
         return alive and not worker.busy
 
     async def _follow(self, worker: Worker, job: PlanJob) -> Done | Lost:
-        """Give a job to a worker, note its reports, and return how it ended."""
+        """Give a job to a worker, record its reports, and return its last event."""
         request = job.order.request
-        # The first proof in a worker loads and compiles further code.
-        grace = _START_SECONDS if request.prove else _GRACE_SECONDS
+        # A worker loads and compiles more code for its first lower bound, and for its
+        # first instance with times or a mixed fleet.
+        is_more = request.prove or not job.order.instance.is_plain
+        grace = _START_SECONDS if is_more else _GRACE_SECONDS
         longest = _SLACK * request.time_limit + grace
+        longest += _ROADS_SECONDS if job.order.roads else 0.0
         # Jobs that begin later have fewer cores, and share some with this one.
         cores = max(1, available_cores() // len(self._queue.running))
         order = replace(job.order, cores=cores)
         try:
             await self._in_thread(worker.give, order, longest)
             job.hurry = partial(worker.hurry, CANCEL_SECONDS)
-            if job.cancelled:  # while its start was being stored
+            if job.cancelled:  # it was cancelled while its start was being stored
                 job.hurry()
             while isinstance(event := await self._receive(worker), Message):
                 _note(job, event.value)
@@ -147,7 +153,7 @@ class PlannerPool:
         try:
             event: Event = await asyncio.shield(waiting)
         except asyncio.CancelledError:
-            # The waiting thread ends the process: it must not use a closed pipe.
+            # The waiting thread must end the process, because it uses the pipe.
             worker.hurry(0)
             await asyncio.wait({waiting})
             raise
@@ -163,12 +169,14 @@ class PlannerPool:
 
 
 def _note(job: PlanJob, report: object) -> None:
-    """Note what a worker reports about a job."""
+    """Record in the job what its worker reports."""
     if isinstance(report, VerdictDocument):
         job.verdict = report
+    elif isinstance(report, ProgressDocument):
+        job.roads = report
     elif isinstance(report, ImprovedDocument):
         before, job.improved = job.improved, report
-        # A report may be one of a better lower bound only.
+        # The plan is the same if only the lower bound has improved.
         same = before is not None and report.cost == before.cost
         if report.cost is not None and not same:
             job.trace.append((report.seconds, report.cost))
@@ -176,7 +184,7 @@ def _note(job: PlanJob, report: object) -> None:
 
 
 def _outcome(job: PlanJob, last: Done | Lost) -> Outcome:
-    """Return the outcome of a job by the last event of its worker."""
+    """Return the outcome of a job, which follows from the last event of its worker."""
     if isinstance(last, Lost):
         best = job.best_so_far()
         if job.cancelled:

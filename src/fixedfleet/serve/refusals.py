@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI, Request
 
-    from fixedfleet.serve.schema import TableDocument
+    from fixedfleet.serve.schema import ProgressDocument, TableDocument
 
 __all__ = ["REFUSALS", "ApiError", "add_handlers"]
 
@@ -52,7 +52,8 @@ class ApiError(HTTPException):
     A request that is refused: an HTTP status, and what is wrong in one sentence.
 
     ``where`` is the field that is wrong or missing, ``table`` a table whose columns are
-    not all known. After ``retry_after`` seconds the client may try again.
+    not all known, ``progress`` how far a look-up is. After ``retry_after`` seconds the
+    client may try again.
     """
 
     def __init__(
@@ -62,17 +63,20 @@ class ApiError(HTTPException):
         *,
         where: str | None = None,
         table: TableDocument | None = None,
+        progress: ProgressDocument | None = None,
         retry_after: int | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         pause = {} if retry_after is None else {"Retry-After": str(retry_after)}
         super().__init__(status, sentence, {**(headers or {}), **pause})
-        self.where, self.table = where, table
+        self.where, self.table, self.progress = where, table, progress
 
     def response(self) -> JSONResponse:
         """Return the answer to send."""
         sentence = " ".join(self.detail.split())
-        document = ErrorDocument(error=sentence, where=self.where, table=self.table)
+        document = ErrorDocument(
+            error=sentence, where=self.where, table=self.table, progress=self.progress
+        )
         said = {name: value for name, value in asdict(document).items() if value}
         return JSONResponse(said, self.status_code, headers=self.headers)
 
@@ -81,8 +85,9 @@ def add_handlers(app: FastAPI, headers: Mapping[str, str]) -> None:
     """
     Turn every exception of an application into a document of one sentence.
 
-    The guard adds headers to every answer, except to an unexpected error: Starlette
-    answers it outside all middleware. That answer takes ``headers``.
+    The middleware ``Guard`` adds headers to every answer, except to the one for an
+    unexpected error, which Starlette sends outside all middleware. That answer gets
+    ``headers``.
     """
 
     @app.exception_handler(HTTPException)

@@ -24,8 +24,16 @@ from fixedfleet.documents import describe_instance, describe_verdict, to_json
 from fixedfleet.files.text import check_storable
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.serve import bodies, schema
-from fixedfleet.serve.finished_plans import FileFormat, change_plan, plan_file
+from fixedfleet.serve.address_lookup import AddressLookup
+from fixedfleet.serve.finished_plans import (
+    FileFormat,
+    change_plan,
+    links_of,
+    plan_file,
+    plan_lines,
+)
 from fixedfleet.serve.jobs import PlanJob, PlanQueue
+from fixedfleet.serve.planner import RoadServer
 from fixedfleet.serve.pool import PlannerPool
 from fixedfleet.serve.refusals import REFUSALS, ApiError
 from fixedfleet.serve.settings import Settings
@@ -55,12 +63,14 @@ _readers = CapacityLimiter(2)
 
 @dataclass
 class Service:
-    """What the operations work with; it is ``app.state.service``."""
+    """The objects that the operations use; it is ``app.state.service``."""
 
     settings: Settings
     store: PlanStore
     queue: PlanQueue
     pool: PlannerPool
+    roads: RoadServer | None = None
+    lookup: AddressLookup | None = None
     streams: Counter[str] = field(default_factory=Counter)  # open ones per client
 
 
@@ -90,11 +100,14 @@ def _no_plan(id: str, where: str | None = None) -> ApiError:
 
 
 def _body_of(model: type[schema.InstanceRequest]) -> dict[str, Any]:
-    """Describe for OpenAPI the bodies that an operation reads itself."""
+    """Describe for OpenAPI the body of an operation that parses its body itself."""
     csv = "name,x,y,demand\ndepot,0,0,\nCafé,1,2,3\nShop,-2,1,4\n"
     text = {"schema": {"type": "string"}, "example": csv}
     example = {"text": csv, "vehicles": 1, "capacity": 10}
-    document = {"schema": model.model_json_schema(), "example": example}
+    document = {
+        "schema": schema.self_contained(model.model_json_schema()),
+        "example": example,
+    }
     kinds = dict.fromkeys(bodies.CONTENT_TYPES, text) | {"application/json": document}
     return {"requestBody": {"required": True, "content": kinds}}
 
@@ -120,14 +133,18 @@ async def read_instance(
 async def _read(
     request: Request, service: Service, model: type[R], options: schema.InstanceOptions
 ) -> tuple[R, files.Reading]:
-    """Return what the body of a request asks for, and its instance."""
+    """Return the request in a body, and its instance."""
     body = await bodies.read_body(request)
     kind = request.headers.get("content-type", "")
 
     def parse() -> tuple[R, files.Reading]:
         asked, file = bodies.parse_body(model, kind, body, options)
-        most = service.settings.max_customers
-        return asked, bodies.read_instance(asked, file, service.store.instance, most)
+        most, stored = service.settings.max_customers, service.store.instance
+        find = None if service.lookup is None else service.lookup.find
+        refused = isinstance(asked, schema.PlanRequest) and asked.roads is False
+        by_road = service.roads is not None and not refused
+        read = bodies.read_instance(asked, file, stored, most, find, by_road)
+        return asked, read
 
     return await to_thread.run_sync(parse, limiter=_readers)
 
@@ -174,9 +191,8 @@ async def make_plan(
     queue = service.queue
     queue.require_room(client)  # before any work is spent on the body
     asked, read = await _read(request, service, schema.PlanRequest, options)
-    order = await run_in_threadpool(
-        bodies.make_order, asked, read, service.settings.max_seconds
-    )
+    longest, roads = service.settings.max_seconds, service.roads
+    order = await run_in_threadpool(bodies.make_order, asked, read, longest, roads)
     job = await queue.submit(client, order)
     await _wait_for(queue, job, _patience(asked.wait))
     if job.final is not None:
@@ -185,7 +201,7 @@ async def make_plan(
 
 
 def _patience(asked: float | None) -> float:
-    """Return the seconds to wait for a plan."""
+    """Return how many seconds to wait for a plan, at most ``MAX_WAIT``."""
     return MAX_WAIT if asked is None else min(asked, MAX_WAIT)
 
 
@@ -230,7 +246,7 @@ async def get_plan(service: ServiceDep, id: str) -> Response:
 
 
 async def _find(service: Service, id: str) -> PlanJob | StoredPlan:
-    """Return the job of a plan that has not ended, or the plan as it is stored."""
+    """Return the job of a plan that is not finished, or the stored plan."""
     job = service.queue.get(id)
     if job is not None:
         return job.final or job
@@ -321,7 +337,7 @@ async def change_tours(request: Request, service: ServiceDep, id: str) -> Respon
     """
     edit = bodies.parse_json(schema.EditRequest, await bodies.read_body(request), {})
     plan, instance = await _finished(service, id)
-    edited = await run_in_threadpool(change_plan, plan, instance, edit)
+    edited = await run_in_threadpool(change_plan, plan, instance, edit, service.roads)
     text = to_json(edited, one_line=True)
     if not await service.queue.keep_edit(id, edited.cost, text, edit.revision):
         await _find(service, id)  # it may have been deleted
@@ -335,7 +351,11 @@ async def change_tours(request: Request, service: ServiceDep, id: str) -> Respon
 
 
 async def _finished(service: Service, id: str) -> tuple[dict[str, Any], str]:
-    """Return the document of a plan that has ended, and its instance as JSON."""
+    """
+    Return the document of a finished plan, and its instance as JSON.
+
+    Raise ApiError, with the status 409, while the plan is waiting or running.
+    """
     found = await _find(service, id)
     if isinstance(found, PlanJob):
         raise ApiError(409, f"the plan is not finished: it is {found.status}")
@@ -351,7 +371,9 @@ async def _finished(service: Service, id: str) -> tuple[dict[str, Any], str]:
 async def _followed(
     service: ServiceDep, client: ClientDep, id: str
 ) -> AsyncIterator[PlanJob | StoredPlan]:
-    """Provide the plan to follow; count the client's stream while it is open."""
+    """
+    Provide the plan to follow; count the client's stream of events while it is open.
+    """
     streams = service.streams
     if streams[client] >= STREAMS_PER_CLIENT:
         raise ApiError(
@@ -377,8 +399,9 @@ async def _followed(
     response_class=EventSourceResponse,
     responses={
         200: {
-            "description": "Server-sent events: queued, verdict (VerdictDocument), "
-            "improved (ImprovedDocument), and at the end done (JobDocument) or failed.",
+            "description": "Server-sent events: queued, preparing, roads "
+            "(ProgressDocument), verdict (VerdictDocument), improved "
+            "(ImprovedDocument), and at the end done (JobDocument) or failed.",
         },
     },
 )
@@ -399,7 +422,7 @@ async def follow_plan(
     told: dict[str, Any] = {}
     while True:
         change = followed.next_change
-        for name, news in _news(followed).items():
+        for name, news in _news(followed, service.pool.ready > 0).items():
             if news is not None and news != told.get(name):
                 told[name] = news
                 data = to_json(news, one_line=True)
@@ -413,10 +436,20 @@ async def follow_plan(
         await change.wait()
 
 
-def _news(job: PlanJob) -> dict[str, Any]:
-    """Return what followers of a job are told, by the name of the event."""
+def _news(job: PlanJob, has_worker: bool) -> dict[str, Any]:
+    """Return the data to send to the followers of a job, by the name of the event."""
     queued = None if job.position is None else {"position": job.position}
-    return {"queued": queued, "verdict": job.verdict, "improved": job.improved}
+    # After an installation, code is compiled before the first worker is ready, or
+    # before a search of a new kind begins.
+    waits = job.status == "running" and job.improved is None
+    preparing: dict[str, Any] | None = {} if waits or not has_worker else None
+    return {
+        "queued": queued,
+        "preparing": preparing,
+        "roads": job.roads,
+        "verdict": job.verdict,
+        "improved": job.improved,
+    }
 
 
 def _last_event(plan: StoredPlan) -> ServerSentEvent:
@@ -457,7 +490,56 @@ async def download_plan(
     """Download a finished plan: a table, JSON, GPX, or a VRPLIB solution."""
     plan, instance = await _finished(service, id)
     dialect = files.Dialect(";", ",") if decimal == "," else files.Dialect()
-    return await run_in_threadpool(plan_file, plan, instance, format, dialect)
+    return await run_in_threadpool(
+        plan_file, plan, instance, format, dialect, service.roads
+    )
+
+
+@routes.get("/plans/{id}/lines", response_model=schema.LinesDocument)
+async def get_lines(service: ServiceDep, id: str) -> Response:
+    """Return the lines of a finished plan's tours along roads, as they are now."""
+    plan, instance = await _finished(service, id)
+    lines = await run_in_threadpool(plan_lines, plan, instance, service.roads)
+    return _json(to_json(lines, one_line=True))
+
+
+# ---------------------------------------------------------------------------- addresses
+
+
+@routes.put(
+    "/places",
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": schema.PlaceRequest.model_json_schema()}
+            },
+        }
+    },
+)
+async def keep_place(request: Request, service: ServiceDep) -> schema.PlaceRequest:
+    """Keep the place of an address that was not found, or found at several places."""
+    body = await bodies.read_body(request)
+    wanted = bodies.parse_json(schema.PlaceRequest, body, {})
+    if service.lookup is None:
+        sentence = "this server looks up no addresses: start it with --geocoder URL"
+        raise ApiError(409, sentence)
+    check_storable("the address", wanted.address)
+    await run_in_threadpool(
+        service.lookup.keep, wanted.address, wanted.latitude, wanted.longitude
+    )
+    return wanted
+
+
+@routes.get("/plans/{id}/links")
+async def list_links(service: ServiceDep, id: str) -> list[list[schema.LinkDocument]]:
+    """
+    Return links, with QR codes, that open each tour in the maps app of a phone.
+
+    A tour without latitudes and longitudes has none. The links have places, no names.
+    """
+    plan, instance = await _finished(service, id)
+    return await run_in_threadpool(links_of, plan, instance)
 
 
 # --------------------------------------------------------------------- examples, health
@@ -490,6 +572,8 @@ async def get_settings(service: ServiceDep) -> schema.SettingsDocument:
         max_bytes=bodies.MAX_BODY,
         tiles=settings.tiles,
         attribution=settings.attribution if settings.tiles else "",
+        roads=service.roads is not None,
+        geocoder=service.lookup is not None,
     )
 
 

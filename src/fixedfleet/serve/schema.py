@@ -20,6 +20,7 @@ from fixedfleet.documents import (
     InstanceDocument,
     PlanDocument,
     ResultDocument,
+    VehicleTypeDocument,
     VerdictDocument,
     about,
 )
@@ -35,23 +36,51 @@ __all__ = [
     "InstanceOptions",
     "InstanceRequest",
     "JobDocument",
+    "LinesDocument",
+    "LinkDocument",
+    "PlaceRequest",
     "PlanListing",
     "PlanOptions",
     "PlanRequest",
     "PlanStatus",
+    "ProgressDocument",
     "ReadDocument",
     "RenameRequest",
     "RequestDocument",
     "SettingsDocument",
     "TableDocument",
+    "VehicleTypeRequest",
+    "self_contained",
 ]
 
 PlanStatus = Literal["queued", "running", "done", "cancelled", "failed"]
 
+
+def self_contained(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a JSON schema with its definitions in the places that refer to them."""
+    definitions = schema.get("$defs", {})
+
+    def filled(part: Any) -> Any:
+        if isinstance(part, list):
+            return [filled(one) for one in part]
+        if not isinstance(part, dict):
+            return part
+        if "$ref" in part:
+            kind = part["$ref"].removeprefix("#/$defs/")
+            return {
+                **filled(definitions[kind]),
+                **{k: part[k] for k in part if k != "$ref"},
+            }
+        return {key: filled(value) for key, value in part.items() if key != "$defs"}
+
+    result: dict[str, Any] = filled(schema)
+    return result
+
+
 # The reader of JSON files checks an instance, so that there is one set of messages;
 # this describes it on the OpenAPI page.
 _INSTANCE = {
-    **TypeAdapter(InstanceDocument).json_schema(),
+    **self_contained(TypeAdapter(InstanceDocument).json_schema()),
     "additionalProperties": False,
 }
 
@@ -59,6 +88,24 @@ _INSTANCE = {
 Customers = list[Annotated[int, Field(ge=1, lt=2**53)]]
 Tours = list[Customers]
 VehicleNames = list[Annotated[str, Field(max_length=80)]]
+TypeIndices = list[Annotated[int, Field(ge=0, lt=2**53)]]  # of vehicle types, from 0
+Shift = Annotated[list[float], Field(min_length=2, max_length=2)]
+
+
+class VehicleTypeRequest(BaseModel):
+    """Vehicles that are alike."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    name: str = Field("", max_length=80, description="name of these vehicles")
+    count: int = Field(1, ge=1, lt=2**53, description="number of such vehicles")
+    capacity: float = Field(gt=0, description="what one vehicle carries")
+    fixed_cost: float = Field(0.0, ge=0, description="cost of using a vehicle")
+    cost_per_distance: float = Field(1.0, ge=0, description="cost of a km or mile")
+    shift: Shift | None = Field(
+        None,
+        description="from, to, in minutes since midnight; default: the shift of all",
+    )
 
 
 class InstanceOptions(BaseModel):
@@ -92,9 +139,32 @@ class InstanceOptions(BaseModel):
     length_unit: LengthUnit | None = Field(
         None, description="unit of lengths between latitudes and longitudes"
     )
+    detour: float | None = Field(
+        None,
+        ge=1,
+        le=10,
+        description="what straight lines between latitudes and longitudes are "
+        "multiplied by, as roads are longer",
+    )
     leave_out: list[int] = Field(
         [],
         description="rows of a table to leave out; else customers, by number from 1",
+    )
+    vehicle_types: list[str] = Field(
+        [],
+        description="kinds of vehicles, instead of vehicles and capacity; in a query, "
+        'each is written in JSON: {"name": "Van", "count": 2, "capacity": 850}',
+    )
+    speed: float | None = Field(
+        None, gt=0, description="distance per hour; without it, nothing is timed"
+    )
+    service_minutes: float | None = Field(
+        None, ge=0, description="minutes at customers for whom the table has none"
+    )
+    shift: Shift | None = Field(
+        None,
+        description="shift of vehicles that have none: from, to, in minutes since "
+        "midnight; from 0, it is a length only",
     )
 
 
@@ -131,6 +201,11 @@ class PlanOptions(InstanceOptions):
         None, pattern=r"^\d{4}-\d\d-\d\d$", description="day of the tours, 2026-03-12"
     )
     listed: bool = Field(True, description="whether the list of plans has it")
+    roads: bool | None = Field(
+        None,
+        description="whether to plan by road instead of by straight lines; by default "
+        "if the server has roads and the instance has latitudes and longitudes",
+    )
 
 
 class InstanceRequest(InstanceOptions):
@@ -140,6 +215,9 @@ class InstanceRequest(InstanceOptions):
         None, description="an instance in the JSON format of fixedfleet"
     )
     text: str | None = Field(None, description="the text of a CSV, VRPLIB or JSON file")
+    vehicle_types: list[VehicleTypeRequest] = Field(  # type: ignore[assignment]
+        [], description="kinds of vehicles, instead of vehicles and capacity"
+    )
     plan: str | None = Field(None, description="id of a plan whose customers to take")
 
 
@@ -148,6 +226,9 @@ class PlanRequest(InstanceRequest, PlanOptions):
 
     locked: Tours = Field(
         [], description="tours that the plan must keep: numbers of customers, from 1"
+    )
+    locked_types: TypeIndices = Field(
+        [], description="the vehicle type of each locked tour, by its place from 0"
     )
     taken_out: Customers = Field(
         [], description="customers, from 1, that no tour of the plan may serve"
@@ -165,6 +246,9 @@ class EditRequest(BaseModel):
         [], description="customers that the dispatcher took out of all tours"
     )
     vehicle_names: VehicleNames = Field([], description="names, in the order of tours")
+    vehicle_types: TypeIndices | None = Field(
+        None, description="the vehicle type of each tour, by its place from 0"
+    )
     revision: int = Field(
         0,
         ge=0,
@@ -220,6 +304,16 @@ class RequestDocument:
         "names of the vehicles; tour 1 has the first", default_factory=list
     )
     date: str | None = about("day of the tours", default=None)
+    locked_types: list[int] = about(
+        "the vehicle type of each locked tour", default_factory=list
+    )
+    vehicle_types: list[VehicleTypeDocument] = about(
+        "kinds of vehicles that were asked for", default_factory=list
+    )
+    speed: float | None = about("distance per hour", default=None)
+    service_minutes: float | None = about("minutes per stop", default=None)
+    shift: list[float] | None = about("shift of all vehicles", default=None)
+    roads: bool = about("whether distances and times are by road", default=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,6 +364,38 @@ class ImprovedDocument:
     vehicles_used: int = about("number of tours")
     tours: list[list[int]] = about("the customers of each tour")
     lengths: list[float | None] = about("the length of each tour")
+    vehicle_types: list[int] | None = about(
+        "the vehicle type of each tour; null if all are alike", default=None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgressDocument:
+    """The progress of a request to another server, such as a geocoder."""
+
+    done: int = about("number of pairs of places, or of addresses, that are known")
+    total: int = about("number of all of them")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinesDocument:
+    """The lines of a plan's tours along roads."""
+
+    tours: list[list[tuple[float, float]]] = about(
+        "for each tour, points as [latitude, longitude], from the depot and back"
+    )
+
+
+class PlaceRequest(BaseModel):
+    """The place of an address, as a person gives it."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    address: str = Field(
+        min_length=1, max_length=500, description="the address, as a doubt states it"
+    )
+    latitude: float = Field(ge=-90, le=90, description="degrees")
+    longitude: float = Field(ge=-180, le=180, description="degrees")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -285,6 +411,16 @@ class PlanListing:
     cost: float | None
     unit: str = about("unit of the cost; empty if it is unknown")
     unserved: int = about("number of customers that no tour serves", default=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkDocument:
+    """A link that opens some stops of a tour in the maps app of a phone."""
+
+    first: int = about("its first stop, from 1; the tour begins at the depot")
+    last: int = about("its last stop; the last link also leads back, if it has room")
+    address: str = about("the address to open")
+    code: list[str] = about("its QR code: rows of 1 (dark) and 0, without a margin")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -314,11 +450,15 @@ class SettingsDocument:
     max_bytes: int = about("size of a request")
     tiles: str | None = about("address of street tiles with {z}, {x} and {y}")
     attribution: str = about("copyright notice to show beside the tiles")
+    roads: bool = about("whether plans can be by road")
+    geocoder: bool = about("whether tables may have addresses instead of coordinates")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableDocument:
-    """A table of which more must be said: which sheet, which column is which."""
+    """
+    A table that needs more information: which sheet to read, what each column means.
+    """
 
     sheets: list[str] = about("the visible sheets, if there are several")
     headings: list[str] = about("all headings; empty if the sheet is not known")
@@ -334,5 +474,9 @@ class ErrorDocument:
     where: str | None = about("the field that is wrong or missing", default=None)
     table: TableDocument | None = about(
         "the table, if it must be said which sheet, or which column holds what",
+        default=None,
+    )
+    progress: ProgressDocument | None = about(
+        "if addresses are being looked up: how many are known; ask again soon",
         default=None,
     )

@@ -47,7 +47,9 @@ SEND_SECONDS = 30.0  # a client that reads nothing for so long is disconnected
 
 
 def safe_headers(tiles: str | None = None) -> dict[str, str]:
-    """Return the protective headers; pictures may also come from the host of tiles."""
+    """
+    Return the protective headers; images may also come from the host of the map tiles.
+    """
     if tiles is None:
         return _SAFE_HEADERS
     parts = urlsplit(tiles)
@@ -61,7 +63,7 @@ def safe_headers(tiles: str | None = None) -> dict[str, str]:
 
 
 class _Unread(Exception):
-    """A client does not read what is sent to it."""
+    """Raised when a client does not read what is sent to it."""
 
 
 class Guard:
@@ -103,7 +105,11 @@ class Guard:
             _log.warning("a client of %s reads nothing: disconnected", scope["path"])
 
     def _check(self, scope: Scope) -> Response | None:
-        """Return the answer to a login, None for a request that may pass, or raise."""
+        """
+        Check a request: return the answer to a login, or None if the request may pass.
+
+        Raise an error if the request is refused.
+        """
         headers = Headers(scope=scope)
         if self._token is None:
             _check_host(headers)
@@ -127,7 +133,7 @@ class Guard:
         return None
 
     def _log_in(self, scope: Scope, shown: str) -> Response:
-        """Set the cookie, and lead to the address without the token."""
+        """Set the cookie, and redirect to the address without the token."""
         if shown in self._tickets:
             self._tickets.discard(shown)
         else:
@@ -144,7 +150,7 @@ class Guard:
         return answer
 
     def _check_token(self, shown: bytes) -> None:
-        # A comparison in constant time tells nothing about the token by its duration.
+        # A comparison in constant time does not reveal the token by its duration.
         if not hmac.compare_digest(shown, self._token or b""):
             raise _unauthorized("the token is not the token of this server")
 
@@ -168,7 +174,7 @@ def _unauthorized(sentence: str) -> ApiError:
 
 
 def _check_host(headers: Headers) -> None:
-    """Refuse a foreign host name that was made to resolve to this machine."""
+    """Refuse a foreign host name that resolves to this machine (DNS rebinding)."""
     host = headers.get("host", "")
     if not is_loopback(_split(f"//{host}").hostname or ""):
         raise ApiError(
@@ -192,7 +198,7 @@ def _check_site(scope: Scope, headers: Headers) -> None:
 def _split(address: str) -> SplitResult:
     try:
         return urlsplit(address)
-    except ValueError:  # half an IPv6 address
+    except ValueError:  # an incomplete IPv6 address
         return urlsplit("")
 
 

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 __all__ = ["Server"]
 
 MAX_CONNECTIONS = 900
-# The guard gives up on a client that reads nothing, but some data remain to be sent to
-# it. Linux drops them and the connection after these seconds.
+# The middleware ``Guard`` gives up a client that reads nothing, but some data remain to
+# be sent. Linux drops them and the connection after this time.
 _UNREAD_SECONDS = 60
-_STOP_SECONDS = 10  # that running requests have, once the server is told to stop
+_STOP_SECONDS = 10  # the time that running requests have when the server must stop
 
 
 class Server(uvicorn.Server):
     """
-    A server for one data folder. It listens from the moment it is made.
+    A server for one data folder. It listens as soon as the object exists.
 
     :meth:`serve_forever` answers until SIGINT or SIGTERM arrives, or until another
     thread sets ``should_exit``.
@@ -60,7 +60,7 @@ class Server(uvicorn.Server):
             self._socket.close()
             raise
         self._app = create_app(settings, store, work)
-        # Uvicorn's variable. Its default would believe every program of this machine.
+        # Uvicorn reads this variable. Its default would trust every local program.
         proxies = os.environ.get("FORWARDED_ALLOW_IPS", "")
         config = uvicorn.Config(
             self._app,
@@ -100,13 +100,13 @@ class Server(uvicorn.Server):
         self.run(sockets=[self._socket])
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer, and say so."""
+        """Begin to answer requests, and call ``on_ready``."""
         await super().startup(sockets=sockets)
         if self._on_ready is not None:
             self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Release all clients that wait for a plan or follow one, then stop."""
+        """Release all clients that wait for a plan or follow its events, then stop."""
         self._app.state.service.queue.begin_stop()
         await super().shutdown(sockets=sockets)
 

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path  # noqa: TC003  # the settings are checked by it
 from typing import Annotated
 from urllib.parse import urlsplit
 
+from fixedfleet import addresses
+from fixedfleet.data_folder import default_folder
 from fixedfleet.errors import InputError, at_least, between, check_settings
+from fixedfleet.roads.osrm import check_url
 from fixedfleet.workers import available_cores
 
-__all__ = ["Settings", "default_folder", "is_loopback"]
+__all__ = ["Settings", "is_loopback"]
 
 _SHORTEST_TOKEN = 8
-
-
-def default_folder() -> Path:
-    """Return the user's data folder, where plans are kept by default."""
-    base = os.environ.get("XDG_DATA_HOME", "")
-    # The XDG specification says to ignore a path that is not absolute.
-    home = Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "share"
-    return home / "fixedfleet"
 
 
 def is_loopback(host: str) -> bool:
@@ -39,8 +33,8 @@ class Settings:
     """
     The options of ``fixedfleet serve``, which ``docs/service.md`` describes.
 
-    With the token None, every local program may ask for plans. This is allowed only
-    where the host is a loopback address.
+    If the token is None, every local program may ask for plans. This is allowed only if
+    the host is a loopback address.
     """
 
     host: str = "127.0.0.1"
@@ -53,11 +47,18 @@ class Settings:
     keep: Annotated[int, at_least(1)] = 10_000
     tiles: str | None = None
     attribution: str = "© OpenStreetMap contributors"
+    roads: str | None = None
+    geocoder: str | None = None
+    geocoder_pause: Annotated[float, between(0, 60)] = addresses.PAUSE
 
     def __post_init__(self) -> None:
         check_settings(self)
         if self.tiles is not None:
             _check_tiles(self.tiles)
+        if self.roads is not None:
+            check_url(self.roads)
+        if self.geocoder is not None:
+            addresses.check_url(self.geocoder)
         if self.token is not None:
             _check_token(self.token)
         elif not is_loopback(self.host):
@@ -68,7 +69,7 @@ class Settings:
 
 
 def _check_tiles(address: str) -> None:
-    """Raise InputError unless an address can be a source of tiles."""
+    """Raise InputError unless an address can be a source of map tiles."""
     parts = urlsplit(address)
     plain = re.fullmatch(r"[\w.-]+(:\d+)?", parts.netloc, re.ASCII)
     places = all(name in address for name in ("{z}", "{x}", "{y}"))

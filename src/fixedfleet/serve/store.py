@@ -1,4 +1,4 @@
-"""Plans in a data folder: an SQLite database that loses nothing it has confirmed."""
+"""Plans in a data folder: an SQLite database that never loses a confirmed change."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CREATE TABLE plans (
 CREATE INDEX unfinished ON plans (number) WHERE status IN ('queued', 'running');
 CREATE INDEX finished ON plans (number) WHERE {_FINISHED};
 """
-# How many customers a plan leaves out: as it was changed, else as it was found.
+# How many customers a plan leaves out: in its changed tours if any, else as found.
 _UNSERVED = """
 CASE WHEN json_valid(document) THEN coalesce(
     json_array_length(document, '$.edited.unserved'),
@@ -149,7 +149,7 @@ class PlanStore:
     ) -> None:
         """Add a plan that waits for a worker."""
         values = {**vars(listing), "client": client, "listed": listed}
-        del values["unserved"]  # follows from the document
+        del values["unserved"]  # it is computed from the document
         values |= {"instance": instance, "document": document}
         self._writer.execute(
             f"INSERT INTO plans ({', '.join(values)}) "
@@ -158,13 +158,13 @@ class PlanStore:
         )
 
     def begin(self, id: str) -> None:
-        """Note that a worker makes a plan."""
+        """Record that a worker is making a plan."""
         self._writer.execute(
             "UPDATE plans SET status = 'running', begun = begun + 1 WHERE id = ?", (id,)
         )
 
     def finish(self, id: str, status: str, cost: float | None, document: str) -> None:
-        """Keep a finished plan, and delete the oldest beyond those to keep."""
+        """Store a finished plan, and delete the oldest ones if there are too many."""
         with self._writer as writer:  # both changes, or none
             writer.execute("BEGIN IMMEDIATE")
             writer.execute(
@@ -193,7 +193,7 @@ class PlanStore:
     def forget(self, id: str) -> bool:
         """Delete a plan for good; return whether it existed."""
         found = self._writer.execute("DELETE FROM plans WHERE id = ?", (id,))
-        self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # it held the plan, too
+        self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log held the plan
         return found.rowcount == 1
 
     def rename(self, id: str, name: str) -> bool:
@@ -207,14 +207,18 @@ class PlanStore:
         return found.rowcount == 1
 
     def requeue_running(self) -> None:
-        """Let all running plans wait again, as if no worker had begun them."""
+        """Mark all running plans as waiting again, as if no worker had begun them."""
         self._writer.execute(
             "UPDATE plans SET status = 'queued', begun = max(begun - 1, 0) "
             "WHERE status = 'running'"
         )
 
     def take_over(self) -> list[Unfinished]:
-        """Let all plans wait that an earlier server left; return them, oldest first."""
+        """
+        Mark the unfinished plans of an earlier server as waiting; return them by age.
+
+        The oldest comes first.
+        """
         self._writer.execute(
             "UPDATE plans SET status = 'queued' WHERE status = 'running'"
         )

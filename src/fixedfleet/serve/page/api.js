@@ -1,15 +1,20 @@
 // Requests to the server, and its refusals as errors.
 
+import { t } from "./language.js";
+import { fromServer } from "./sentences.js";
+
 /*
  * The server refused a request: the sentence, and the field it is about, if any; also the
- * table {headings, columns} whose columns it does not know.
+ * table {headings, columns} whose columns it does not know, and the progress {done, total} of
+ * what must be done before it can answer.
  */
 class ServerError extends Error {
-  constructor(status, { error, where = null, table = null }, retryAfter) {
-    super(error);
+  constructor(status, { error, where = null, table = null, progress = null }, retryAfter) {
+    super(fromServer(error));
     this.status = status;
     this.field = where;
     this.table = table;
+    this.progress = progress;
     this.retryAfter = retryAfter;
   }
 }
@@ -27,7 +32,7 @@ export async function ask(path, { method = "GET", json, file, signal } = {}) {
     response = await fetch(path, { method, headers, body, signal });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ServerError(0, { error: "the server cannot be reached" }, null);
+    throw new ServerError(0, { error: t`the server cannot be reached` }, null);
   }
   if (!response.ok) throw await refusal(response);
   return response.json();
@@ -36,7 +41,7 @@ export async function ask(path, { method = "GET", json, file, signal } = {}) {
 async function refusal(response) {
   const seconds = Number(response.headers.get("Retry-After"));
   const body = await response.json().catch(() => ({}));
-  body.error ??= `the server answered ${response.status}`;
+  body.error ??= t`the server answered ${response.status}`;
   return new ServerError(response.status, body, seconds || null);
 }
 
@@ -49,7 +54,9 @@ export function send(path, { file, ...given }, options, signal) {
   if (!file) return ask(path, { method: "POST", json: values, signal });
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
-    for (const one of [value ?? []].flat()) query.append(name, one);
+    for (const one of [value ?? []].flat()) {
+      query.append(name, typeof one === "object" ? JSON.stringify(one) : one);
+    }
   }
   return ask(`${path}?${query}`, { method: "POST", file, signal });
 }

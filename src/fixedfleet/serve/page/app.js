@@ -12,7 +12,9 @@ import { byId, show, warn, write } from "./elements.js";
 import { listenForNames } from "./find.js";
 import * as form from "./fleet.js";
 import { instanceOf, servesAll, toursOf } from "./instance.js";
-import { count, lengthOf } from "./numbers.js";
+import { t, translatePage } from "./language.js";
+import { count, lengthOf, percent } from "./numbers.js";
+import { fromServer } from "./sentences.js";
 import { printSheets } from "./sheets.js";
 import * as source from "./source.js";
 import * as summary from "./summary.js";
@@ -23,9 +25,10 @@ import { sleep, watch } from "./watch.js";
 const TELLING = 4000; // milliseconds between two announcements to a screen reader
 const TYPING = 350; // milliseconds without a key before the fleet is checked
 
-// The plan in the page's address, #plan=ID, so that a bookmark shows it again. The entry in
-// the history is replaced, so that "back" leaves the page.
-const planInAddress = () => new URLSearchParams(location.hash.slice(1)).get("plan");
+// The plan in the page's address, #plan=ID, so that a bookmark shows it again, perhaps with a
+// tour: #plan=ID&tour=3. The entry in the history is replaced, so that "back" leaves the page.
+const inAddress = (name) => new URLSearchParams(location.hash.slice(1)).get(name);
+const planInAddress = () => inAddress("plan");
 const putPlan = (id) =>
   history.replaceState(null, "", id === null ? location.pathname : `#plan=${id}`);
 
@@ -40,15 +43,17 @@ let fileName = ""; // name of the file that was read
 let running = null; // {id, stopper} of the plan that is being made
 let check = null; // the stopper of the newest check of the fleet
 let told = 0;
+let settings = {}; // of the server
 let turns = 0; // counts the user's requests: answers to earlier ones are ignored
 
 async function start() {
+  translatePage();
   listen();
   const id = planInAddress();
   try {
-    const { max_bytes: largest, ...tiles } = await ask("settings");
-    source.limit(largest);
-    if (tiles.tiles) view.showStreets(tiles);
+    settings = await ask("settings");
+    source.prepare(settings);
+    if (settings.tiles) view.showStreets(settings);
     const listed = Promise.all([source.listExamples(), earlier.listEarlier()]);
     if (id) await reopen(id);
     await listed;
@@ -78,8 +83,9 @@ function listen() {
       if (id === planInAddress()) location.hash = ""; // loads the page again
     },
   });
-  form.listen({ onPlan: makePlan, onChange: weighSoon, onNames: rename });
+  form.listen({ onPlan: () => makePlan(), onChange: weighSoon, onNames: rename });
   byId("cancel").addEventListener("click", stop);
+  byId("straight-lines").addEventListener("click", () => makePlan({ roads: false }));
   byId("undo").addEventListener("click", editor.undo);
   byId("redo").addEventListener("click", editor.redo);
   byId("restore").addEventListener("click", editor.restore);
@@ -99,14 +105,25 @@ function listen() {
  */
 async function load(given, { title, decided = null }) {
   const turn = (turns += 1);
-  let read;
-  try {
-    read = await send("instances", given, {});
-  } catch (error) {
-    if (turn === turns) cannotRead(given, title, error);
-    return;
+  // Until the customers are read, a plan would be one of those that are still shown.
+  byId("plan").disabled = true;
+  let read = null;
+  while (!read) {
+    try {
+      read = await readTable(given);
+    } catch (error) {
+      if (turn !== turns) return;
+      if (!error.progress) {
+        byId("plan").disabled = !view.instance;
+        cannotRead(given, title, error);
+        return;
+      }
+      source.tell(error.message); // addresses are being looked up
+      await sleep(error.retryAfter ?? 1);
+    }
+    if (turn !== turns) return;
   }
-  if (turn !== turns) return;
+  source.tell("");
   check?.abort();
   giveUp();
   putPlan(null);
@@ -117,12 +134,22 @@ async function load(given, { title, decided = null }) {
   showVerdict(read.verdict, planWith);
   if (!read.verdict) checkFleet(0);
   form.weigh(instance);
-  say(`${count(instance.customers, "customer")} read`);
-  const { vehicles: fleet, capacity: room } = form.values();
-  const empty = fleet === null ? "vehicles" : room === null ? "capacity" : "plan";
+  say(t`${count(instance.customers, "customer")} read`);
+  const { vehicles, capacity } = form.values();
+  const missing = vehicles === null ? "vehicles" : capacity === null ? "capacity" : "plan";
+  const empty = form.fleet(instance) ? "plan" : missing;
   if (isUndecided()) focusDoubts();
   else byId(empty).focus({ preventScroll: true });
   byId("map").scrollIntoView({ block: "nearest" });
+}
+
+// Read customers. A table with windows or shifts is read again with the speed of the form,
+// without which they are not considered.
+async function readTable(given) {
+  const read = await send("instances", given, {});
+  const { metric } = read.instance;
+  if (!read.doubts.some(({ kind }) => kind === "windows")) return read;
+  return send("instances", given, form.times(instanceOf({ metric, demands: [] })));
 }
 
 // Say why a file was not read. If the server does not know its sheet or its columns, the
@@ -140,9 +167,9 @@ function cannotRead(given, title, { message, table }) {
     again({ columns: remembered });
     return;
   }
-  if (table.headings.length) source.fail("not all columns of this table are recognised");
-  else if (table.depots.length) source.fail("no row without a demand: which is the depot?");
-  else source.fail("several sheets of this file have customers");
+  if (table.headings.length) source.fail(t`not all columns of this table are recognised`);
+  else if (table.depots.length) source.fail(t`no row without a demand: which is the depot?`);
+  else source.fail(t`several sheets of this file have customers`);
   askForColumns(table, given.sheet, again);
 }
 
@@ -151,7 +178,13 @@ function cannotRead(given, title, { message, table }) {
 function askAbout(read, instance, decided) {
   const isNew = ({ row }) => row !== null && !decided.has(row);
   const doubts = decided ? read.doubts.filter(isNew) : read.doubts;
+  view.mark(doubts.flatMap(({ customers: found }) => found));
   showDoubts({ ...read, doubts }, instance, {
+    onPlace: (address, take) =>
+      view.askForPlace((place) => {
+        take(place);
+        if (address) keepPlace(address, place);
+      }),
     onDecided: (made) => {
       const typed = new Set(made.corrections.map((word) => Number(word.split(":")[0])));
       const left = read.doubts.map(({ row }) => row).filter((row) => !typed.has(row));
@@ -162,8 +195,17 @@ function askAbout(read, instance, decided) {
       if (made.columns.length) again.columns = made.columns;
       load(again, { title: fileName, decided: new Set([...(decided ?? []), ...left]) });
     },
-    onKept: () => byId("plan").focus({ preventScroll: true }),
+    onKept: () => {
+      view.mark([]);
+      byId("plan").focus({ preventScroll: true });
+    },
   });
+}
+
+// Let the server know an address for ever; without that, it is known in this table only.
+function keepPlace(address, { x, y }) {
+  const json = { address, latitude: y, longitude: x };
+  ask("places", { method: "PUT", json }).catch(() => {});
 }
 
 // Show the instance of a document, and note what to send for it.
@@ -173,7 +215,7 @@ function takeInstance(given, document) {
   hideColumns();
   source.describe(instance, document.notes, fileName);
   form.clearErrors();
-  form.enable(instance);
+  form.enable(instance, settings);
   form.setLocked(0);
   comparison.clear();
   editor.close();
@@ -208,11 +250,10 @@ async function checkFleet(pause) {
   const { signal } = check;
   try {
     await sleep(pause / 1000, signal);
-    const { vehicles, capacity } = form.values();
-    const known = vehicles && capacity;
+    const fleet = form.fleet(view.instance);
     const out = takenOut();
-    const fleet = out.length ? { vehicles, capacity, leave_out: out } : { vehicles, capacity };
-    const read = known && (await send("instances", customers, fleet, signal));
+    const asked = out.length ? { ...fleet, leave_out: out } : fleet;
+    const read = fleet && (await send("instances", customers, asked, signal));
     showVerdict(read ? read.verdict : null, planWith);
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -230,11 +271,11 @@ function planWith(vehicles) {
   makePlan();
 }
 
-async function makePlan() {
+async function makePlan({ roads = null } = {}) {
   form.clearErrors();
   if (!form.isReadable()) return;
   if (isUndecided()) {
-    form.fail({ message: "first decide about the doubtful rows above" });
+    form.fail({ message: t`first decide about the doubtful rows above` });
     focusDoubts();
     return;
   }
@@ -244,7 +285,7 @@ async function makePlan() {
   const turn = (turns += 1);
   byId("plan").disabled = true;
   try {
-    const plan = await send("plans", customers, wishes());
+    const plan = await send("plans", customers, { ...wishes(), ...(roads !== null && { roads }) });
     if (turn !== turns) {
       drop(plan.id);
       return;
@@ -253,8 +294,9 @@ async function makePlan() {
     customers = { plan: plan.id };
     editor.close();
     show(byId("restore"), false);
+    show(byId("straight-lines"), false);
     view.begin(plan);
-    say("Planning has begun");
+    say(t`Planning has begun`);
     // On a phone the figures are below the map: scroll to show both.
     if (byId("summary").getBoundingClientRect().top > window.innerHeight) {
       byId("map").scrollIntoView({ block: "start" });
@@ -272,15 +314,21 @@ function wishes() {
   const locked = editor.lockedTours();
   const names = locked.map((tour) => tour.name);
   const others = form.names().filter((name) => !name || !names.includes(name));
+  const { vehicles, capacity, ...values } = form.values();
+  const fleet = form.fleet(view.instance) ?? { vehicles, capacity };
   const asked = {
-    ...form.values(),
+    ...values,
+    ...fleet,
     ...form.units(view.instance),
-    vehicle_names: [...names, ...others],
+    vehicle_names: fleet.vehicle_types ? [] : [...names, ...others],
     date: form.date() || null,
     name: fileName.replace(/\.\w+$/, ""),
     wait: 0,
   };
   if (locked.length) asked.locked = locked.map((tour) => tour.stops);
+  if (locked.length && fleet.vehicle_types) {
+    asked.locked_types = locked.map((tour) => tour.type);
+  }
   const out = takenOut();
   if (out.length) asked.taken_out = out;
   return asked;
@@ -298,6 +346,7 @@ async function follow(id) {
     });
     setRunning(null);
     if (last.name === "done") finish(last.data, { isNew: true });
+    else show(byId("straight-lines"), settings.roads && view.instance.byRoad);
   } catch (error) {
     if (error.name === "AbortError") return;
     setRunning(null);
@@ -339,25 +388,29 @@ function giveUp() {
 
 function lose() {
   summary.lose();
-  say("The connection to the server is lost");
+  say(t`The connection to the server is lost`);
 }
 
 function hear(name, data) {
   if (name === "queued") {
     summary.status(
-      data.position ? `Waiting: ${count(data.position, "plan")} before yours` : "Waiting",
+      data.position ? t`Waiting: ${count(data.position, "plan")} before yours` : t`Waiting`,
     );
+  } else if (name === "preparing") {
+    summary.prepare();
+  } else if (name === "roads") {
+    summary.status(t`Asking for roads: ${percent(data.done / data.total)}`);
   } else if (name === "verdict") {
     showVerdict(data, planWith);
   } else if (name === "improved") {
     view.improve(data);
     if (data.cost !== null && performance.now() - told > TELLING) {
       told = performance.now();
-      say(`Best cost ${lengthOf(data.cost, view.instance.unit)}`);
+      say(t`Best cost ${lengthOf(data.cost, view.instance.unit)}`);
     }
   } else if (name === "failed") {
-    view.fail(data.error);
-    say("The plan failed");
+    view.fail(fromServer(data.error));
+    say(t`The plan failed`);
   }
 }
 
@@ -379,30 +432,47 @@ function showFinished(plan) {
   linkFiles(plan.id, view.instance);
   if (plan.result === null) return;
   editor.open(plan, view.tours, form.names());
-  view.setNames(form.names().filter(Boolean));
+  const types = view.instance.types?.map(({ name }) => name);
+  view.setNames((types ?? form.names()).filter(Boolean));
   showTools();
+  findLinks();
+}
+
+// Ask for the links of the tours that are shown, and for their lines along roads. Without an
+// answer there are no links, and the ways are straight.
+async function findLinks() {
+  const { plan, tours, instance } = view;
+  if (!instance.geographic) return;
+  const [links, lines] = await Promise.all([
+    ask(`${planPath(plan.id)}/links`).catch(() => []),
+    instance.byRoad ? ask(`${planPath(plan.id)}/lines`).catch(() => null) : null,
+  ]);
+  if (tours !== view.tours) return; // they are changed meanwhile
+  view.setLinks(links, lines?.tours ?? []);
 }
 
 function outcome({ result }) {
-  if (result === null) return "No plan";
+  if (result === null) return t`No plan`;
   const tours = count(toursOf(result).length, "tour");
   const { unit } = view.instance;
   if (servesAll(result)) {
     const proof = summary.proofOf(result);
     const cost = lengthOf(result.cost, unit);
-    return `Finished: ${tours}, ${cost}${proof ? `. ${proof}` : ""}`;
+    return [t`Finished: ${tours}, ${cost}`, proof].filter(Boolean).join(". ");
   }
   const unserved = count(result.unserved.length, "customer");
-  return `The fleet is too small: ${tours}, ${unserved} left out`;
+  return t`The fleet is too small: ${tours}, ${unserved} left out`;
 }
 
 async function reopen(id) {
   const plan = await ask(planPath(id));
-  if (!plan.instance) throw new Error(plan.error); // its record is damaged
+  if (!plan.instance) throw new Error(fromServer(plan.error)); // its record is damaged
   const instance = takeInstance({ plan: id }, plan);
   const { unit, demandUnit } = instance;
   form.fill({ ...plan.request, unit: demandUnit, length_unit: unit });
-  if (plan.edited) form.fill({ vehicle_names: plan.edited.vehicle_names });
+  if (plan.edited && !plan.instance.vehicle_types) {
+    form.fill({ vehicle_names: plan.edited.vehicle_names });
+  }
   form.weigh(instance);
   showVerdict(plan.verdict, planWith);
   view.begin(plan);
@@ -410,7 +480,8 @@ async function reopen(id) {
     follow(id);
   } else {
     finish(plan, { isNew: false });
-    if (plan.error) view.fail(plan.error);
+    if (plan.error) view.fail(fromServer(plan.error));
+    view.pick(Number(inAddress("tour")));
   }
   // On a phone the map is below the form and the list of plans.
   if (byId("map").getBoundingClientRect().top > window.innerHeight) {
@@ -440,11 +511,12 @@ function showSaved(edited) {
   show(byId("conflict"), false);
   view.measured(edited);
   rememberDrivers(view.tours, view.instance);
+  findLinks();
   const { unit } = view.instance;
   earlier.listEarlier().catch(() => {});
   showTools();
-  const said = [lengthOf(edited.length, unit), ...edited.faults];
-  say(`Changed: ${said.join(", ")}`);
+  const said = [lengthOf(edited.length, unit), ...edited.faults.map(fromServer)];
+  say(t`Changed: ${said.join(", ")}`);
 }
 
 // The names in the form are those of the plan that is shown: tour 1 has the first.
@@ -493,7 +565,7 @@ async function print() {
 }
 
 function planTitle() {
-  return view.instance.name || fileName || "Plan";
+  return view.instance.name || fileName || t`Plan of tours`;
 }
 
 async function keepPicture() {

@@ -10,8 +10,9 @@ const [LEAST, MOST] = [0.5, 200]; // scales, as multiples of the one that shows 
 
 export class Camera {
   size = { width: 0, height: 0 };
-  moved = false; // whether the user chose the view; it then stays when the size changes
+  moved = false; // whether the view is another than the one of all points
   #points = null; // null: there is nothing to show
+  #shown = null; // the points that fill the view; null: the user chose it
   #view = null;
   #onMove;
 
@@ -26,7 +27,8 @@ export class Camera {
 
   setSize({ width, height }) {
     this.size = { width, height };
-    if (!this.moved) this.#go(this.#whole(), { moved: false });
+    // A view that the user chose stays.
+    if (this.#shown) this.#go(this.#fitted(this.#shown), { moved: this.moved });
   }
 
   /* Show these points, or nothing. */
@@ -36,18 +38,19 @@ export class Camera {
   }
 
   showAll() {
+    this.#shown = this.#points;
     this.#go(this.#whole(), { moved: false });
   }
 
   showOnly(points) {
+    this.#shown = points;
     this.#go(this.#fitted(points), { moved: true });
   }
 
   pan(dx, dy) {
     if (!this.#view) return;
     const { x, y, scale } = this.#view;
-    const view = { x: x - dx / scale, y: y + dy / scale, scale };
-    this.#go(view, { moved: true });
+    this.#choose({ x: x - dx / scale, y: y + dy / scale, scale });
   }
 
   /* Zoom by a factor; the point at the spot stays where it is. */
@@ -60,13 +63,23 @@ export class Camera {
     const fixed = toPlane(spot, this.#view, width, height);
     const after = toPlane(spot, { ...this.#view, scale }, width, height);
     const [x, y] = [this.#view.x + fixed.x - after.x, this.#view.y + fixed.y - after.y];
-    this.#go({ x, y, scale }, { moved: true });
+    this.#choose({ x, y, scale });
   }
 
   /* Return where a point of the plane is on the screen. */
   spotOf(point) {
     const { width, height } = this.size;
     return toScreen(point, this.#view, width, height);
+  }
+
+  /* Return the point of the plane at a spot of the screen. */
+  pointAt(spot) {
+    return toPlane(spot, this.#view, this.size.width, this.size.height);
+  }
+
+  #choose(view) {
+    this.#shown = null;
+    this.#go(view, { moved: true });
   }
 
   #go(view, { moved }) {

@@ -1,6 +1,7 @@
 // A small chart of the best cost over time.
 
 import { byId, write } from "./elements.js";
+import { t } from "./language.js";
 import { lengthOf, limitOf } from "./numbers.js";
 
 /*
@@ -21,6 +22,6 @@ export function drawChart(trace, { now, limit, unit }) {
   write(byId("chart-first"), trace.length ? lengthOf(first, unit, 4) : "");
   write(byId("chart-end"), limitOf(Math.round(10 * until) / 10));
   byId("chart").ariaLabel = trace.length
-    ? `Best cost: ${lengthOf(first, unit)} at first, ${lengthOf(last, unit)} now`
-    : "No cost yet";
+    ? t`Best cost: ${lengthOf(first, unit)} at first, ${lengthOf(last, unit)} now`
+    : t`No cost yet`;
 }

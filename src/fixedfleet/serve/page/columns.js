@@ -2,6 +2,7 @@
 // The browser remembers it for the next day's file.
 
 import { byId, make, show } from "./elements.js";
+import { t } from "./language.js";
 
 const PLACE = "fixedfleet-columns"; // in the browser's store
 const PARTS = ["lat", "lon", "demand", "name"]; // with a drop-down each
@@ -14,19 +15,19 @@ const IN_PLANE = { lat: "y", lon: "x" };
  */
 export function askForColumns({ sheets, headings, columns, depots }, sheet, onChosen) {
   const titles = sheets.map((title) => make("option", { value: title, text: title }));
-  byId("sheet").replaceChildren(make("option", { value: "", text: "choose" }), ...titles);
+  byId("sheet").replaceChildren(make("option", { value: "", text: t`choose` }), ...titles);
   byId("sheet").value = sheet ?? "";
   byId("sheet").onchange = () => onChosen({ sheet: byId("sheet").value });
   show(byId("sheet-field"), sheets.length > 0);
   show(byId("column-fields"), headings.length > 0);
   const places = depots.map((name) => make("option", { value: name, text: name }));
-  byId("depot").replaceChildren(make("option", { value: "", text: "choose" }), ...places);
+  byId("depot").replaceChildren(make("option", { value: "", text: t`choose` }), ...places);
   byId("depot").onchange = () => onChosen({ depot: byId("depot").value });
   show(byId("depot-field"), depots.length > 0);
   byId("columns-plane").checked = !columns.lat && Boolean(columns.x || columns.y);
   for (const part of PARTS) {
     const options = headings.map((heading) => make("option", { value: heading, text: heading }));
-    const none = make("option", { value: "", text: part === "name" ? "none" : "choose" });
+    const none = make("option", { value: "", text: part === "name" ? t`none` : t`choose` });
     byId(`column-${part}`).replaceChildren(none, ...options);
     byId(`column-${part}`).value = columns[part] ?? columns[IN_PLANE[part]] ?? "";
   }

@@ -6,6 +6,7 @@
 import { ask, drop } from "./api.js";
 import { byId, make, show, write } from "./elements.js";
 import { servesAll, unitOf } from "./instance.js";
+import { t } from "./language.js";
 import { count, lengthOf, limitOf } from "./numbers.js";
 import { sleep, watch } from "./watch.js";
 
@@ -44,7 +45,7 @@ export class Comparison {
       return;
     }
     this.clear();
-    this.#reveal(plan, `4 plans, ${limitOf(timeOf(plan))} each`, { started: false });
+    this.#reveal(plan, t`4 plans, ${limitOf(timeOf(plan))} each`, { started: false });
     byId("compare-start").onclick = () => {
       this.begin(plan);
       byId("options").querySelector(":checked").focus();
@@ -54,7 +55,7 @@ export class Comparison {
   /* Compare a finished plan with others. */
   begin(plan) {
     this.clear();
-    if (!this.#reveal(plan, `${limitOf(timeOf(plan))} each`, { started: true })) return;
+    if (!this.#reveal(plan, t`${limitOf(timeOf(plan))} each`, { started: true })) return;
     this.#base = plan;
     const fleet = plan.result.vehicles_planned_for;
     const fleets = [-1, 0, 1, 2].map((more) => fleet + more).filter((m) => m >= 1);
@@ -68,9 +69,10 @@ export class Comparison {
   }
 
   // Return whether a plan can be compared: if one customer needs more than a vehicle, no
-  // number of vehicles suffices.
-  #reveal({ result, verdict }, note, { started }) {
-    const comparable = result !== null && verdict?.upper_bound !== null;
+  // number of vehicles suffices; and vehicles that differ are not counted.
+  #reveal({ instance, result, verdict }, note, { started }) {
+    const alike = !instance.vehicle_types;
+    const comparable = result !== null && verdict?.upper_bound !== null && alike;
     write(byId("compare-note"), note);
     show(byId("compare"), comparable);
     show(byId("compare-start"), !started);
@@ -90,7 +92,7 @@ export class Comparison {
       }
     } catch (error) {
       if (error.name === "AbortError") return;
-      write(byId("compare-note"), `No comparison: ${error.message}.`);
+      write(byId("compare-note"), t`No comparison: ${error.message}.`);
     }
     for (const m of AROUND.map((more) => fleet + more)) {
       if (this.#plans.get(m) !== "waiting") continue;
@@ -99,7 +101,7 @@ export class Comparison {
       } catch (error) {
         if (error.name === "AbortError") return;
         this.#plans.delete(m);
-        write(byId("compare-note"), `No comparison with ${m}: ${error.message}.`);
+        write(byId("compare-note"), t`No comparison with ${m}: ${error.message}.`);
       }
       this.#draw();
     }
@@ -150,7 +152,7 @@ export class Comparison {
     if (plan === undefined) return ["–", ""];
     if (plan === "waiting") return ["…", ""];
     const best = this.#bestWithin(fleet);
-    if (best === null) return ["not enough", ""];
+    if (best === null) return [t`not enough`, ""];
     const { instance, result } = this.#base;
     const cost = lengthOf(best.result.cost, unitOf(instance));
     if (fleet === result.vehicles_planned_for || !servesAll(result)) return [cost, ""];
@@ -189,7 +191,7 @@ function timeOf({ status, seconds, request }) {
 }
 
 function changeOf(difference, unit) {
-  if (difference === 0) return "no change";
+  if (difference === 0) return t`no change`;
   const sign = difference < 0 ? "−" : "+";
   return `${sign}${lengthOf(Math.abs(difference), unit, 3)}`;
 }

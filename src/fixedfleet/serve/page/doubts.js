@@ -1,12 +1,16 @@
 // Doubtful rows of the customers' table, and rows that could not be read. The user decides
-// about each: keep it, leave it out, swap its coordinates, or type what is missing.
+// about each: keep it, leave it out, swap its coordinates, type what is missing, or place it
+// on the map.
 
 import { byId, make, show, write } from "./elements.js";
-import { count, nameOf, sentence } from "./numbers.js";
+import { t } from "./language.js";
+import { count, nameOf, sentence, typedNumber } from "./numbers.js";
+import { fromServer } from "./sentences.js";
 
 const MANY = 12; // rows of a doubt; more have one choice for all
 const [KEEP, OUT, SWAP] = ["keep", "out", "swap"];
-const LABELS = { lat: "Latitude", lon: "Longitude", demand: "Demand", x: "x", y: "y" };
+const AXES = { lat: "y", lon: "x", x: "x", y: "y" };
+const LABELS = { lat: t`Latitude`, lon: t`Longitude`, demand: t`Demand` };
 
 /* Whether the user must decide before a plan can be made. */
 export const isUndecided = () => !byId("doubts").hidden;
@@ -16,11 +20,18 @@ export const hideDoubts = () => show(byId("doubts"), false);
 /*
  * Show the doubts of what was read: {doubts, rows or null, columns}. onDecided(decisions) is
  * called with what to send: {leave_out, corrections, columns}; onKept() if all stays.
+ * onPlace(address, take) is to call take({x, y}) with a place that the user clicks on the
+ * map; the address is empty if the row has none.
  */
-export function showDoubts(read, instance, { onDecided, onKept }) {
+export function showDoubts(read, instance, { onDecided, onKept, onPlace }) {
   const { doubts } = read;
   const list = byId("doubts-list");
   list.replaceChildren(...doubts.map((doubt) => itemOf(doubt, read, instance)));
+  list.onclick = ({ target }) => {
+    const button = target.closest("[data-place]");
+    const fields = button?.closest("li").querySelectorAll("input");
+    if (fields) onPlace(button.dataset.place, (place) => fillPlace(fields, place));
+  };
   const customers = new Set(doubts.flatMap((doubt) => doubt.customers));
   const unread = doubts.filter(({ kind }) => kind === "unreadable");
   const decide = () => {
@@ -34,10 +45,10 @@ export function showDoubts(read, instance, { onDecided, onKept }) {
     for (const choice of list.querySelectorAll("select[data-customers]")) choice.value = OUT;
     decide();
   };
-  list.onchange = () => write(byId("go-on"), "Go on like this");
-  const all = customers.size ? "Keep all rows" : "Go on";
-  write(byId("go-on"), unread.length ? `Go on without ${count(unread.length, "row")}` : all);
-  write(byId("leave-out"), `Leave out ${count(customers.size, "row")}`);
+  list.onchange = () => write(byId("go-on"), t`Go on like this`);
+  const all = customers.size ? t`Keep all rows` : t`Go on`;
+  write(byId("go-on"), unread.length ? t`Go on without ${count(unread.length, "row")}` : all);
+  write(byId("leave-out"), t`Leave out ${count(customers.size, "row")}`);
   show(byId("leave-out"), customers.size > 0);
   show(byId("doubts"), doubts.length > 0);
 }
@@ -49,33 +60,45 @@ export function focusDoubts() {
 
 function itemOf(doubt, read, instance) {
   const { kind, customers, row, columns } = doubt;
-  const text = make("p", { text: sentence(doubt.text) });
+  const text = make("p", { text: sentence(fromServer(doubt.text)) });
   if (kind === "unreadable") {
     const fields = columns.map((column) => {
       const attributes = { type: "text", autocomplete: "off", "data-correct": `${row}:${column}` };
       return make("label", {}, LABELS[column] ?? column, make("input", attributes));
     });
-    return make("li", {}, text, make("div", { class: "doubt-fields" }, ...fields));
+    const label = { text: t`Place it on the map`, "data-place": doubt.address ?? "" };
+    const button = make("button", { type: "button", class: "quiet", ...label });
+    const placed = columns.some((column) => column in AXES) ? [button] : [];
+    return make("li", {}, text, make("div", { class: "doubt-fields" }, ...fields, ...placed));
   }
   const swappable = kind === "swapped" && read.rows && read.columns.lat !== read.columns.lon;
   if (kind === "swapped" && !customers.length) {
-    const all = choiceOf([], swappable, "All rows");
+    const all = choiceOf([], swappable, t`All rows`);
     return make("li", {}, text, ...(swappable ? [all] : []));
   }
   const groups = customers.length > MANY ? [customers] : customers.map((one) => [one]);
   const choices = groups.map((group) => {
-    const label = group.length > 1 ? "All" : nameOf(instance.stops[group[0] - 1]);
+    const label = group.length > 1 ? t`All` : nameOf(instance.stops[group[0] - 1]);
     return choiceOf(group, swappable, label);
   });
   return make("li", {}, text, ...choices);
 }
 
 function choiceOf(customers, swappable, label) {
-  const options = [make("option", { value: KEEP, text: "Keep as it is" })];
-  if (customers.length) options.push(make("option", { value: OUT, text: "Leave out" }));
-  if (swappable) options.push(make("option", { value: SWAP, text: "Swap the coordinates" }));
+  const options = [make("option", { value: KEEP, text: t`Keep as it is` })];
+  if (customers.length) options.push(make("option", { value: OUT, text: t`Leave out` }));
+  if (swappable) options.push(make("option", { value: SWAP, text: t`Swap the coordinates` }));
   const select = make("select", { "data-customers": customers.join(" ") }, ...options);
   return make("label", { class: "doubt-choice" }, make("span", { text: label }), select);
+}
+
+// Write a place of the map into the fields of a row, with the precision of about a metre.
+function fillPlace(fields, place) {
+  for (const field of fields) {
+    const axis = AXES[field.dataset.correct.split(":")[1]];
+    if (axis) field.value = typedNumber(Math.round(place[axis] * 1e5) / 1e5);
+  }
+  byId("doubts-list").onchange();
 }
 
 // Return what the user has chosen, as the server takes it.

@@ -3,6 +3,7 @@
 import { planPath } from "./api.js";
 import { LIGHT } from "./colours.js";
 import { make, show } from "./elements.js";
+import { t } from "./language.js";
 import { DECIMAL } from "./numbers.js";
 import { drawScene } from "./picture.js";
 import { fit } from "./projection.js";
@@ -20,7 +21,7 @@ export function linkFiles(id, { geographic }) {
 
 /* Save the map as a picture. */
 export async function savePicture(scene, title) {
-  if (!scene) throw new Error("these customers have no coordinates to draw");
+  if (!scene) throw new Error(t`these customers have no coordinates to draw`);
   const canvas = make("canvas", { width: 2 * WIDTH, height: 2 * HEIGHT });
   const context = canvas.getContext("2d");
   const view = fit(scene.points, WIDTH, HEIGHT, 44);

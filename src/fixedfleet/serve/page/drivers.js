@@ -44,7 +44,11 @@ export function likeLastTime(tours, instance, names, before = remembered()) {
     return at === -1 ? null : free.splice(at, 1)[0];
   };
   const own = new Map(placed.map((i) => [i, take(before[partner.get(i)]?.name)]));
-  return placed.map((i) => ({ ...tours[i], name: own.get(i) ?? free.shift() ?? "" }));
+  // A tour with a vehicle of a certain kind keeps it, and its name.
+  const isOwn = ({ type }) => type !== undefined && type !== null;
+  return placed.map((i) =>
+    isOwn(tours[i]) ? tours[i] : { ...tours[i], name: own.get(i) ?? free.shift() ?? "" },
+  );
 }
 
 // Return which earlier tour each tour continues: those that share most customers first.

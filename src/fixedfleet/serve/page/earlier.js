@@ -2,9 +2,17 @@
 
 import { ask, planPath } from "./api.js";
 import { byId, make, show, warn } from "./elements.js";
+import { t } from "./language.js";
 import { count, dateOf, lengthOf } from "./numbers.js";
 
 const PAGE = 6; // plans that are added at a time
+const STATES = {
+  queued: t`waiting`,
+  running: t`planning`,
+  done: t`no plan`,
+  cancelled: t`stopped`,
+  failed: t`failed`,
+};
 
 let report; // see listen
 
@@ -44,15 +52,15 @@ function itemOf({ id, name, created, customers, vehicles, ...plan }) {
     make("span", { class: "earlier-length", text: outcomeOf(plan) }),
     make("time", { class: "muted", datetime: created, text: about }),
   );
-  const label = { "aria-label": `Rename or delete ${shown}`, title: "Rename or delete" };
+  const label = { "aria-label": t`Rename or delete ${shown}`, title: t`Rename or delete` };
   const menu = { type: "button", class: "quiet plan-more", "data-menu": name, text: "⋮", ...label };
   return make("li", { "data-plan": id }, link, make("button", menu));
 }
 
 function outcomeOf({ status, cost, unit, unserved }) {
-  if (unserved) return `${unserved} left out`;
+  if (unserved) return t`${unserved} left out`;
   if (cost !== null) return lengthOf(cost, unit);
-  return { done: "no plan", cancelled: "stopped" }[status] ?? status;
+  return STATES[status] ?? status;
 }
 
 function openMenu(id, name) {

@@ -8,7 +8,7 @@ import { sleep } from "./watch.js";
 const PAUSE = 2; // seconds before a change is sent again to a server that is away
 
 /*
- * Return tours {slot, stops, name, locked} with a customer at a place in a tour.
+ * Return tours {slot, stops, name, locked, type} with a customer at a place in a tour.
  *
  * With a slot that no tour has, the customer gets a tour of its own; with the slot null, it
  * is left out. Tours without stops disappear.
@@ -21,7 +21,7 @@ function withStop(before, customer, slot, place) {
   if (slot !== null) {
     const tour = others.find((one) => one.slot === slot);
     if (tour) tour.stops.splice(place, 0, customer);
-    else others.push({ slot, stops: [customer], name: "", locked: false });
+    else others.push({ slot, stops: [customer], name: "", locked: false, type: null });
   }
   return others.filter(({ stops }) => stops.length > 0);
 }
@@ -46,7 +46,7 @@ export function bestPlace(stops, customer, points) {
 const revisionOf = ({ edited }) => edited?.revision ?? 0;
 
 let plan = null; // null: nothing is edited
-let tours = []; // {slot, stops, name, locked}
+let tours = []; // {slot, stops, name, locked, type}
 let out = []; // customers that the dispatcher took out of all tours
 let vehicleNames = [];
 let [past, future] = [[], []];
@@ -67,8 +67,20 @@ export function listen({ onChange, onSaved, onError, onConflict }) {
 export function open(finished, found, names) {
   close();
   [plan, vehicleNames] = [finished, names];
-  tours = found.map(({ slot, stops, name, locked }) => ({ slot, stops, name, locked }));
+  tours = found.map((tour) => ({ ...keptOf(tour), slot: tour.slot }));
   out = takenOut(finished);
+}
+
+const keptOf = ({ stops, name, locked, type }) => ({ stops, name, locked, type });
+
+// The vehicle types of the plan that is edited; null if all vehicles are alike.
+const types = () => plan?.instance.vehicle_types ?? null;
+
+// Return a vehicle type of which not all vehicles have tours; null if there is none.
+function freeType(among) {
+  const used = (type) => among.filter((tour) => tour.type === type).length;
+  const free = types().findIndex(({ count }, type) => used(type) < count);
+  return free === -1 ? null : free;
 }
 
 export function close() {
@@ -88,7 +100,12 @@ export function move(customer, slot, place) {
   const used = new Set(moved.map((tour) => tour.name));
   for (const tour of moved) {
     if (tour.slot !== slot || tours.some((one) => one.slot === slot)) continue;
-    tour.name = vehicleNames.find((name) => !used.has(name)) ?? "";
+    if (types()) {
+      tour.type = freeType(moved);
+      tour.name = types()[tour.type]?.name ?? "";
+    } else {
+      tour.name = vehicleNames.find((name) => !used.has(name)) ?? "";
+    }
   }
   const others = out.filter((one) => one !== customer);
   change(moved, slot === null ? [...others, customer] : others);
@@ -106,13 +123,25 @@ export function toggleLock(slot) {
 export function arrange(arranged) {
   const same = arranged.every(({ slot, name }, i) => slot === i && name === tours[i].name);
   if (same) return;
-  const found = arranged.map(({ stops, name, locked }, slot) => ({ slot, stops, name, locked }));
+  const found = arranged.map((tour, slot) => ({ ...keptOf(tour), slot }));
   set({ tours: found, out });
 }
 
 /* Name the vehicle of a tour. If another tour has the name, the two swap theirs. */
 export function nameTour(slot, name) {
-  const own = tours.find((tour) => tour.slot === slot).name;
+  const { name: own, type: ownType } = tours.find((tour) => tour.slot === slot);
+  const kind = types()?.findIndex((type) => type.name === name) ?? -1;
+  if (kind !== -1) {
+    // The tour gets a vehicle of this type: a free one, or it swaps with another tour.
+    const others = tours.filter((tour) => tour.type === kind);
+    const other = others.length < types()[kind].count ? null : others[0].slot;
+    const swapped = (tour) => {
+      if (tour.slot === slot) return { ...tour, name, type: kind };
+      return tour.slot === other ? { ...tour, name: own, type: ownType } : tour;
+    };
+    change(tours.map(swapped), out);
+    return;
+  }
   const renamed = (tour) => {
     if (tour.slot === slot) return { ...tour, name };
     return name && tour.name === name ? { ...tour, name: own } : tour;
@@ -123,6 +152,7 @@ export function nameTour(slot, name) {
 /* Name all vehicles, in the order of tours. */
 export function nameAll(names) {
   vehicleNames = names;
+  if (types()) return; // their names are those of the types
   const same = tours.every((tour, i) => tour.name === (names[i] ?? ""));
   if (same) return;
   change(tours.map((tour, i) => ({ ...tour, name: names[i] ?? "" })), out);
@@ -144,7 +174,7 @@ export function isChanged() {
 /* Go back to the tours that the search found; this can be undone. */
 export function restore() {
   const found = currentTours({ ...plan, edited: null });
-  change(found.map(({ stops, name, locked }, slot) => ({ slot, stops, name, locked })), [
+  change(found.map((tour, slot) => ({ ...keptOf(tour), slot })), [
     ...(plan.request.taken_out ?? []),
   ]);
 }
@@ -203,6 +233,7 @@ async function save() {
       tours: wanted.map((tour) => tour.stops),
       locked: wanted.flatMap((tour, i) => (tour.locked ? [i + 1] : [])),
       vehicle_names: wanted.map((tour) => tour.name),
+      ...(edited.instance.vehicle_types && { vehicle_types: wanted.map(({ type }) => type) }),
       taken_out: without,
       revision: revisionOf(edited),
     };

@@ -1,6 +1,7 @@
 // Finding a customer on the phone: by name, or by any other text of the table.
 
 import { byId, make, show } from "./elements.js";
+import { t } from "./language.js";
 import { nameOf } from "./numbers.js";
 
 const MOST = 8; // customers that are listed
@@ -44,7 +45,7 @@ export function customersWith(typed, { stops, columns }) {
 
 function itemOf(stop, { tours }) {
   const tour = tours.find(({ stops }) => stops.includes(stop.index));
-  const where = tour ? `Tour ${tour.number}` : "left out";
+  const where = tour ? t`Tour ${tour.number}` : t`left out`;
   return make(
     "li",
     {},

@@ -1,11 +1,15 @@
-// The form: vehicles, capacity, seconds, the cost of a vehicle, whether to prove the plan,
-// names and units. What the user types is kept for the next file and the next visit.
+// The form: vehicles, capacity, times, seconds, the cost of a vehicle, whether to prove the
+// plan, and units. What the user types is kept for the next file and the next visit.
 
 import { byId, show, warn, write } from "./elements.js";
+import { t } from "./language.js";
 import { amount, percent, readNumber, typedNumber } from "./numbers.js";
+import { clock, readClock } from "./times.js";
+import * as table from "./vehicles.js";
 
-const NUMBERS = ["vehicles", "capacity", "time_limit", "vehicle_cost"];
-const TEXTS = ["unit", "length_unit", "vehicle_names"];
+const DAY = ["service_minutes", "longest", "speed", "detour"]; // numbers of the day
+const NUMBERS = ["vehicles", "capacity", "time_limit", "vehicle_cost", ...DAY];
+const TEXTS = ["unit", "length_unit", "start", ...DAY];
 const KEPT = ["vehicles", "capacity", ...TEXTS];
 const PLACE = "fixedfleet-fleet"; // in the browser's store
 
@@ -23,19 +27,64 @@ export function listen({ onPlan, onChange, onNames }) {
     byId(name).addEventListener("change", () => mark(name, errorIn(name)));
   }
   for (const name of KEPT) byId(name).addEventListener("input", keep);
-  for (const name of ["vehicles", "capacity", "unit"]) {
+  for (const name of ["vehicles", "capacity", "unit", "start", ...DAY]) {
     byId(name).addEventListener("input", onChange);
   }
+  byId("start").addEventListener("change", () => markStart());
   byId("length_unit").addEventListener("change", onChange);
-  byId("vehicle_names").addEventListener("change", () => onNames(names()));
+  const changed = () => {
+    keep();
+    followTable();
+    onChange();
+  };
+  table.listen({ onChange: changed, onNames: () => onNames(names()) });
   for (const name of TEXTS) byId(name).value = kept()[name] ?? byId(name).value;
+  table.fill(kept().table ?? []);
+  followTable();
+}
+
+// With vehicles of several kinds, the table says how many there are.
+function followTable() {
+  const types = table.types(null);
+  byId("vehicles").readOnly = types !== null;
+  byId("capacity").readOnly = types !== null && types.every(({ capacity }) => capacity);
+  if (types) byId("vehicles").value = types.reduce((sum, { count }) => sum + count, 0);
 }
 
 /* Return what was typed; a field that is empty or wrong is null. The server checks it. */
 export function values() {
   const typed = Object.fromEntries(NUMBERS.map((name) => [name, numberIn(name)]));
-  typed.vehicle_cost ??= 0;
-  return { ...typed, prove: byId("prove").checked };
+  const { vehicles, capacity, time_limit, vehicle_cost } = typed;
+  return { vehicles, capacity, time_limit, vehicle_cost: vehicle_cost ?? 0, prove: byId("prove").checked };
+}
+
+/*
+ * Return the fleet and its day, as the server takes them: the vehicles and what each carries,
+ * or the types of the table; null if it is not known yet.
+ */
+export function fleet(instance) {
+  const { vehicles, capacity } = values();
+  const types = table.types(capacity);
+  if (types?.some((type) => !type.capacity)) return null;
+  if (!types && !(vehicles && capacity)) return null;
+  const size = types ? { vehicle_types: types } : { vehicles, capacity };
+  return { ...size, ...times(instance) };
+}
+
+/*
+ * Return minutes per stop, shift, speed and detour. Places in a plane have no speed unless
+ * something else is timed.
+ */
+export function times({ geographic }) {
+  const [minutes, hours, speed, detour] = DAY.map(numberIn);
+  const start = readClock(byId("start").value) || null;
+  const given = { service_minutes: minutes, detour };
+  if (geographic || minutes !== null || hours !== null) given.speed = speed;
+  if (start !== null || hours !== null) {
+    const from = start ?? 0;
+    given.shift = [from, hours === null ? 24 * 60 : from + 60 * hours];
+  }
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
 }
 
 /* Return the names of the units, as the server takes them. */
@@ -45,11 +94,8 @@ export function units({ geographic }) {
   return unit ? { ...lengths, unit } : lengths;
 }
 
-/* Return the names of the vehicles; a vehicle without a name has an empty line. */
-export function names() {
-  const text = byId("vehicle_names").value.trimEnd();
-  return text ? text.split("\n").map((line) => line.trim()) : [];
-}
+/* Return the names of the vehicles; a vehicle without a name has an empty one. */
+export const names = () => table.names();
 
 /* Return the day of the tours, as 2026-03-12; empty if none is chosen. */
 export const date = () => byId("date").value;
@@ -62,24 +108,35 @@ export function fill(known) {
   for (const name of ["unit", "length_unit", "date"]) {
     if (known[name]) byId(name).value = known[name];
   }
-  if (known.prove !== undefined) byId("prove").checked = known.prove;
-  if (known.vehicle_names?.some(Boolean)) {
-    byId("vehicle_names").value = known.vehicle_names.join("\n");
+  if (known.shift) {
+    const [from, to] = known.shift;
+    byId("start").value = from ? clock(from) : "";
+    byId("longest").value = to < 24 * 60 || !from ? typedNumber((to - from) / 60) : "";
   }
+  if (known.prove !== undefined) byId("prove").checked = known.prove;
+  if (known.vehicle_types?.length) {
+    table.fillTypes(known.vehicle_types);
+    byId("vehicle-table").open = true;
+  } else if (known.vehicle_names?.some(Boolean)) {
+    table.fill(known.vehicle_names.map((name) => ({ name })));
+  }
+  followTable();
 }
 
 /* Fill in the fleet of a file; what the file does not say stays as the user typed it. */
-export function fillFrom({ vehicles, capacity, demandUnit, unit }) {
+export function fillFrom({ vehicles, capacity, demandUnit, unit, types }) {
   const before = kept();
   fill({
+    vehicle_types: types,
     vehicles: vehicles ?? before.vehicles ?? null,
-    capacity: capacity ?? before.capacity ?? null,
+    capacity: (types ? null : capacity) ?? before.capacity ?? null,
     unit: demandUnit,
     length_unit: unit,
   });
 }
 
-export function enable({ geographic }) {
+export function enable({ geographic }, { roads }) {
+  show(byId("straight"), !(geographic && roads));
   byId("plan").disabled = false;
   byId("fleet-fields").disabled = false;
   byId("length_unit").disabled = !geographic;
@@ -87,27 +144,27 @@ export function enable({ geographic }) {
 
 /* Say on the button that only the tours that are not locked are planned. */
 export function setLocked(tours) {
-  write(byId("plan"), tours ? "Plan the other tours" : "Plan");
+  write(byId("plan"), tours ? t`Plan the other tours` : t`Plan`);
 }
 
 /* Show how full the vehicles would be, if their capacity is known. */
 export function weigh(instance) {
   const { vehicles, capacity } = values();
-  const room = vehicles * capacity;
+  const types = table.types(capacity) ?? [{ count: vehicles, capacity }];
+  const room = types.reduce((sum, type) => sum + type.count * type.capacity, 0);
   const share = room > 0 ? instance.total_demand / room : null;
   show(byId("filling"), share !== null);
   if (share === null) return;
   byId("filling-bar").style.setProperty("--fill", Math.min(1, share));
   byId("filling-bar").classList.toggle("over", share > 1);
   const all = amount(room, byId("unit").value.trim());
-  write(
-    byId("filling-text"),
-    `${amount(instance.total_demand)} of ${all}: ${percent(share)} full`,
-  );
+  const load = amount(instance.total_demand);
+  write(byId("filling-text"), t`${load} of ${all}: ${percent(share)} full`);
 }
 
 export function clearErrors() {
   for (const name of NUMBERS) mark(name, "");
+  mark("start", "");
   warn("form-error", "");
 }
 
@@ -115,7 +172,14 @@ export function clearErrors() {
 export function isReadable() {
   const bad = NUMBERS.find((name) => errorIn(name));
   if (bad) fail({ field: bad, message: errorIn(bad) });
-  return !bad;
+  return !bad && markStart() && table.isReadable();
+}
+
+// Return whether the departure is a time of day; say so if it is not.
+function markStart() {
+  const wrong = Number.isNaN(readClock(byId("start").value));
+  mark("start", wrong ? t`not a time: write it like 8:30` : "");
+  return !wrong;
 }
 
 /* Show an error beside the field it names, or below the button. */
@@ -139,7 +203,8 @@ function keep() {
   const { vehicles, capacity } = values();
   const texts = Object.fromEntries(TEXTS.map((name) => [name, byId(name).value]));
   try {
-    localStorage.setItem(PLACE, JSON.stringify({ vehicles, capacity, ...texts }));
+    const all = { vehicles, capacity, ...texts, table: table.texts() };
+    localStorage.setItem(PLACE, JSON.stringify(all));
   } catch {
     // A browser without a store forgets the fleet.
   }

@@ -1,6 +1,9 @@
 // Instances and tours as the page uses them, made from the server's documents.
 
-const GEOGRAPHIC = ["great_circle", "geo"];
+import { t } from "./language.js";
+import { amount } from "./numbers.js";
+
+const GEOGRAPHIC = ["great_circle", "geo", "road"];
 // Columns that make an address, in its order; together they are one column of a sheet.
 const ADDRESS = [
   /^(stra(ß|ss)e|str|adresse|anschrift|street|address|hausnummer|haus-?nr)\b/i,
@@ -12,15 +15,21 @@ const ADDRESS = [
 export const unitOf = ({ metric, length_unit: unit }) =>
   unit || (GEOGRAPHIC.includes(metric) ? "km" : "");
 
-/* Return what to add to a length, because it is not that of a road. */
-export const wayOf = ({ geographic }) => (geographic ? " in a straight line" : "");
+/* Return what to say behind a length: whether it is that of a road. */
+export function wayOf({ geographic, detour, byRoad }) {
+  if (byRoad) return t`by road`;
+  if (!geographic) return "";
+  return detour === 1 ? t`in a straight line` : t`in a straight line, times ${amount(detour)}`;
+}
 
 /*
  * Return an instance with its places: x is the longitude and y the latitude, in decimal
  * degrees, where the instance is geographic; both are null without coordinates.
  */
 export function instanceOf(document) {
-  const { name, vehicles, capacity, metric, names, demands, customers } = document;
+  const { name, metric, names, demands, customers } = document;
+  const types = document.vehicle_types ?? null; // {name, count, capacity, shift or null}
+  const sizes = types?.map(({ capacity }) => capacity);
   const labels = (names ?? demands.map((_, i) => `${i + 1}`)).map(String);
   const same = Map.groupBy(labels, (label) => label);
   const { address } = splitColumns(document.columns ?? {});
@@ -40,8 +49,13 @@ export function instanceOf(document) {
   }));
   return {
     name,
-    vehicles,
-    capacity,
+    vehicles: types ? types.reduce((sum, { count }) => sum + count, 0) : document.vehicles,
+    capacity: types ? Math.max(...sizes) : document.capacity, // the largest
+    types,
+    // Whether times are times of day: someone has said when the day begins.
+    hasClock: Boolean(document.windows) || (types ?? []).some(({ shift }) => shift?.[0] > 0),
+    detour: document.detour ?? 1,
+    byRoad: metric === "road",
     customers: demands.length,
     total_demand: demands.reduce((sum, demand) => sum + demand, 0),
     geographic: GEOGRAPHIC.includes(metric),
@@ -68,7 +82,22 @@ function toDecimal(value) {
 /* Return the tours of a result; if customers are unserved, those of its partial plan. */
 export function toursOf(result) {
   const tours = result?.tours ?? result?.partial?.tours ?? [];
-  return tours.map(({ customers, load, length }) => ({ stops: customers, load, length }));
+  return tours.map(({ customers, load, length, vehicle_type: type = null, times = null }) => ({
+    stops: customers,
+    load,
+    length,
+    type, // the index of its vehicle type; null if all vehicles are alike
+    times, // {departure, stops, end, is_late}; null if they are not known
+  }));
+}
+
+/* Return what the vehicle of a tour carries. */
+export const capacityOf = ({ types, capacity }, { type }) => types?.[type]?.capacity ?? capacity;
+
+/* Whether a tour carries more than its vehicle can. */
+export function isOverloaded(instance, tour) {
+  const capacity = capacityOf(instance, tour);
+  return Boolean(capacity) && tour.load > capacity * (1 + 1e-9);
 }
 
 /* Whether two lists have the same tours {stops}, in any order. */
@@ -81,9 +110,12 @@ export function sameTours(some, others) {
  * Return the tours of a finished plan as {stops, load, length, name, locked}: those that
  * the dispatcher has changed, else those that were found.
  */
-export function currentTours({ result, edited, request }) {
+export function currentTours({ result, edited, request, instance }) {
   const tours = edited ? toursOf(edited) : toursOf(result);
-  const names = edited?.vehicle_names ?? request?.vehicle_names ?? [];
+  const types = instance?.vehicle_types;
+  const names = types?.some(({ name }) => name)
+    ? tours.map(({ type }) => types[type].name)
+    : (edited?.vehicle_names ?? request?.vehicle_names ?? []);
   const locked = edited?.locked ?? (request?.locked ?? []).map((_, i) => i + 1);
   return tours.map((tour, i) => ({
     ...tour,

@@ -6,7 +6,7 @@ import { currentTheme, onThemeChange } from "./colours.js";
 import { byId, show } from "./elements.js";
 import { followGestures } from "./gestures.js";
 import { drawScene } from "./picture.js";
-import { kilometresPerRadian, placesOf } from "./projection.js";
+import { kilometresPerRadian, placeOf, placesOf, pointOf } from "./projection.js";
 import { customerAt, legAt } from "./spots.js";
 import { drawTiles } from "./tiles.js";
 import { townsOf } from "./towns.js";
@@ -30,6 +30,7 @@ export class FleetMap {
   #onHover;
   #onPick;
   #onDrop;
+  #onPlace = null; // see askForPlace
 
   /*
    * onHover(customer or null, spot) and onPick(slot or null) report the pointer, and
@@ -71,18 +72,24 @@ export class FleetMap {
         : null,
       tours: [],
       unserved: new Set(),
+      doubtful: new Set(),
       selected: null,
     };
+    this.#onPlace = null;
     this.#hovered = null;
     this.#camera.setPoints(points);
     this.#redraw();
     return points !== null;
   }
 
-  /* Show tours {slot, number, stops, locked}. */
+  /* Show tours {slot, number, stops, locked, line or null}. */
   setTours(tours, unserved = []) {
     if (!this.#scene) return;
-    this.#scene.tours = tours;
+    const { scale, points } = this.#scene;
+    const inPlane = ([lat, lon]) => pointOf({ x: lon, y: lat }, scale, points[0]);
+    this.#scene.tours = tours.map((tour) =>
+      tour.line ? { ...tour, line: tour.line.map(inPlane) } : tour,
+    );
     this.#scene.unserved = new Set(unserved);
     this.#redraw();
   }
@@ -100,6 +107,19 @@ export class FleetMap {
   /* Say whether stops may be dragged. */
   setEditable(editable) {
     this.#editable = editable;
+  }
+
+  /* Mark customers whose rows are doubtful. */
+  mark(customers) {
+    if (!this.#scene) return;
+    this.#scene.doubtful = new Set(customers);
+    this.#redraw();
+  }
+
+  /* Call onPlace({x, y}) with the place that the user clicks next; null: ask no more. */
+  askForPlace(onPlace) {
+    this.#onPlace = onPlace;
+    this.#canvas.classList.toggle("placing", onPlace !== null);
   }
 
   hover(customer) {
@@ -149,6 +169,12 @@ export class FleetMap {
 
   click(spot, touch) {
     if (!this.#scene) return;
+    if (this.#onPlace) {
+      const onPlace = this.#onPlace;
+      this.askForPlace(null);
+      onPlace(placeOf(this.#camera.pointAt(spot), this.#scene.scale));
+      return;
+    }
     const customer = this.#customerAt(spot, touch ? REACH.touch : REACH.mouse);
     this.#tell(customer);
     // A finger cannot hover, so a tap on a customer only shows it.

@@ -2,6 +2,8 @@
 
 import { bestDetour } from "./detours.js";
 import { byId, make, write } from "./elements.js";
+import { capacityOf } from "./instance.js";
+import { t } from "./language.js";
 import { amount, count, lengthOf, nameOf } from "./numbers.js";
 
 const [NEW, OUT, BEST] = ["new", "out", "best"];
@@ -15,7 +17,7 @@ export function askForPlace(customer, { instance, tours, unserved }) {
   const stop = instance.stops[customer - 1];
   const own = tours.find(({ stops }) => stops.includes(customer));
   write(byId("move-name"), nameOf(stop));
-  write(byId("move-demand"), `Demand ${amount(stop.demand, instance.demandUnit)}`);
+  write(byId("move-demand"), t`Demand ${amount(stop.demand, instance.demandUnit)}`);
   where.replaceChildren(...choices(stop, { instance, tours, unserved, own }));
   where.value = own ? `${own.slot}` : where.options[0].value;
   const listPlaces = () => {
@@ -23,8 +25,8 @@ export function askForPlace(customer, { instance, tours, unserved }) {
     const others = tour?.stops.filter((one) => one !== customer) ?? [];
     const numbers = tour ? [...others.keys(), others.length] : [];
     place.replaceChildren(
-      make("option", { value: BEST, text: "the best place" }),
-      ...numbers.map((at) => make("option", { value: at, text: `stop ${at + 1}` })),
+      make("option", { value: BEST, text: t`the best place` }),
+      ...numbers.map((at) => make("option", { value: at, text: t`stop ${at + 1}` })),
     );
     place.disabled = !tour;
   };
@@ -42,8 +44,9 @@ export function askForPlace(customer, { instance, tours, unserved }) {
 
 function choices(stop, { instance, tours, unserved, own }) {
   const open = tours.filter(({ locked }) => !locked);
-  const known = open.map(({ slot, number, name, load, stops }) => {
-    const room = instance.capacity - load - (slot === own?.slot ? 0 : stop.demand);
+  const known = open.map((tour) => {
+    const { slot, number, name, load, stops } = tour;
+    const room = capacityOf(instance, tour) - load - (slot === own?.slot ? 0 : stop.demand);
     const more = bestDetour(instance, stops, stop.index)?.more ?? null;
     return { slot, number, name, room, more, fits: room >= -1e-9 };
   });
@@ -51,16 +54,17 @@ function choices(stop, { instance, tours, unserved, own }) {
   known.sort((a, b) => b.fits - a.fits || (a.more ?? 0) - (b.more ?? 0));
   const options = known.map(({ slot, number, name, room, more, fits }) => {
     const who = name ? `${number}, ${name}` : `${number}`;
-    const way = more === null ? "" : `+${lengthOf(more, instance.unit, 3)}, `;
-    const left = fits ? `${amount(room, instance.demandUnit)} left` : "too full";
-    return make("option", { value: slot, text: `Tour ${who} (${way}${left})` });
+    const about = instance.byRoad ? "≈ " : ""; // it is measured in a straight line
+    const way = more === null ? "" : `${about}+${lengthOf(more, instance.unit, 3)}, `;
+    const left = fits ? t`${amount(room, instance.demandUnit)} left` : t`too full`;
+    return make("option", { value: slot, text: t`Tour ${who} (${way}${left})` });
   });
   if (tours.length < instance.vehicles) {
     const idle = count(instance.vehicles - tours.length, "vehicle");
-    options.push(make("option", { value: NEW, text: `A new tour (${idle} unused)` }));
+    options.push(make("option", { value: NEW, text: t`A new tour (${idle} unused)` }));
   }
   if (!unserved.includes(stop.index)) {
-    options.push(make("option", { value: OUT, text: "No tour: leave it out" }));
+    options.push(make("option", { value: OUT, text: t`No tour: leave it out` }));
   }
   return options;
 }

@@ -1,7 +1,9 @@
-// Numbers and names as texts, and typed numbers. Digits and signs are the browser's.
+// Numbers and names as texts, and typed numbers. Digits and signs are those of the locale.
+
+import { inLanguage, locale, t } from "./language.js";
 
 const format = (options) =>
-  new Intl.NumberFormat(undefined, { numberingSystem: "latn", ...options });
+  new Intl.NumberFormat(locale, { numberingSystem: "latn", ...options });
 const grouped = format({ maximumFractionDigits: 6 });
 export const DECIMAL = grouped.formatToParts(1.5).find(({ type }) => type === "decimal").value;
 
@@ -16,12 +18,12 @@ export function readNumber(text) {
   if (typed === "") return { value: null };
   const signs = typed.match(/[.,]/g) ?? [];
   if (!/^[+-]?[\d.,]+$/.test(typed) || !/\d/.test(typed) || signs.length > 1) {
-    return { error: `“${typed}” is not a number: write it like ${sample()}` };
+    return { error: t`“${typed}” is not a number: write it like ${sample()}` };
   }
   const [sign = DECIMAL] = signs;
   if (sign !== DECIMAL && /^[+-]?[1-9]\d{0,2}[.,]\d{3}$/.test(typed)) {
     const [whole, part] = [typed.replace(sign, ""), typed.replace(sign, DECIMAL)];
-    return { error: `“${typed}” can mean two numbers: write ${whole} or ${part}` };
+    return { error: t`“${typed}” can mean two numbers: write ${whole} or ${part}` };
   }
   return { value: Number(typed.replace(sign, ".")) };
 }
@@ -77,7 +79,7 @@ export function age(value) {
 export const limitOf = (value) => amount(value, "s");
 
 export function count(number, what, plural = `${what}s`) {
-  return `${grouped.format(number)} ${number === 1 ? what : plural}`;
+  return `${grouped.format(number)} ${inLanguage(number === 1 ? what : plural)}`;
 }
 
 /* Return when something was, as a date with or without the time of day. */
@@ -85,12 +87,12 @@ export function dateOf(text, { time = true } = {}) {
   const when = new Date(text);
   if (Number.isNaN(when.getTime())) return "";
   const style = time ? { dateStyle: "medium", timeStyle: "short" } : { dateStyle: "full" };
-  return new Intl.DateTimeFormat(undefined, style).format(when);
+  return new Intl.DateTimeFormat(locale, style).format(when);
 }
 
 // A customer without a name is called by its number.
 export const nameOf = ({ name, index }) =>
-  name === `${index}` ? `Customer ${index}` : name;
+  name === `${index}` ? t`Customer ${index}` : name;
 
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 

@@ -13,11 +13,12 @@ const LABEL = 9; // radius of the number of a stop, in pixels
 const SQUARE = 3; // if the largest dot is smaller, all are squares, which is much faster
 
 /*
- * Draw a scene: {points, towns, demands, unit, perUnit, tours, unserved, selected}.
+ * Draw a scene: {points, towns, demands, unit, perUnit, tours, unserved, doubtful, selected}.
  *
- * points and demands begin with the depot; towns are {name, point}; perUnit is the length of a unit on the map; tours
- * are {slot, number, stops}; selected is a slot or null. The frame is {width, height, view,
- * theme, streets}, in CSS pixels; with streets, the background is transparent.
+ * points and demands begin with the depot; towns are {name, point}; perUnit is the length of
+ * a unit on the map; tours are {slot, number, stops, line or null}; unserved and doubtful are sets of
+ * customers; selected is a slot or null. The frame is {width, height, view, theme, streets},
+ * in CSS pixels; with streets, the background is transparent.
  */
 export function drawScene(context, scene, frame) {
   const pen = penOf(context, scene, frame);
@@ -26,16 +27,19 @@ export function drawScene(context, scene, frame) {
   if (!frame.streets) drawTowns(pen, frame);
   drawCustomers(pen);
   drawUnserved(pen);
+  drawDoubtful(pen);
   drawDepot(pen);
   drawNumbers(pen);
   drawScale(pen, frame);
 }
 
 function penOf(context, scene, { width, height, view, theme }) {
-  const spots = scene.points.map((point) => toScreen(point, view, width, height));
+  const onScreen = (point) => toScreen(point, view, width, height);
+  const spots = scene.points.map(onScreen);
   // Dots outside the frame, with a margin for their radius, are not drawn.
   const seen = ({ x, y }) => x > -20 && y > -20 && x < width + 20 && y < height + 20;
-  return { context, scene, spots, seen, dot: largestDot(scene, { width, height }), theme };
+  const dot = largestDot(scene, { width, height });
+  return { context, scene, spots, seen, dot, theme, onScreen };
 }
 
 // The selected tour is drawn last, above the others.
@@ -76,8 +80,15 @@ function drawTowns({ context, scene, theme }, { width, height, view }) {
   }
 }
 
-function drawWay({ context, scene, spots, theme }, { slot, stops }) {
+function drawWay({ context, scene, spots, theme, onScreen }, { slot, stops, line }) {
   if (!stops.length) return;
+  if (line) {
+    context.globalAlpha = strength(scene, slot);
+    context.strokeStyle = hue(slot, theme);
+    context.lineWidth = scene.points.length > 300 ? 1.5 : 2.2;
+    strokeLegs(context, line.map(onScreen));
+    return;
+  }
   const inner = stops.map((stop) => spots[stop]);
   // All tours meet at the depot, so the ways from and to it are paler.
   const parts = [
@@ -199,6 +210,19 @@ function drawUnserved({ context, scene, spots, dot, theme }) {
     context.lineTo(x - arm, y + arm);
   }
   context.stroke();
+}
+
+// A ring around each customer whose row is doubtful.
+function drawDoubtful({ context, scene, spots, dot, theme }) {
+  context.globalAlpha = 1;
+  context.strokeStyle = theme.missing;
+  context.lineWidth = 2.5;
+  for (const customer of scene.doubtful) {
+    const { x, y } = spots[customer];
+    context.beginPath();
+    context.arc(x, y, 5 + radiusOf(scene, customer, dot), 0, TURN);
+    context.stroke();
+  }
 }
 
 function drawDepot({ context, spots, theme }) {

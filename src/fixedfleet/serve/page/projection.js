@@ -36,6 +36,24 @@ function toKilometres(degrees) {
   }));
 }
 
+/* Return the point of a place near another point of the map; see placeOf. */
+export function pointOf({ x, y }, scale, near) {
+  const turn = 2 * Math.PI * scale; // the date line may be between them
+  const across = toRadians(x) * scale;
+  const point = across + turn * Math.round((near.x - across) / turn);
+  return { x: point, y: mercator(Math.min(POLE, Math.max(-POLE, y))) * scale };
+}
+
+/*
+ * Return the place of a point of the map: the longitude and latitude, if the map has a scale
+ * of kilometres per radian; see kilometresPerRadian.
+ */
+export function placeOf({ x, y }, scale) {
+  if (scale === null) return { x, y };
+  const toDegrees = (radians) => (radians * 180) / Math.PI;
+  return { x: toDegrees(x / scale), y: toDegrees(Math.atan(Math.sinh(y / scale))) };
+}
+
 const mercator = (latitude) => Math.asinh(Math.tan(toRadians(latitude)));
 
 // Math.min(...values) would overflow the stack for very long lists.

@@ -3,10 +3,12 @@
 
 import { LIGHT, paint } from "./colours.js";
 import { byId, make } from "./elements.js";
-import { splitColumns, wayOf } from "./instance.js";
+import { capacityOf, isOverloaded, splitColumns, wayOf } from "./instance.js";
+import { t } from "./language.js";
 import { amount, count, dateOf, lengthOf, nameOf } from "./numbers.js";
 import { drawScene } from "./picture.js";
 import { fit } from "./projection.js";
+import { arrivalOf, clock, isLate, spanOf } from "./times.js";
 
 const WIDTH = 680; // pixels of a map
 const MANY = 40; // with more tours, the maps are drawn with fewer pixels
@@ -17,7 +19,8 @@ const LYING = 175 * MM; // the same of a page in landscape
 const LYING_WAYS = ["tight lying", "tight stacked lying", "tight stacked lying tiny"];
 const WAYS = ["", "tight", "stacked", "tight stacked", ...LYING_WAYS];
 const SHORT = 16; // characters; a column of such texts, as of phone numbers, never wraps
-const [LOWEST, HIGHEST, USUAL] = [35 * MM, 95 * MM, 70 * MM]; // of a map
+const DOT = 8; // pixels of a dot of a QR code
+const [LOWEST, HIGHEST, USUAL] = [28 * MM, 95 * MM, 70 * MM]; // of a map
 
 /*
  * Print a sheet for each tour instead of the page. current() returns the plan that the page
@@ -43,7 +46,7 @@ function makeSheets({ tours, unserved, instance, scene, title, date }) {
   const heights = sheets.map(roomForMap);
   rest.forEach(fitWidth);
   heights.forEach((height, i) => {
-    if (!scene) return;
+    if (!scene || !height) return;
     const density = tours.length > MANY ? 1 : 2;
     const shape = height / sheets[i].clientWidth;
     sheets[i].querySelector("table").before(tourMap(tours[i], scene, shape, density));
@@ -51,21 +54,31 @@ function makeSheets({ tours, unserved, instance, scene, title, date }) {
 }
 
 function makeSheet(tour, instance, { tours, title, date }) {
-  const { number, slot, stops, load, length, name } = tour;
-  const { capacity, demandUnit } = instance;
-  const full = `load ${amount(load)} of ${amount(capacity, demandUnit)}`;
+  const { number, slot, stops, load, length, name, times, links = [] } = tour;
+  const { demandUnit } = instance;
+  const capacity = capacityOf(instance, tour);
+  const full = t`load ${amount(load)} of ${amount(capacity, demandUnit)}`;
   const facts = [count(stops.length, "stop"), full];
-  if (length !== null) facts.push(`${lengthOf(length, instance.unit, 3)}${wayOf(instance)}`);
-  const vehicle = `Vehicle ${number} of ${tours}`;
+  if (length !== null) facts.push(`${lengthOf(length, instance.unit, 3)} ${wayOf(instance)}`.trim());
+  if (times) facts.push(spanOf(times, instance));
+  const vehicle = t`Vehicle ${number} of ${tours}`;
   if (name) facts.unshift(vehicle);
   const head = headOf(`${number}`, name || vehicle, facts.join(" · "), { title, date });
+  head.lastElementChild.before(make("div", { class: "sheet-codes" }, ...links.map(codeOf)));
   const sheet = make("section", { class: "sheet" }, head);
-  if (load > capacity * (1 + 1e-9)) {
-    const text = `Too full: ${amount(load - capacity, demandUnit)} more than the vehicle carries`;
+  const over = t`Too full: ${amount(load - capacity, demandUnit)} more than the vehicle carries`;
+  const late = t`Late: this tour cannot be driven in time`;
+  const warnings = [isOverloaded(instance, tour) && over, isLate(times) && late];
+  for (const text of warnings.filter(Boolean)) {
     sheet.append(make("p", { class: "sheet-warning", text }));
   }
-  const home = instance.depot.name ?? "depot";
-  sheet.append(stopTable(stops, instance, [`From ${home}`, `Back to ${home}`]));
+  const home = instance.depot.name ?? t`depot`;
+  const ends = [t`From ${home}`, t`Back to ${home}`];
+  if (times && instance.hasClock) {
+    ends[0] += ` · ${clock(times.departure)}`;
+    ends[1] += ` · ${clock(times.end)}`;
+  }
+  sheet.append(stopTable(stops, instance, ends, times));
   paint(sheet, slot);
   return sheet;
 }
@@ -74,7 +87,7 @@ function sheetOfUnserved(unserved, instance, about) {
   const demands = unserved.map((customer) => instance.stops[customer - 1].demand);
   const sum = demands.reduce((all, demand) => all + demand, 0);
   const facts = `${count(unserved.length, "customer")} · ${amount(sum, instance.demandUnit)}`;
-  const head = headOf("–", "Not delivered", facts, about);
+  const head = headOf("–", t`Not delivered`, facts, about);
   return make("section", { class: "sheet" }, head, stopTable(unserved, instance));
 }
 
@@ -88,21 +101,39 @@ function headOf(number, name, facts, { title, date }) {
   );
 }
 
+// Return the QR code of a link that opens some stops in the maps app of a phone.
+function codeOf({ first, last, code }) {
+  const side = code.length;
+  const canvas = make("canvas", { width: side * DOT, height: side * DOT });
+  const context = canvas.getContext("2d");
+  code.forEach((row, y) => {
+    for (let x = 0; x < side; x += 1) {
+      if (row[x] === "1") context.fillRect(x * DOT, y * DOT, DOT, DOT);
+    }
+  });
+  const text = first === last ? t`Stop ${first}` : t`Stops ${first} to ${last}`;
+  return make("figure", {}, canvas, make("figcaption", { text }));
+}
+
 // Return the height of a sheet's map: what its table leaves of a page. A long or wide table
-// is written smaller, and then in landscape, where its texts need fewer lines. One that needs
-// more than a page has a map of the usual height.
+// is written smaller, and then in landscape, where its texts need fewer lines; then it has no
+// map. One that needs more than a page has a map of the usual height, unless the map alone
+// would need another page.
 function roomForMap(sheet) {
   const room = () => {
     const page = sheet.classList.contains("lying") ? LYING : PAGE;
     return page - sheet.getBoundingClientRect().height;
   };
-  const fits = () => room() >= LOWEST && !isWide(sheet);
-  if (WAYS.some((way) => (sheet.className = `sheet ${way}`.trim()) && fits())) {
-    return Math.min(HIGHEST, room());
+  for (const least of [LOWEST, 0]) {
+    const fits = () => room() >= least && !isWide(sheet);
+    const found = WAYS.some((way) => (sheet.className = `sheet ${way}`.trim()) && fits());
+    if (found) return least && Math.min(HIGHEST, room());
   }
   sheet.className = "sheet tight stacked";
   fitWidth(sheet);
-  return USUAL;
+  const page = sheet.classList.contains("lying") ? LYING : PAGE;
+  const pages = (more) => Math.ceil((sheet.getBoundingClientRect().height + more) / page);
+  return pages(USUAL) > pages(0) ? 0 : USUAL;
 }
 
 const isWide = (sheet) => sheet.scrollWidth > sheet.clientWidth + 1;
@@ -124,36 +155,43 @@ function tourMap(tour, scene, shape, density) {
     width: WIDTH * density,
     height: height * density,
   });
+  const { line = null } = scene.tours.find(({ slot }) => slot === tour.slot) ?? {};
   const points = [0, ...tour.stops].map((stop) => scene.points[stop]);
-  const view = fit(points, WIDTH, height, 30);
+  const view = fit([...points, ...(line ?? [])], WIDTH, height, 30);
   const context = canvas.getContext("2d");
   context.setTransform(density, 0, 0, density, 0, 0);
-  const alone = { tours: [tour], unserved: new Set(), selected: tour.slot };
+  const alone = { tours: [{ ...tour, line }], unserved: new Set(), selected: tour.slot };
   drawScene(context, { ...scene, ...alone }, { width: WIDTH, height, view, theme: LIGHT });
   return canvas;
 }
 
 // Return a table of stops, with a row before and behind them if there are such ends.
-function stopTable(stops, { stops: customers, columns, demandUnit: unit }, ends = []) {
+function stopTable(stops, instance, ends = [], times = null) {
+  const { stops: customers, columns, demandUnit: unit } = instance;
   const demand = (customer) => customers[customer - 1].demand;
   const { address, others } = splitColumns(columns);
   let sum = 0;
   const parts = [
-    { head: "No.", kind: "number", text: (_, place) => `${place + 1}` },
-    { head: "Customer", kind: "who", text: (customer) => nameOf(customers[customer - 1]) },
+    { head: t`No.`, kind: "number", text: (_, place) => `${place + 1}` },
+    { head: t`Customer`, kind: "who", text: (customer) => nameOf(customers[customer - 1]) },
+    times && {
+      head: t`Arrival`,
+      kind: "short",
+      text: (_, place) => arrivalOf(times, place, instance),
+    },
     ...others.map(([head, texts]) => ({
       head,
       kind: stops.every((customer) => texts[customer].length <= SHORT) ? "short" : "long",
       text: (customer) => texts[customer],
     })),
     {
-      head: unit ? `Demand (${unit})` : "Demand",
+      head: unit ? t`Demand (${unit})` : t`Demand`,
       kind: "sum",
       text: (customer) => amount(demand(customer)),
     },
-    { head: "Load so far", kind: "sum", text: (customer) => amount((sum += demand(customer))) },
-    { head: "Done", kind: "done", text: () => "" },
-  ];
+    { head: t`Load so far`, kind: "sum", text: (customer) => amount((sum += demand(customer))) },
+    { head: t`Done`, kind: "done", text: () => "" },
+  ].filter(Boolean);
   const row = (tag, textOf) =>
     make("tr", {}, ...parts.map((part) => make(tag, { class: part.kind, text: textOf(part) })));
   const wide = (kind, text) => {

@@ -2,7 +2,9 @@
 
 import { ask } from "./api.js";
 import { byId, make, show, warn, write } from "./elements.js";
+import { t } from "./language.js";
 import { amount, capital, count, sentence } from "./numbers.js";
+import { fromServer } from "./sentences.js";
 
 const EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 const TYPES = { csv: "text/csv", xlsx: EXCEL }; // of all others the server finds out
@@ -23,7 +25,14 @@ export function listen(onGiven) {
   followDrops();
 }
 
+/* Say what the server does with the file; empty: nothing more. */
+export function tell(message) {
+  write(byId("reading"), message && sentence(message));
+  show(byId("reading"), Boolean(message));
+}
+
 export function fail(message) {
+  tell("");
   warn("source-error", message);
   if (message) open(true);
 }
@@ -33,16 +42,20 @@ function open(isOpen) {
   byId("change").ariaExpanded = `${isOpen}`;
 }
 
-/* Say how many bytes the server reads. */
-export function limit(bytes) {
+/* Follow the settings of the server: how large a file may be, and whether it finds addresses. */
+export function prepare({ max_bytes: bytes, geocoder, roads }) {
   largest = bytes;
+  const places = geocoder ? t`With latitude and longitude, or addresses` : t`With latitude and longitude`;
+  write(byId("needs"), places);
+  const straight = t`Lengths are straight lines, and times follow from a mean speed. Traffic is not considered.`;
+  write(byId("limits"), roads ? t`Lengths and times by road. Traffic is not considered.` : straight);
 }
 
 export function describe(instance, notes, title) {
-  write(byId("loaded-name"), instance.name || title || "Your customers");
+  write(byId("loaded-name"), instance.name || title || t`Your customers`);
   write(byId("loaded-count"), count(instance.customers, "customer"));
   byId("notes-list").replaceChildren(
-    ...notes.map((note) => make("li", { text: sentence(note) })),
+    ...notes.map((note) => make("li", { text: sentence(fromServer(note)) })),
   );
   show(byId("notes"), notes.length > 0);
   show(byId("loaded"), true);
@@ -53,7 +66,8 @@ export function describe(instance, notes, title) {
 export async function listExamples() {
   const examples = await ask("examples");
   const items = examples.map((example) => {
-    const { name, title, text } = example;
+    const { name, text } = example;
+    const title = fromServer(example.title);
     const [what, more] = title.split(": ");
     const button = make(
       "button",
@@ -69,17 +83,14 @@ export async function listExamples() {
 }
 
 function paste(text) {
-  if (text.trim()) give({ text }, { title: "Pasted table" });
-  else fail("the table is empty: paste a header and the rows below it");
+  if (text.trim()) give({ text }, { title: t`Pasted table` });
+  else fail(t`the table is empty: paste a header and the rows below it`);
 }
 
 async function take(file) {
   if (file.size > largest) {
     const [size, most] = [file.size, largest].map((b) => amount(b / 1e6, "MB"));
-    fail(
-      `${file.name} has ${size}, and this server reads files of up to ${most}: remove ` +
-        "rows and columns that are not needed, or plan it with “fixedfleet solve”",
-    );
+    fail(t`${file.name} has ${size}, and this server reads files of up to ${most}: remove rows and columns that are not needed`);
     return;
   }
   const extension = file.name.split(".").at(-1).toLowerCase();

@@ -3,16 +3,17 @@
 import { drawChart } from "./chart.js";
 import { byId, show, write } from "./elements.js";
 import { sameTours, servesAll, toursOf, wayOf } from "./instance.js";
+import { t } from "./language.js";
 import {
   age,
   atMost,
-  count,
   figures,
   lengthOf,
   limitOf,
   percent,
   sentence,
 } from "./numbers.js";
+import { fromServer } from "./sentences.js";
 
 const GOOD = 1.1; // a plan that is at most so many times as long as the best is a good one
 
@@ -35,11 +36,11 @@ let lost = false; // whether the connection to the server is broken
 export function begin(instance, request) {
   [trace, unit, limit, lost] = [[], instance.unit, request.time_limit, false];
   asked = request;
-  write(byId("cost-way"), wayOf(instance).trim());
+  write(byId("cost-way"), wayOf(instance));
   stopping = false;
   say({ cost: "–", "cost-unit": unit, "cost-of": "", gap: "", gain: "", edited: "" });
   show(byId("chart"), true);
-  status("Sent to the server");
+  status(t`Sent to the server`);
   redraw(0);
 }
 
@@ -47,22 +48,29 @@ export function status(text) {
   write(byId("status"), text);
 }
 
+/* Say that the search has not begun yet, and why, if that takes long. */
+export function prepare() {
+  status(t`Preparing`);
+  const why = t`Preparing: the server compiles its search, once`;
+  setTimeout(() => byId("status").textContent === t`Preparing` && status(why), 3000);
+}
+
 /* Say that the search is being stopped, which takes some seconds. */
 export function beginStop() {
   stopping = true;
-  status("Stopping…");
+  status(t`Stopping…`);
 }
 
 /* Say that the connection is lost, until something is heard again. */
 export function lose() {
   lost = true;
-  status("The connection to the server is lost: trying again");
+  status(t`The connection to the server is lost: trying again`);
 }
 
 export function regain() {
   if (!lost) return;
   lost = false;
-  status("Connected again");
+  status(t`Connected again`);
 }
 
 // Note that the search began so many seconds ago.
@@ -84,19 +92,18 @@ export function improve(since, cost, used, fleet, bound) {
 function gapOf(cost, bound) {
   if (!bound || cost === null) return "";
   const gap = atMost(Math.max(0, cost / bound - 1));
-  const than = asked.vehicle_cost
-    ? "more expensive than the cheapest"
-    : "longer than the shortest";
-  return `At most ${gap} ${than} possible plan${kept()}`;
+  return asked.vehicle_cost
+    ? t`At most ${gap} more expensive than the cheapest possible plan${kept()}`
+    : t`At most ${gap} longer than the shortest possible plan${kept()}`;
 }
 
 /* Say how far the plan of a result is from the best possible one. */
 export function proofOf({ cost, lower_bound: bound, is_optimal: proven, proof }) {
-  if (proven) return `Cannot be ${asked.vehicle_cost ? "cheaper" : "shorter"}${kept()}`;
-  return gapOf(cost, bound) || (proof ? sentence(proof) : "");
+  if (proven) return asked.vehicle_cost ? t`Cannot be cheaper${kept()}` : t`Cannot be shorter${kept()}`;
+  return gapOf(cost, bound) || (proof ? sentence(fromServer(proof)) : "");
 }
 
-const kept = () => (asked.locked?.length ? " with the locked tours" : "");
+const kept = () => (asked.locked?.length ? ` ${t`with the locked tours`}` : "");
 
 export function finish(plan) {
   stop();
@@ -110,13 +117,13 @@ export function finish(plan) {
   write(byId("edited"), "");
   write(byId("gap"), result ? proofOf(result) : "");
   if (!tours.length) {
-    say({ cost: "No plan", "cost-unit": "", "cost-of": "", gain: "" });
+    say({ cost: t`No plan`, "cost-unit": "", "cost-of": "", gain: "" });
     show(byId("chart"), false);
     return;
   }
   const served = tours.reduce((sum, tour) => sum + tour.length, 0);
   showCost(result.cost ?? served, tours.length, result.vehicles_planned_for);
-  if (!servesAll(result)) write(byId("gain"), "for the customers served");
+  if (!servesAll(result)) write(byId("gain"), t`for the customers served`);
   else if (result.vehicle_cost > 0) split(result);
   show(byId("chart"), goodPart(trace).length > 1);
   redraw(plan.seconds ?? trace.at(-1)?.[0] ?? 0);
@@ -127,9 +134,10 @@ export function edit({ edited, result }) {
   showCost(edited.cost, edited.vehicles_used, result.vehicles_planned_for);
   const more = edited.cost - (result.cost ?? edited.cost);
   const text = lengthOf(Math.abs(more), unit, 3);
-  const change = more > 0 ? `${text} more than the plan found` : `${text} less`;
+  const change =
+    more > 0 ? t`Changed by you: ${text} more than the plan found` : t`Changed by you: ${text} less`;
   const same = Math.abs(more) < 5e-7;
-  const said = same ? "Changed by you" : `Changed by you: ${change}`;
+  const said = same ? t`Changed by you` : change;
   const unchanged = sameTours(toursOf(edited), toursOf(result));
   write(byId("edited"), unchanged ? "" : said);
   write(byId("gap"), unchanged ? proofOf(result) : ""); // it is that of the plan found
@@ -137,12 +145,12 @@ export function edit({ edited, result }) {
 
 export function fail() {
   stop();
-  status("Failed");
+  status(t`Failed`);
 }
 
 function split({ length, vehicle_cost: each, vehicles_used: used }) {
-  const fleet = `${used} × ${figures(each, 4)} for vehicles`;
-  write(byId("gain"), `${lengthOf(length, unit)} driven + ${fleet}`);
+  const driven = lengthOf(length, unit);
+  write(byId("gain"), t`${driven} driven + ${used} × ${figures(each, 4)} for vehicles`);
 }
 
 function showCost(cost, used, fleet) {
@@ -151,15 +159,15 @@ function showCost(cost, used, fleet) {
   say({
     cost: cost === null ? "–" : figures(cost, 5),
     "cost-unit": cost === null ? "" : unit,
-    "cost-of": `${used} of ${count(fleet, "vehicle")}`,
-    gain: gain > 0.0005 ? `${percent(gain)} below the first good plan` : "",
+    "cost-of": fleet === 1 ? t`${used} of 1 vehicle` : t`${used} of ${fleet} vehicles`,
+    gain: gain > 0.0005 ? t`${percent(gain)} below the first good plan` : "",
   });
 }
 
 function tick() {
   const shown = Math.min((performance.now() - start) / 1000, limit);
   if (lost || stopping) return; // lost: the page does not know whether the search goes on
-  status(`Planning: ${age(shown)} of ${limitOf(limit)}`);
+  status(t`Planning: ${age(shown)} of ${limitOf(limit)}`);
   redraw(shown);
 }
 
@@ -178,9 +186,11 @@ function say(texts) {
 }
 
 function ending({ status, seconds, result }) {
-  const after = seconds ? ` after ${age(seconds)}` : "";
+  const after = age(seconds ?? 0);
   if (status === "cancelled") {
-    return `Stopped${after}: ${result ? "the best plan so far" : "before there was a plan"}`;
+    return result
+      ? t`Stopped after ${after}: the best plan so far`
+      : t`Stopped after ${after}: before there was a plan`;
   }
-  return status === "failed" ? `Failed${after}` : `Finished${after}`;
+  return status === "failed" ? t`Failed after ${after}` : t`Finished after ${after}`;
 }

@@ -1,6 +1,7 @@
 // The note beside a customer on the map: name, demand, place in the tour.
 
 import { byId, make, show } from "./elements.js";
+import { t } from "./language.js";
 import { amount, nameOf } from "./numbers.js";
 
 const GAP = 16;
@@ -26,15 +27,15 @@ export function showTip(place, spot) {
 /* Return the note of a customer, or of the depot (0); null for null. */
 export function describePlace(customer, instance, tours, unserved) {
   if (customer === null) return null;
-  if (customer === 0) return { name: instance.depot.name, lines: ["The depot"] };
+  if (customer === 0) return { name: instance.depot.name, lines: [t`The depot`] };
   const stop = instance.stops[customer - 1];
-  const lines = [`Demand ${amount(stop.demand, instance.demandUnit)}`];
+  const lines = [t`Demand ${amount(stop.demand, instance.demandUnit)}`];
   const tour = tours.find(({ stops }) => stops.includes(customer));
   if (tour) {
     const place = tour.stops.indexOf(customer) + 1;
-    lines.push(`Stop ${place} of ${tour.stops.length} in tour ${tour.number}`);
+    lines.push(t`Stop ${place} of ${tour.stops.length} in tour ${tour.number}`);
   } else if (unserved.includes(customer)) {
-    lines.push("Left out");
+    lines.push(t`Left out`);
   }
   for (const texts of Object.values(instance.columns)) {
     if (texts[customer]) lines.push(texts[customer]);

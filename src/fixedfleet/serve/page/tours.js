@@ -3,7 +3,10 @@
 
 import { paint } from "./colours.js";
 import { byId, make, show, write } from "./elements.js";
+import { capacityOf, isOverloaded } from "./instance.js";
+import { t } from "./language.js";
 import { amount, count, lengthOf, nameOf, percent } from "./numbers.js";
+import { arrivalOf, isLate, spanOf } from "./times.js";
 
 const STOP = "text/x-fixedfleet-stop"; // what a dragged stop carries
 
@@ -88,43 +91,51 @@ export class TourList {
   }
 
   #update(item, tour) {
-    const { capacity, demandUnit, unit } = this.#instance;
-    const { number, stops, load, length, name, locked } = tour;
+    const { demandUnit, unit } = this.#instance;
+    const { number, stops, load, length, name, locked, times } = tour;
+    const capacity = capacityOf(this.#instance, tour);
     const part = (kind) => item.querySelector(`.${kind}`);
     const share = capacity ? load / capacity : 0;
-    const over = share > 1 + 1e-9;
-    const full = `${amount(load)} of ${amount(capacity, demandUnit)}`;
-    const excess = `${amount(load - capacity, demandUnit)} too much`;
+    const over = isOverloaded(this.#instance, tour);
+    const late = isLate(times);
+    const span = spanOf(times, this.#instance);
+    const time = late ? t`${span}, late` : span;
+    const full = t`${amount(load)} of ${amount(capacity, demandUnit)}`;
+    const excess = t`${amount(load - capacity, demandUnit)} too much`;
     const far = length === null ? "" : lengthOf(length, unit, 3);
     const size = count(stops.length, "stop");
     write(part("badge"), `${number}`);
     write(part("tour-stops"), name ? `${name}: ${size}` : size);
     write(part("tour-length"), far);
     write(part("tour-load"), over ? excess : full);
+    write(part("tour-time"), time);
     item.classList.toggle("over", over);
+    item.classList.toggle("late", late);
     part("bar").style.setProperty("--fill", Math.min(1, share));
-    part("bar").title = `${percent(share)} full`;
-    const who = name ? `Tour ${number}, ${name}` : `Tour ${number}`;
-    const said = [size, `load ${full}`, far, over && excess].filter(Boolean).join(", ");
+    part("bar").title = t`${percent(share)} full`;
+    const who = name ? t`Tour ${number}, ${name}` : t`Tour ${number}`;
+    const said = [size, t`load ${full}`, far, time, over && excess].filter(Boolean).join(", ");
     part("tour-head").ariaLabel = `${who}: ${said}`;
     part("lock").ariaPressed = `${locked}`;
-    part("lock").ariaLabel = `Lock tour ${number}`;
-    part("lock").title = locked ? "Locked: it stays as it is" : "Lock: keep it as it is";
+    part("lock").ariaLabel = t`Lock tour ${number}`;
+    part("lock").title = locked ? t`Locked: it stays as it is` : t`Lock: keep it as it is`;
     item.classList.toggle("locked", locked);
     this.#open(item, tour);
   }
 
   // The stops are listed when the tour is opened, because a plan may have thousands.
-  #open(item, { slot, stops, locked, name }) {
+  #open(item, { slot, stops, locked, name, times, links = [] }) {
     const [open, list] = [slot === this.#selected, item.querySelector(".stops")];
     item.classList.toggle("selected", open);
     item.querySelector(".tour-head").ariaExpanded = `${open}`;
     show(list, open);
     this.#listNames(item.querySelector(".driver"), name, open);
-    const shown = `${stops} ${locked}`;
+    listLinks(item.querySelector(".links"), open ? links : []);
+    const shown = `${stops} ${locked} ${times?.stops.map(({ arrival }) => arrival)}`;
     if (!open || list.dataset.shown === shown) return;
     list.dataset.shown = shown;
-    list.replaceChildren(...stops.map((customer) => this.#stopItem(customer, locked)));
+    const items = stops.map((customer, place) => this.#stopItem(customer, locked, times, place));
+    list.replaceChildren(...items);
   }
 
   // The name of a tour's vehicle can be chosen while the tour is open.
@@ -134,14 +145,14 @@ export class TourList {
     show(label, open && editable && names.length > 0);
     if (label.hidden) return;
     const options = ["", ...names].map((text) =>
-      make("option", { value: text, text: text || "none" }),
+      make("option", { value: text, text: text || t`none` }),
     );
     const select = label.querySelector("select");
     select.replaceChildren(...options);
     select.value = name;
   }
 
-  #stopItem(customer, locked) {
+  #stopItem(customer, locked, times, place) {
     const stop = this.#instance.stops[customer - 1];
     const name = nameOf(stop);
     const button = make(
@@ -150,7 +161,12 @@ export class TourList {
       make("span", { class: "stop-name", text: name }),
       make("span", { class: "stop-demand", text: amount(stop.demand) }),
     );
-    const label = { "aria-label": `Move ${name}`, title: "Move", text: "⋮" };
+    if (times) {
+      const late = times.stops[place].is_late && "late";
+      const text = arrivalOf(times, place, this.#instance);
+      button.lastElementChild.before(make("span", { class: `stop-time ${late || ""}`, text }));
+    }
+    const label = { "aria-label": t`Move ${name}`, title: t`Move`, text: "⋮" };
     const menu = { type: "button", class: "stop-menu", "data-move": customer, ...label };
     return make("li", { draggable: !locked && "true" }, button, make("button", menu));
   }
@@ -219,6 +235,16 @@ export class TourList {
       onMove(customer, tour.slot, placeUnder(event, tour.stops, customer));
     });
   }
+}
+
+// A link opens some stops of the tour in the maps app of a phone.
+function listLinks(element, links) {
+  const parts = links.map(({ first, last, address }) => {
+    const text = first === last ? t`stop ${first}` : t`stops ${first} to ${last}`;
+    return make("a", { href: address, target: "_blank", rel: "noreferrer", text });
+  });
+  element.replaceChildren(...(parts.length ? [t`Navigation:`, ...parts] : []));
+  show(element, parts.length > 0);
 }
 
 // Return the place of a dropped stop; null where the map is to decide.

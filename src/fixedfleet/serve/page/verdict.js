@@ -1,16 +1,11 @@
 // The verdict: whether the fleet suffices, why, and the smallest fleet that does.
 
 import { byId, make, show } from "./elements.js";
-import { amount, count, sentence } from "./numbers.js";
+import { t } from "./language.js";
+import { count, sentence } from "./numbers.js";
+import { fromServer } from "./sentences.js";
 
 const vehicles = (number) => count(number, "vehicle");
-
-// The server writes amounts as 20617.7; the page writes all numbers alike.
-const AMOUNTS = /\b(\d+(?:\.\d+)?)( of |, but the fleet carries )(\d+(?:\.\d+)?)\b/g;
-const localised = (text) =>
-  text.replace(AMOUNTS, (_, load, between, room) => {
-    return amount(Number(load)) + between + amount(Number(room));
-  });
 
 /*
  * Show a verdict, or nothing if it is null. onFleet(vehicles) is called when the user
@@ -23,10 +18,14 @@ export function showVerdict(verdict, onFleet) {
   const { vehicles: fleet } = verdict;
   element.className = `verdict ${verdict.status}`;
   const title = make("strong", { text: headline(verdict, fleet) });
-  const parts = [make("p", {}, title, ` ${sentence(localised(verdict.reason))}${bound(verdict, fleet)}`)];
-  const offered = verdict.status === "feasible" ? null : offer(verdict, fleet);
+  const why = sentence(fromServer(verdict.reason));
+  // If vehicles differ, a number of them says nothing: the server says what would suffice.
+  const advice = verdict.advice ? ` ${sentence(fromServer(verdict.advice))}` : bound(verdict, fleet);
+  const parts = [make("p", {}, title, ` ${why}${advice}`)];
+  const isEnough = verdict.status === "feasible" || Boolean(verdict.advice);
+  const offered = isEnough ? null : offer(verdict, fleet);
   if (offered !== null) {
-    const text = `Plan with ${vehicles(offered)}`;
+    const text = t`Plan with ${vehicles(offered)}`;
     const button = make("button", { type: "button", class: "accept", text });
     button.addEventListener("click", () => onFleet(offered));
     parts.push(button);
@@ -34,22 +33,23 @@ export function showVerdict(verdict, onFleet) {
   element.replaceChildren(...parts);
 }
 
-function headline({ status, upper_bound: upper }, fleet) {
-  if (status === "feasible") return `${sentence(`${vehicles(fleet)} ${does(fleet)}`)}`;
-  if (status === "undecided") return `Not known whether ${vehicles(fleet)} ${does(fleet)}.`;
-  if (upper === null) return "No number of vehicles suffices.";
-  return `${vehicles(fleet)} ${fleet === 1 ? "is" : "are"} not enough.`;
+function headline({ status, upper_bound: upper, advice }, fleet) {
+  if (status === "feasible") return suffices(fleet);
+  if (status === "undecided") return t`Not known whether ${vehicles(fleet)} can carry this.`;
+  if (upper === null && !advice) return t`No number of vehicles suffices.`;
+  return fleet === 1 ? t`1 vehicle is not enough.` : t`${vehicles(fleet)} are not enough.`;
 }
 
-const does = (number) => (number === 1 ? "suffices" : "suffice");
+const suffices = (fleet) =>
+  fleet === 1 ? t`1 vehicle suffices.` : t`${vehicles(fleet)} suffice.`;
 
 function bound({ status, smallest, upper_bound: upper }, fleet) {
   if (status === "feasible") {
     if (smallest === null) return "";
-    return smallest === fleet && fleet > 1 ? " Fewer are not enough." : "";
+    return smallest === fleet && fleet > 1 ? ` ${t`Fewer are not enough.`}` : "";
   }
-  if (smallest !== null) return ` The smallest fleet that suffices: ${smallest}.`;
-  return upper === null ? "" : ` ${sentence(`${vehicles(upper)} certainly ${does(upper)}`)}`;
+  if (smallest !== null) return ` ${t`The smallest fleet that suffices: ${smallest}.`}`;
+  return upper === null ? "" : ` ${t`${vehicles(upper)} are certainly enough.`}`;
 }
 
 /* Return the smallest fleet that is known to suffice, if it is larger than this one. */

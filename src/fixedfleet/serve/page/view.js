@@ -1,12 +1,14 @@
 // The plan that the page shows: on the map, in figures, and as a list of tours.
 
 import { byId, make, show, warn, write } from "./elements.js";
-import { currentTours, instanceOf, servesAll, unservedIn } from "./instance.js";
+import { currentTours, instanceOf, isOverloaded, servesAll, unservedIn } from "./instance.js";
+import { t } from "./language.js";
 import { FleetMap } from "./map.js";
 import { askForPlace } from "./move.js";
 import { amount, count, nameOf } from "./numbers.js";
 import { keepSlots } from "./slots.js";
 import * as summary from "./summary.js";
+import { isLate } from "./times.js";
 import { describePlace, showTip } from "./tip.js";
 import { TourList } from "./tours.js";
 
@@ -19,7 +21,8 @@ export class PlanView {
   #selected = null;
 
   instance = null;
-  tours = []; // {slot, number, stops, load, length or null, name, locked}
+  // {slot, number, stops, load, length or null, name, locked, type, times or null, links}
+  tours = [];
   unserved = [];
   plan = null; // the finished plan that is shown
 
@@ -75,11 +78,9 @@ export class PlanView {
     for (const id of ["canvas", "overlay"]) show(byId(id), drawable);
     show(byId("map-tools"), drawable);
     show(byId("no-map"), !drawable);
-    write(byId("no-map-title"), "Nothing to draw");
-    write(
-      byId("no-map-text"),
-      "These customers come with distances but no coordinates: their tours are listed.",
-    );
+    write(byId("no-map-title"), t`Nothing to draw`);
+    const why = t`These customers come with distances but no coordinates: their tours are listed.`;
+    write(byId("no-map-text"), why);
     this.#list.setInstance(instance);
     this.#reset();
     for (const id of ["summary", "tours", "downloads"]) show(byId(id), false);
@@ -88,7 +89,7 @@ export class PlanView {
 
   /* Prepare for a plan that was asked for, perhaps with another fleet. */
   begin({ instance, request }) {
-    this.instance = instanceOf(instance);
+    this.instance = { ...instanceOf(instance), byRoad: Boolean(request?.roads) };
     this.#list.setInstance(this.instance);
     this.#reset();
     summary.begin(this.instance, request);
@@ -98,8 +99,9 @@ export class PlanView {
   }
 
   /* Show a better plan while the search runs. */
-  improve({ seconds, cost, lower_bound, vehicles_planned_for: fleet, tours, lengths }) {
+  improve({ seconds, cost, lower_bound, vehicles_planned_for: fleet, tours, lengths, ...plan }) {
     const slots = keepSlots(this.tours, tours);
+    const types = plan.vehicle_types ?? [];
     this.#setTours(
       tours.map((stops, i) => ({
         slot: slots[i],
@@ -109,6 +111,8 @@ export class PlanView {
         length: lengths[i],
         name: "",
         locked: false,
+        type: types[i] ?? null,
+        times: null,
       })),
     );
     summary.improve(seconds, cost, tours.length, fleet, lower_bound);
@@ -123,7 +127,8 @@ export class PlanView {
     show(byId("summary"), true);
     show(byId("downloads"), result !== null);
     if (result === null) return;
-    this.instance = { ...this.instance, vehicles: result.vehicles_planned_for };
+    const byRoad = Boolean(plan.request?.roads);
+    this.instance = { ...this.instance, vehicles: result.vehicles_planned_for, byRoad };
     const found = currentTours(plan);
     const before = keepSlots(this.tours, found.map((tour) => tour.stops));
     const selected = before.indexOf(this.#selected);
@@ -134,14 +139,27 @@ export class PlanView {
     if (plan.edited) summary.edit(plan);
   }
 
+  /* Mark customers on the map whose rows are doubtful. */
+  mark(customers) {
+    this.#map.mark(customers);
+  }
+
+  /* Call onPlace({x, y}) with the place on the map that the user clicks next. */
+  askForPlace(onPlace) {
+    this.#map.askForPlace(onPlace);
+    byId("map").scrollIntoView({ block: "nearest" });
+  }
+
   /* Show tours {slot, stops, name, locked} that the user has just changed. */
   change(changed) {
-    const lengths = new Map(this.tours.map((tour) => [`${tour.stops}`, tour.length]));
+    const before = new Map(this.tours.map((tour) => [`${tour.stops} ${tour.type}`, tour]));
     const tours = changed.map((tour, i) => ({
       ...tour,
       number: i + 1,
       load: tour.stops.reduce((sum, stop) => sum + this.#demand(stop), 0),
-      length: lengths.get(`${tour.stops}`) ?? null, // until the server has measured it
+      // Until the server has measured them.
+      length: before.get(`${tour.stops} ${tour.type}`)?.length ?? null,
+      times: before.get(`${tour.stops} ${tour.type}`)?.times ?? null,
     }));
     const served = new Set(tours.flatMap((tour) => tour.stops));
     const everybody = this.instance.stops.map((stop) => stop.index);
@@ -151,11 +169,31 @@ export class PlanView {
   /* Show what the server has measured of the changed tours. */
   measured(edited) {
     const tours = this.tours.map((tour, i) => {
-      const { load, length } = edited.tours[i];
-      return { ...tour, load, length };
+      const { load, length, times = null } = edited.tours[i];
+      return { ...tour, load, length, times };
     });
     this.#setTours(tours, edited.unserved);
     summary.edit(this.plan);
+  }
+
+  /*
+   * Show the links {first, last, address, code} that open each tour in a maps app, and draw
+   * its line along roads: points [latitude, longitude].
+   */
+  setLinks(links, lines) {
+    this.tours = this.tours.map((tour, i) => ({
+      ...tour,
+      links: links[i] ?? [],
+      line: lines[i] ?? null,
+    }));
+    this.#list.setTours(this.tours);
+    if (lines.length) this.#map.setTours(this.tours, this.unserved);
+  }
+
+  /* Choose the tour with this number, if there is one. */
+  pick(number) {
+    const tour = this.tours.find((one) => one.number === number);
+    if (tour) this.#pick(tour.slot, true);
   }
 
   /* Give the focus to a customer in the list, and open its tour. */
@@ -212,7 +250,7 @@ export class PlanView {
     if (!tours.some((tour) => tour.slot === this.#selected)) this.#select(null);
     this.#map.setTours(tours, unserved);
     this.#list.setTours(tours);
-    write(byId("tours-title"), tours.length ? count(tours.length, "tour") : "Tours");
+    write(byId("tours-title"), tours.length ? count(tours.length, "tour") : t`Tours`);
     show(byId("tours"), tours.length > 0);
     byId("canvas").setAttribute("aria-label", this.#caption());
     this.#warnOfPlan();
@@ -221,17 +259,20 @@ export class PlanView {
 
   // What is wrong with the plan is said at its top, because its tours may be below the fold.
   #warnOfPlan() {
-    const { capacity } = this.instance;
-    const full = this.tours.filter(({ load }) => capacity && load > capacity * (1 + 1e-9));
-    const verb = full.length === 1 ? "is" : "are";
-    warn("plan-warning", full.length ? `${count(full.length, "tour")} ${verb} too full` : "");
+    const full = this.tours.filter((tour) => isOverloaded(this.instance, tour)).length;
+    const late = this.tours.filter(({ times }) => isLate(times)).length;
+    const said = [
+      full && (full === 1 ? t`1 tour is too full` : t`${full} tours are too full`),
+      late && (late === 1 ? t`1 tour is late` : t`${late} tours are late`),
+    ];
+    warn("plan-warning", said.filter(Boolean).join(", "));
   }
 
   #caption() {
     const customers = count(this.instance.customers, "customer");
-    if (!this.tours.length) return `Map of ${customers} and the depot`;
+    if (!this.tours.length) return t`Map of ${customers} and the depot`;
     const tours = count(this.tours.length, "tour");
-    return `Map of ${tours} to ${customers}; the list of tours says the same in words`;
+    return t`Map of ${tours} to ${customers}; the list of tours says the same in words`;
   }
 
   #demand(customer) {
@@ -249,12 +290,12 @@ export class PlanView {
       const text = nameOf(this.instance.stops[customer - 1]);
       const name = make("span", { text });
       const demand = make("span", { class: "muted", text: amount(this.#demand(customer)) });
-      const label = { text: "Add", "aria-label": `Add ${text} to a tour` };
+      const label = { text: t`Add`, "aria-label": t`Add ${text} to a tour` };
       const add = make("button", { type: "button", class: "quiet add", ...label });
       add.addEventListener("click", () => this.#ask(customer));
       return make("li", { "data-unserved": customer }, name, demand, add);
     });
-    write(byId("left-out-title"), `${count(items.length, "customer")} left out`);
+    write(byId("left-out-title"), t`${count(items.length, "customer")} left out`);
     byId("left-out-list").replaceChildren(...items);
     show(byId("left-out"), items.length > 0);
   }
@@ -281,6 +322,7 @@ export class PlanView {
   }
 
   #clear() {
+    this.#map.askForPlace(null);
     this.#select(null);
     showTip(null);
     this.#map.hover(null);

@@ -2,7 +2,7 @@
 
 import { ask, planPath } from "./api.js";
 
-const EVENTS = ["queued", "verdict", "improved", "done", "failed"];
+const EVENTS = ["queued", "preparing", "roads", "verdict", "improved", "done", "failed"];
 const LAST = ["done", "failed"];
 const PAUSE = 2; // seconds before a refused stream is asked for again
 const RETRIED = [0, 429, 503]; // answers that may be different later
