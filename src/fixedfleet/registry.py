@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import math
 import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from zlib import crc32
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -19,10 +20,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Registry",
     "add_parts",
+    "convert_options",
     "load_files",
     "load_reference",
     "own_parts",
+    "parse_options",
+    "source_file",
     "source_hash",
+    "split_options",
     "user_modules",
 ]
 
@@ -102,6 +107,27 @@ class Registry(Generic[Part]):
                 self._parts[name] = getattr(found[0], attribute)
         return self.knows(name)
 
+    def name_of(self, part: Part) -> str:
+        """
+        Return the name of a part.
+
+        Raises
+        ------
+        InputError
+            If it is neither built in, nor registered, nor loaded from a file.
+        """
+        place = f"{_module(part)}:{getattr(part, '__qualname__', '')}"
+        for name, known in self._places.items():
+            if known == place:
+                return name
+        for name, own in self._parts.items():
+            if own is part:
+                return name
+        raise InputError(
+            f"the {self.kind} {part!r} has no name: register it under one, with the "
+            "decorator register(...) of its registry"
+        )
+
     def names(self) -> list[str]:
         """Return the known names, the built-in ones first."""
         return [*self._places, *self.own()]
@@ -113,6 +139,73 @@ class Registry(Generic[Part]):
             for name, part in self._parts.items()
             if name not in self._places and ":" not in name
         }
+
+
+def split_options(spec: str) -> tuple[str, dict[str, str]]:
+    """
+    Return the name of a part and the options behind it, as in "hgs:population=4".
+
+    The text after the last colon is the options if it has a "=".
+    """
+    name, colon, text = spec.rpartition(":")
+    if not colon or "=" not in text:
+        return spec, {}
+    return name, parse_options(spec, text)
+
+
+def parse_options(spec: str, text: str) -> dict[str, str]:
+    """Return options such as "a=1,b=2" by their names; ``spec`` is for the error."""
+    options: dict[str, str] = {}
+    for part in text.split(",") if text else ():
+        key, equals, value = part.partition("=")
+        if not equals or key in options:
+            raise InputError(
+                f"{part!r} in {spec!r} is not an option: write key=value, each key once"
+            )
+        options[key] = value
+    return options
+
+
+def convert_options(
+    spec: str, options: Mapping[str, str], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """
+    Return options as values of the types of their defaults.
+
+    Raises
+    ------
+    InputError
+        If there is no such option, or if its text does not suit its default's type.
+    """
+    return {key: _convert(spec, key, text, defaults) for key, text in options.items()}
+
+
+def _convert(spec: str, key: str, text: str, defaults: Mapping[str, Any]) -> Any:
+    """Return the text of one option as a value of the type of its default."""
+    if key not in defaults:
+        raise InputError(
+            f"{spec!r} does not take {key}=; its options: "
+            f"{', '.join(sorted(defaults)) or 'none'}"
+        )
+    default = defaults[key]
+    if isinstance(default, bool):
+        check_choice(f"{key} in {spec!r},", text, ("yes", "no"))
+        return text == "yes"
+    if isinstance(default, int):
+        if not text.isdecimal() or int(text) < 1:
+            raise InputError(
+                f"{key} in {spec!r} is {text!r}, not a whole number of at least 1"
+            )
+        return int(text)
+    if isinstance(default, float):
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise InputError(f"{key} in {spec!r} is {text!r}, not a number")
+        return value
+    return text
 
 
 def load_reference(reference: str, kind: str) -> Any:
@@ -136,7 +229,7 @@ def own_parts() -> Parts:
 
 
 def add_parts(parts: Parts) -> None:
-    """Register in this process what users have registered in another one."""
+    """Register the parts in this process that users have registered in another one."""
     for kind, own in parts.items():
         if kind in _registries:
             _registries[kind]._parts.update(own)
@@ -176,8 +269,12 @@ def source_hash(part: Any) -> str:
     return _hash("".join(texts)) if any(texts) else ""
 
 
+def _module(part: Any) -> str:
+    return str(getattr(part, "__module__", ""))
+
+
 def _package(part: Any) -> str:
-    return str(getattr(part, "__module__", "")).partition(".")[0]
+    return _module(part).partition(".")[0]
 
 
 def _source(part: Any) -> str:
@@ -191,6 +288,16 @@ def _source(part: Any) -> str:
         return inspect.getsource(part)
     except (OSError, TypeError, SyntaxError, tokenize.TokenError):
         return ""  # typed at a prompt, or run by exec
+
+
+def source_file(part: Any) -> Path | None:
+    """
+    Return the user's Python file that defines a search, decoder or other part.
+
+    None for the parts of this package, which no file of the user defines.
+    """
+    module = sys.modules.get(_module(part))
+    return Path(str(module.__file__)) if module in user_modules() else None
 
 
 def _hash(text: str) -> str:

@@ -23,7 +23,7 @@ CPU = torch.device("cpu")
 def test_too_large_for_memory_is_said_before():
     """A prediction that cannot fit is refused with its size, not begun."""
     with pytest.raises(ff.InputError, match="100000 customers and 1000 vehicles need"):
-        check_memory(ModelConfig(), 1, 100_001, 1000, torch.device("cpu"))
+        check_memory(Network(), 1, 100_001, 1000, torch.device("cpu"))
 
 
 @pytest.mark.parametrize(("native", "precision"), [(True, "bf16"), (False, "fp32")])

@@ -101,7 +101,7 @@ def test_corrupt_and_foreign_files_are_refused(saved, tmp_path):
     [
         ({"format": "99"}, "format '99'; this version reads format '1'"),
         ({"config": json.dumps({"widht": 8})}, "unknown model setting 'widht'"),
-        ({"config": "{"}, "settings cannot be used"),
+        ({"config": "{"}, "its metadata cannot be read"),
         ({"config": json.dumps({"width": 16, "hidden": 8, "layers": 1})}, "has shape"),
         (
             {"config": json.dumps({"width": 8, "hidden": 8, "layers": 2})},

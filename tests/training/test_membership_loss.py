@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from fixedfleet.model.universal import Rounds
-from fixedfleet.training.membership_loss import MembershipLossConfig, membership_loss
+from fixedfleet.training.membership_loss import MembershipLoss
 from fixedfleet.training.training_data import to_tensors
 
-NOTHING = MembershipLossConfig(cluster_weight=0.0, neighbour_weight=0.0)
+NOTHING = MembershipLoss(cluster_weight=0.0, neighbour_weight=0.0)
 
 
 def rounds_of(logits: torch.Tensor, batch, count: int = 1) -> Rounds:
@@ -36,7 +36,7 @@ def test_the_order_of_the_vehicles_does_not_matter(batch):
     losses = []
     for order in itertools.permutations(range(m)):
         rounds = rounds_of(logits[..., list(order)], batch)
-        losses.append(float(membership_loss(rounds, batch, NOTHING)["total"]))
+        losses.append(float(NOTHING(rounds, batch)["total"]))
     assert losses == pytest.approx([losses[0]] * len(losses))
 
 
@@ -51,11 +51,11 @@ def test_a_certain_and_right_prediction_costs_nothing(batch):
                 logits[row, customer - 1, tour] = 50.0
             else:
                 tour = min(tour + 1, m - 1)
-    config = MembershipLossConfig(cluster_weight=1.0, neighbour_weight=0.0)
-    right = membership_loss(rounds_of(logits, batch, 3), batch, config)
+    config = MembershipLoss(cluster_weight=1.0, neighbour_weight=0.0)
+    right = config(rounds_of(logits, batch, 3), batch)
     assert float(right["membership"]) == pytest.approx(0, abs=1e-4)
     assert float(right["cluster"]) < 1e-3
-    wrong = membership_loss(rounds_of(logits.roll(1, 1), batch, 3), batch, config)
+    wrong = config(rounds_of(logits.roll(1, 1), batch, 3), batch)
     assert float(wrong["total"]) > 1
 
 
@@ -63,8 +63,8 @@ def test_likely_neighbours_lower_the_loss(batch):
     """The term of the neighbours is the cross-entropy of the two next to a customer."""
     n, m = batch.features.nodes.shape[1] - 1, batch.features.vehicles.shape[1]
     rounds = rounds_of(torch.zeros((4, n, m)), batch)
-    config = MembershipLossConfig(cluster_weight=0.0, neighbour_weight=1.0)
-    even = membership_loss(rounds, batch, config)["edges"]
+    config = MembershipLoss(cluster_weight=0.0, neighbour_weight=1.0)
+    even = config(rounds, batch)["edges"]
     assert float(even) == pytest.approx(float(torch.log(torch.tensor(n + 1.0))))
     logs = torch.full((4, n, n + 1), -20.0)
     for row, route in enumerate(batch.routes.tolist()):
@@ -72,7 +72,5 @@ def test_likely_neighbours_lower_the_loss(batch):
         for before, here, after in zip(path[:-2], route, path[2:], strict=True):
             if here:
                 logs[row, here - 1, before] = logs[row, here - 1, after] = 0.0
-    known = membership_loss(
-        rounds._replace(neighbours=logs.log_softmax(2)), batch, config
-    )
+    known = config(rounds._replace(neighbours=logs.log_softmax(2)), batch)
     assert float(known["edges"]) <= float(torch.log(torch.tensor(2.0))) + 1e-3

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.training import get_preset, list_presets
+from fixedfleet.model import UniversalNetwork, load_model
+from fixedfleet.training import MembershipLoss, PlanLoss, get_preset, list_presets
 
 
 @pytest.mark.parametrize(
@@ -44,10 +45,26 @@ def test_paper_presets_have_the_papers_loss(n):
     assert 0.1 <= loss.overload_weight <= 0.3
 
 
-def test_there_are_four_presets():
-    """There is the paper's preset for each size, and one for all sizes."""
-    assert set(list_presets()) == {"paper20", "paper50", "paper100", "universal"}
-    assert [p.name for p in list_presets().values() if p.universal] == ["universal"]
+def test_the_presets_of_the_package():
+    """There is the paper's for each size, one for all sizes, and two to fine-tune."""
+    found = {preset.name: preset for preset in list_presets().values()}
+    networks = {name: preset.network for name, preset in found.items()}
+    assert networks == {
+        "paper20": "edges", "paper50": "edges", "paper100": "edges",
+        "universal": "universal", "finetune": "universal", "finetune20": "edges",
+    }  # fmt: skip
+    mixed = {name for name, preset in found.items() if preset.customers is None}
+    assert mixed == {"universal", "finetune", "finetune20"}
+
+
+@pytest.mark.parametrize(
+    ("name", "weights"), [("finetune", "universal"), ("finetune20", "paper20")]
+)
+def test_a_preset_to_fine_tune_suits_its_network(name, weights):
+    """It has the shipped network's settings, and a lower rate than its training."""
+    preset, base = get_preset(name), get_preset(weights)
+    assert preset.model == load_model(weights).config == base.model
+    assert preset.training.learning_rate < base.training.learning_rate
 
 
 def test_settings_change_by_dotted_name():
@@ -90,11 +107,29 @@ def test_presets_of_ones_own_come_from_a_file(tmp_path):
     path.write_text("[small]\ncustomers = 9\nmodel = 3\n")
     with pytest.raises(ff.InputError, match="model is 3, not a table of settings"):
         get_preset(f"{path}:small")
-    path.write_text("[small]\nmodel.width = 8\n")
+    path.write_text("[small]\ncustomers = 0\nmodel.width = 8\n")
     with pytest.raises(ff.InputError, match="'small': customers is 0, not a whole"):
+        get_preset(f"{path}:small")
+    path.write_text("[small]\nmodel.width = 8\n")
+    assert get_preset(f"{path}:small").customers is None
+    path.write_text("[small]\nmodel.name = 8\n")
+    with pytest.raises(ff.InputError, match=r"model\.name is 8, not the name of"):
         get_preset(f"{path}:small")
     with pytest.raises(ff.InputError, match="unknown preset 'paper30'"):
         get_preset("paper30")
+
+
+def test_another_network_or_loss_begins_with_its_own_defaults():
+    """The settings of the network and the loss that are replaced do not stay."""
+    preset = get_preset("paper20").with_settings({"model.name": "universal"})
+    assert preset.model == UniversalNetwork.Config()
+    assert preset.loss == MembershipLoss()
+    assert preset.training == get_preset("paper20").training
+    settings = {"loss.name": "plan", "loss.load_weight": 0.5}
+    loss = preset.with_settings(settings).loss
+    assert loss == PlanLoss(load_weight=0.5)
+    with pytest.raises(ff.InputError, match="unknown network 'huge': choose from edge"):
+        preset.with_settings({"model.name": "huge"})
 
 
 def test_a_preset_can_be_based_on_another(tmp_path):

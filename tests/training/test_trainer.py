@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import fixedfleet as ff
-from fixedfleet.model import Network, UniversalNetwork, devices, load_model
+from fixedfleet.model import Network, UniversalNetwork, load_model
 from fixedfleet.model.weights import read_metadata
 from fixedfleet.training import NonFiniteLossError, get_preset, trainer
 from fixedfleet.training.trainer import learning_rate
@@ -194,9 +194,36 @@ def test_a_device_that_is_not_there_is_refused(preset, labels, tmp_path, device)
     assert not (tmp_path / "run").exists()
 
 
+def test_frozen_weights_stay_as_they_are(preset, labels, tmp_path):
+    """Weights whose names begin as `training.freeze` says are not trained."""
+    torch.manual_seed(0)
+    before = Network(preset.model)
+    done = train(changed(preset, freeze="embed,priming"), labels, out=tmp_path)
+    same = {
+        name.partition(".")[0]
+        for name, weight in done.network.named_parameters()
+        if torch.equal(weight, before.get_parameter(name))
+    }
+    assert {"embed_depot", "embed_customer", "embed_vehicle", "priming"} <= same
+    assert "decoder" not in same
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ("embed,tail", "no weight's name begins with 'tail': choose from decoder, em"),
+        ("embed,priming,layers,decoder", "leaves no weight to train"),
+    ],
+)
+def test_what_cannot_be_frozen_is_refused(preset, labels, tmp_path, names, said):
+    """A name that no weight has, and a training of nothing, are errors."""
+    with pytest.raises(ff.InputError, match=said):
+        train(changed(preset, freeze=names), labels, out=tmp_path)
+
+
 def test_too_large_a_batch_is_refused_before(preset, labels, tmp_path, monkeypatch):
     """A batch that memory cannot hold is an error before a folder is made."""
-    monkeypatch.setattr(devices, "required_bytes", lambda *_: 2**60)
+    monkeypatch.setattr(Network, "required_bytes", lambda *_: 2**60)
     with pytest.raises(ff.InputError, match=r"lower training\.batch_size"):
         train(preset, labels, out=tmp_path / "run", display=None)
     assert not (tmp_path / "run").exists()

@@ -8,7 +8,7 @@ import torch
 from fixedfleet.model import Network
 from fixedfleet.planning import decode, predict, pseudo_greedy
 from fixedfleet.planning.tours import tour_loads
-from fixedfleet.training import plan_loss, validate, validation
+from fixedfleet.training import validate, validation
 from fixedfleet.training.training_data import to_tensors
 
 from .conftest import CAPACITY, changed, read_log, train
@@ -53,7 +53,7 @@ def test_validation_reports_the_loss_of_the_held_out_labels(preset, labels, tmp_
     count = preset.training.validation
     batch = to_tensors(labels[0][-count:], labels[1][-count:], "cpu")
     with torch.no_grad():
-        parts = plan_loss(done.network(batch.features), batch, preset.loss)
+        parts = preset.loss(done.network(batch.features), batch)
     for name, value in parts.items():
         key = "loss" if name == "total" else f"loss_{name}"
         assert found[-1][f"validation/{key}"] == pytest.approx(float(value), abs=1e-5)

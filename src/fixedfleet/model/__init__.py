@@ -7,8 +7,9 @@ require("torch", "network", "a network")
 
 from fixedfleet.model.features import Batch, Features, collate, symmetry
 from fixedfleet.model.network import ModelConfig, Network
-from fixedfleet.model.normalise import NORMALISATIONS, Normalisation
-from fixedfleet.model.universal import UniversalConfig, UniversalNetwork
+from fixedfleet.model.normalise import NORMALISATIONS, Normalisation, allowed_edges
+from fixedfleet.model.plan_network import NETWORKS, Factors, PlanNetwork
+from fixedfleet.model.universal import Rounds, UniversalConfig, UniversalNetwork
 from fixedfleet.model.weights import (
     DEFAULT_MODEL,
     find_model,
@@ -20,14 +21,19 @@ from fixedfleet.model.weights import (
 
 __all__ = [
     "DEFAULT_MODEL",
+    "NETWORKS",
     "NORMALISATIONS",
     "Batch",
+    "Factors",
     "Features",
     "ModelConfig",
     "Network",
     "Normalisation",
+    "PlanNetwork",
+    "Rounds",
     "UniversalConfig",
     "UniversalNetwork",
+    "allowed_edges",
     "collate",
     "find_model",
     "list_models",

@@ -20,7 +20,7 @@ _CACHED = 2**18  # the same on a CPU without gradients: about what fits into its
 
 
 def _score_block(a: Tensor, b: Tensor, c: Tensor, v: Tensor) -> Tensor:
-    """Scores of all edges out of the locations of ``a``, shape (B, M, I, N')."""
+    """Return the scores of edges that leave the locations of ``a``, (B, M, I, N')."""
     edges = a.float()[:, :, None] + b.float()[:, None]  # (B, I, N', D)
     # Without gradients, one buffer serves all vehicles.
     buffer = None if torch.is_grad_enabled() else torch.empty_like(edges)

@@ -1,4 +1,4 @@
-"""Devices: whether one exists, what fits into its memory, and how precise it is."""
+"""CPU or GPU: check that a device exists, its memory, and set its precision."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Literal
 import torch
 
 from fixedfleet.errors import InputError
-from fixedfleet.model.universal import UniversalConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fixedfleet.model.network import ModelConfig
+    from fixedfleet.model.plan_network import PlanNetwork
 
 __all__ = [
     "Precision",
@@ -24,7 +23,6 @@ __all__ = [
     "check_memory",
     "keep_freed_memory",
     "matmul_precision",
-    "required_bytes",
 ]
 
 Precision = Literal["bf16", "tf32", "fp32"]
@@ -45,12 +43,12 @@ def calm_threads(device: torch.device) -> Iterator[None]:
     Keep torch's threads from waiting in a loop while they compute on a CPU.
 
     A prediction is thousands of small operations. By default, a thread that has done
-    its share of one waits in a loop for the others. If another program has the core of
-    one of them, all the others burn theirs: on two busy cores, a training took six
-    times the processor time. OpenMP can let its threads sleep instead, if it is told so
-    before torch is loaded, which :func:`fixedfleet.errors.require` does. If the user's
-    code has loaded torch before, this block computes in one thread. A user who has set
-    OMP_NUM_THREADS or OMP_WAIT_POLICY has decided already.
+    its share of an operation waits for the others in a busy loop. If another program
+    occupies the core of one thread, all other threads waste processor time: on two busy
+    cores, a training took six times as much. OpenMP lets its threads sleep instead, if
+    this is set before torch is loaded, as :func:`fixedfleet.errors.require` does. If
+    the user's code has loaded torch before, this block computes in one thread. Nothing
+    is changed if the user has set OMP_NUM_THREADS or OMP_WAIT_POLICY.
     """
     decided = {"OMP_NUM_THREADS", "OMP_WAIT_POLICY"} & os.environ.keys()
     if device.type != "cpu" or decided:
@@ -92,22 +90,8 @@ def check_device(device: str) -> torch.device:
     return found
 
 
-def required_bytes(
-    config: ModelConfig | UniversalConfig, size: int, nodes: int, vehicles: int
-) -> int:
-    """Return about how many bytes a prediction takes at its peak."""
-    tokens = nodes + vehicles
-    if isinstance(config, UniversalConfig):
-        pairs = size * tokens**2 * (100 + 2 * config.layers * config.heads)
-        return 4 * (pairs + size * tokens * (8 * config.width + 2 * config.hidden))
-    scores = 6 * size * vehicles * nodes**2
-    pairs = 8 * size * tokens**2
-    embeddings = size * tokens * (8 * config.width + 2 * config.hidden)
-    return 4 * (scores + pairs + embeddings)
-
-
 def check_memory(
-    config: ModelConfig | UniversalConfig,
+    network: PlanNetwork,
     size: int,
     nodes: int,
     vehicles: int,
@@ -118,12 +102,12 @@ def check_memory(
     """
     Raise InputError if a prediction does not fit into the memory of the device.
 
-    On a GPU the free memory counts, on a CPU the whole memory of the machine. The
-    message ends with the advice.
+    On a GPU the free memory counts, on a CPU the whole memory of the machine.
+    ``advice`` is the end of the error message.
     """
-    need = required_bytes(config, size, nodes, vehicles)
+    need = network.required_bytes(size, nodes, vehicles)
     if device.type == "cuda":
-        # Memory that torch has reserved and does not use is free for torch.
+        # Memory that torch has reserved but does not use is available to torch.
         idle = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         free = int(torch.cuda.mem_get_info(device)[0]) + idle
     else:

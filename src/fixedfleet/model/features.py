@@ -1,4 +1,4 @@
-"""Features: instances as tensors, scaled and padded."""
+"""Instances as tensors for networks: scaled into the unit square, and padded."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def scale_to_unit_square(coordinates: Tensor, nodes: Tensor) -> Tensor:
     Scale each instance into the unit square by one factor, and centre it there.
 
     With the same factor on both axes, the shorter of two plans stays the shorter one.
-    Centred, an instance is mapped onto itself by the symmetries of the square.
+    Because it is centred, scaling a mirrored instance gives the mirrored scaled one.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def sweep_anchors(features: Features) -> tuple[Tensor, Tensor]:
 
     Customers are sorted by their angle, beginning after the widest gap. They are split
     into ⌈Σq/Q⌉ parts of equal demand, one for each vehicle that is needed. All other
-    vehicles get the place of the depot.
+    vehicles are placed at the depot.
 
     Returns
     -------
@@ -232,7 +232,7 @@ def sweep_anchors(features: Features) -> tuple[Tensor, Tensor]:
     order = _sweep_order(coordinates, real)
     shares = (demands[:, 1:] * real).gather(1, order)
     total = shares.sum(1, keepdim=True)
-    # Rounding errors must not turn exactly three loads into four vehicles.
+    # Despite rounding errors, exactly three full loads must need three vehicles.
     needed = torch.ceil(total - 1e-4).clamp(min=1)
     needed = torch.minimum(needed, vehicles.sum(1, keepdim=True))
     middle = (shares.cumsum(1) - shares / 2) / total.clamp_min(1e-9)

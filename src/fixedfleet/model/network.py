@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from fixedfleet.model.decoder import Decoder
 from fixedfleet.model.features import Features, centrality, pairwise_distances
 from fixedfleet.model.kernels import load_kernels
 from fixedfleet.model.normalise import NORMALISATIONS, normalise
+from fixedfleet.model.plan_network import PlanNetwork
 from fixedfleet.model.pooling import MaxPoolingLayer, Pairs, Priming
 
 __all__ = ["ModelConfig", "Network"]
@@ -60,9 +61,11 @@ class ModelConfig:
         NORMALISATIONS.check(self.normalisation)
 
 
-class Network(nn.Module):
+class Network(PlanNetwork):
     """
-    The embedding, L pooling layers, the decoder and the normalisation.
+    The paper's network: embedding, L pooling layers, decoder and normalisation.
+
+    It predicts log Ŷ itself.
 
     Parameters
     ----------
@@ -70,9 +73,11 @@ class Network(nn.Module):
         The settings. Default: those of the paper.
     """
 
+    Config = ModelConfig
+
     def __init__(self, config: ModelConfig | None = None) -> None:
-        super().__init__()
-        self.config = config = config or ModelConfig()
+        super().__init__(config)
+        config = self.config
         d = config.width
         self.embed_depot = nn.Linear(4, d)
         self.embed_customer = nn.Linear(3, d)
@@ -100,11 +105,15 @@ class Network(nn.Module):
         scores = self.decoder(nodes, vehicles) / scale
         return normalise(self.normalisation, scores, features)
 
-    def compile_parts(self) -> None:
-        """Compile the network once for each shape of a batch."""
-        self.compile(dynamic=False)
+    def required_bytes(self, size: int, nodes: int, vehicles: int) -> int:
+        """Return about how many bytes a prediction takes at its peak."""
+        tokens = nodes + vehicles
+        scores = 6 * size * vehicles * nodes**2
+        pairs = 8 * size * tokens**2
+        width = 8 * self.config.width + 2 * self.config.hidden
+        return int(4 * (scores + pairs + size * tokens * width))
 
-    def fuse(self, fused: bool = True) -> Network:
+    def fuse(self, fused: bool = True) -> Self:
         """
         Choose whether decoder and max pooling run in Triton's kernels on a GPU.
 
@@ -135,7 +144,7 @@ class Network(nn.Module):
 
 
 def _measure_pairs(features: Features, distances: Tensor) -> Pairs:
-    """Return d_ij / mean d and q_i + q_j."""
+    """Return d_ij / mean d and q_i + q_j of all pairs of locations, with the masks."""
     real = features.nodes[:, :, None] & features.nodes[:, None, :]
     places = features.nodes.sum(1)
     mean = (distances * real).sum((1, 2)) / (places * (places - 1)).clamp_min(1)

@@ -1,4 +1,4 @@
-"""The paper's layer: max pooling over the others, weighted by the priming."""
+"""The paper's layer: max pooling over all other elements, weighted by "priming"."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Priming(nn.Module):
         return gain * torch.exp(-rate * distances) + demand * demands + offset
 
     def values(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """γ_d, τ_d, γ_q · τ_q and β, each of shape (d,)."""
+        """Return γ_d, τ_d, γ_q · τ_q and β, each of shape (d,)."""
         demand = self.gain_demand * self.rate_demand
         return self.gain_distance, self.rate_distance, demand, self.offset
 
@@ -58,7 +58,9 @@ def _winners(
     allowed: Tensor,
     priming: Priming,
 ) -> Tensor:
-    """Which j has the largest h_j ⊙ w_ij in each channel of i, shape (B, I, d)."""
+    """
+    Return which j has the largest h_j ⊙ w_ij in each channel of i, shape (B, I, d).
+    """
     rows = max(1, _CHUNK // max(1, messages.numel()))  # a few i at a time
     winners = []
     for start in range(0, distances.shape[1], rows):
@@ -141,7 +143,7 @@ class Pairs(NamedTuple):
 
 class MaxPoolingLayer(nn.Module):
     """
-    The paper's layer: max pooling over the three groups, then two sublayers.
+    The paper's layer: max pooling over depot, customers and vehicles; two sublayers.
 
     The first is a linear map of [h; c_dep; c_cus; c_veh], the second is fully connected
     with one hidden layer. Each has a residual and a norm.

@@ -1,4 +1,4 @@
-"""The universal network: one for all sizes, which predicts who serves whom."""
+"""The universal network: it predicts the vehicle of each customer, for any size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from fixedfleet.errors import InputError, at_least, check_settings
-from fixedfleet.model.features import MASKED, sweep_anchors
+from fixedfleet.model.features import MASKED, rotation, sweep_anchors
+from fixedfleet.model.plan_network import Factors, PlanNetwork
 
 if TYPE_CHECKING:
     from fixedfleet.model.features import Features
@@ -88,23 +89,23 @@ class Rounds(NamedTuple):
 
 class _Scene(NamedTuple):
     """
-    The instances as the network sees them: relative to the depot, in units of the mean
-    distance of two locations.
+    The input of the layers: instances relative to their depot, in units of the mean
+    distance between two locations. T = N' + M is the number of elements.
     """
 
     points: Tensor  # (B, N', 2)
     demands: Tensor  # as shares of the capacity, 0 for depot and padding, (B, N')
     real: Tensor  # which customers are not padding, (B, N)
     vehicles: Tensor  # which vehicles are not padding, (B, M)
-    density: Tensor  # √N, which turns distances into those between neighbours, (B,)
+    density: Tensor  # √N, about 1 / the distance between neighbours, (B,)
     shape: Tensor  # Σq/MQ, log M and log N, (B, 3)
     mask: Tensor  # 0 where element i attends to j, else far below, (B, 1, T, T)
     kinds: Tensor  # 1 at the kind of a pair of elements, (B, 6, T, T)
 
 
-class UniversalNetwork(nn.Module):
+class UniversalNetwork(PlanNetwork):
     """
-    Attention over depot, customers and vehicles, in rounds.
+    The network for all sizes: attention over depot, customers and vehicles, in rounds.
 
     A vehicle begins at the centre of its share of a sweep around the depot. After each
     round it moves to the centre of the customers that it probably serves.
@@ -115,9 +116,13 @@ class UniversalNetwork(nn.Module):
         The settings.
     """
 
+    Config = UniversalConfig
+    default_loss = "membership"
+    factored = True
+
     def __init__(self, config: UniversalConfig | None = None) -> None:
-        super().__init__()
-        self.config = config = config or UniversalConfig()
+        super().__init__(config)
+        config = self.config
         width = config.width
         self.embed_depot = nn.Linear(3, width)
         self.embed_customer = nn.Linear(13, width)
@@ -164,8 +169,27 @@ class UniversalNetwork(nn.Module):
             membership.append(found.membership)
         return Rounds(tuple(membership), self._neighbours(found, features.nodes))
 
+    def read(self, output: Rounds) -> Factors:
+        """Return the prediction of the last round."""
+        return Factors(output.membership[-1], output.neighbours)
+
+    def augment(self, coordinates: Tensor, codes: Tensor) -> Tensor:
+        """
+        Return the coordinates rotated by any angle; the network has no special axes.
+        """
+        return rotation(coordinates, codes)
+
+    def required_bytes(self, size: int, nodes: int, vehicles: int) -> int:
+        """Return about how many bytes a prediction takes at its peak."""
+        config, tokens = self.config, nodes + vehicles
+        pairs = size * tokens**2 * (100 + 2 * config.layers * config.heads)
+        width = 8 * config.width + 2 * config.hidden
+        return int(4 * (pairs + size * tokens * width))
+
     def reduce_weights(self) -> None:
-        """Keep the weights of products in bfloat16, to predict under autocast only."""
+        """
+        Convert the weights of matrix products to bfloat16, to predict under autocast.
+        """
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 module.to(torch.bfloat16)
@@ -191,7 +215,7 @@ class UniversalNetwork(nn.Module):
 
 
 class _Found(NamedTuple):
-    """What a round finds."""
+    """The output of one round of layers."""
 
     tokens: Tensor  # (B, T, d)
     normed: Tensor  # the same after the last norm
@@ -235,7 +259,7 @@ class _Round(nn.Module):
 
 
 class _PairBias(nn.Module):
-    """Biases of attention, and two scores, from the features of pairs of elements."""
+    """Computes attention biases and two scores from the features of pairs."""
 
     def __init__(self, config: UniversalConfig) -> None:
         super().__init__()
@@ -249,9 +273,9 @@ class _PairBias(nn.Module):
         """
         Return biases (layers, B, heads, T, T), and scores (B, 2, T, T).
 
-        The features of pairs stay in planes, channel by channel, as attention needs
-        the biases. To copy them from one order into another would take longer than all
-        products.
+        The features of pairs are stored channel by channel, the layout in which
+        attention needs the biases. Copying them into another layout would take longer
+        than all matrix products.
         """
         with torch.autocast(anchors.device.type, enabled=False):
             planes = _pair_features(scene, anchors, served)
@@ -263,7 +287,7 @@ class _PairBias(nn.Module):
 
 
 def _from_left(linear: nn.Linear, columns: Tensor) -> Tensor:
-    """Apply a linear layer to columns, (B, inputs, n); return (B, outputs, n)."""
+    """Apply a linear layer to columns (B, inputs, n); return shape (B, outputs, n)."""
     weight = linear.weight.expand(len(columns), -1, -1)
     return torch.baddbmm(linear.bias[:, None], weight, columns)
 
@@ -296,7 +320,7 @@ class _Layer(nn.Module):
 
 
 def _look(features: Features) -> _Scene:
-    """Centre the instances on the depot, and scale them."""
+    """Return instances relative to the depot, divided by the mean distance."""
     nodes, vehicles = features.nodes, features.vehicles
     points = (features.coordinates - features.coordinates[:, :1]) * nodes[..., None]
     demands = features.demands * nodes
@@ -310,8 +334,8 @@ def _look(features: Features) -> _Scene:
     real = torch.cat((nodes, vehicles), dim=1)
     place = torch.arange(real.shape[1], device=real.device)
     heard = real[:, None] & (place[:, None] != place)  # (B, T, T)
-    # Compared, not assigned, and one by one: a number or a list would be copied from
-    # the host, which a CUDA graph under capture does not allow.
+    # The groups are computed by comparisons, one by one. A number or a list would be
+    # copied from the host, which is not allowed while a CUDA graph is captured.
     group = (place > 0).long() + (place >= nodes.shape[1]).long()
     kinds = 3 * group[:, None] + group
     told = torch.stack([kinds == known for known in _KINDS]).to(points.dtype)
@@ -361,7 +385,7 @@ def _customer_features(scene: _Scene) -> Tensor:
 
 
 def _vehicle_features(scene: _Scene, anchors: Tensor, needed: Tensor) -> Tensor:
-    """Place, direction, number and the instance's shape, (B, M, 10)."""
+    """Return ten features of each vehicle: place, direction, number, instance size."""
     away = anchors.norm(dim=2, keepdim=True)
     number = scene.vehicles.cumsum(1) / scene.vehicles.sum(1, keepdim=True)
     return torch.cat(
@@ -378,7 +402,7 @@ def _vehicle_features(scene: _Scene, anchors: Tensor, needed: Tensor) -> Tensor:
 
 
 class _Seen(NamedTuple):
-    """What a prediction says about customers and vehicles."""
+    """The prediction of one round, as features for the next round."""
 
     anchors: Tensor  # centres of the customers of each vehicle, (B, M, 2)
     served: Tensor  # probabilities, 0 for padding, (B, N, M)
@@ -387,7 +411,7 @@ class _Seen(NamedTuple):
 
 
 def _look_again(scene: _Scene, membership: Tensor) -> _Seen:
-    """Return what the next round sees of a prediction (B, N, M)."""
+    """Turn a round's prediction, shape (B, N, M), into features for the next round."""
     points = scene.points[:, 1:]
     served = membership.exp() * scene.real[..., None]
     shares = served / served.sum(1, keepdim=True).clamp_min(_TINY)
@@ -411,7 +435,13 @@ def _look_again(scene: _Scene, membership: Tensor) -> _Seen:
 
 
 def _pair_features(scene: _Scene, anchors: Tensor, served: Tensor | None) -> Tensor:
-    """Features of all pairs of depot, customers and vehicles, (B, 14, T, T)."""
+    """
+    Return 14 features of each pair of elements, shape (B, 14, T, T).
+
+    The T = N' + M elements are depot, customers and vehicles, these at their anchors.
+    Among the features are distance, angle, demand, and the probability that one vehicle
+    serves both, which is 0 if ``served`` is None.
+    """
     points = torch.cat((scene.points, anchors), dim=1)
     distances = _distances(points)
     away = (points.square().sum(2, keepdim=True) + 1e-12).sqrt()
@@ -452,7 +482,7 @@ def _transport(logits: Tensor, scene: _Scene, steps: int) -> Tensor:
 
 
 def _distances(points: Tensor) -> Tensor:
-    """Distances between points (B, T, 2); their gradient is finite also at 0."""
+    """Return distances between points (B, T, 2), with a finite gradient at 0."""
     x, y = points.unbind(2)
     x, y = x[:, :, None] - x[:, None], y[:, :, None] - y[:, None]
     return (x.square() + y.square() + 1e-12).sqrt()

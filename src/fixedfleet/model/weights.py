@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from fixedfleet.errors import InputError, known_settings, require
+from fixedfleet.errors import InputError, require
 from fixedfleet.files.atomic import replacing
 from fixedfleet.model.devices import keep_freed_memory
-from fixedfleet.model.network import ModelConfig, Network
 from fixedfleet.model.normalise import NORMALISATIONS
-from fixedfleet.model.universal import UniversalConfig, UniversalNetwork
+from fixedfleet.model.plan_network import NETWORKS, make_config
 from fixedfleet.registry import source_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fixedfleet.model.devices import Precision
+    from fixedfleet.model.plan_network import PlanNetwork
+    from fixedfleet.registry import Registry
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -38,6 +39,7 @@ __all__ = [
     "load_model",
     "load_once",
     "make_network",
+    "named_parts",
     "read_metadata",
     "read_tensors",
     "save_model",
@@ -45,8 +47,6 @@ __all__ = [
 ]
 
 _log = logging.getLogger("fixedfleet")
-
-AnyNetwork = Network | UniversalNetwork
 
 FORMAT = "1"
 DEFAULT_MODEL = "universal"
@@ -64,15 +64,16 @@ class StoredModel:
     ----------
     name, path
         The name to load it by, and the file.
-    config
-        The settings of the network.
+    network, config
+        The name of its class in :data:`NETWORKS`, and its settings.
     card
         Facts about its training and its results, as given when it was saved.
     """
 
     name: str
     path: Path
-    config: ModelConfig | UniversalConfig
+    network: str
+    config: Any
     card: dict[str, Any]
 
     @property
@@ -82,7 +83,7 @@ class StoredModel:
 
 
 def save_model(
-    network: AnyNetwork,
+    network: PlanNetwork,
     path: str | os.PathLike[str],
     *,
     card: Mapping[str, Any] | None = None,
@@ -104,19 +105,25 @@ def save_model(
     Raises
     ------
     InputError
-        If a weight is not finite.
+        If a weight is not finite, or if the network's class has no name: register it
+        with ``@NETWORKS.register("name")``.
     """
-    tensors = {}
-    for name, tensor in network.state_dict().items():
-        tensors[name] = tensor.detach().to("cpu", torch.float16).contiguous()
-        if not torch.isfinite(tensors[name]).all():
-            raise InputError(f"weight {name} is not finite in float16: not saved")
+    name, tensors = NETWORKS.name_of(type(network)), {}
+    for key, tensor in network.state_dict().items():
+        tensors[key] = tensor.detach().to("cpu", torch.float16).contiguous()
+        if not torch.isfinite(tensors[key]).all():
+            raise InputError(f"weight {key} is not finite in float16: not saved")
+    config = asdict(network.config)
+    sources = {
+        part: source_hash(registry.get(part))
+        for part, registry in named_parts(name, config).items()
+    }
     metadata = {
         "kind": _KIND,
         "format": FORMAT,
-        "network": "universal" if isinstance(network, UniversalNetwork) else "edges",
-        "config": json.dumps(asdict(network.config)),
-        "normalisation_source": source_hash(getattr(network, "normalisation", None)),
+        "network": name,
+        "config": json.dumps(config),
+        "sources": json.dumps({part: told for part, told in sources.items() if told}),
         "card": json.dumps(dict(card or {})),
     }
     write_tensors(path, tensors, metadata)
@@ -124,7 +131,7 @@ def save_model(
 
 def load_model(
     name: str | os.PathLike[str], device: torch.device | str = "cpu"
-) -> AnyNetwork:
+) -> PlanNetwork:
     """
     Load a shipped network by its name, or any network by its path, ready to predict.
 
@@ -132,38 +139,39 @@ def load_model(
     ------
     InputError
         If there is no such network, if the file is corrupt or of another version, if
-        its weights do not fit its settings, or if it needs a normalisation that is not
-        known in this process.
+        its weights do not fit its settings, or if it needs a user-defined part (its
+        class, its normalisation) that is not registered in this process.
     """
     path = find_model(name)
     tensors, metadata = read_tensors(path)
-    config, _ = _describe(path, metadata)
-    network = make_network(config)
+    stored = _describe(path, metadata)
+    network = make_network(stored.network, stored.config)
     check_weights(path, tensors, network.state_dict())
     network.load_state_dict({key: value.float() for key, value in tensors.items()})
     return network.to(device).eval()
 
 
-def make_network(config: ModelConfig | UniversalConfig) -> AnyNetwork:
-    """Return a network of these settings, with random weights."""
+def make_network(name: str, config: Any) -> PlanNetwork:
+    """
+    Return a new network with this registered name, these settings and random weights.
+    """
     keep_freed_memory()
-    if isinstance(config, UniversalConfig):
-        return UniversalNetwork(config)
-    return Network(config)
+    return NETWORKS.get(name)(config)
 
 
 def load_once(
     name: str | os.PathLike[str],
     device: str = "cpu",
     precision: Precision | None = None,
-) -> AnyNetwork:
+) -> PlanNetwork:
     """
-    Do as :func:`load_model` does, and keep the network for the next prediction.
+    Load a network as :func:`load_model` does, and keep it for the next prediction.
 
-    A file that has changed since, for example by another training, is loaded again. On
-    a CPU, a universal network that is to predict in bfloat16 gets its weights in that
-    precision, because to convert them takes longer than the products. It is the default
-    on a CPU with instructions for bfloat16.
+    A file that has changed since, for example by another training, is loaded again. If
+    a network is to predict in bfloat16 on a CPU, its weights are converted once
+    (:meth:`PlanNetwork.reduce_weights`), because converting them in each prediction
+    takes longer than the matrix products. bfloat16 is the default on a CPU with
+    instructions for it.
     """
     path = find_model(name)
     facts = path.stat()
@@ -176,9 +184,9 @@ def load_once(
 @functools.lru_cache(maxsize=8)
 def _load_kept(
     path: Path, device: str, reduced: bool, _changed: int, _size: int
-) -> AnyNetwork:
+) -> PlanNetwork:
     network = load_model(path, device)
-    if reduced and isinstance(network, UniversalNetwork):
+    if reduced:
         network.reduce_weights()
     return network
 
@@ -202,11 +210,8 @@ def check_weights(
 
 def list_models() -> list[StoredModel]:
     """Return the shipped networks, sorted by name."""
-    models = []
-    for path in sorted(SHIPPED.glob("*.safetensors")):
-        config, card = _describe(path, read_metadata(path))
-        models.append(StoredModel(path.stem, path, config, card))
-    return models
+    paths = sorted(SHIPPED.glob("*.safetensors"))
+    return [_describe(path, read_metadata(path)) for path in paths]
 
 
 def find_model(name: str | os.PathLike[str]) -> Path:
@@ -231,10 +236,8 @@ def find_model(name: str | os.PathLike[str]) -> Path:
     )
 
 
-def _describe(
-    path: Path, metadata: Mapping[str, str]
-) -> tuple[ModelConfig | UniversalConfig, dict[str, Any]]:
-    """Return the settings and the card from a file's metadata."""
+def _describe(path: Path, metadata: Mapping[str, str]) -> StoredModel:
+    """Return the description that a file's metadata hold."""
     if metadata.get("kind") != _KIND:
         raise InputError(f"{path} is a safetensors file, but not a fixedfleet network")
     if metadata.get("format") != FORMAT:
@@ -243,44 +246,56 @@ def _describe(
             f"reads format {FORMAT!r}"
         )
     try:
-        settings = json.loads(metadata["config"])
-        if metadata.get("network") == "universal":
-            kind: type[ModelConfig | UniversalConfig] = UniversalConfig
-        else:
-            kind = ModelConfig
-            _check_normalisation(
-                path, settings, metadata.get("normalisation_source", "")
-            )
-        config = kind(**known_settings(kind, "model", settings))
-        return config, dict(json.loads(metadata.get("card", "{}")))
+        name, settings = metadata["network"], dict(json.loads(metadata["config"]))
+        sources = dict(json.loads(metadata.get("sources", "{}")))
+        card = dict(json.loads(metadata.get("card", "{}")))
     except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path}: its metadata cannot be read: {error}") from None
+    for part, registry in named_parts(name, settings).items():
+        _check_part(path, part, registry, sources.get(part, ""))
+    try:
+        return StoredModel(path.stem, path, name, make_config(name, settings), card)
+    except (TypeError, ValueError) as error:
         raise InputError(
             f"{path}: its settings cannot be used: {error}; train it anew with this "
             "version"
         ) from None
 
 
-def _check_normalisation(path: Path, settings: Mapping[str, Any], source: str) -> None:
+def named_parts(network: str, settings: Mapping[str, Any]) -> dict[str, Registry[Any]]:
     """
-    Raise InputError unless this process knows a network's normalisation.
+    Return the names of the registered parts that a network needs, and the registries.
+    """
+    found: dict[str, Registry[Any]] = {network: NETWORKS}
+    if normalisation := settings.get("normalisation"):
+        found[str(normalisation)] = NORMALISATIONS
+    return found
 
-    ``source`` is the hash of the source that the network was saved with; if another one
-    is loaded, a warning is logged.
+
+def _check_part(path: Path, name: str, registry: Registry[Any], source: str) -> None:
     """
-    name = str(settings.get("normalisation", "vehicle"))
-    if not NORMALISATIONS.find_loaded(name):
-        # A network's file must not be able to run code by naming it.
-        file = name.rpartition(":")[0] or "FILE.py"
+    Raise InputError unless this process knows a part that a network needs.
+
+    ``source`` is the hash of the part's source code when the network was saved. If the
+    present source differs, a warning is logged.
+    """
+    if not registry.find_loaded(name):
+        # A network's file must not make this process run code that it names.
+        file, _, own = name.rpartition(":")
+        beside = path.with_name(Path(file or "FILE.py").name)
+        if source and source_hash(f"{beside}:{own}") == source:
+            file = str(beside)  # the training left a copy beside the network's file
+        file = file or "FILE.py"
         raise InputError(
-            f"the normalisation {name!r} is not loaded: add --parts {file} to the "
+            f"the {registry.kind} {name!r} is not loaded: add --parts {file} to the "
             f"command, or in Python call fixedfleet.registry.load_files([{file!r}]) "
             "first"
         )
-    if source and source_hash(NORMALISATIONS.get(name)) != source:
+    if source and source_hash(registry.get(name)) != source:
         _log.warning(
-            "%s: the source of its normalisation %r has changed since the network was "
-            "saved",
+            "%s: the source of its %s %r has changed since the network was saved",
             path,
+            registry.kind,
             name,
         )
 

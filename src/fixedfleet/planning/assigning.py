@@ -20,7 +20,9 @@ _NO_SECOND = -(2**40)  # the value of a second vehicle if only one has room
 
 
 class _State(NamedTuple):
-    """One instance and its assignment; arrays of :func:`assign` if not described."""
+    """
+    One instance and its assignment; fields without a comment are as in :func:`assign`.
+    """
 
     value: Any
     order: Any
@@ -31,7 +33,7 @@ class _State(NamedTuple):
     vehicle: Any  # shape (N',)
     following: Any  # the next customer of the same vehicle, or 0, shape (N',)
     head: Any  # the first customer of each vehicle, or 0, shape (M,)
-    # Customers and vehicles of the moves of a chain, and of the best one, (2, DEPTH):
+    # Customers and vehicles of the moves: of this chain, and of the best, (2, DEPTH).
     path: Any
     best: Any
     gains: Any  # what the moves before each one gain together, shape (DEPTH,)
@@ -53,10 +55,10 @@ def assign(
     First, the customer that would lose most if its best vehicle filled up is assigned,
     again and again. Then chains of moves increase the value. The first move of a chain
     takes a customer to a better vehicle. If that overloads the vehicle, the next move
-    takes one of its customers to any other vehicle, and so on. All moves up to each
-    move must increase the value together. Of the chains that begin with a customer and
-    end without an overloaded vehicle, the best one is made. This is repeated for all
-    customers until no chain is left or the limit of the work is reached.
+    takes one of its customers to any other vehicle, and so on. After each move, the
+    total gain of the chain must be positive. Of the chains that begin with a customer
+    and end without an overloaded vehicle, the best one is made. This is repeated for
+    all customers until no chain is left or the limit of the work is reached.
 
     An unassigned customer is in vehicle M, which has room for all. Its value there is
     so low that chains first increase the demand that is assigned.
@@ -78,7 +80,7 @@ def assign(
         The capacity of each vehicle, shape (M,); −1 for padding.
     """
     n, m = value.shape
-    # It costs more than any values to leave a customer out, the more the larger it is.
+    # Leaving a customer out costs more than any values, and more for a larger demand.
     costs = ((demands * 1024) // max(1, room.max()) + 1) << 32
     left = room.copy()
     for customer in range(1, n):
@@ -155,7 +157,7 @@ def _move(state: _State, customer: int, k: int) -> None:
 
 @compiled(_nrt=False)
 def _link(state: _State) -> None:
-    """Link the customers of each vehicle in a list that ends with 0."""
+    """Link the customers of each vehicle into a list that ends with 0."""
     for k in range(len(state.head)):
         state.head[k] = 0
     for customer in range(len(state.vehicle) - 1, 0, -1):
@@ -167,7 +169,7 @@ def _link(state: _State) -> None:
 
 @compiled(_nrt=False)
 def _improve(state: _State, customer: int) -> tuple[int, bool]:
-    """Make the best chain that begins with a customer; return the moves tried."""
+    """Make the best chain that begins with this customer; return the moves tried."""
     demand, before = state.demands[customer], state.vehicle[customer]
     most: Any = np.int64(0)  # a plain 0 would make Numba compile all for two types
     length: Any = np.int64(0)
@@ -210,7 +212,7 @@ def _keep(state: _State, moves: int) -> int:
 
 @compiled(_nrt=False)
 def _worth(state: _State, customer: int, k: int) -> Any:
-    """Return the value of a customer in a vehicle, or if k is M, without one."""
+    """Return the value of a customer in vehicle k; if k is M, of leaving it out."""
     if k < len(state.room):
         return np.int64(state.value[customer, k])
     return -state.costs[customer]
@@ -221,10 +223,11 @@ def _explore(
     state: _State, gain: int, ejected: int, most: int, length: int
 ) -> tuple[int, int, int]:
     """
-    Try all chains with the first move of the path that then move ``ejected``.
+    Try all chains that begin with the path's first move and then move ``ejected``.
 
-    The first move gains ``gain``. Return the number of moves tried, and what the best
-    chain so far gains, ``most``, and the number of its moves, ``length``.
+    The first move gains ``gain``. ``most`` is the gain of the best chain so far, and
+    ``length`` the number of its moves. Return the number of moves tried, and both
+    updated.
     """
     path, rank = state.path, state.rank
     level, tried = 1, 0
@@ -259,7 +262,7 @@ def _explore(
 
 @compiled(_nrt=False)
 def _next_move(state: _State, level: int) -> bool:
-    """Move the last customer on the path to its next vehicle; False if none is left."""
+    """Try the next vehicle for the last customer on the path; False if none is left."""
     customer, m = state.path[0, level], len(state.room)
     before = state.vehicle[customer]
     while state.rank[level] <= m:

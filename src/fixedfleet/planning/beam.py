@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["beam_tours"]
 
-_UNLIKELY = -1e4  # log-probability of a way back that the prediction does not allow
-_CHUNK = 2**28  # numbers held at a time, to limit the memory
+_UNLIKELY = -1e4  # log-probability of returning where the prediction forbids it
+_CHUNK = 2**28  # the size of the largest temporary tensor, to limit the memory
 
 
 def beam_tours(prediction: Prediction, width: int = 20) -> Tensor:
@@ -38,7 +38,7 @@ def beam_tours(prediction: Prediction, width: int = 20) -> Tensor:
 
 
 class _Plans(NamedTuple):
-    """Partial plans, W = B · width of them."""
+    """The partial plans of the beam: W = B · width rows."""
 
     owner: Tensor  # the instance, (W,)
     room: Tensor  # the room of each empty vehicle, (W, M + 1); −1 after the last one
@@ -67,7 +67,7 @@ def _search(prediction: Prediction, width: int) -> Tensor:
 
 
 def _first_plans(prediction: Prediction, width: int) -> _Plans:
-    """Return an empty plan per instance, and width − 1 that do not exist."""
+    """Return an empty plan per instance, and width − 1 placeholders of score −inf."""
     owner = prediction.rows.repeat_interleave(width)
     room = pad(prediction.room, (0, 1), value=-1)[owner]
     need = torch.where(prediction.customers, prediction.demands, NEVER)[owner]
@@ -94,7 +94,7 @@ def _likeliest(
     edges[:, 0].masked_fill_(absent, 0.0)
     edges = edges.masked_fill(plans.need > plans.left[:, None], -torch.inf)
     total = (plans.score[:, None] + edges).view(-1, width * size)
-    # A stable sort resolves ties alike in every batch; topk promises no order.
+    # A stable sort breaks ties in the same way in every batch; topk does not.
     kept = total.sort(dim=1, descending=True, stable=True)
     choice = kept.indices[:, :width]  # (B, width)
     parent = prediction.rows[:, None] * width + choice // size

@@ -1,4 +1,4 @@
-"""Decoders by name, and the way from a prediction to plans."""
+"""All decoders by name, and `decode`, which turns a prediction into plans."""
 
 from __future__ import annotations
 

@@ -40,10 +40,10 @@ def edge_tours(prediction: Prediction) -> Tensor:
 @compiled()
 def _join(edges: Any, demands: Any, customers: Any, left: Any, tours: Any) -> None:
     """
-    Join the edges of one instance, the likeliest first, and write the tours.
+    Join the edges of one instance to tours, the likeliest edge first.
 
-    An edge that cannot be taken in its turn cannot be taken later, either, so all edges
-    are looked at once. The depot of vehicle k is location N' + k.
+    An edge that cannot be taken in its turn cannot be taken later, either, so each edge
+    is considered once. The depot of vehicle k is location N' + k.
     """
     n, m = len(demands), len(left)
     vehicle = np.full(n, m)
@@ -73,7 +73,11 @@ def _join(edges: Any, demands: Any, customers: Any, left: Any, tours: Any) -> No
 
 @compiled()
 def _closes(after: Any, before: Any, start: int, end: int, n: int) -> bool:
-    """Whether an edge would close a path, or a tour that must stay open for others."""
+    """
+    Return whether an edge would close a cycle of customers or complete a tour.
+
+    A tour is not completed, because further customers may still join it.
+    """
     last = end
     while last < n and after[last]:
         last = after[last]
@@ -85,7 +89,9 @@ def _closes(after: Any, before: Any, start: int, end: int, n: int) -> bool:
 
 @compiled()
 def _write(after: Any, before: Any, depot: int, tour: Any) -> None:
-    """Write the path that leaves the depot to a tour, then the path that returns."""
+    """
+    Write the path that leaves the depot, then the path that returns to it, as a tour.
+    """
     returning = before[depot]
     while before[returning]:
         returning = before[returning]

@@ -25,8 +25,8 @@ __all__ = [
     "unlimited_room",
 ]
 
-# The room that a location needs. A customer that was served needs more than any vehicle
-# has. The depot needs less than any has; a vehicle that does not exist has −1.
+# The room that a location needs. A customer that was served needs more room than any
+# vehicle has. The depot needs less than any has, even than the −1 of padded vehicles.
 NEVER = torch.iinfo(torch.int64).max
 ALWAYS = -2
 _UNLIMITED = 2**62
@@ -46,11 +46,11 @@ def greedy_tours(prediction: Prediction) -> Tensor:
 
 def authors_tours(prediction: Prediction, seed: int = 0) -> Tensor:
     """
-    Return tours as the paper's authors made them, repaired.
+    Return repaired tours, as the code of the paper's authors makes them.
 
-    The tours are greedy, with the vehicles in a random order, and ``likeliest`` puts
-    back the customers that they leave out. Where customers still remain, both are done
-    once more, with tours that follow the edges backwards.
+    Greedy decoding takes the vehicles in a random order. The repair ``likeliest`` puts
+    back the customers that are left out. If customers still remain, greedy decoding and
+    repair are done once more, with tours that follow the edges backwards.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _random_order(prediction: Prediction, seed: int) -> Tensor:
     place = torch.arange(prediction.locations, device=prediction.demands.device)
     mark = (prediction.demands * (2 * place + 1) ** 3).sum(1, keepdim=True) + seed
     number = torch.arange(1, prediction.fleet + 1, device=mark.device)
-    # The finaliser of MurmurHash3 makes marks that hardly differ differ in all bits.
+    # The finaliser of MurmurHash3 spreads a small difference over all bits.
     key = mark * 2654435761 + number * 40503
     for factor in (0xFF51AFD7ED558CCD - 2**64, 0xC4CEB9FE1A85EC53 - 2**64):
         key = (key ^ (key >> 33)) * factor

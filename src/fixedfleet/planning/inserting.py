@@ -27,7 +27,9 @@ def insert_all(
     distances: NDArray[np.float64],
 ) -> None:
     """
-    Insert each customer where it adds the least length, in place, if a tour has room.
+    Insert each customer where it adds the least length; change the tours in place.
+
+    A customer for which no tour has room is left out.
 
     Parameters
     ----------

@@ -22,8 +22,8 @@ def insert_by_room(prediction: Prediction, tours: Tensor) -> Tensor:
     """
     Return the tours with the customers that the paper's Algorithm 1 inserts.
 
-    The customers, by their numbers, go to the vehicle with the most room, each after
-    its likeliest predecessor there.
+    The customers are inserted in the order of their numbers. Each goes to the vehicle
+    with the most room, after its likeliest predecessor there.
     """
     tours = tours.clone()
     left = prediction.room - tour_loads(tours, prediction.demands)
@@ -37,12 +37,12 @@ def insert_by_room(prediction: Prediction, tours: Tensor) -> Tensor:
 
 def insert_likeliest(prediction: Prediction, tours: Tensor) -> Tensor:
     """
-    Return the tours with the customers inserted as the authors' code does it.
+    Return the tours with customers inserted as in the code of the paper's authors.
 
-    The customers, the largest demand first, go to the likeliest of the vehicles with
-    room: that with the likeliest edge into or out of the customer. If that edge leads
-    to the customer, it comes after its likeliest predecessor on the tour, else before
-    its likeliest successor.
+    The customers are inserted by falling demand. Each goes to the vehicle with the
+    likeliest edge into or out of the customer, among those with room. If that edge
+    leads into the customer, it is placed after its likeliest predecessor on the tour,
+    otherwise before its likeliest successor.
     """
     tours = tours.clone()
     left = prediction.room - tour_loads(tours, prediction.demands)
@@ -64,10 +64,10 @@ def insert_likeliest(prediction: Prediction, tours: Tensor) -> Tensor:
 
 def add_tours(prediction: Prediction, tours: Tensor) -> Tensor:
     """
-    Return the tours, and further ones for the customers that they leave out.
+    Return the tours, and additional tours for the customers that they leave out.
 
-    These customers follow one another by their numbers. A tour ends where the next one
-    would exceed the capacity. A customer that no vehicle can carry stays out.
+    These customers follow one another by their numbers. A tour ends where the next
+    customer would exceed the capacity. A customer that no vehicle can carry stays out.
     """
     waiting = _left_out(prediction, tours)
     waiting &= prediction.demands <= prediction.capacity[:, None]
@@ -94,10 +94,11 @@ def _in_turn(
     waiting: Tensor, demands: Tensor | None = None
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """
-    Yield the next waiting customer of each instance that has one, until none has.
+    Yield the next waiting customer of each instance, until none is waiting.
 
-    Each time these are the rows and their customers: by number, or, if demands are
-    given, the largest demand first. The shapes are (B, N').
+    Each item has the rows of instances that still have one, and the customer of each
+    row. Customers are sorted by number or, if demands are given, by falling demand.
+    ``waiting`` and ``demands`` have shape (B, N').
     """
     key = torch.zeros_like(waiting, dtype=torch.int64) if demands is None else -demands
     key = key.masked_fill(~waiting, torch.iinfo(torch.int64).max)

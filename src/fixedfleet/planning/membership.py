@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from fixedfleet.model import Factors
 from fixedfleet.planning import membership_kernel
 from fixedfleet.planning.assigning import assign
 from fixedfleet.planning.ordering import order_tours
-from fixedfleet.planning.prediction import Factors
 
 if TYPE_CHECKING:
     from fixedfleet.planning.prediction import Prediction
@@ -81,7 +81,7 @@ def plan_members(prediction: Prediction, value: Tensor) -> Tensor:
 
 
 class MemberArrays(NamedTuple):
-    """The inputs of decoding, on a CPU and by the kernel."""
+    """The inputs of membership decoding, the same on a CPU and on a GPU."""
 
     value: Tensor  # int32, (B, N', M)
     order: Tensor  # the vehicles of each location, best value first, int16, (B, N', M)

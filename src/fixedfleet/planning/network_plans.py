@@ -1,4 +1,4 @@
-"""Plans from a network by its name: predict, decode, repair."""
+"""Plan instances by a network: predict, decode and repair."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ import numpy as np
 import torch
 
 from fixedfleet.errors import InputError
-from fixedfleet.model import DEFAULT_MODEL, Network, load_once
+from fixedfleet.model import DEFAULT_MODEL, load_once
 from fixedfleet.model.devices import calm_threads, check_device
-from fixedfleet.model.universal import UniversalNetwork
 from fixedfleet.plan import PlanBatch
 from fixedfleet.planning.decoders import get_decoder
 from fixedfleet.planning.predicting import predict_views
@@ -39,7 +38,7 @@ __all__ = ["PlansByNetwork", "plan_by_network"]
 # The memory that the instances decoded at a time may take, in bytes.
 _BYTES = {"cpu": 2**30, "cuda": 2**33}
 _MOST = 2**14  # instances decoded at a time
-_FUSED = 256  # from this many instances on, the seconds that Triton compiles for pay
+_FUSED = 256  # with at least this many instances, compiling with Triton pays off
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +96,8 @@ def plan_by_network(
         Predict each instance under this many of the square's eight symmetries and keep
         the best plan.
     passes
-        How often groups of neighbouring tours are predicted again, as instances of
-        their own; what is shorter is kept.
+        How often groups of neighbouring tours are predicted again as separate
+        instances. The new tours of a group are kept if they are shorter.
     precision
         As in :func:`fixedfleet.planning.predict`.
 
@@ -120,9 +119,9 @@ def plan_by_network(
     make_tours, options = get_decoder(decoding), repair or RepairOptions()
     network = load_once(model, device, precision)
     many = kind == "cuda" and len(instances) >= _FUSED
-    if many and isinstance(network, Network) and find_spec("triton"):
+    if many and find_spec("triton"):
         network.fuse()
-    light = isinstance(network, UniversalNetwork) and decoding == "membership"
+    light = network.factored and decoding == "membership"
     clock = _Clock(device)
     left = np.zeros((2, len(instances)), dtype=np.int64)
     parts = []
@@ -148,7 +147,7 @@ def plan_by_network(
 
 
 class _Clock:
-    """Adds up the seconds of each part of the work on a device."""
+    """Adds up the seconds that each step of planning takes on a device."""
 
     def __init__(self, device: str) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
@@ -156,7 +155,7 @@ class _Clock:
         self._begin = time.perf_counter()
 
     def close(self, part: str) -> None:
-        """Count the time since the part before for this one."""
+        """Add the time since the last call to a step."""
         if self._device != "cpu":
             torch.cuda.synchronize(self._device)
         now = time.perf_counter()
@@ -172,7 +171,7 @@ def _best_of_views(
     clock: _Clock,
 ) -> tuple[PlanBatch, NDArray[np.int64]]:
     """
-    Return the best plan of each instance over all views, and two counts of each.
+    Return the best plan of each instance over all views, and two counts per instance.
 
     A view is the prediction for a rotated or mirrored instance. The counts are those of
     :func:`_count_left_out` for the first view.
@@ -192,7 +191,11 @@ def _best_of_views(
 
 
 def _count_left_out(prediction: Prediction, tours: Tensor) -> NDArray[np.int64]:
-    """Count the customers left out that have room somewhere, and the others, (2, B)."""
+    """
+    Count the customers left out: those that fit into some vehicle, and the others.
+
+    The result has shape (2, B).
+    """
     unserved = unserved_customers(tours, prediction.customers)
     room = prediction.room - tour_loads(tours, prediction.demands)
     fits = prediction.demands <= room.amax(1, keepdim=True)
@@ -202,7 +205,12 @@ def _count_left_out(prediction: Prediction, tours: Tensor) -> NDArray[np.int64]:
 
 
 def _best(batch: InstanceBatch, found: list[PlanBatch]) -> PlanBatch:
-    """Return the plans that serve most, then exceed the fleet least, then shortest."""
+    """
+    Return the best plan of each instance.
+
+    It serves the most customers, then has the fewest vehicles beyond the fleet, and
+    then the shortest length.
+    """
     if len(found) == 1:
         return found[0]
     missing = [-(plans.routes > 0).sum(1) for plans in found]
@@ -226,7 +234,7 @@ def _portions(
     if not len(rows):
         return
     nodes = int(instances.sizes.max()) + 1
-    tables = 16 + edges * 6 * int(instances.vehicles.max())  # of N'² floats
+    tables = 16 + edges * 6 * int(instances.vehicles.max())  # each of N'² floats
     count = min(_MOST, max(1, memory // (4 * tables * nodes**2)))
     for begin in range(0, len(rows), count):
         yield rows[begin : begin + count]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["order_tours"]
 
 _ROUNDING = 1e-9  # a smaller gain, as a share of the largest distance, is none
-_LONGEST_SEGMENT = 3  # of customers that move along a tour together
+_LONGEST_SEGMENT = 3  # the most customers that Or-opt moves together
 _NOTHING = -1e300  # below any saving
 
 
@@ -67,11 +67,11 @@ def _insert_farthest(distances: Any, stops: Any) -> tuple[Any, float]:
 
 @compiled()
 def _shorten(distances: Any, tour: Any, scale: float) -> None:
-    """Make the best change of a tour until none shortens it."""
+    """Make the change that saves most, until no change shortens the tour."""
     count = len(tour) - 2
     turn = np.zeros(count + 1)
     for _ in range(10 * count):
-        # What it costs to drive from a stop back to the first, instead of here.
+        # The extra distance of driving backwards from each stop to the first one.
         for p in range(1, count + 1):
             here, before = tour[p], tour[p - 1]
             back = distances[here, before] - distances[before, here]
@@ -92,8 +92,8 @@ def _saving(distances: Any, tour: Any, turn: Any, i: int, p: int) -> tuple[float
     """
     Return what the best change of the segment that begins at i saves, and its kind.
 
-    Kind 0 reverses the segment from i to p. Kind 2l − 1 moves l stops from i on behind
-    p, and kind 2l reverses them, too.
+    Kind 0 reverses the segment from i to p. Kind 2l − 1 moves the l stops that begin at
+    i behind p. Kind 2l does the same and also reverses them.
     """
     a, b = tour[i - 1], tour[i]
     x, y = tour[p], tour[min(p + 1, len(tour) - 1)]
@@ -123,7 +123,8 @@ def _change(tour: Any, i: int, p: int, kind: int) -> None:
     if kind == 0:
         _reverse(tour, i, p)
         return
-    # To move a segment, reverse it with all stops that it passes, then both alone.
+    # A move is three reversals: of the segment with all stops that it passes, then of
+    # the segment alone and of these stops alone.
     more = (kind - 1) // 2
     if p > i:
         _reverse(tour, i, p)

@@ -1,4 +1,4 @@
-"""Predictions for instances: by a network, or certain about given plans."""
+"""Make predictions for instances: by a network, or from given plans."""
 
 from __future__ import annotations
 
@@ -10,25 +10,30 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from fixedfleet.errors import check_choice
+from fixedfleet.errors import InputError, check_choice
 from fixedfleet.instance import Instance, InstanceBatch
-from fixedfleet.model import DEFAULT_MODEL, Batch, collate, load_once, symmetry
+from fixedfleet.model import (
+    DEFAULT_MODEL,
+    Batch,
+    Factors,
+    Features,
+    collate,
+    load_once,
+    symmetry,
+)
 from fixedfleet.model.devices import (
     Precision,
     calm_threads,
     check_device,
     check_memory,
     matmul_precision,
-    required_bytes,
 )
-from fixedfleet.model.features import MASKED, Features
-from fixedfleet.model.universal import Rounds, UniversalNetwork
-from fixedfleet.planning.prediction import Factors, Prediction
+from fixedfleet.planning.prediction import Prediction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fixedfleet.model.weights import AnyNetwork
+    from fixedfleet.model import PlanNetwork
     from fixedfleet.plan import Plan
 
 __all__ = ["certain_prediction", "predict", "predict_views"]
@@ -40,7 +45,7 @@ _UNLIKELY = 1e-6  # the probability of a vehicle that a plan does not use for a 
 
 def predict(
     instances: Instance | InstanceBatch | Sequence[Instance],
-    model: AnyNetwork | str | os.PathLike[str] = DEFAULT_MODEL,
+    model: PlanNetwork | str | os.PathLike[str] = DEFAULT_MODEL,
     *,
     device: str = "cpu",
     precision: Precision | None = None,
@@ -65,8 +70,8 @@ def predict(
         an object predicts where its weights are.
     precision
         Precision of matrix products: ``bf16``, or that of torch's settings. Default:
-        ``bf16`` on a GPU, and for a universal network that is given by its name on a
-        CPU with instructions for it (AVX512-BF16); else ``fp32``.
+        ``bf16`` on a GPU, and for ``universal``, given by its name, on a CPU with
+        instructions for it (AVX512-BF16); else ``fp32``.
 
     Raises
     ------
@@ -88,7 +93,7 @@ def predict(
 
 
 def predict_views(
-    network: AnyNetwork,
+    network: PlanNetwork,
     instances: InstanceBatch,
     symmetries: int,
     *,
@@ -104,9 +109,9 @@ def predict_views(
     batch = collate(instances, device)
     size, nodes = batch.features.nodes.shape
     fleet = batch.features.vehicles.shape[1]
-    need = required_bytes(network.config, 1, nodes, fleet)
+    need = network.required_bytes(1, nodes, fleet)
     count = min(size, max(1, _BYTES[device.type] // need))
-    check_memory(network.config, count, nodes, fleet, device)
+    check_memory(network, count, nodes, fleet, device)
     if precision is None:
         reduced = any(p.dtype == torch.bfloat16 for p in network.parameters())
         precision = "bf16" if reduced or device.type == "cuda" else "fp32"
@@ -121,19 +126,15 @@ def predict_views(
                 _predict_part(network, seen.features, instances, begin, count)
                 for begin in range(0, size, count)
             ]
-        joined = [torch.cat(tables) for tables in zip(*parts, strict=True)]
-        if isinstance(network, UniversalNetwork):
-            yield _make_prediction(Factors(*joined), seen)
-        else:
-            yield _make_prediction(joined[0], seen)
+        yield _make_prediction(_join(parts), seen)
 
 
 def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Prediction:
     """
-    Return the prediction that is certain about the tour of each customer in a plan.
+    Return a prediction that is certain which tour of a plan serves each customer.
 
-    Decoding it by membership shows what ordering by distance makes of an assignment
-    that was not learnt. A customer in no tour is unlikely in every tour.
+    Decoding it by membership shows the effect of ordering tours by distance, without a
+    network. A customer in no tour is unlikely in every tour.
     """
     batch = collate(instances)
     (size, nodes), vehicles = batch.features.nodes.shape, batch.features.vehicles
@@ -147,12 +148,12 @@ def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Predi
 
 
 def _predict_part(
-    network: AnyNetwork,
+    network: PlanNetwork,
     features: Features,
     instances: InstanceBatch,
     begin: int,
     count: int,
-) -> tuple[Tensor, ...]:
+) -> Tensor | Factors:
     """
     Return what a network predicts for some instances: log Ŷ, or its two factors.
 
@@ -172,17 +173,27 @@ def _predict_part(
     )
     behind = features.nodes.shape[1] - nodes
     unused = features.vehicles.shape[1] - fleet
-    if isinstance(output, Rounds):
-        return (
-            pad(output.membership[-1], (0, unused, 0, behind), value=MASKED),
-            pad(output.neighbours, (0, behind, 0, behind), value=MASKED),
+    found = network.read(output)
+    if isinstance(found, Factors):
+        return found.padded(behind, unused)
+    if not isinstance(found, Tensor) or found.shape[2:] != (nodes, nodes):
+        shape = tuple(found.shape) if isinstance(found, Tensor) else type(found)
+        raise InputError(
+            f"{type(network).__name__} predicts {shape}, not log Ŷ of shape "
+            f"{(len(output), fleet, nodes, nodes)}, and not Factors"
         )
-    assert isinstance(output, Tensor)
-    return (pad(output, (0, behind, 0, behind, 0, unused), value=-torch.inf),)
+    return pad(found, (0, behind, 0, behind, 0, unused), value=-torch.inf)
+
+
+def _join(parts: Sequence[Tensor | Factors]) -> Tensor | Factors:
+    """Return one prediction from those of the parts of a batch."""
+    if isinstance(parts[0], Factors):
+        return Factors(*(torch.cat(tables) for tables in zip(*parts, strict=True)))
+    return torch.cat([part for part in parts if isinstance(part, Tensor)])
 
 
 def _make_prediction(log_probs: Tensor | Factors, batch: Batch) -> Prediction:
-    """Return the prediction with all that decoders need of the instances."""
+    """Return a Prediction: log Ŷ with the instance data that decoders need."""
     customers = batch.features.nodes.clone()
     customers[:, 0] = False
     points = batch.features.coordinates.double()

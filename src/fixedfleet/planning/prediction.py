@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from fixedfleet.errors import InputError
 from fixedfleet.instance import Instance, InstanceBatch
+from fixedfleet.model import Factors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,42 +24,7 @@ if TYPE_CHECKING:
     from fixedfleet.planning.decoders import PlanDecoder
     from fixedfleet.planning.repair import RepairMethod, RepairOptions
 
-__all__ = ["Factors", "Prediction"]
-
-_STAYS = -10.0  # score of a vehicle that stays at the depot, before its neighbours'
-
-
-class Factors(NamedTuple):
-    """
-    What a universal network predicts, from which Ŷ follows.
-
-    Attributes
-    ----------
-    membership
-        The log-probability that vehicle k serves customer i, shape (B, N, M).
-    neighbours
-        The log-probability that location j is next to customer i, shape (B, N, N').
-    """
-
-    membership: Tensor
-    neighbours: Tensor
-
-    def edges(self) -> Tensor:
-        """
-        Return log Ŷ, shape (B, M, N', N').
-
-        Ŷ_kij is the probability that k serves i, times that of j being next to i among
-        the locations that k probably visits.
-        """
-        serves = pad(self.membership.mT, (1, 0))  # (B, M, N'); 0 for the depot
-        size = serves.shape[2]
-        onward = pad(self.neighbours, (0, 0, 1, 0))  # (B, N', N')
-        onward[:, 0, 1:] = self.neighbours[..., 0]
-        onward[:, 0, 0] = _STAYS
-        own = torch.eye(size, dtype=torch.bool, device=serves.device)
-        own[0, 0] = False
-        scores = (onward[:, None] + serves[:, :, None]).masked_fill(own, -torch.inf)
-        return serves[..., None] + scores.log_softmax(3)
+__all__ = ["Prediction"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -128,7 +93,7 @@ class Prediction:
                 raise InputError(f"{name} are not whole units (torch.int64)")
 
     def check_values(self) -> None:
-        """Raise InputError if a number cannot be right. Waits for the device."""
+        """Raise InputError for NaN or negative numbers; this waits for the device."""
         given = self.log_probs
         if isinstance(given, Factors):
             given = given.membership
@@ -150,7 +115,7 @@ class Prediction:
         )
 
     def __getitem__(self, rows: int | slice | Tensor) -> Prediction:
-        """Return some predictions; with a tensor of rows, ``instances`` is None."""
+        """Return the predictions of some rows; a tensor of rows drops ``instances``."""
         found: Instance | InstanceBatch | None = None
         if isinstance(self.instances, InstanceBatch) and not isinstance(rows, Tensor):
             found = self.instances[rows]

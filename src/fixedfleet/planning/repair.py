@@ -33,15 +33,14 @@ class RepairOptions:
     Parameters
     ----------
     method
-        ``none``: not at all. ``paper``: the paper's Algorithm 1; the customers, by
-        their numbers, go to the vehicle with the most room, each after its likeliest
-        predecessor there. ``likeliest``: what the paper's authors ran instead; the
-        customers, the largest demand first, go to the likeliest vehicle with room, each
-        beside its likeliest neighbour. ``room``: each customer, the largest demand
-        first, goes to
-        the place that adds the least length, in any tour that has room; if no tour has
-        room, customers move between tours until all fit, and the tours are ordered
-        anew.
+        ``none``: no repair. ``paper``: the paper's Algorithm 1. The customers, in the
+        order of their numbers, go to the vehicle with the most room, each after its
+        likeliest predecessor there. ``likeliest``: what the paper's authors ran
+        instead. The customers, the largest demand first, go to the likeliest vehicle
+        with room, each beside its likeliest neighbour. ``room``: the customers, the
+        largest demand first, go to the place that adds the least length, in any tour
+        that has room. If no tour has room, customers move between tours until all fit,
+        and the tours are ordered again.
     guarantee
         Whether the customers that fit nowhere get a tour beyond the fleet at the end,
         or several tours if one vehicle cannot carry them all.
@@ -62,7 +61,7 @@ def repair_tours(
     prediction: Prediction, tours: Tensor, options: RepairOptions
 ) -> Tensor:
     """
-    Return the tours with the customers that they leave out, shape (B, K, N).
+    Return the tours with the customers that they leave out put back, shape (B, K, N).
 
     The tours keep their customers and their order, unless ``room`` must move some.
     There are more than M tours only if the guarantee adds some.
@@ -124,9 +123,10 @@ def _left_out(prediction: Prediction, tours: Tensor) -> Tensor:
 
 def _insert_cheapest(prediction: Prediction, tours: Tensor) -> Tensor:
     """
-    Return the tours with all customers for which there is room.
+    Return the tours with the missing customers inserted where there is room.
 
-    Tours beyond the fleet may be opened, which must be empty.
+    Tours beyond the fleet must be empty. One is opened only for a customer that fits
+    into no other tour.
     """
     from fixedfleet.planning.inserting import SPARE, insert_all  # Numba loads slowly
 

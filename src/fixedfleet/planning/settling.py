@@ -23,15 +23,16 @@ _STEPS = 4000  # moves from each start
 _TABU = 5  # steps, twice this at most, for which a customer may not move back
 # What an overload by the mean demand costs at first, in units of the values.
 _FIRST_WEIGHT = 2.5 * 2**20
-_GROWTH = 1.002  # of the weight per step
+_GROWTH = 1.002  # the factor by which the weight of an overload grows per step
 
 
 def settle_tours(prediction: Prediction, tours: Tensor) -> Tensor:
     """
     Move customers between the tours of each plan until all customers fit.
 
-    Then chains of moves and the order of each tour are as in decoding by membership. A
-    plan stays as it is if no way is found. Tours are on the CPU, shape (B, M, N).
+    Then chains of moves improve the assignment, and the tours are ordered, as in
+    decoding by membership. A plan stays as it is if its customers cannot be made to
+    fit. Tours are on the CPU, shape (B, M, N).
     """
     arrays = member_arrays(prediction, membership_scores(prediction))
     inputs = (array.cpu().contiguous().numpy() for array in arrays)
@@ -59,7 +60,7 @@ def settle(
     """
     Assign all customers of one instance within the capacity; say if that was possible.
 
-    Each customer without a vehicle gets its best one, though that is overloaded then.
+    Each customer without a vehicle gets its best one, even if this overloads it.
     A tabu search removes the overload, at the least loss of value that it finds. If it
     fails, it begins again with an assignment in which large customers came first.
 
@@ -127,7 +128,7 @@ def _remove_overload(
     smaller one. It makes the move with the least cost: the value lost, and the overload
     added times a weight that grows from step to step.
     """
-    tabu = np.zeros(value.shape, np.int64)  # until which step customers may not return
+    tabu = np.zeros(value.shape, np.int64)  # the step until which no return is allowed
     k = 0
     for step in range(_STEPS):
         if left.min() >= 0:
@@ -162,7 +163,9 @@ def _best_move(
     k: int,
     step: int,
 ) -> tuple[int, int, int]:
-    """Return (i, j, h): move i from k to h, and j from h to k; j = 0 if none."""
+    """
+    Return (i, j, h): i moves from vehicle k to h, and j from h to k; j = 0 for none.
+    """
     n, m = value.shape
     least, best = np.inf, (0, 0, -1)
     for i in range(1, n):

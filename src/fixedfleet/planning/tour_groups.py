@@ -1,4 +1,4 @@
-"""Groups of tours as instances of their own, which are planned again."""
+"""Plan groups of neighbouring tours again, each as a separate instance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["number_tours", "replan_groups", "take_groups"]
 
-# Tours per group in the first pass and in all others: what measured best.
+# Tours per group in the first pass and in all others; these numbers measured best.
 _FIRST, _LATER = 5, 3
 _ROUNDING = 1e-9  # a smaller gain, as a share of the length, is none
 
@@ -28,7 +28,7 @@ def replan_groups(
     passes: int,
 ) -> PlanBatch:
     """
-    Plan groups of neighbouring tours again, and keep what is shorter.
+    Plan groups of neighbouring tours again; keep the new tours if they are shorter.
 
     In each pass, the tours of an instance are sorted by their direction from the depot
     and divided into groups, which ``plan`` plans. The groups of the next pass begin one
@@ -107,7 +107,7 @@ def take_groups(
 def number_tours(
     routes: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the tour of each entry of routes, and which entries are no padding."""
+    """Return the tour number of each entry of routes, and a mask of real entries."""
     home = routes == 0
     ends = home & (np.pad(routes, ((0, 0), (1, 0)))[:, :-1] > 0)
     return ends.cumsum(axis=1) - ends, ends | ~home
@@ -116,7 +116,11 @@ def number_tours(
 def _divide(
     instances: InstanceBatch, plans: PlanBatch, size: int, shift: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return groups of about ``size`` tours: their instances, and their tours."""
+    """
+    Divide tours into groups of about ``size``, sorted by direction from the depot.
+
+    Return the instance of each group, shape (G,), and its tours, shape (G, tours).
+    """
     routes = np.asarray(plans.routes)
     count = plans.vehicles()
     most = int(count.max(initial=1))

@@ -1,4 +1,4 @@
-"""Tours of a batch as a tensor, which is what decoders return."""
+"""The tours of a batch as one tensor, which every decoder returns."""
 
 from __future__ import annotations
 

@@ -5,23 +5,30 @@ from fixedfleet.errors import require
 
 require("torch", "network", "training")
 
-from fixedfleet.training.loss import LossConfig, plan_loss
-from fixedfleet.training.membership_loss import MembershipLossConfig
+from fixedfleet.training.losses import LOSSES, Loss
+from fixedfleet.training.membership_loss import MembershipLoss
+from fixedfleet.training.plan_loss import PlanLoss, Target
 from fixedfleet.training.presets import Preset, TrainConfig, get_preset, list_presets
 from fixedfleet.training.trainer import NonFiniteLossError, TrainResult, train
+from fixedfleet.training.training_data import TrainingBatch, read_labels, to_tensors
 from fixedfleet.training.validation import Validation, validate
 
 __all__ = [
-    "LossConfig",
-    "MembershipLossConfig",
+    "LOSSES",
+    "Loss",
+    "MembershipLoss",
     "NonFiniteLossError",
+    "PlanLoss",
     "Preset",
+    "Target",
     "TrainConfig",
     "TrainResult",
+    "TrainingBatch",
     "Validation",
     "get_preset",
     "list_presets",
-    "plan_loss",
+    "read_labels",
+    "to_tensors",
     "train",
     "validate",
 ]

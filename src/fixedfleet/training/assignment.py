@@ -37,8 +37,8 @@ def assign(cost: Tensor) -> Tensor:
     On a GPU a kernel finds shortest augmenting paths, one warp per instance; elsewhere
     SciPy solves the assignments. Returns the column of each row, shape (B, M).
     """
-    # The kernel might not end with a cost that is not finite. The trainer notices such
-    # costs by the loss.
+    # With a cost that is not finite, the kernel might not end. The trainer notices such
+    # costs because the loss is not finite.
     cost = cost.detach().float().nan_to_num(nan=1e6, posinf=1e6, neginf=-1e6)
     if cost.is_cuda:
         return _assign_on_gpu(cost)

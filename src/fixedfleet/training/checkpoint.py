@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fixedfleet.errors import InputError
+from fixedfleet.model.plan_network import NETWORKS
 from fixedfleet.model.weights import load_model, read_tensors, write_tensors
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from fixedfleet.model.network import ModelConfig
-    from fixedfleet.model.universal import UniversalConfig
     from fixedfleet.training.presets import Preset
 
 __all__ = [
@@ -73,7 +72,7 @@ def write_checkpoint(
     position: Position,
     preset: Preset,
 ) -> None:
-    """Write network, optimiser, average, position and settings."""
+    """Write a checkpoint: weights, optimiser, moving average, position, settings."""
     metadata = {
         "kind": _KIND,
         "format": str(CHECKPOINT_FORMAT),
@@ -135,9 +134,7 @@ def read_checkpoint(
     return stored, position
 
 
-def read_weights(
-    source: str | os.PathLike[str], config: ModelConfig | UniversalConfig
-) -> dict[str, Tensor]:
+def read_weights(source: str | os.PathLike[str], preset: Preset) -> dict[str, Tensor]:
     """
     Read the weights of a network to start from, named as in :class:`Stepper`.
 
@@ -147,7 +144,12 @@ def read_weights(
         If there is no such network, its file is corrupt, or its configuration differs.
     """
     network = load_model(source)
-    theirs, mine = asdict(network.config), asdict(config)
+    theirs, mine = asdict(network.config), asdict(preset.model)
+    if type(network) is not NETWORKS.get(preset.network):
+        raise InputError(
+            f"{os.fspath(source)} is a {type(network).__name__}, this training has "
+            f"model.name = {preset.network!r}: start from a network of the same class"
+        )
     for name, value in mine.items():
         if theirs.get(name) != value:
             raise InputError(

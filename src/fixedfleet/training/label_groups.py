@@ -1,4 +1,4 @@
-"""Groups of neighbouring tours of labels, as labelled instances of their own."""
+"""Groups of neighbouring tours of a label, as additional labelled instances."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = ["tour_groups"]
 
-# How many customers a group of tours has on average, and how often.
+# The mean number of customers in a group of tours, and the probability of each.
 _CUSTOMERS, _CHANCES = (16, 36, 65), (0.45, 0.4, 0.15)
-_SAME_DIRECTION, _CLOSE = 0.4, 0.45  # shares of groups; the others are random
+_SAME_DIRECTION, _CLOSE = 0.4, 0.45  # shares of the groups; the rest is random
 
 
 def tour_groups(
     instances: InstanceBatch, plans: PlanBatch, count: int, seed: int
 ) -> tuple[InstanceBatch, PlanBatch]:
     """
-    Make instances of their own of neighbouring tours.
+    Make an additional labelled instance of each group of neighbouring tours.
 
     The tours of a group are a label for their customers: in a good plan, they are a
     good plan for them. A group has about 8 to 100 customers. Its tours are close to

@@ -10,21 +10,25 @@ from torch import Tensor
 
 from fixedfleet.errors import at_least, check_settings
 from fixedfleet.training.assignment import match_tours
-from fixedfleet.training.loss import Target
+from fixedfleet.training.losses import Loss
+from fixedfleet.training.plan_loss import Target
 
 if TYPE_CHECKING:
     from fixedfleet.model.universal import Rounds
     from fixedfleet.training.training_data import TrainingBatch
 
-__all__ = ["MembershipLossConfig", "membership_loss"]
+__all__ = ["MembershipLoss"]
 
 _LEAST = -30.0  # log-probabilities below this have no gradient
 
 
 @dataclass(frozen=True, kw_only=True)
-class MembershipLossConfig:
+class MembershipLoss(Loss):
     """
-    The weights of the terms.
+    The cross-entropy of the label's tours, matched with vehicles at least cost.
+
+    One matching holds for all rounds of the universal network. The last round weighs as
+    much as the mean of all.
 
     Parameters
     ----------
@@ -47,66 +51,54 @@ class MembershipLossConfig:
     def __post_init__(self) -> None:
         check_settings(self, "loss.")
 
-
-def membership_loss(
-    rounds: Rounds, batch: TrainingBatch, config: MembershipLossConfig
-) -> dict[str, Tensor]:
-    """
-    Return the cross-entropy of the label's tours, matched with vehicles at least cost.
-
-    One matching holds for all rounds. The last round weighs as much as the mean of all.
-
-    Parameters
-    ----------
-    rounds
-        The predictions.
-    batch
-        The instances and their labels.
-    config
-        The weights.
-    """
-    features = batch.features
-    real, vehicles = features.nodes[:, 1:], features.vehicles
-    target = Target.from_routes(batch.routes, features)
-    tour = _of_customers(target.end, target.owner, real)
-    size = real.sum(1).clamp_min(1)
-    number = torch.arange(vehicles.shape[1], device=tour.device)
-    member = ((tour[..., None] == number) & real[..., None]).float()  # (B, N, M)
-    costs = [
-        -(logs.clamp_min(_LEAST).mT @ member) / size[:, None, None]
-        for logs in rounds.membership
-    ]  # of vehicle k in tour p, (B, M, M)
-    total = torch.stack([cost.detach() for cost in (*costs, costs[-1])]).sum(0)
-    tours = match_tours(total, vehicles)
-    entropies = [
-        (cost.gather(2, tours)[..., 0] * vehicles).sum(1).mean() for cost in costs
-    ]
-    membership = (torch.stack(entropies).mean() + entropies[-1]) / 2
-    same = (tour[:, :, None] == tour[:, None]) & (real[:, :, None] & real[:, None])
-    clusters = [_cluster(logs, same, real) for logs in rounds.membership]
-    cluster = config.cluster_weight * torch.stack(clusters).mean()
-    ends = [
-        _of_customers(one, other, real)
-        for one, other in ((target.start, target.end), (target.end, target.start))
-    ]
-    logs = sum(rounds.neighbours.gather(2, end[..., None])[..., 0] for end in ends)
-    edges = -config.neighbour_weight * ((logs / 2 * real).sum(1) / size).mean()
-    return {
-        "total": membership + cluster + edges,
-        "edges": edges,
-        "cluster": cluster,
-        "membership": membership,
-    }
+    def __call__(self, output: Rounds, batch: TrainingBatch) -> dict[str, Tensor]:
+        """Return the loss of the predictions of all rounds, and its terms."""
+        features = batch.features
+        real, vehicles = features.nodes[:, 1:], features.vehicles
+        target = Target.from_routes(batch.routes, features)
+        tour = _of_customers(target.end, target.owner, real)
+        size = real.sum(1).clamp_min(1)
+        number = torch.arange(vehicles.shape[1], device=tour.device)
+        member = ((tour[..., None] == number) & real[..., None]).float()  # (B, N, M)
+        costs = [
+            -(logs.clamp_min(_LEAST).mT @ member) / size[:, None, None]
+            for logs in output.membership
+        ]  # of vehicle k in tour p, (B, M, M)
+        total = torch.stack([cost.detach() for cost in (*costs, costs[-1])]).sum(0)
+        tours = match_tours(total, vehicles)
+        entropies = [
+            (cost.gather(2, tours)[..., 0] * vehicles).sum(1).mean() for cost in costs
+        ]
+        membership = (torch.stack(entropies).mean() + entropies[-1]) / 2
+        same = (tour[:, :, None] == tour[:, None]) & (real[:, :, None] & real[:, None])
+        clusters = [_cluster(logs, same, real) for logs in output.membership]
+        cluster = self.cluster_weight * torch.stack(clusters).mean()
+        ends = [
+            _of_customers(one, other, real)
+            for one, other in ((target.start, target.end), (target.end, target.start))
+        ]
+        logs = sum(output.neighbours.gather(2, end[..., None])[..., 0] for end in ends)
+        edges = -self.neighbour_weight * ((logs / 2 * real).sum(1) / size).mean()
+        return {
+            "total": membership + cluster + edges,
+            "edges": edges,
+            "cluster": cluster,
+            "membership": membership,
+        }
 
 
 def _of_customers(places: Tensor, values: Tensor, real: Tensor) -> Tensor:
-    """Return the value at each customer's place among the edges, shape (B, N)."""
+    """Return the values by customer, shape (B, N), given the customer of each edge."""
     found = values.new_zeros((len(real), real.shape[1] + 1))
     return found.scatter(1, places, values)[:, 1:]
 
 
 def _cluster(logs: Tensor, same: Tensor, real: Tensor) -> Tensor:
-    """Cross-entropy of "i and j share a tour", per customer, mean over the batch."""
+    """
+    Return the cross-entropy of "i and j share a tour", per customer.
+
+    It is a mean over the batch.
+    """
     served = logs.exp() * real[..., None]
     together = (served @ served.mT).clamp(1e-5, 1 - 1e-5)
     entropy = -torch.where(same, together.log(), (1 - together).log())

@@ -1,4 +1,4 @@
-"""Muon: an optimiser whose updates of a matrix are orthogonal."""
+"""Muon, an optimiser for matrices: each update is orthogonalised."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,10 +15,8 @@ from fixedfleet.errors import (
     known_settings,
 )
 from fixedfleet.model.devices import Precision  # noqa: TC001  # checked at run time
-from fixedfleet.model.network import ModelConfig
-from fixedfleet.model.universal import UniversalConfig
-from fixedfleet.training.loss import LossConfig
-from fixedfleet.training.membership_loss import MembershipLossConfig
+from fixedfleet.model.plan_network import NETWORKS, make_config
+from fixedfleet.training.losses import LOSSES, Loss, make_loss
 
 if TYPE_CHECKING:
     import os
@@ -35,6 +33,7 @@ __all__ = [
 Schedule = Literal["constant", "cosine"]
 
 _TABLES = ("model", "loss", "training")
+_ANY = "any"  # as the number of customers: labels of all sizes
 _PRESETS = Path(__file__).parent / "presets.toml"
 
 
@@ -46,8 +45,8 @@ class TrainConfig:
     Parameters
     ----------
     batch_size
-        Instances per step, over all processes together. For a universal network: of
-        instances of 100 customers; steps of smaller ones have more.
+        Instances per step, over all processes together. For a preset of all sizes, this
+        is the number for 100 customers; steps with smaller instances have more.
     epochs
         Budget: passes over the labels.
     minutes
@@ -72,12 +71,15 @@ class TrainConfig:
     muon
         The learning rate of Muon relative to ``learning_rate``; Muon then optimises
         the matrices of the layers. 0 for Adam alone.
+    freeze
+        Weights that are not trained: the beginnings of their names, separated by
+        commas, such as ``embed,first``. Empty: all are trained.
     augment
-        Whether each instance is turned: by a random symmetry of the square, or by a
-        random angle for a universal network.
+        Whether each instance is turned at random, as the network's ``augment`` does:
+        by a symmetry of the square, or by any angle for the universal network.
     parts
         Groups of neighbouring tours that each label also gives as instances of their
-        own; only for a universal network.
+        own; only for a preset of all sizes.
     precision
         ``bf16``: matrix products in bfloat16; ``tf32``: in TensorFloat-32; ``fp32``.
     compile
@@ -105,6 +107,7 @@ class TrainConfig:
     clip: Annotated[float, at_least(0)] = 0.0
     ema: Annotated[float, at_least(0)] = 0.0
     muon: Annotated[float, at_least(0)] = 0.0
+    freeze: str = ""
     augment: bool = False
     parts: Annotated[int, at_least(0)] = 0
     precision: Precision = "bf16"
@@ -128,65 +131,75 @@ class Preset:
     name
         The name.
     customers
-        The number of customers it is for; labels of another size are refused. None for
-        a universal network, which takes labels of all sizes.
-    model, loss, training
-        The settings of the network, of the loss and of the training.
+        The number of customers it is for; labels of another size are refused. None:
+        labels of all sizes.
+    network, model
+        The network by its name in :data:`fixedfleet.model.NETWORKS`, and its settings.
+    loss
+        The loss, with its settings.
+    training
+        The settings of the training.
     """
 
     name: str
     customers: Annotated[int, at_least(1)] | None
-    model: ModelConfig | UniversalConfig
-    loss: LossConfig | MembershipLossConfig
+    network: str
+    model: Any
+    loss: Loss
     training: TrainConfig
 
     def __post_init__(self) -> None:
         check_settings(self, f"preset {self.name!r}: ")
 
-    @property
-    def universal(self) -> bool:
-        """Whether the network takes instances of all sizes."""
-        return isinstance(self.model, UniversalConfig)
-
     @classmethod
     def from_dict(cls, name: str, tables: Mapping[str, Any]) -> Preset:
         """Read the tables of a preset; an unknown key is an error."""
-        if unknown := sorted(set(tables) - {*_TABLES, "customers", "universal"}):
+        if unknown := sorted(set(tables) - {*_TABLES, "customers"}):
             raise InputError(
                 f"preset {name!r} has an unknown entry {unknown[0]!r}: choose from "
-                f"based_on, customers, universal, {', '.join(_TABLES)}"
+                f"based_on, customers, {', '.join(_TABLES)}"
             )
-        kinds: tuple[Any, ...]
-        if tables.get("universal", False):
-            customers = None
-            kinds = (UniversalConfig, MembershipLossConfig, TrainConfig)
-        else:
-            customers = tables.get("customers", 0)
-            kinds = (ModelConfig, LossConfig, TrainConfig)
-        parts = {
-            table: kind(**known_settings(kind, table, tables.get(table, {})))
-            for table, kind in zip(_TABLES, kinds, strict=True)
-        }
-        return cls(name=name, customers=customers, **parts)
+        customers = tables.get("customers", _ANY)
+        model, loss = (_named(table, tables.get(table, {})) for table in _TABLES[:2])
+        network = model.pop("name", "edges")
+        config = make_config(network, model)
+        chosen = loss.pop("name", NETWORKS.get(network).default_loss)
+        training = known_settings(TrainConfig, "training", tables.get("training", {}))
+        return cls(
+            name=name,
+            customers=None if customers == _ANY else customers,
+            network=network,
+            model=config,
+            loss=make_loss(chosen, loss),
+            training=TrainConfig(**training),
+        )
 
     def with_settings(self, settings: Mapping[str, Any]) -> Preset:
-        """Return the preset with settings changed, such as ``{"model.layers": 4}``."""
-        tables = self.to_dict()
+        """
+        Return the preset with settings changed, such as ``{"model.layers": 4}``.
+
+        Another network (``model.name``) or loss (``loss.name``) begins with its own
+        defaults.
+        """
+        changes: dict[str, dict[str, Any]] = {}
         for key, value in settings.items():
             table, _, name = key.partition(".")
             if table not in _TABLES or not name:
                 raise InputError(
                     f"setting {key!r} does not begin with model., loss. or training."
                 )
-            tables[table][name] = value
-        return Preset.from_dict(self.name, tables)
+            changes.setdefault(table, {})[name] = value
+        return Preset.from_dict(self.name, _merge(self.to_dict(), changes))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what :meth:`from_dict` reads."""
-        tables = {table: asdict(getattr(self, table)) for table in _TABLES}
-        if self.universal:
-            return {"universal": True, **tables}
-        return {"customers": self.customers, **tables}
+        tables: dict[str, Any] = {
+            "model": {"name": self.network, **asdict(self.model)},
+            "loss": {"name": LOSSES.name_of(type(self.loss)), **_settings(self.loss)},
+            "training": asdict(self.training),
+        }
+        size = _ANY if self.customers is None else self.customers
+        return {"customers": size, **tables}
 
 
 def get_preset(name: str) -> Preset:
@@ -236,9 +249,33 @@ def _read_tables(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
 
 
 def _merge(base: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the base with the changes, table by table."""
+    """
+    Return the base with the changes, table by table.
+
+    Settings of another network or loss than the base's are not kept, nor is the loss of
+    another network.
+    """
     merged = dict(base)
     for key, value in changes.items():
-        both = isinstance(value, dict) and isinstance(base.get(key), dict)
-        merged[key] = base[key] | value if both else value
+        known = base.get(key)
+        merged[key] = value
+        if isinstance(value, dict) and isinstance(known, dict):
+            same = value.get("name", known.get("name")) == known.get("name")
+            merged[key] = known | value if same else value
+    if merged["model"].get("name") != base["model"].get("name"):
+        merged["loss"] = changes.get("loss", {})
     return merged
+
+
+def _named(table: str, values: Any) -> dict[str, Any]:
+    """Return a table of settings, which may name a part, or raise InputError."""
+    if not isinstance(values, dict):
+        raise InputError(f"{table} is {values!r}, not a table of settings")
+    if not isinstance(values.get("name", ""), str):
+        raise InputError(f"{table}.name is {values['name']!r}, not the name of a part")
+    return dict(values)
+
+
+def _settings(loss: Loss) -> dict[str, Any]:
+    """Return the settings of a loss, if it has any."""
+    return asdict(loss) if is_dataclass(loss) else {}

@@ -51,7 +51,7 @@ class Ranks:
         return self.rank == 0
 
     def agree(self, value: float) -> float:
-        """Return the first process's value, in all processes."""
+        """Return the value of the first process, in every process."""
         if self.world == 1:
             return value
         shared = torch.tensor(value, dtype=torch.float64, device=self.device)

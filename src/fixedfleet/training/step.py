@@ -7,29 +7,26 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, distributed
 
+from fixedfleet.errors import InputError
 from fixedfleet.model.devices import matmul_precision
-from fixedfleet.model.features import rotation, symmetry
-from fixedfleet.model.network import Network
-from fixedfleet.model.weights import make_network
-from fixedfleet.training.loss import LossConfig, plan_loss
-from fixedfleet.training.membership_loss import MembershipLossConfig, membership_loss
 from fixedfleet.training.muon import Muon
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fixedfleet.model.weights import AnyNetwork
+    from fixedfleet.model.plan_network import PlanNetwork
+    from fixedfleet.training.losses import Loss
     from fixedfleet.training.presets import TrainConfig
-    from fixedfleet.training.training_data import Bucket, TrainingBatch
+    from fixedfleet.training.training_data import Bucket
 
-__all__ = ["Stepper", "loss_of"]
+__all__ = ["Stepper"]
 
 _WARM_UPS = 3  # steps before a graph is captured, as torch asks for
 
 
 class Stepper:
     """
-    Has the network, its optimiser and its moving average, and takes steps.
+    Trains a network step by step; it keeps the optimisers and the moving average.
 
     Parameters
     ----------
@@ -45,9 +42,9 @@ class Stepper:
 
     def __init__(
         self,
-        network: AnyNetwork,
+        network: PlanNetwork,
         buckets: Sequence[Bucket],
-        loss: LossConfig | MembershipLossConfig,
+        loss: Loss,
         config: TrainConfig,
         *,
         world: int = 1,
@@ -56,6 +53,7 @@ class Stepper:
         self.loss, self.config, self.world = loss, config, world
         self.device = buckets[0].labels.routes.device
         on_gpu = self.device.type == "cuda"
+        _freeze(network, config.freeze)
         self.optimizers = _make_optimizers(network, config, self.device)
         self.average = (
             [p.detach().clone() for p in network.parameters()] if config.ema else []
@@ -70,11 +68,9 @@ class Stepper:
         self.step_number = torch.zeros((), dtype=torch.long, device=self.device)
         self.first_bad = torch.full_like(self.step_number, -1)
         self.sums = torch.zeros(len(loss.terms), device=self.device)
-        if isinstance(network, Network):
-            network.fuse(on_gpu and config.compile)
+        network.fuse(on_gpu and config.compile)
         if on_gpu and config.compile:
             network.compile_parts()
-        self.turn = symmetry if isinstance(network, Network) else rotation
         self.graphs: list[torch.cuda.CUDAGraph] = []
 
     def tensors(self) -> dict[str, Tensor]:
@@ -92,7 +88,9 @@ class Stepper:
 
     @torch.no_grad()
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Copy a state into these tensors, where a captured graph reads it."""
+        """
+        Copy a state into these tensors in place, because a captured graph reads them.
+        """
         for name, tensor in self.tensors().items():
             tensor.copy_(tensors[name])
 
@@ -102,7 +100,9 @@ class Stepper:
         return bool(torch.isfinite(torch.stack(list(norms))).all())
 
     def prepare(self) -> None:
-        """Compile and capture a step, and undo the effects of the steps this takes."""
+        """
+        On a GPU, compile a step and capture it, then restore the state from before.
+        """
         if self.device.type != "cuda":
             return
         before = {name: tensor.clone() for name, tensor in self.tensors().items()}
@@ -158,11 +158,13 @@ class Stepper:
         self._zero_grad()
         batch = self.buckets[bucket].labels.take(self.rows[bucket])
         if self.config.augment:
-            turned = self.turn(batch.features.coordinates, self.codes[bucket])
+            turned = self.network.augment(
+                batch.features.coordinates, self.codes[bucket]
+            )
             batch = batch._replace(features=batch.features._replace(coordinates=turned))
         with matmul_precision(self.device, self.config.precision):
             output = self.network(batch.features)
-        found = loss_of(output, batch, self.loss)
+        found = self.loss(output, batch)
         found["total"].backward()  # type: ignore[no-untyped-call]
         losses = torch.stack([found[name].detach() for name in self.loss.terms])
         if self.world > 1:
@@ -193,25 +195,40 @@ class Stepper:
         return flat[: len(losses)]
 
     @torch.no_grad()
-    def averaged(self) -> AnyNetwork:
+    def averaged(self) -> PlanNetwork:
         """Return a copy of the network, with the moving average if there is one."""
-        network = make_network(self.network.config).to(self.device)
+        network = type(self.network)(self.network.config).to(self.device)
         weights = self.average or list(self.network.parameters())
         torch._foreach_copy_(list(network.parameters()), weights)
         return network.eval()
 
 
-def loss_of(
-    output: Any, batch: TrainingBatch, config: LossConfig | MembershipLossConfig
-) -> dict[str, Tensor]:
-    """Return the loss of a network's output, ``total``, and its terms by name."""
-    if isinstance(config, LossConfig):
-        return plan_loss(output, batch, config)
-    return membership_loss(output, batch, config)
+def _freeze(network: PlanNetwork, names: str) -> None:
+    """
+    Exclude weights whose names begin with one of these prefixes from the training.
+
+    Raises
+    ------
+    InputError
+        If no weight has such a name, or if nothing is left to train.
+    """
+    beginnings = tuple(filter(None, names.split(",")))
+    weights = dict(network.named_parameters())
+    for beginning in beginnings:
+        if not any(name.startswith(beginning) for name in weights):
+            known = sorted({name.partition(".")[0] for name in weights})
+            raise InputError(
+                f"training.freeze: no weight's name begins with {beginning!r}: choose "
+                f"from {', '.join(known)}"
+            )
+    for name, weight in weights.items():
+        weight.requires_grad_(not name.startswith(beginnings))
+    if not any(weight.requires_grad for weight in weights.values()):
+        raise InputError("training.freeze leaves no weight to train")
 
 
 def _make_optimizers(
-    network: AnyNetwork, config: TrainConfig, device: torch.device
+    network: PlanNetwork, config: TrainConfig, device: torch.device
 ) -> list[torch.optim.Optimizer]:
     """
     Return AdamW, and Muon for the matrices of the layers if the settings ask for it.
@@ -223,9 +240,13 @@ def _make_optimizers(
     matrices = {
         name: p
         for name, p in network.named_parameters()
-        if config.muon and p.ndim == 2 and ".layers." in name
+        if config.muon and p.ndim == 2 and ".layers." in name and p.requires_grad
     }
-    others = [p for name, p in network.named_parameters() if name not in matrices]
+    others = [
+        p
+        for name, p in network.named_parameters()
+        if name not in matrices and p.requires_grad
+    ]
     adam = torch.optim.AdamW(
         others,
         lr=rate,

@@ -1,18 +1,20 @@
-"""The trainer: epochs over the labels within a budget, resumable at any step."""
+"""Training: epochs over the labels until the budget is used; it can be resumed."""
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from fixedfleet.errors import InputError, check_seed
+from fixedfleet.files.atomic import write_text
 from fixedfleet.model.devices import calm_threads, check_memory
-from fixedfleet.model.weights import make_network, save_model
+from fixedfleet.model.weights import make_network, named_parts, save_model
+from fixedfleet.registry import source_file
 from fixedfleet.training.checkpoint import (
     CHECKPOINT,
     Position,
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from fixedfleet.model.weights import AnyNetwork
+    from fixedfleet.model.plan_network import PlanNetwork
     from fixedfleet.training.presets import Preset, TrainConfig
     from fixedfleet.training.training_data import Labels, TrainingData
     from fixedfleet.training.validation import Validation
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["NonFiniteLossError", "TrainResult", "train"]
 
 _CHECK_EVERY = 50  # steps between waits for a GPU; a CPU is never waited for
-_CPU_WORK = 5e11  # operations: a core takes several seconds for a step of more
+_CPU_WORK = 5e11  # operations; a step with more takes a core several seconds
 _CHECKPOINT_SECONDS = 60.0  # least time between checkpoints
 _CURE = (
     "the last checkpoint is from before; lower training.learning_rate, set "
@@ -72,7 +74,7 @@ class TrainResult:
         Whether the budget is used up; otherwise the training can be resumed.
     """
 
-    network: AnyNetwork
+    network: PlanNetwork
     steps: int
     epochs: int
     seconds: float
@@ -157,7 +159,7 @@ def train(
 
 
 class _Trainer:
-    """The state of one training: how far it is, and what it has learned."""
+    """One training: its data, network and optimiser, and how far it is."""
 
     def __init__(
         self, preset: Preset, data: TrainingData, ranks: Ranks, out: Path, seed: int
@@ -165,12 +167,13 @@ class _Trainer:
         self.preset, self.config = preset, preset.training
         self.data, self.ranks, self.out, self.seed = data, ranks, out, seed
         self.steps_per_epoch = sum(bucket.steps for bucket in data.buckets)
-        self._check_sizes()
         # This is a setting of the whole process, so it is always set.
         high = "highest" if self.config.precision == "fp32" else "high"
         torch.set_float32_matmul_precision(high)
         torch.manual_seed(seed)
-        network = make_network(preset.model).to(ranks.device)
+        network = make_network(preset.network, preset.model)
+        self._check_sizes(network)
+        network = network.to(ranks.device)
         self.stepper = Stepper(
             network, data.buckets, preset.loss, self.config, world=ranks.world
         )
@@ -180,7 +183,7 @@ class _Trainer:
         self.saved, self.validated = 0.0, -1
         self.validation: Validation | None = None
 
-    def _check_sizes(self) -> None:
+    def _check_sizes(self, network: PlanNetwork) -> None:
         """Raise InputError if processes, labels or memory do not suit a batch size."""
         world = self.ranks.world
         for bucket in self.data.buckets:
@@ -195,7 +198,7 @@ class _Trainer:
                 )
             features = bucket.labels.features
             check_memory(
-                self.preset.model,
+                network,
                 size // world,
                 features.nodes.shape[1],
                 features.vehicles.shape[1],
@@ -218,9 +221,10 @@ class _Trainer:
 
     def start(self, resume: bool, weights: str | os.PathLike[str] | None) -> None:
         """
-        Take over what the training starts from, and compile before the clock starts.
+        Load the checkpoint or the weights to start from, and compile.
 
-        Nothing is written until everything is read.
+        Compilation does not count as training time. Nothing is written until everything
+        is read.
         """
         state = self._read_state(resume, weights)
         self.out.mkdir(parents=True, exist_ok=True)
@@ -237,7 +241,7 @@ class _Trainer:
     def _read_state(
         self, resume: bool, weights: str | os.PathLike[str] | None
     ) -> dict[str, Tensor] | None:
-        """Read a checkpoint or a network; None for random weights."""
+        """Read the checkpoint or the network to start from; None for random weights."""
         path = self.out / CHECKPOINT
         if path.exists() and not resume:
             raise InputError(f"{path} exists: resume it, or train into another folder")
@@ -255,13 +259,13 @@ class _Trainer:
         if weights is None:
             return None
         self.weights = Path(weights).name
-        return self.stepper.tensors() | read_weights(weights, self.preset.model)
+        return self.stepper.tensors() | read_weights(weights, self.preset)
 
     def headline(self, *, resumed: bool) -> str:
         """Return the first line that a training prints."""
         size = sum(p.numel() for p in self.stepper.network.parameters())
         most = int(self.data.buckets[-1].labels.features.nodes.sum(1).max()) - 1
-        sizes = f"up to {most}" if self.preset.universal else f"{most}"
+        sizes = f"up to {most}" if self.preset.customers is None else f"{most}"
         verb = f"resumes at step {self.step}" if resumed else "begins"
         if self.weights and not resumed:
             verb = f"begins with the weights of {self.weights}"
@@ -272,7 +276,7 @@ class _Trainer:
         )
 
     def _instances(self) -> str:
-        """Say how many labels and groups of their tours an epoch has."""
+        """Return how many labels, and how many groups of their tours, an epoch has."""
         groups = self.data.groups
         more = f" and {groups:,} groups of their tours" if groups else ""
         return f"{self.data.labels:,} labels{more}"
@@ -288,7 +292,8 @@ class _Trainer:
             shape = features.nodes.shape[1] - 1, features.vehicles.shape[1]
             most = _CPU_WORK / (6 * weights * (1 + sum(shape)))  # instances of a step
             if bucket.batch_size > most:
-                full = step_size(batch_size, shape) if self.preset.universal else None
+                mixed = self.preset.customers is None
+                full = step_size(batch_size, shape) if mixed else None
                 largest = max(largest, bucket.batch_size)
                 smaller = min(smaller, int(batch_size * most / (full or batch_size)))
         if not largest:
@@ -443,7 +448,7 @@ class _Trainer:
             raise NonFiniteLossError(
                 f"the weights are not finite at step {self.step}: {_CURE}"
             )
-        # After Ctrl-C between two statements, only the device knows the right step.
+        # After Ctrl-C between two statements, only the counter on the device is right.
         epoch, step = divmod(int(self.stepper.step_number), self.steps_per_epoch)
         position = Position(
             epoch=epoch,
@@ -458,7 +463,21 @@ class _Trainer:
         )
         network = self.stepper.averaged()
         save_model(network, self.out / "model.safetensors", card=self._card())
+        for file in self._own_files():
+            copy = self.out / file.name
+            if copy.resolve() != file:
+                write_text(copy, file.read_text(encoding="utf-8"))
         self.saved = time.monotonic()
+
+    def _own_files(self) -> set[Path]:
+        """
+        Return the files of user-defined parts, which are named as "module.py:Name".
+        """
+        network, config = self.preset.network, asdict(self.preset.model)
+        named = named_parts(network, config)
+        parts = [registry.get(name) for name, registry in named.items()]
+        parts.append(type(self.preset.loss))
+        return {file for part in parts if (file := source_file(part)) is not None}
 
     def _card(self) -> dict[str, Any]:
         """Return what a network's file says about its training."""

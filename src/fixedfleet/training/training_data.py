@@ -1,4 +1,4 @@
-"""What a training learns from: labels as tensors, sorted into buckets by size."""
+"""Labels as tensors, sorted by size into buckets that are padded to one shape."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class TrainingBatch(NamedTuple):
     capacity: Tensor
 
     def take(self, rows: Tensor) -> TrainingBatch:
-        """Return some rows, by their numbers."""
+        """Return the batch of the rows with these numbers."""
         features = Features(*(part[rows] for part in self.features))
         return TrainingBatch(
             features, self.routes[rows], self.units[rows], self.capacity[rows]
@@ -85,9 +85,9 @@ class Bucket(NamedTuple):
     labels
         The labels.
     batch_size
-        Instances of a step.
+        The number of instances per step.
     fingerprint
-        Equal data has equal fingerprints.
+        A hash of the data: equal data has equal fingerprints.
     """
 
     labels: TrainingBatch
@@ -113,7 +113,7 @@ class TrainingData:
     Attributes
     ----------
     buckets
-        The labels to train on, sorted by size; a single bucket for the paper's network.
+        The labels to train on, sorted by size; one bucket if the preset has one size.
     held_out
         The instances held out, and their labels.
     labels
@@ -182,7 +182,7 @@ def gather_data(
     """
     Read labels, check them, and bring them to the device.
 
-    The last labels are held out; for a universal network, the last ones of each file.
+    The last labels are held out; for a preset of all sizes, the last ones of each file.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def gather_data(
     """
     config = preset.training
     parts = read_labels(labels)
-    if preset.universal:
+    if preset.customers is None:
         count = math.ceil(config.validation / len(parts))
         split = [_split(part, count) for part in parts]
         buckets = fill_buckets(
@@ -294,7 +294,7 @@ def to_tensors(
 def _fit(
     instances: InstanceBatch, plans: PlanBatch, shape: tuple[int, int] | None
 ) -> NDArray[np.int64]:
-    """Bring routes to N + M entries, so that unused vehicles are zeros at the end."""
+    """Pad routes to N + M entries, so that unused vehicles are zeros at the end."""
     width = sum(shape or (instances.num_customers, int(instances.vehicles.max())))
     padded = pad_routes(plans.routes, width)
     if padded[:, width:].any():  # possible with empty tours between others
@@ -361,7 +361,9 @@ def fill_buckets(
 
 
 def step_size(batch_size: int, shape: tuple[int, int]) -> int:
-    """Return how many instances of a shape cost as much as a batch."""
+    """
+    Return how many instances of this shape cost as much as a batch of the usual shape.
+    """
     elements = 1 + sum(shape)
     size: float = batch_size * (_REFERENCE / elements) ** 1.5
     return max(8, 8 * round(size / 8))
@@ -392,5 +394,5 @@ def _sort(
 
 
 def _epoch_seed(seed: int, epoch: int) -> int:
-    """Combine two seeds, so that trainings with close seeds share no epoch."""
+    """Combine two seeds, so that trainings with similar seeds share no epoch."""
     return (seed * 1_000_003 + epoch * 7_919 + 12_345) % 2**63

@@ -48,7 +48,7 @@ class TrainingLog:
             self.board = SummaryWriter(str(self.path.parent), purge_step=step + 1)
 
     def say(self, line: str) -> None:
-        """Print a line."""
+        """Print a progress line."""
         if self.display is not None:
             self.display(line)
 
@@ -71,7 +71,7 @@ class TrainingLog:
                     self.board.add_scalar(key, value, step)
 
     def close(self) -> None:
-        """Finish writing."""
+        """Close the log files."""
         if self.board is not None:
             self.board.close()
 

@@ -11,7 +11,6 @@ import torch
 from fixedfleet.model.devices import calm_threads, matmul_precision
 from fixedfleet.planning import Prediction, decode, predict
 from fixedfleet.planning.greedy import capacity_violation
-from fixedfleet.training.step import loss_of
 from fixedfleet.training.training_data import to_tensors
 
 if TYPE_CHECKING:
@@ -19,10 +18,9 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import InstanceBatch
     from fixedfleet.model.devices import Precision
-    from fixedfleet.model.weights import AnyNetwork
+    from fixedfleet.model.plan_network import PlanNetwork
     from fixedfleet.plan import PlanBatch
-    from fixedfleet.training.loss import LossConfig
-    from fixedfleet.training.membership_loss import MembershipLossConfig
+    from fixedfleet.training.losses import Loss
 
 __all__ = ["Validation", "validate"]
 
@@ -68,10 +66,10 @@ class Validation:
 
 
 def validate(
-    network: AnyNetwork,
+    network: PlanNetwork,
     instances: InstanceBatch,
     labels: PlanBatch,
-    loss: LossConfig | MembershipLossConfig,
+    loss: Loss,
     precision: Precision = "bf16",
 ) -> Validation:
     """
@@ -84,7 +82,7 @@ def validate(
     instances, labels
         Instances that it was not trained on, and their labels.
     loss
-        The terms of the loss.
+        The loss to compute on the labels.
     precision
         Precision of the network's matrix products.
     """
@@ -124,10 +122,10 @@ def _measure(prediction: Prediction, instances: InstanceBatch) -> NDArray[np.flo
 
 @torch.no_grad()
 def _losses(
-    network: AnyNetwork,
+    network: PlanNetwork,
     instances: InstanceBatch,
     labels: PlanBatch,
-    loss: LossConfig | MembershipLossConfig,
+    loss: Loss,
     precision: Precision,
 ) -> NDArray[np.float64]:
     """Return the mean loss of some labels and its terms, shape (terms,)."""
@@ -135,7 +133,7 @@ def _losses(
     batch = to_tensors(instances, labels, device)
     with matmul_precision(device, precision), calm_threads(device):
         output = network(batch.features)
-    found = loss_of(output, batch, loss)
+    found = loss(output, batch)
     return np.array([float(found[name]) for name in loss.terms])
 
 

@@ -29,7 +29,7 @@ def score_edges(
     COLUMNS: tl.constexpr,
 ):
     """
-    Σ_c ReLU(a_ic + b_jc + c_kc) · v_kc: a tile of edges, four vehicles.
+    Compute Σ_c ReLU(a_ic + b_jc + c_kc) · v_kc for a tile of edges and four vehicles.
 
     a and b have shape (B, width, n), so that neighbouring threads read neighbouring
     locations. An index beyond the end is replaced by the last one; its results are not
@@ -111,11 +111,12 @@ def slope_of_ends(
     CHANNELS: tl.constexpr,
 ):
     """
-    Gradients of the projections of one end; with VEHICLES also those of c and v.
+    Compute the gradients of the projections of all start or all end locations.
 
-    A thread owns a few pairs of location and channel and loops over the vehicles and
-    over the locations at the other end. The gradients of c and v are also sums over the
-    own locations, so each tile stores partial sums of them.
+    With VEHICLES, also compute those of c and v. A thread owns a few pairs of location
+    and channel and loops over the vehicles and over the locations at the other end. The
+    gradients of c and v are also sums over the thread's own locations, so each tile
+    stores partial sums of them.
     """
     blocks = tl.cdiv(width, CHANNELS)
     tiles = tl.cdiv(n, ROWS)

@@ -38,7 +38,7 @@ def find_maxima(
     CHANNELS: tl.constexpr,
 ):
     """
-    The maximum of h_j ⊙ w_ij over all customers j except i and padding, and its j.
+    Find the maximum of h_j ⊙ w_ij over all customers j except i and padding, and its j.
 
     Of equal values the first wins, as with argmax. If there is no j, the maximum is 0
     and the winner −1.
@@ -98,7 +98,7 @@ def slope_of_priming(
     ROWS: tl.constexpr,
     CHANNELS: tl.constexpr,
 ):
-    """g ⊙ w of each winner, and per instance the gradients of the priming."""
+    """Compute the gradient of each winning message, and of the priming weights."""
     blocks = tl.cdiv(width, CHANNELS)
     program = tl.program_id(0)
     channel = (program % blocks) * CHANNELS + tl.arange(0, CHANNELS)
@@ -150,7 +150,9 @@ def collect_by_winner(
     ROWS: tl.constexpr,
     CHANNELS: tl.constexpr,
 ):
-    """Sum the gradients of all i whose winner is j, without atomics: repeatable."""
+    """
+    Sum the gradients of all i whose winner is j; without atomics, so deterministic.
+    """
     blocks = tl.cdiv(width, CHANNELS)
     tiles = tl.cdiv(n, ROWS)
     program = tl.program_id(0)

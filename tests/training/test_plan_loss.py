@@ -10,14 +10,14 @@ import torch
 import fixedfleet as ff
 from fixedfleet.model.features import Features
 from fixedfleet.model.normalise import NORMALISATIONS, normalise
-from fixedfleet.training.loss import LossConfig, plan_loss
+from fixedfleet.training.plan_loss import PlanLoss
 from fixedfleet.training.training_data import TrainingBatch
 
 TOURS = [[2, 5, 1], [4, 3], []]
 
 
 def _loss(logs, features, routes, units, capacity, config):
-    return plan_loss(logs, TrainingBatch(features, routes, units, capacity), config)
+    return config(logs, TrainingBatch(features, routes, units, capacity))
 
 
 def _features(n, m, nodes=None, vehicles=None):
@@ -100,7 +100,7 @@ def test_loss_is_the_minimum_over_all_orders_and_directions(seed, weights):
     features, units, capacity = _features(5, 3)
     logs = _predict(features, seed=seed)
     load, overload, start = weights
-    config = LossConfig(load_weight=load, overload_weight=overload, start_weight=start)
+    config = PlanLoss(load_weight=load, overload_weight=overload, start_weight=start)
     found = _loss(logs, features, _routes(TOURS, 8), units, capacity, config)
     loads = _hard_loads(logs, features)
     wanted = _brute_force(logs, features, TOURS, config, loads)
@@ -113,7 +113,7 @@ def test_loss_ignores_order_and_direction_of_a_label():
     """A label with its tours in another order and turned round costs the same."""
     features, units, capacity = _features(5, 3)
     logs = _predict(features, "vehicle")
-    config = LossConfig()
+    config = PlanLoss()
     one = _loss(logs, features, _routes(TOURS, 8), units, capacity, config)
     turned = _routes([[3, 4], [], [1, 5, 2]], 8)
     other = _loss(logs, features, turned, units, capacity, config)
@@ -133,7 +133,7 @@ def test_padding_does_not_change_the_loss():
     )
     torch.manual_seed(5)
     scores = torch.randn(1, 4, 8, 8)
-    config = LossConfig()
+    config = PlanLoss()
     small = _normalised(scores[:, :3, :6, :6], features)
     large = _normalised(scores, wide)
     one = _loss(small, features, _routes(TOURS, 8), units, capacity, config)
@@ -146,7 +146,7 @@ def test_padding_does_not_change_the_loss():
 def test_hard_loads_steer_but_do_not_pull():
     """Loads of the pseudo-greedy plan have no gradient."""
     features, units, capacity = _features(5, 3)
-    config = LossConfig()
+    config = PlanLoss()
     logs = _predict(features)
     parts = _loss(logs, features, _routes(TOURS, 8), units, capacity, config)
     assert parts["edges"].requires_grad
@@ -161,7 +161,7 @@ def test_certain_and_right_prediction_costs_nothing():
         for i, j in itertools.pairwise([0, *tour, 0]):
             scores[0, k, i, j] = 60.0
     logs = _normalised(scores, features)
-    config = LossConfig(overload_weight=0)
+    config = PlanLoss(overload_weight=0)
     parts = _loss(logs, features, _routes(TOURS, 8), units, capacity, config)
     assert float(parts["total"]) == pytest.approx(0, abs=1e-4)
 
@@ -169,7 +169,7 @@ def test_certain_and_right_prediction_costs_nothing():
 def test_wrong_settings_are_errors():
     """Negative weights are refused."""
     with pytest.raises(ff.InputError, match="load_weight is -1"):
-        LossConfig(load_weight=-1)
+        PlanLoss(load_weight=-1)
 
 
 def test_all_edges_weigh_the_same_if_the_depot_has_its_share():
@@ -177,7 +177,7 @@ def test_all_edges_weigh_the_same_if_the_depot_has_its_share():
     features, units, capacity = _features(5, 3)
     logs = _predict(features)
     alike, shared = (
-        _loss(logs, features, _routes(TOURS, 8), units, capacity, LossConfig(**kind))
+        _loss(logs, features, _routes(TOURS, 8), units, capacity, PlanLoss(**kind))
         for kind in ({}, {"start_weight": 3 / 8})
     )
     assert alike["edges"].item() == pytest.approx(shared["edges"].item(), rel=1e-5)

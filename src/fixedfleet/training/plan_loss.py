@@ -1,4 +1,4 @@
-"""The loss: likelihood of a plan in the best order and directions of its tours."""
+"""The paper's loss: likelihood of a plan in the best order and directions of tours."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ from torch import Tensor
 from fixedfleet.errors import at_least, between, check_settings
 from fixedfleet.training.assignment import match_tours
 from fixedfleet.training.greedy_loads import greedy_loads
+from fixedfleet.training.losses import Loss
 
 if TYPE_CHECKING:
     from fixedfleet.model.features import Features
     from fixedfleet.training.training_data import TrainingBatch
 
-__all__ = ["LossConfig", "Target", "plan_loss"]
+__all__ = ["PlanLoss", "Target"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LossConfig:
+class PlanLoss(Loss):
     """
-    The weights of the terms. The paper prints none; these are in its authors' code.
+    The paper's equation 4.8: how unlikely log Ŷ makes the edges of the label.
+
+    Loads are shares of the capacity, and their terms are sums over the vehicles. The
+    edge term is a mean over the N + M edges of the plan, or two weighted means. The
+    paper prints no weights; the presets have those of its authors' code.
 
     load(Ŷ_k) is the load of vehicle k in the pseudo-greedy plan. It has no gradient, so
     the load terms only influence the assignment.
@@ -51,6 +56,27 @@ class LossConfig:
 
     def __post_init__(self) -> None:
         check_settings(self, "loss.")
+
+    def __call__(self, output: Tensor, batch: TrainingBatch) -> dict[str, Tensor]:
+        """Return the loss of log Ŷ, shape (B, M, N', N'), and its terms."""
+        features = batch.features
+        target = Target.from_routes(batch.routes, features)
+        real = features.vehicles
+
+        def mean(terms: Tensor) -> Tensor:
+            """Sum terms over the vehicles, (B, M), and average them over the batch."""
+            return (terms * real).sum(1).mean()
+
+        edge_costs = _edge_costs(output, features, target, self.start_weight)
+        load_costs, overloads = _load_costs(output, batch, target, self)
+        # Both load terms are the same in both directions of a tour.
+        costs = edge_costs + load_costs + overloads[..., None]  # (B, M, M)
+        tours = match_tours(costs, real)
+        edges = mean(edge_costs.gather(2, tours)[..., 0])
+        load = mean(load_costs.gather(2, tours)[..., 0])
+        overload = mean(overloads)
+        total = edges + load + overload
+        return {"total": total, "edges": edges, "load": load, "overload": overload}
 
 
 class Target(NamedTuple):
@@ -87,49 +113,13 @@ class Target(NamedTuple):
         return ((self.owner[..., None] == number) & self.real[..., None]).float()
 
 
-def plan_loss(
-    log_probs: Tensor, batch: TrainingBatch, config: LossConfig
-) -> dict[str, Tensor]:
-    """
-    Return the paper's equation 4.8 and its terms, averaged over the batch.
-
-    Loads are shares of the capacity, and their terms are sums over the vehicles. The
-    edge term is a mean over the N + M edges of the plan, or two weighted means.
-
-    Parameters
-    ----------
-    log_probs
-        log Ŷ, shape (B, M, N', N').
-    batch
-        The instances and their labels.
-    config
-        The terms and their weights.
-    """
-    features = batch.features
-    target = Target.from_routes(batch.routes, features)
-    real = features.vehicles
-
-    def mean(terms: Tensor) -> Tensor:
-        """Sum terms over the vehicles, (B, M), and average them over the batch."""
-        return (terms * real).sum(1).mean()
-
-    edge_costs = _edge_costs(log_probs, features, target, config.start_weight)
-    load_costs, overloads = _load_costs(log_probs, batch, target, config)
-    # Both load terms are the same in both directions of a tour.
-    costs = edge_costs + load_costs + overloads[..., None]  # (B, M, M)
-    tours = match_tours(costs, real)
-    edges = mean(edge_costs.gather(2, tours)[..., 0])
-    load = mean(load_costs.gather(2, tours)[..., 0])
-    overload = mean(overloads)
-    total = edges + load + overload
-    return {"total": total, "edges": edges, "load": load, "overload": overload}
-
-
 def _edge_costs(
     log_probs: Tensor, features: Features, target: Target, start_weight: float | None
 ) -> Tensor:
     """
-    Return −log-likelihood of tour p for vehicle k in its cheaper direction, (B, M, M).
+    Return the negative log-likelihood of each tour for each vehicle, shape (B, M, M).
+
+    Of the two directions of a tour, the likelier one counts.
     """
     m, n = log_probs.shape[1:3]
     flat = log_probs.flatten(2)  # (B, M, N' · N')
@@ -152,9 +142,13 @@ def _edge_costs(
 
 
 def _load_costs(
-    log_probs: Tensor, batch: TrainingBatch, target: Target, config: LossConfig
+    log_probs: Tensor, batch: TrainingBatch, target: Target, config: PlanLoss
 ) -> tuple[Tensor, Tensor]:
-    """Return load terms of pairs, (B, M, M), and overload terms of vehicles, (B, M)."""
+    """
+    Return the load terms of pairs of vehicle and tour, and the overload terms.
+
+    The shapes are (B, M, M) and, one per vehicle, (B, M).
+    """
     features = batch.features
     size, m = log_probs.shape[:2]
     if not (config.load_weight or config.overload_weight):

@@ -1,0 +1,74 @@
+"""The base class of all losses, as the trainer calls them, and the registry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fixedfleet.errors import InputError, known_settings
+from fixedfleet.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from torch import Tensor
+
+    from fixedfleet.training.training_data import TrainingBatch
+
+__all__ = ["LOSSES", "Loss", "make_loss"]
+
+
+class Loss:
+    """
+    A loss with its settings; call it with a network's output and a batch of labels.
+
+    A loss of your own is a subclass that is a frozen dataclass, whose fields are its
+    settings, with :meth:`__call__`. Register it with ``@LOSSES.register("name")``, or
+    name it as "module.py:Name".
+
+    Attributes
+    ----------
+    terms
+        The names of what a call returns, ``total`` first.
+    """
+
+    terms: ClassVar[tuple[str, ...]] = ("total",)
+
+    def __call__(self, output: Any, batch: TrainingBatch) -> dict[str, Tensor]:
+        """
+        Return the loss, ``total``, and its terms by name: numbers, means over a batch.
+
+        Parameters
+        ----------
+        output
+            What the network's ``forward`` returned for ``batch.features``.
+        batch
+            The instances and their labels.
+        """
+        raise NotImplementedError
+
+
+LOSSES: Registry[type[Loss]] = Registry(
+    "loss",
+    {
+        "plan": "fixedfleet.training.plan_loss:PlanLoss",
+        "membership": "fixedfleet.training.membership_loss:MembershipLoss",
+    },
+)
+
+
+def make_loss(name: str, settings: Mapping[str, Any]) -> Loss:
+    """
+    Return the loss with this name; settings that are left out have defaults.
+
+    Raises
+    ------
+    InputError
+        If there is no such loss or setting, or if a value is wrong.
+    """
+    kind = LOSSES.get(name)
+    if not (isinstance(kind, type) and issubclass(kind, Loss)):
+        raise InputError(
+            f"the loss {name!r} is {kind!r}: it must be a subclass of "
+            "fixedfleet.training.Loss"
+        )
+    return kind(**known_settings(kind, "loss", settings))
