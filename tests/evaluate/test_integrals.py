@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.evaluate.integrals import curve, primal_integral, wrap
+from fixedfleet.evaluate.integrals import primal_integral, wrap
 
 
 @pytest.mark.parametrize(
@@ -59,28 +59,3 @@ def test_what_cannot_be_measured_is_refused():
         wrap((), ((0.0, 1.0),), 1.0, 0.0)
     with pytest.raises(ff.InputError, match="needs a base"):
         wrap((), (), 1.0, 1.0)
-
-
-def test_a_curve_is_the_run_s_own_or_made_of_the_ends_of_runs(make_row):
-    """A reported trace is taken as it is, else the ends of runs that were shorter."""
-    own = make_row(time_limit=2.0, trace=((0.1, 9.0), (1.0, 8.0)))
-    ends = [
-        make_row(time_limit=limit, length=length, seconds=limit)
-        for limit, length in ((4.0, 7.0), (1.0, 9.0), (2.0, 9.5), (8.0, 6.0))
-    ]
-    assert curve([own, make_row(time_limit=1.0, length=3.0)], 2.0) == own.trace
-    assert curve(ends, 4.0) == ((1.0, 9.0), (4.0, 7.0))
-    beyond = [make_row(time_limit=limit, within=False) for limit in (1.0, 2.0)]
-    assert curve(beyond, 2.0) == ()
-
-
-def test_a_single_silent_run_has_no_curve(make_row):
-    """The end of one run does not say when its plan was found."""
-    assert curve([make_row(time_limit=2.0)], 2.0) is None
-    assert curve([make_row(time_limit=1.0)], 2.0) is None
-
-
-def test_a_curve_is_of_what_the_method_minimises(make_row):
-    """Methods that minimise Cost_v are measured by it."""
-    rows = [make_row(objective="cost-v", time_limit=limit) for limit in (0.5, 1.0)]
-    assert curve(rows, 1.0) == ((0.5, 28.0),)

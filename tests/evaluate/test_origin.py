@@ -215,3 +215,10 @@ def test_a_checkout_is_told_by_its_commit(tmp_path, monkeypatch):
     assert all(state.startswith(clean) for state in said)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert describe() == ""
+
+
+def test_the_hash_of_a_plain_instance_stays_the_same(square):
+    """Rows of earlier evaluations are continued; what a day adds is in its hash."""
+    assert instance_hash(square) == "ba022f36"
+    day = replace(square, speed=1, windows=[(0, 9)] * 4)
+    assert instance_hash(day) != instance_hash(replace(day, windows=[(0, 8)] * 4))

@@ -204,6 +204,22 @@ def test_with_the_guarantee_the_starter_plans_for_the_wider_fleet(
     assert not answer.trace or answer.trace[-1][1] > 0
 
 
+def test_a_method_that_proves_reports_its_lower_bound(two):
+    """With prove=yes the answer has a bound below its plan, and whether it is met."""
+    method = get_method("packing+ruin_recreate:prove=yes")
+    assert method.limits == ("time",)
+    (answer,) = method.solve(two[:1], time_limit=5.0)
+    length = answer.plan.length(two[0])
+    assert answer.details["is_optimal"] == 1.0
+    assert length * (1 - 1e-6) <= answer.details["lower_bound"] <= length
+
+
+def test_a_proof_is_for_plans_within_the_fleet():
+    """A bound on plans within the fleet says nothing about plans beyond it."""
+    with pytest.raises(ff.InputError, match="leave artificial=yes out"):
+        get_method("savings+ruin_recreate:prove=yes,artificial=yes")
+
+
 PAPER = "network+ortools_descent:artificial=yes,decoding=greedy,repair=paper"
 
 

@@ -18,6 +18,7 @@ import pytest
 import fixedfleet as ff
 from fixedfleet.errors import MissingPackageError
 from fixedfleet.evaluate import Results, evaluate, get_method, trials
+from fixedfleet.evaluate.calibration import core_seconds
 
 pytestmark = pytest.mark.slow  # every test starts processes
 
@@ -183,6 +184,26 @@ def test_a_row_has_both_clocks(fakes, monkeypatch):
     monkeypatch.setattr(trials, "_cpu_seconds", lambda: next(cpus))
     rows = trials._run(method, trial)
     assert [(row.seconds, row.cpu_seconds) for row in rows] == [(2.0, 1.5)] * 2
+
+
+def test_a_row_says_how_fast_its_core_is(fakes, monkeypatch):
+    """Every row has the time of a fixed computation, and of failed calls both times."""
+    monkeypatch.setattr(trials, "core_seconds", lambda: 0.25)
+    letters = fakes.make_set(1)
+    wrong = fakes.FirstFit(wrong={letters.instances[0].name: "raise"})
+    for method, fault in ((fakes.FirstFit(), None), (wrong, "ZeroDivisionError")):
+        (trial,), _ = trials.missing_trials(
+            [letters], [method], [[(None, None)]], [0], {}
+        )
+        (row,) = trials._run(method, trial)
+        assert row.calibration == 0.25
+        assert row.cpu_seconds is not None
+        assert fault is None or fault in row.fault
+
+
+def test_the_fixed_computation_takes_time_once():
+    """It is measured once per process."""
+    assert 0 < core_seconds() == core_seconds()
 
 
 def test_processor_time_includes_programs(monkeypatch):

@@ -238,11 +238,13 @@ def test_a_folder_is_a_set_of_all_its_files(tmp_path):
 @pytest.mark.slow
 def test_labels_are_instances_with_reference_plans(tmp_path):
     """A label folder is a set, and its plans are the reference of the gaps."""
-    from fixedfleet.labels import get_teacher, label, load_labels
+    from fixedfleet.evaluate import get_method
+    from fixedfleet.labels import label, load_labels
 
     batch = generate.uniform(20, 4, seed=1)
-    teacher = get_teacher("ruin_recreate", iterations=5)
-    label(batch, tmp_path / "mine", teacher=teacher, shard_size=4, processes=1)
+    method = get_method("packing+ruin_recreate")
+    options = {"iterations": 5, "shard_size": 4, "processes": 1}
+    label(batch, tmp_path / "mine", method=method, **options)
     found = get_set(str(tmp_path / "mine"))
     _, plans, _ = load_labels(tmp_path / "mine")
     assert (found.name, found.names[3]) == ("mine", "mine/3")
@@ -302,3 +304,55 @@ def test_strict_sets_leave_out_full_fleets(n, count):
     }
     assert set(strict.names) == set(usual.names) - full
     assert len(strict) == count
+
+
+DAY = """NAME : day
+DIMENSION : 3
+VEHICLES : 2
+EDGE_WEIGHT_TYPE : EUC_2D
+NODE_COORD_SECTION
+1 0 0
+2 1 1
+3 6 8
+DEMAND_SECTION
+1 0
+2 5
+3 6
+CAPACITY_SECTION
+1 6
+2 12
+VEHICLES_FIXED_COST_SECTION
+1 0
+2 40
+DEPOT_SECTION
+1
+"""
+
+
+def test_a_day_is_rounded_as_its_best_known_plan_was(tmp_path):
+    """The cost that a solution states tells the rounding, up to a power of ten."""
+    path = tmp_path / "day.vrp"
+    path.write_text(DAY)
+    plan = ff.Plan([[1], [2]], [0, 1])
+    exact = plan.cost(ff.read(path, rounding="none"))
+    whole = plan.cost(ff.read(path, rounding="round"))
+    for stated, cost in ((exact / 100, exact), (whole, whole)):
+        (tmp_path / "day.sol").write_text(f"Route #1: 1\nRoute #2: 2\nCost {stated}\n")
+        chosen = get_set(path)
+        assert chosen.reference["day"] == pytest.approx(cost)
+    (tmp_path / "day.sol").write_text("Route #1: 1\nRoute #2: 2\nCost 7\n")
+    with pytest.raises(ff.InputError, match="states a cost of 7, but its tours cost"):
+        get_set(path)
+
+
+@pytest.mark.slow
+def test_a_set_is_filled_up_to_ten_thousand_instances():
+    """The strict set comes first, then further instances with Σq < MQ."""
+    strict, filled = get_set("strict20", None), get_set("filled20", None)
+    assert len(filled) == 10_000
+    assert filled.names[: len(strict)] == strict.names
+    assert filled.names[len(strict)] == "uniform20:1235/0"
+    assert all(
+        sum(one.demands) < one.vehicles * one.capacity
+        for one in filled.instances[len(strict) :]
+    )

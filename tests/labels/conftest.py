@@ -11,17 +11,17 @@ from fixedfleet.labels import label
 
 
 @pytest.fixture(scope="session")
-def teachers():
-    """The module of test teachers, importable by worker processes as well."""
+def methods():
+    """The module of test methods, importable by worker processes as well."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(Path(__file__).parent))
-        yield importlib.import_module("slow_teacher")
+        yield importlib.import_module("slow_method")
 
 
 @pytest.fixture(scope="session")
-def finished(teachers, tmp_path_factory):
+def finished(methods, tmp_path_factory):
     """A finished folder of labels in three shards, which no test may change."""
     path = tmp_path_factory.mktemp("finished")
-    teacher = teachers.NearestFirst()
-    label(teachers.make_batch(), path, teacher=teacher, shard_size=4, processes=1)
+    method = methods.NearestFirst()
+    label(methods.make_batch(), path, method=method, shard_size=4, processes=1)
     return path

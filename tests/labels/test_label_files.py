@@ -139,7 +139,7 @@ def test_shards_record_seconds_and_status(folder):
         assert shard["first"] == 8
 
 
-def test_a_spoilt_folder_is_refused(folder, teachers):
+def test_a_spoilt_folder_is_refused(folder, methods):
     """A cut shard, a shard in another's place, other instances: each is named."""
     second = folder / "shard-00001.npz"
     content = second.read_bytes()
@@ -147,12 +147,12 @@ def test_a_spoilt_folder_is_refused(folder, teachers):
     with pytest.raises(ff.InputError, match=r"shard-00001\.npz: not an npz file"):
         load_labels(folder)
     with pytest.raises(ff.InputError, match=r"shard-00001\.npz: not an npz file"):
-        label(teachers.make_batch(), folder, teacher=teachers.NearestFirst())
+        label(methods.make_batch(), folder, method=methods.NearestFirst())
     second.write_bytes((folder / "shard-00000.npz").read_bytes())
     with pytest.raises(ff.InputError, match="not rows 4 to 7; delete it"):
         load_labels(folder)
     second.write_bytes(content)
-    write_batch(folder / "instances.npz", teachers.make_batch(seed=8))
+    write_batch(folder / "instances.npz", methods.make_batch(seed=8))
     with pytest.raises(ff.InputError, match="other instances than manifest"):
         load_labels(folder)
 

@@ -1,4 +1,4 @@
-"""Quality over time as a picture."""
+"""Plot the quality of methods over their running time."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_anytime"]
 
-# Okabe and Ito's colours, which the colour-blind tell apart too; markers tell apart
-# what is printed without colour, and styles what has the same colour.
+# Okabe and Ito's colours, which colour-blind readers can distinguish. Markers
+# distinguish methods in print without colour, and line styles those of one colour.
 _COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000",
 )  # fmt: skip

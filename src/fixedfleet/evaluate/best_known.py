@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fixedfleet import files
 from fixedfleet.errors import InputError
@@ -26,6 +26,15 @@ _VALUE = re.compile(
 )
 
 
+# The ways in which authors round distances if vehicles differ or times are given.
+_DAY_ROUNDINGS: tuple[Literal["none", "dimacs"] | None, ...] = (None, "none", "dimacs")
+# Sections of a file with a mixed fleet or with times.
+_DAY = re.compile(
+    r"^[ \t]*(CAPACITY|TIME_WINDOW|SERVICE_TIME|VEHICLES_\w+)_SECTION\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
 def best_known(path: Path) -> tuple[Instance, float | None]:
     """
     Read an instance, named after its file, and the length of its best known plan.
@@ -34,14 +43,20 @@ def best_known(path: Path) -> tuple[Instance, float | None]:
     number instead: the k in CVRPLIB's names is only a lower bound, and a method must be
     allowed as many vehicles as the plan it is compared with.
 
+    For instances with a mixed fleet or with times, authors round distances differently.
+    The rounding is chosen with which the plan costs what the .sol file states.
+
     Raises
     ------
     InputError
-        If the plan in the .sol is infeasible, or has not the length that it states.
+        If the plan in the .sol file is infeasible, or if its length differs from the
+        stated one.
     """
     solution = path.with_suffix(".sol")
     plan = stated = None
     if solution.is_file():
+        if _DAY.search(decode(read_bytes(path), "latin-1")):
+            return _best_known_day(path, solution)
         plan, stated = files.read_plan(solution), files.read_solution_cost(solution)
     instance = _read(path, None if plan is None else plan.vehicles)
     if plan is None or not plan.tours:
@@ -55,6 +70,35 @@ def best_known(path: Path) -> tuple[Instance, float | None]:
             f"{length:g} with distances of {path.name}"
         )
     return instance, length
+
+
+def _best_known_day(path: Path, solution: Path) -> tuple[Instance, float]:
+    """
+    Return an instance with a mixed fleet or times, and the cost of its best known plan.
+
+    Some files state the cost in another unit: a power of ten times the unit of
+    distance.
+    """
+    stated = files.read_solution_cost(solution)
+    costs = []
+    for rounding in _DAY_ROUNDINGS:
+        instance = files.read(path, rounding=rounding)
+        plan = files.read_plan(solution, instance)
+        cost = plan.cost(instance)
+        if not plan.check(instance) and (
+            stated is None or _is_power_of_ten(cost / stated)
+        ):
+            return replace(instance, name=path.stem), cost
+        costs.append(f"{cost:g}")
+    raise InputError(
+        f"{solution}: states a cost of {stated:g}, but its tours cost "
+        f"{' or '.join(costs)}, depending on the rounding, or are not feasible"
+    )
+
+
+def _is_power_of_ten(ratio: float) -> bool:
+    power = 10.0 ** round(math.log10(ratio)) if ratio > 0 else 0.0
+    return math.isclose(ratio, power, rel_tol=1e-6)
 
 
 def _read(path: Path, tours: int | None) -> Instance:

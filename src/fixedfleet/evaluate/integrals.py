@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from fixedfleet.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from fixedfleet.evaluate.rows import Row, Trace
+    from fixedfleet.evaluate.rows import Trace
 
-__all__ = ["curve", "primal_integral", "wrap"]
+__all__ = ["primal_integral", "wrap"]
 
 # The DIMACS challenge begins with a plan this much above the reference.
 _WORST = 1.1
@@ -96,31 +96,6 @@ def _mean_over_time(value: Callable[..., float], limit: float, *traces: Trace) -
         area += value(*best) * (seconds - last)
         best[place], last = min(best[place], cost), seconds
     return (area + value(*best) * (limit - last)) / limit
-
-
-def curve(rows: Iterable[Row], limit: float) -> Trace | None:
-    """
-    Return a method's improvements on one instance with one seed, up to a limit.
-
-    They are what the run with this limit reported. For a method that reports nothing,
-    they are the ends of its runs with this limit and with shorter ones. None if it ran
-    with this limit alone: the end of a single run does not say when its plan was found.
-    Plans beyond the fleet do not count.
-    """
-    timed = [(row.time_limit, row) for row in rows if row.time_limit is not None]
-    timed = sorted((pair for pair in timed if pair[0] <= limit), key=lambda p: p[0])
-    own = [row for seconds, row in timed if seconds == limit]
-    if not own or (len(timed) == len(own) and not any(row.trace for row in own)):
-        return None
-    ends: list[tuple[float, float]] = []
-    for seconds, row in timed:
-        if not row.within:
-            continue
-        if seconds == limit and row.trace:
-            return row.trace
-        if row.cost is not None and (not ends or row.cost < ends[-1][1]):
-            ends.append((row.seconds, row.cost))
-    return tuple(ends)
 
 
 def _check(reference: float, limit: float) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, cast
 
-from fixedfleet.errors import InputError, check_choice
+from fixedfleet.errors import InputError
 from fixedfleet.evaluate.methods import METHODS
 from fixedfleet.evaluate.pipeline import GPU_BATCH, Pipeline
 from fixedfleet.evaluate.starts import NoStart
+from fixedfleet.registry import convert_options, parse_options, split_options
 from fixedfleet.search import SEARCHES
 from fixedfleet.search.outside.command_search import command_name
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from fixedfleet.evaluate.methods import Method
 
 __all__ = ["get_method"]
@@ -34,10 +37,11 @@ def get_method(spec: str | Method) -> Method:
         search. Or the name of an outside solver, or ``command:`` and the command line
         of any program (:mod:`fixedfleet.search.outside.command_search`). Or
         ``paper20``, ``paper50``, ``paper100``: the paper's whole pipeline, with the
-        network of this name. Options follow after a colon:
-        ``network+auto:decoding=greedy,symmetries=8``. Starts and methods of your own
-        are named by :data:`METHODS`' decorator or as ``module.py:Name``. ``NAME=``
-        before all this is the method's name in rows and tables:
+        network of this name. Options follow after a colon, those of the start and
+        those of the search: ``network+auto:decoding=greedy,symmetries=8``,
+        ``hgs:population=4``. Your own starts and methods have the name given to
+        ``@METHODS.register("name")``, or ``module.py:Name``. ``NAME=`` before all this
+        is the method's name in rows and tables:
         ``mine=network:model=runs/a/model.safetensors``.
 
     Raises
@@ -64,12 +68,17 @@ def get_method(spec: str | Method) -> Method:
         return _paper_pipeline(spec)
     name, search, options = _parse(spec)
     if name in SEARCHES.outside() and not search:
-        _check_known(spec, options, set())
-        return Pipeline(name, NoStart(), name)
+        solver = _with_parameters(spec, name, options)
+        return Pipeline(solver, NoStart(), solver)
     part = METHODS.get(name)
     if search == "gpu" and name not in ("packing", "network"):
         raise InputError(f"{spec!r}: the search gpu begins with packing or network")
     of_start, of_search = _known_options(part, search)
+    if search:
+        others = {k: v for k, v in options.items() if k not in of_start | of_search}
+        known = of_start | of_search
+        search = _with_parameters(spec, search, others, known)
+        options = {key: options[key] for key in options if key in known}
     _check_known(spec, options, of_start | of_search)
     given = {key: value for key, value in options.items() if key not in of_search}
     if options.get("artificial") == "yes" and "guarantee" in _fields(part):
@@ -86,12 +95,16 @@ def get_method(spec: str | Method) -> Method:
     given = {key: value for key, value in options.items() if key in of_search}
     settings: dict[str, Any] = {"batch": GPU_BATCH} if search == "gpu" else {}
     settings |= _convert(spec, Pipeline, given)
-    name = _name(f"{name}+{search.rpartition(':')[2]}", made, given)
+    plain, parameters = split_options(search)
+    label = f"{name}+{plain.rpartition(':')[2]}"
+    name = _name(label, made, given | parameters)
     return Pipeline(name, made, search, **settings)
 
 
 def _split_name(spec: str) -> tuple[str, str]:
-    """Return the name that the user gave to a method, or "", and the rest."""
+    """
+    Return the name that the user gave to a method, or "", and the rest of the spec.
+    """
     name, equals, rest = spec.partition("=")
     if not equals or ":" in name:
         return "", spec
@@ -106,7 +119,7 @@ def _split_name(spec: str) -> tuple[str, str]:
 def _paper_pipeline(spec: str) -> Method:
     """Return the paper's pipeline, named by its network and the options given."""
     model, _, tail = spec.partition(":")
-    usual, given = {**_PAPER, "model": model}, _options(spec, tail)
+    usual, given = {**_PAPER, "model": model}, parse_options(spec, tail)
 
     def pipeline(options: dict[str, str]) -> Any:
         text = ",".join(f"{key}={value}" for key, value in options.items())
@@ -141,20 +154,25 @@ def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
         if own and "=" not in own:  # a search of one's own: +module.py:Name
             search, tail = f"{search}:{own}", rest
         SEARCHES.check(search)
-    return name, search, _options(spec, tail)
+    return name, search, parse_options(spec, tail)
 
 
-def _options(spec: str, text: str) -> dict[str, str]:
-    """Return the options at the end of a spec."""
-    options: dict[str, str] = {}
-    for part in text.split(",") if text else ():
-        key, equals, value = part.partition("=")
-        if not equals or key in options:
-            raise InputError(
-                f"{part!r} in {spec!r} is not an option: write key=value, each key once"
-            )
-        options[key] = value
-    return options
+def _with_parameters(
+    spec: str, search: str, options: dict[str, str], known: Collection[str] = ()
+) -> str:
+    """
+    Return the name of a search with its own options appended: "hgs:population=4".
+
+    ``known`` are the options of the start, which the error about an unknown option
+    lists.
+    """
+    if not options:
+        return search
+    of_search = SEARCHES.parameters(search)
+    _check_known(spec, options, {*known, *of_search})
+    convert_options(spec, options, of_search)
+    text = ",".join(f"{key}={options[key]}" for key in sorted(options))
+    return f"{search}:{text}"
 
 
 def _known_options(part: Any, search: str) -> tuple[set[str], set[str]]:
@@ -165,7 +183,7 @@ def _known_options(part: Any, search: str) -> tuple[set[str], set[str]]:
         return set(), {"objective", "batch"}
     alone = {"batch", "decoded", "guarantee"}  # options of a start without a search
     objective = {"objective"} if SEARCHES.abilities(search).vehicle_cost else set()
-    return _fields(part) - alone, {"guarantee", "artificial"} | objective
+    return _fields(part) - alone, {"guarantee", "artificial", "prove"} | objective
 
 
 def _fields(part: Any) -> set[str]:
@@ -174,7 +192,7 @@ def _fields(part: Any) -> set[str]:
     return {field.name for field in dataclasses.fields(part)}
 
 
-def _check_known(spec: str, options: dict[str, str], known: set[str]) -> None:
+def _check_known(spec: str, options: dict[str, str], known: Collection[str]) -> None:
     for key in options:
         if key not in known:
             raise InputError(
@@ -184,7 +202,7 @@ def _check_known(spec: str, options: dict[str, str], known: set[str]) -> None:
 
 
 def _make(spec: str, part: Any, options: dict[str, str]) -> Any:
-    """Return the start or method itself, or what its class makes of the options."""
+    """Return the start or method, or call its class or function with the options."""
     if not callable(part):
         return part
     try:
@@ -198,24 +216,11 @@ def _convert(spec: str, kind: Any, options: dict[str, str]) -> dict[str, Any]:
     if not options:
         return {}
     defaults = {field.name: field.default for field in dataclasses.fields(kind)}
-    values: dict[str, Any] = {}
-    for key, text in options.items():
-        if isinstance(defaults[key], bool):
-            check_choice(f"{key} in {spec!r},", text, ("yes", "no"))
-            values[key] = text == "yes"
-        elif isinstance(defaults[key], int):
-            if not text.isdecimal() or int(text) < 1:
-                raise InputError(
-                    f"{key} in {spec!r} is {text!r}, not a whole number of at least 1"
-                )
-            values[key] = int(text)
-        else:
-            values[key] = text
-    return values
+    return convert_options(spec, options, defaults)
 
 
 def _name(label: str, start: Any, options: dict[str, str]) -> str:
-    """Return the name for the rows: sorted options, without defaults and paths."""
+    """Return the method's name in rows: sorted options, without defaults and paths."""
     # Rows have the objective in a field of its own, and "no" is the default.
     named = {k: v for k, v in options.items() if k != "objective" and v != "no"}
     for field in dataclasses.fields(start) if dataclasses.is_dataclass(start) else ():

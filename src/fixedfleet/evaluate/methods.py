@@ -1,4 +1,4 @@
-"""What a method to compare is, and what a start of one is."""
+"""The interfaces of methods to compare, and of starts, which make their first plans."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Answer(NamedTuple):
     details
         Figures about the call, such as the seconds of its parts.
     start
-        The row of the earlier run that made the initial plan, if any. Its seconds are
-        added to those of this call.
+        The row of the earlier run that made the initial plan, if there was one. Its
+        seconds are added to those of this call.
     """
 
     plan: Plan | None
@@ -116,7 +116,7 @@ class Start(Protocol):
 
     @property
     def on_gpu(self) -> bool:
-        """Whether it computes on a GPU."""
+        """Whether the start computes on a GPU."""
         return False
 
     def check(self) -> None:

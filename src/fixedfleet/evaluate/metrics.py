@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fixedfleet.errors import InputError
-from fixedfleet.evaluate.integrals import curve, primal_integral, wrap
+from fixedfleet.evaluate.integrals import primal_integral, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,12 +24,12 @@ __all__ = ["Mean", "Summary", "describe_clocks", "summaries", "summarise"]
 
 # Method, objective, time limit and iterations of a summary.
 Group = tuple[str, str, float | None, int | None]
-# Method, objective, instance and seed of runs with several limits.
-Run = tuple[str, str, str, int]
+# Method, objective, time limit, instance and seed of a run.
+Run = tuple[str, str, float | None, str, int]
 
-_TOLERANCE = 1.1  # a run beyond this many time limits counts as beyond
-_CLOCKS = 0.1  # a larger share between wall and processor time is told
-_SHORTEST = 0.01  # seconds: of shorter runs the clocks say little
+_TOLERANCE = 1.1  # a run that takes more than this many time limits is an overrun
+_CLOCKS = 0.1  # a larger relative difference of wall and processor time is reported
+_SHORTEST = 0.01  # seconds; shorter runs are too short to compare the two times
 
 
 @dataclass(frozen=True)
@@ -84,21 +84,23 @@ class Summary:
     length, vehicles, cost_v
         Means over the instances served.
     floor
-        Mean of ⌈Σq/Q⌉ times the vehicle cost over the same instances: no plan pays
-        less for vehicles.
+        Mean of ⌈Σq/Q⌉ times the vehicle cost over the same instances: the least that
+        vehicles cost in any plan.
     gap
         Mean percentage above the reference of the method's objective, over the
         instances solved within the fleet that have a reference.
     seconds, cpu_seconds
         Mean wall time and mean processor time per instance; the latter is None if no
         row has it.
+    calibration
+        Mean of :attr:`Row.calibration`; None if no row has it.
     overrun
         Share of the rows that took more than 1.1 times their time limit; None without
         a time limit.
     primal_integral, wrap
         See :mod:`fixedfleet.evaluate.integrals`; None without a time limit, without
-        references, if nothing is known about the time before the end, or (wrap)
-        without a base that has the same objective.
+        references, for a method that does not report when it found its plans, or (wrap)
+        without a base that reports and has the same objective.
     """
 
     set: str
@@ -120,6 +122,7 @@ class Summary:
     gap: Mean | None
     seconds: Mean
     cpu_seconds: Mean | None
+    calibration: Mean | None
     overrun: float | None
     primal_integral: Mean | None = None
     wrap: Mean | None = None
@@ -160,13 +163,14 @@ def summaries(
     """
     names = set(instance_set.names)
     groups: dict[Group, list[Row]] = defaultdict(list)
-    runs: dict[Run, list[Row]] = defaultdict(list)
+    traces: dict[Run, Trace] = {}
     for row in rows:
         if row.instance in names:
             groups[_group_key(row)].append(row)
-            runs[row.method, row.objective, row.instance, row.seed].append(row)
+            if row.trace and row.within:
+                traces[_run_key(row, row.method)] = row.trace
     if base is not None:
-        if not any(method == base for method, *_ in runs):
+        if not any(method == base for method, *_ in groups):
             raise InputError(f"no rows of the base {base!r} on {instance_set.name}")
         if not instance_set.reference:
             raise InputError(
@@ -175,7 +179,7 @@ def summaries(
     found = []
     for group in (groups[key] for key in sorted(groups, key=_order)):
         known = _references(group[0], instance_set)
-        integral, relative = _integrals(group, runs, base, known)
+        integral, relative = _integrals(group, traces, base, known)
         summary = summarise(group, instance_set)
         found.append(replace(summary, primal_integral=integral, wrap=relative))
     return found
@@ -212,6 +216,7 @@ def summarise(rows: Sequence[Row], instance_set: InstanceSet) -> Summary:
         gap=_mean(within, lambda row: _gap(row, known)),
         seconds=_mean(rows, lambda row: row.seconds) or Mean(0.0, None, 0),
         cpu_seconds=_mean(rows, lambda row: row.cpu_seconds),
+        calibration=_mean(rows, lambda row: row.calibration),
         overrun=None if limit is None else fmean(r.seconds > limit for r in rows),
     )
 
@@ -220,8 +225,8 @@ def describe_clocks(rows: Iterable[Row]) -> list[str]:
     """
     Say for which methods and limits wall time and processor time differ.
 
-    Some solvers count the one and some the other, so a comparison within a time limit
-    is fair only if both are the same.
+    Some solvers count wall time and some processor time, so a comparison within a time
+    limit is fair only if both are the same.
     """
     groups: dict[Group, list[tuple[float, float]]] = defaultdict(list)
     for row in rows:
@@ -265,33 +270,41 @@ def _references(row: Row, instance_set: InstanceSet) -> Mapping[str, float]:
 
 def _gap(row: Row, references: Mapping[str, float]) -> float | None:
     cost, reference = row.cost, references.get(row.instance, 0.0)
-    # Of nothing there is no percentage: all customers are at the depot.
+    # There is no percentage of a reference of 0, where all customers are at the depot.
     return None if cost is None or reference <= 0 else 100 * (cost / reference - 1)
+
+
+def _run_key(row: Row, method: str) -> Run:
+    """
+    Return the key of the run of another method under the same conditions as a row.
+    """
+    return method, row.objective, row.time_limit, row.instance, row.seed
 
 
 def _integrals(
     group: list[Row],
-    runs: Mapping[Run, list[Row]],
+    traces: Mapping[Run, Trace],
     base: str | None,
     references: Mapping[str, float],
 ) -> tuple[Mean | None, Mean | None]:
-    """Return the mean primal integral and WRAP of a group, where they are defined."""
+    """
+    Return the mean primal integral and WRAP of a group, where they are defined.
+
+    Only runs that report when they found their plans have an integral: the end of a run
+    does not say when its plan was found.
+    """
     limit = group[0].time_limit
-    if limit is None:
+    if limit is None or not any(row.trace for row in group):
         return None, None
 
-    reports = any(row.trace for row in group)
-
-    def trace_of(row: Row, method: str) -> Trace | None:
-        key = method, row.objective, row.instance, row.seed
-        return curve(runs.get(key, ()), limit)
-
     def mine(row: Row) -> Trace | None:
-        if references.get(row.instance, 0.0) <= 0:
-            return None
-        trace = trace_of(row, row.method)
-        # If a method reports improvements, no report means that it found nothing.
-        return () if trace is None and reports and not row.within else trace
+        """
+        Return a row's trace; it is empty without a plan within the fleet.
+
+        None if the row has no reference, or its method does not report its plans.
+        """
+        known = references.get(row.instance, 0.0) > 0 and (row.trace or not row.within)
+        return traces.get(_run_key(row, row.method), ()) if known else None
 
     def integral(row: Row) -> float | None:
         trace = mine(row)
@@ -300,7 +313,7 @@ def _integrals(
         return primal_integral(trace, references[row.instance], limit)
 
     def relative(row: Row) -> float | None:
-        trace, other = mine(row), trace_of(row, base or "")
+        trace, other = mine(row), traces.get(_run_key(row, base or ""))
         if trace is None or not other:
             return None
         return wrap(trace, other, references[row.instance], limit)

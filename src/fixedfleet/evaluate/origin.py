@@ -1,4 +1,4 @@
-"""What rows are made with: machine, versions, and hashes of what makes the plans."""
+"""The origin of rows: machine, versions, and hashes of the code that makes plans."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ __all__ = [
     "without_outdated",
 ]
 
-# What a row was made by. Rows of one method that differ in it are different methods.
+# Hashes of what made a row. Rows that differ in one of them are of different methods.
 _MAKERS = ("network", "program", "source")
-# Fields of an instance that change no plan, or that rows have in a field of their own.
-_UNHASHED = {"name", "names", "depot_name", "unit", "columns", "vehicles"}
+# Fields of an instance that change no plan, or that have their own field in rows.
+_UNHASHED = {"time_unit", "name", "names", "depot_name", "unit", "columns", "vehicles"}
 
 
 @functools.cache
@@ -59,7 +59,9 @@ def machine_name(gpu: bool = False) -> str:
 
 
 def made_with(method: Method) -> dict[str, str]:
-    """Return what a method's rows record of their making; see :attr:`Row.made`."""
+    """
+    Return the versions and hashes that a method's rows record; see :attr:`Row.made`.
+    """
     made = {"fixedfleet": own_version(), "commit": describe_commit()}
     start = getattr(method, "start", None)
     search, spec = (_text(method, name) for name in ("search", "spec"))
@@ -69,14 +71,14 @@ def made_with(method: Method) -> dict[str, str]:
     if search.startswith("command:"):
         made["program"] = _program_hash(search.removeprefix("command:"))
     for part in (method, start):
-        # A network that is not here is reported by the method's check.
+        # The method's check reports a missing network.
         with contextlib.suppress(InputError, MissingPackageError, OSError):
             network = getattr(part, "network", None)
-            if inspect.ismethod(network):  # a method may have a network by this name
+            if inspect.ismethod(network):  # a method may also have an attribute network
                 file: Path = network()
                 made |= {"network": digest(file), "network_file": file.name}
                 made["torch"] = version_of("torch")
-                names.add(_normalisation(file))
+                names |= _parts_of_network(file)
     sources = sorted({source_hash(part) for part in (method, start, *names)} - {""})
     made["source"] = "+".join(sources)
     made["spec"] = spec
@@ -84,23 +86,29 @@ def made_with(method: Method) -> dict[str, str]:
 
 
 def _text(part: object, name: str) -> str:
-    """Return an attribute if it is a text; methods of users may have any other."""
+    """
+    Return an attribute if it is a string, else "".
+
+    The attribute of a user-defined method may have any other type.
+    """
     value = getattr(part, name, "")
     return value if isinstance(value, str) else ""
 
 
 def _texts(part: object) -> Iterator[str]:
-    """Yield the settings of a method or start that may name other parts."""
+    """
+    Yield the settings of a method or start that are strings: they may name other parts.
+    """
     values = getattr(part, "__dict__", {}).values()
     return (value for value in values if isinstance(value, str))
 
 
-def _normalisation(file: Path) -> str:
-    """Return the name of a network's normalisation, if it has one."""
-    from fixedfleet.model.weights import read_metadata
+def _parts_of_network(file: Path) -> set[str]:
+    """Return the names of the parts that a network's file needs: class and others."""
+    from fixedfleet.model.weights import named_parts, read_metadata
 
-    config = json.loads(read_metadata(file).get("config", "{}"))
-    return str(config.get("normalisation", ""))
+    facts = read_metadata(file)
+    return {*named_parts(facts.get("network", ""), json.loads(facts["config"]))}
 
 
 def _program_hash(command: str) -> str:
@@ -121,7 +129,9 @@ def instance_hash(instance: Instance) -> str:
     found = hashlib.sha256()
     for known in fields(instance):
         value = getattr(instance, known.name)
-        if known.name in _UNHASHED or value is None:
+        # Rows from before there was a detour factor have the hash without it.
+        unused = value is None or (known.name == "detour" and value == 1.0)
+        if known.name in _UNHASHED or unused:
             continue
         found.update(known.name.encode())
         if isinstance(value, np.ndarray):
@@ -135,10 +145,10 @@ def without_outdated(rows: Iterable[Row], methods: Sequence[Method]) -> list[Row
     """
     Leave out the rows of methods that have changed since.
 
-    That is the case if a row was made by another program, from another source file, by
-    another network, or from another spec that the user gave the same name. A row is
-    kept if it does not record such a thing, if there is nothing here to compare it
-    with, or if it belongs to none of the methods.
+    A method has changed if a row was made by another program, from another source file,
+    by another network, or from another spec that the user gave the same name. A row is
+    kept if it does not record these facts, if there is nothing here to compare it with,
+    or if it belongs to none of the methods.
     """
     made = {(m.name, getattr(m, "objective", "length")): made_with(m) for m in methods}
     return [
@@ -158,7 +168,7 @@ def _same_makers(then: Mapping[str, str], now: Mapping[str, str]) -> bool:
 
 def describe_mix(pairs: Iterable[tuple[Row, Row]]) -> list[str]:
     """
-    Say in what rows of a file differ from those that would be made now.
+    Say how the rows of a file differ from rows that would be made now.
 
     Parameters
     ----------

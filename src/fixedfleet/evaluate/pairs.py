@@ -34,7 +34,7 @@ class Pair:
     set, first, second
         Names of the set and of the two methods.
     time_limit, iterations
-        The limit of both; of the one that takes a limit, if the other takes none.
+        The limit of both methods, or of the only method that takes a limit.
     difference
         Mean percentage by which the first one's cost lies above the second one's, over
         the instances that both solve within the fleet, with its 95 % interval.
@@ -98,7 +98,11 @@ def _pairs(
     mine: Mapping[str, list[float]],
     theirs: Mapping[str, list[float]],
 ) -> Iterator[Pair]:
-    """Yield the comparison of two methods with one limit, if there is one."""
+    """
+    Yield the comparison of two methods with one limit.
+
+    Yield nothing if there is no instance that both solve.
+    """
     costs = [(fmean(mine[one]), fmean(theirs[one])) for one in mine if one in theirs]
     costs = [(m, t) for m, t in costs if t > 0]
     signs = [0 if math.isclose(m, t, rel_tol=_SAME) else m - t for m, t in costs]

@@ -42,31 +42,35 @@ class Pipeline:
     """
     Make initial plans, then optionally improve them within the fleet by a search.
 
-    For a search, a start that exceeds the fleet or leaves customers out is cut to the
-    fleet and completed; if that fails, the search begins with the packing, as in
-    :func:`fixedfleet.solve`. With ``artificial``, it begins with the plan as it is.
+    If a search follows, the start must serve all customers within the fleet. What
+    exceeds capacity or fleet is removed, and the customers left out are inserted. If
+    that fails, the search begins with the packing, as in :func:`fixedfleet.solve`. With
+    ``artificial``, it begins with the plan as it is.
 
     Parameters
     ----------
     name
         Name in the rows.
     start, search
-        The search is empty if there is none. With :class:`NoStart`, it is an outside
-        solver that begins with nothing.
+        The start, and the name of the search, empty if there is none. With
+        :class:`NoStart`, the search is an outside solver that needs no start.
     objective
         What the search minimises.
     guarantee
         Whether to plan for the smallest sufficient fleet where the fleet is too small.
     batch
-        Number of instances per call. The search ``gpu`` has the time limit of all
-        instances of a batch together. With a batch of 1 it fills the GPU with searches
+        Number of instances per call. The search ``gpu`` may take the time limits of all
+        instances of a batch together. With a batch of 1, it fills the GPU with searches
         for one instance.
     artificial
         The paper's way: the search may use as many vehicles as the start, and it may
         empty the tours beyond the fleet. Customers that a network leaves out get such a
         tour first.
+    prove
+        Whether a lower bound follows the search within the same time limit, as in
+        :func:`fixedfleet.solve`.
     spec
-        The name that the method has by itself, if ``name`` is one that the user chose.
+        The method's spec, if ``name`` was chosen by the user.
     """
 
     name: str
@@ -76,14 +80,19 @@ class Pipeline:
     guarantee: bool = False
     batch: int = 1
     artificial: bool = False
+    prove: bool = False
     spec: str = ""
 
     def __post_init__(self) -> None:
         check_choice("objective", self.objective, get_args(Objective))
+        if self.prove and self.artificial:
+            raise InputError(
+                "prove=yes is for plans within the fleet: leave artificial=yes out"
+            )
 
     @property
     def on_gpu(self) -> bool:
-        """Whether it runs on a GPU, and therefore in one process."""
+        """Whether the method runs on a GPU, and therefore in one process."""
         return self.search == "gpu" or self.start.on_gpu
 
     @property
@@ -92,17 +101,25 @@ class Pipeline:
         abilities = SEARCHES.abilities(self.search)
         if not self.search or abilities.ends_by_itself:
             return ()
-        counts = abilities.counts_iterations and not self.artificial
+        timed = self.artificial or self.prove
+        counts = abilities.counts_iterations and not timed
         return ("time", "iterations") if counts else ("time",)
 
     def _priced(self, vehicle_cost: float) -> float:
-        """Return what the method minimises per vehicle: for the length, nothing."""
+        """
+        Return the cost per vehicle that the search minimises: 0 if it minimises length.
+        """
         return vehicle_cost if self.objective == "cost-v" else 0.0
 
     @property
     def _packs(self) -> bool:
-        """Whether it begins with the packing that the verdict on the fleet has."""
+        """Whether the start is the packing, which the verdict on the fleet contains."""
         return type(self.start) is PackingStart
+
+    @property
+    def _reports(self) -> bool:
+        """Whether the search reports when it found its plans."""
+        return SEARCHES.abilities(self.search).reports
 
     def check(self) -> None:
         """Raise MissingPackageError or InputError if the method cannot run here."""
@@ -149,11 +166,14 @@ class Pipeline:
         iterations: int | None,
         seed: int,
     ) -> Answer:
-        """Let an outside solver plan from nothing; its plan may exceed the fleet."""
+        """Let an outside solver plan without a start; its plan may exceed the fleet."""
         search = load_search(self.search, instance)
         deadline = Deadline.of(time_limit, iterations)
-        plans = list(search(SearchTask(instance, Plan([]), deadline, seed)))
-        return Answer(plans[-1] if plans else None)
+        plan, trace = None, []
+        for plan in search(SearchTask(instance, Plan([]), deadline, seed)):
+            if plan.is_feasible(instance):
+                trace.append((deadline.elapsed(), plan.length(instance)))
+        return Answer(plan, tuple(trace) if self._reports else ())
 
     def _on_gpu(
         self,
@@ -186,7 +206,7 @@ class Pipeline:
         start = None
         if not self._packs:  # `solve` makes its own packing
             if self.guarantee:
-                # The start is to plan for the fleet that the search will have.
+                # The start must plan for the same fleet as the search.
                 verdict = assess_fleet(instance, time_limit=time_limit / 4)
                 larger = verdict.smallest_packing
                 if verdict.status == "impossible" and larger is not None:
@@ -200,21 +220,28 @@ class Pipeline:
             search=self.search,
             vehicle_cost=self._priced(vehicle_cost),
             guarantee=self.guarantee,
-            # A GPU has the whole machine; every other worker has a core of its own.
+            # A method on a GPU may use all cores; every other worker has one core.
             cores=None if self.on_gpu else 1,
+            prove=self.prove,
         )
         if result.plan is None:
             return Answer(None, reason=result.verdict.reason)
-        if not SEARCHES.abilities(self.search).reports:
-            return Answer(result.plan)
+        details = {}
+        if result.lower_bound is not None:
+            details["lower_bound"] = result.lower_bound
+            details["is_optimal"] = float(result.is_optimal)
+        if not self._reports:
+            return Answer(result.plan, details=details)
         before = time.perf_counter() - begin - result.seconds
         trace = ((before + moment, cost) for moment, cost in result.trace)
-        return Answer(result.plan, tuple(trace))
+        return Answer(result.plan, tuple(trace), details=details)
 
     def _in_iterations(
         self, instance: Instance, iterations: int, seed: int, vehicle_cost: float
     ) -> Answer:
-        """Plan one instance in a number of iterations: the same plan anywhere."""
+        """
+        Plan one instance in a number of iterations; every machine finds the same plan.
+        """
         verdict = assess_fleet(instance)
         start = verdict.packing
         if verdict.status == "impossible":
@@ -232,13 +259,14 @@ class Pipeline:
             seed=seed,
             vehicle_cost=self._priced(vehicle_cost),
         )
-        reports = SEARCHES.abilities(self.search).reports
-        return Answer(found.plan, found.trace if reports else ())
+        return Answer(found.plan, found.trace if self._reports else ())
 
     def _from_any_plan(
         self, instance: Instance, time_limit: float, seed: int, vehicle_cost: float
     ) -> Answer:
-        """Improve the start's plan as it is, for a fleet of as many vehicles."""
+        """
+        Improve the start's plan as it is, even if it has more vehicles than the fleet.
+        """
         begin = time.perf_counter()
         (first,) = first_answers(self.start, [instance], seed)
         if first.start is not None:

@@ -1,4 +1,4 @@
-"""The results of an evaluation: one row per run, in a file that survives a kill."""
+"""The results of an evaluation: one row per run, in a file that a kill cannot spoil."""
 
 from __future__ import annotations
 
@@ -52,11 +52,14 @@ class Row:
     vehicle_cost
         Fixed cost per vehicle in ``cost_v``.
     length, cost_v, vehicles
-        Length, Cost_v and number of vehicles of the plan; None unless ``served``.
+        Length, Cost_v and number of vehicles of the plan; None unless ``served``. If
+        vehicles differ or have costs of their own, ``length`` is the cost of the plan,
+        :meth:`fixedfleet.Plan.cost`.
     floor
         ⌈Σq/Q⌉, the smallest number of vehicles that any plan can have.
     served
-        Whether the plan serves every customer once within capacity, with any fleet.
+        Whether the plan serves every customer once within capacity. It may use more
+        vehicles than the fleet has, unless the fleet is mixed.
     within
         Whether the plan also uses no more vehicles than the fleet has.
     seconds
@@ -64,6 +67,10 @@ class Row:
     cpu_seconds
         Processor time of the same, of all threads and programs; None in rows of older
         files and of calls that were stopped.
+    calibration
+        Seconds that the core needed for a fixed computation, as a measure of its speed;
+        see :mod:`fixedfleet.evaluate.calibration`. None in rows of older files and of
+        calls that were stopped.
     fault
         What went wrong, in a sentence; None for a plan within the fleet.
     trace
@@ -86,9 +93,12 @@ class Row:
         out although a vehicle had room, ``left_early``, or because none had,
         ``left_full``. If a search ran with ``artificial``, its seconds, ``search``, and
         the length and the vehicles of the plan that it began with, ``start_length`` and
-        ``start_vehicles``.
+        ``start_vehicles``. With ``prove``, ``lower_bound``, which no plan undercuts,
+        and ``is_optimal``, which is 1 if the plan is proven optimal, else 0.
     tours
         The plan's tours; None without a plan.
+    vehicle_types
+        The index of the vehicle type of each tour; None if vehicles are alike.
     """
 
     set: str
@@ -109,6 +119,7 @@ class Row:
     within: bool = False
     seconds: float = 0.0
     cpu_seconds: float | None = None
+    calibration: float | None = None
     fault: str | None = None
     trace: Trace = ()
     machine: str = ""
@@ -116,10 +127,13 @@ class Row:
     made: Mapping[str, str] = field(default_factory=dict, hash=False)
     details: Mapping[str, float] = field(default_factory=dict, hash=False)
     tours: tuple[tuple[int, ...], ...] | None = None
+    vehicle_types: tuple[int, ...] | None = None
 
     @property
     def key(self) -> Key:
-        """What identifies the run. The set is no part of it: sets share rows."""
+        """
+        What identifies the run. The set is not a part of it, because sets share rows.
+        """
         return (
             self.instance,
             self.method,
@@ -131,7 +145,7 @@ class Row:
 
     @property
     def cost(self) -> float | None:
-        """The plan's value of what the method minimises."""
+        """The plan's value of the method's objective."""
         return self.cost_v if self.objective == "cost-v" else self.length
 
     @property
@@ -153,6 +167,8 @@ class Row:
             found["trace"] = tuple((time, cost) for time, cost in found["trace"])
             if found.get("tours") is not None:
                 found["tours"] = tuple(map(tuple, found["tours"]))
+            if found.get("vehicle_types") is not None:
+                found["vehicle_types"] = tuple(found["vehicle_types"])
             return cls(**found)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"not a row of results: {error}") from None
@@ -228,8 +244,8 @@ class Results:
         if self.path.suffix == _COMPRESSED:
             raise InputError(f"{self.path} is compressed: choose another file")
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Made and locked before anything is written: of two first runs that start at
-        # once, one is refused.
+        # The file is created and locked before anything is written. If two runs start
+        # at once, one of them is refused.
         file = os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
         try:
             atomic.lock(
@@ -256,13 +272,15 @@ class Results:
         return file
 
     def _read_header(self, line: bytes) -> None:
-        """Check the first line; a file without a whole one holds nothing yet."""
+        """
+        Check the first line; a file without a complete first line counts as empty.
+        """
         try:
             header: Any = json.loads(line)
         except ValueError:
             torn = not line.endswith(b"\n")
             if torn and _BEGINNING.startswith(line[: len(_BEGINNING)]):
-                self.machine = ""  # a run is about to write it, or was killed before
+                self.machine = ""  # a run has yet to write it, or was killed before
                 return
             header = None
         if not isinstance(header, dict) or header.get("format") != FORMAT:
@@ -279,11 +297,11 @@ class Results:
         self.machine = header["machine"]
 
 
-_BEGINNING = json.dumps({"format": FORMAT})[:-1].encode()  # of every header
+_BEGINNING = json.dumps({"format": FORMAT})[:-1].encode()  # how every header begins
 
 
 def make_header(machine: str) -> str:
-    """Return the first line of a file of rows that were made on this machine."""
+    """Return the first line of a file whose rows were made on this machine."""
     return json.dumps({"format": FORMAT, "version": VERSION, "machine": machine})
 
 
@@ -293,7 +311,7 @@ def _open_to_read(path: Path) -> IO[bytes]:
 
 
 def _cut_torn_line(file: IO[bytes]) -> None:
-    """Cut the file after its last whole line, and go there."""
+    """Truncate the file after its last complete line, and go to its end."""
     whole = file.read().rfind(b"\n") + 1
     file.truncate(whole)
     file.seek(whole)

@@ -39,8 +39,9 @@ __all__ = ["EvaluationSummary", "evaluate"]
 
 _log = logging.getLogger("fixedfleet")
 
-# Seconds after which a call is stopped and recorded as a fault: a warm-up before a run
-# with a time limit, that run beyond twice its limit, and a call without a time limit.
+# Seconds after which a call is stopped and recorded as a fault: for the warm-up before
+# a run with a time limit; for that run, in addition to twice its limit; and for a call
+# without a time limit.
 _WARMING, _GRACE, _LONGEST = 150.0, 30.0, 600.0
 
 
@@ -177,7 +178,9 @@ def evaluate(
 def _warn(
     store: Results, there: list[Row], known: dict[Key, Row], asked: dict[Key, Row]
 ) -> None:
-    """Say what of the file is repeated, and what counts although it differs."""
+    """
+    Warn which runs of the file are repeated, and which count although they differ.
+    """
     changed = {row.key for row in there if row.key in asked and row.key not in known}
     if changed:
         methods = ", ".join(sorted({method for _, method, *_ in changed}))
@@ -199,7 +202,11 @@ def _run(
     processes: int | None,
     engine: Engine,
 ) -> Generator[list[Row]]:
-    """Yield the rows of each trial: first of batches and GPUs, in a single process."""
+    """
+    Yield the rows of each trial.
+
+    Trials with batches or a GPU come first, in a single process.
+    """
 
     def alone(trial: Trial) -> bool:
         method = methods[trial.method]
@@ -229,7 +236,7 @@ def _warm_up_seconds(trial: Trial) -> float:
 
 
 def _answers(events: Iterable[Event]) -> Iterator[list[Row]]:
-    """Yield the rows of each trial."""
+    """Yield the rows of each trial, from the events of the worker processes."""
     warm: set[Trial] = set()
     for event in events:
         match event:
@@ -239,7 +246,8 @@ def _answers(events: Iterable[Event]) -> Iterator[list[Row]]:
                 yield rows
             case Lost(trial, reason, seconds):
                 why = reason if trial in warm else f"in the warm-up: {reason}"
-                # A GPU's name is not worth loading its driver in this process.
+                # The row has the processor's name even for a GPU: to know the GPU's
+                # name, this process would have to load its driver.
                 yield failed(trial, why, seconds, machine_name())
 
 

@@ -17,12 +17,13 @@ from fixedfleet import files, generate
 from fixedfleet.errors import InputError, at_least, check_vehicle_cost, check_whole
 from fixedfleet.evaluate.best_known import best_known
 from fixedfleet.evaluate.rows import Results
+from fixedfleet.instance import InstanceBatch
 from fixedfleet.labels import has_labels, load_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fixedfleet.instance import Instance, InstanceBatch
+    from fixedfleet.instance import Instance
 
 __all__ = ["VEHICLE_COSTS", "InstanceSet", "get_set", "is_named"]
 
@@ -31,16 +32,17 @@ VEHICLE_COSTS = {20: 35.0, 50: 50.0, 100: 80.0}
 
 # vrp20, clustered50, uniform20:7; or a distribution in a file, rings.py:ring:50:7.
 _NAMED = re.compile(r"(.+?)(?<!\d):?(\d+)(?::(\d+))?", re.ASCII)
-_TEST_SETS = ("vrp", "strict", "kool", "tight")
+_TEST_SETS = ("vrp", "strict", "filled", "kool", "tight")
 _NAMES = (
-    "vrp20, vrp50, vrp100, strict20 …, kool20 …, tight20 …, or a distribution with the "
-    "number of customers (uchoa100, uniform20:SEED)"
+    "vrp20, vrp50, vrp100, strict20 …, filled20 …, kool20 …, tight20 …, or a "
+    "distribution with the number of customers (uchoa100, uniform20:SEED)"
 )
 _READABLE = (*files.INSTANCE_EXTENSIONS, *files.BATCH_EXTENSIONS)
 # Uniform instances depend on the seed and on how many are drawn at once. So this many
 # are always drawn, and the first of them are used.
 _DRAWN = 10_000
-_SEED = 1234  # of distributions, unless another one is given
+_SEED = 1234  # the seed of distributions, unless another one is given
+_FURTHER_SEED = 1235  # the seed of the additional instances of ``filled20``, …
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -123,8 +125,10 @@ def get_set(
     ----------
     spec
         ``vrp20``, ``vrp50``, ``vrp100``: the public test set without the instances
-        whose demands exceed the fleet, Σq > MQ. ``strict20``, …: without those that
-        fill it, too, Σq ≥ MQ. ``kool20``, …: all its instances.
+        whose demands exceed the fleet, Σq > MQ. ``strict20``, …: also without those
+        that fill the fleet exactly, Σq = MQ. ``filled20``, …: the same as ``strict20``
+        and further instances of this kind, 10,000 in total. ``kool20``, …: all
+        instances of the public test set.
         ``tight20``, …: those of ``vrp20``, … with the smallest conceivable fleet,
         ⌈Σq/Q⌉ vehicles. ``clustered50:7``: 50 customers of the distribution
         ``clustered`` from seed 7 (default: 1234); your own is ``rings.py:ring:50:7``.
@@ -212,14 +216,25 @@ def _draw_test_set(
         raise InputError(f"no set {kind}{size}: choose from {_NAMES}")
     batch = generate.test_set(size, reject=False)
     rows, stem = np.arange(len(batch)), f"test{size}"
-    if kind == "strict":
-        rows = np.flatnonzero(batch.demands.sum(1) < batch.vehicles * batch.capacity)
+    if kind in ("strict", "filled"):
+        rows = _below_capacity(batch)
     elif kind in ("vrp", "tight"):
         rows = np.flatnonzero(batch.minimum_vehicles <= batch.vehicles)
         if kind == "tight":
             stem, batch = f"tight{size}", batch.with_vehicles(batch.minimum_vehicles)
-    rows = rows[:count]
-    return batch[rows], [f"{stem}/{row}" for row in rows]
+    names = [f"{stem}/{row}" for row in rows]
+    batch = batch[rows]
+    if kind == "filled":
+        others = generate.uniform(size, _DRAWN, seed=_FURTHER_SEED)
+        rows = _below_capacity(others)[: _DRAWN - len(batch)]
+        names += [f"uniform{size}:{_FURTHER_SEED}/{row}" for row in rows]
+        batch = InstanceBatch.of([*batch, *others[rows]])
+    return batch[:count], names[:count]
+
+
+def _below_capacity(batch: InstanceBatch) -> np.ndarray:
+    """Return the rows whose demands do not fill the fleet, Σq < MQ."""
+    return np.flatnonzero(batch.demands.sum(1) < batch.vehicles * batch.capacity)
 
 
 def _with_reference(chosen: InstanceSet, path: Path) -> InstanceSet:
@@ -270,10 +285,10 @@ def _paths(
 
 
 def _unfold(path: Path) -> list[Path]:
-    """Return the instance files of a folder; a file or a label folder as it is."""
+    """Return the instance files of a folder; return a file or label folder as it is."""
     if not path.is_dir() or has_labels(path):
         return [path]
-    taken = [one for one in _READABLE if one != ".txt"]  # which may be a description
+    taken = [one for one in _READABLE if one != ".txt"]  # it may be a description
     found = [str(one) for one in path.iterdir() if one.suffix.lower() in taken]
     if not found:
         raise InputError(f"{path} has no files {', '.join(taken)}")
@@ -317,7 +332,7 @@ def _read(path: Path, vehicles: int | None) -> Iterator[tuple[Instance, float | 
 
 
 def _by_numbers(path: str) -> list[tuple[int, str]]:
-    """Sort X-n101 before X-n1001."""
+    """Return a sort key that compares numbers by value: X-n101 comes before X-n1001."""
     return [
         (int(part), "") if part.isdigit() else (-1, part)
         for part in re.split(r"(\d+)", path)

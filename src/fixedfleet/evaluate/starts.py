@@ -41,13 +41,14 @@ class NoStart(Start):
 @dataclass(frozen=True, kw_only=True)
 class _Construction(Start):
     """
-    What the starts of :mod:`fixedfleet.search.construct` have in common.
+    The base class of the starts of :mod:`fixedfleet.search.construct`.
 
     Parameters
     ----------
     decoded
-        Whether to discard the order of stops, then order the tours and exchange
-        customers as membership decoding does. It is a control for networks.
+        Whether to discard the order of the stops and to make new tours from the
+        assignment, as membership decoding does. It is a control: it shows how much of a
+        network's result is due to decoding.
     """
 
     decoded: bool = False
@@ -75,7 +76,7 @@ class _Construction(Start):
 @dataclass(frozen=True, kw_only=True)
 class PackingStart(_Construction):
     """
-    The packing that proves the fleet sufficient.
+    The packing of demands into vehicles that proves the fleet sufficient.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ class NetworkStart:
 
     @property
     def on_gpu(self) -> bool:
-        """Whether it predicts on a GPU."""
+        """Whether the network predicts on a GPU."""
         return self.device == "cuda"
 
     def check(self) -> None:
@@ -197,7 +198,7 @@ class NetworkStart:
         ]
 
     def network(self) -> Path:
-        """Return the file of the network that it uses."""
+        """Return the file of the network that this start uses."""
         require("torch", "network", "the method 'network'")
         from fixedfleet.model import find_model
 
@@ -207,7 +208,7 @@ class NetworkStart:
 def first_answers(
     start: Start, instances: Sequence[Instance], seed: int
 ) -> list[Answer]:
-    """Return a start's plans, with details if it has them."""
+    """Return a start's plans as answers, with details if the start gives them."""
     if hasattr(start, "answers"):
         found: list[Answer] = start.answers(instances, seed)
         return found

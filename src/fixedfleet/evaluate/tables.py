@@ -1,4 +1,4 @@
-"""Tables as Markdown for people and as CSV for programs."""
+"""Summaries as tables: Markdown and LaTeX for people, CSV for programs."""
 
 from __future__ import annotations
 
@@ -130,8 +130,12 @@ def pairs_to_markdown(pairs: Sequence[Pair]) -> str:
     return markdown_table(headings, rows, headings[:3])
 
 
-def to_csv(found: Sequence[Summary]) -> str:
-    """Return summaries as CSV, one line each, with all their figures."""
+def to_csv(found: Sequence[Summary], labels: Sequence[str] = ()) -> str:
+    """
+    Return summaries as CSV, one line each, with all their figures.
+
+    Labels, one for each summary, are the first column.
+    """
     names = (
         "set", "method", "objective", "time_limit", "iterations", "machines", "runs",
         "served", "within", "share_within", "share_violating", "excess", "overrun",
@@ -139,7 +143,7 @@ def to_csv(found: Sequence[Summary]) -> str:
     )  # fmt: skip
     means = (
         "length", "vehicles", "cost_v", "gap", "seconds", "cpu_seconds",
-        "primal_integral", "wrap",
+        "calibration", "primal_integral", "wrap",
     )  # fmt: skip
     rows = []
     for summary in found:
@@ -149,8 +153,11 @@ def to_csv(found: Sequence[Summary]) -> str:
             mean: Mean | None = getattr(summary, name)
             row += [None, None] if mean is None else [mean.value, mean.half]
         rows.append(row)
-    pairs = [name for mean in means for name in (mean, f"{mean}_half")]
-    return csv_table([*names, *pairs], rows)
+    headings = [*names, *(name for mean in means for name in (mean, f"{mean}_half"))]
+    if labels:
+        headings.insert(0, "label")
+        rows = [[label, *row] for label, row in zip(labels, rows, strict=True)]
+    return csv_table(headings, rows)
 
 
 def _limit(summary: Summary | Pair) -> str:
@@ -193,7 +200,7 @@ _COLUMNS: dict[str, Callable[[Summary], str]] = {
     "not served": lambda s: f"{s.runs - s.served:,}" if s.runs > s.served else NOTHING,
     "length": lambda s: _mean(s.length),
     "vehicles": lambda s: show_mean(s.vehicles, 3),
-    # Without a cost per vehicle, Cost_v is the length.
+    # If vehicles cost nothing, Cost_v equals the length.
     "Cost_v": lambda s: _mean(s.cost_v) if s.floor else NOTHING,
     "floor of Cost_v": lambda s: _digits(s.cost_v_floor or 0) if s.floor else NOTHING,
     "gap %": lambda s: show_mean(s.gap, 3),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError, MissingPackageError, place_of
+from fixedfleet.evaluate.calibration import core_seconds
 from fixedfleet.evaluate.origin import instance_hash, machine_name, made_with
 from fixedfleet.evaluate.rows import Row
 
@@ -109,10 +110,15 @@ def _trials(
     limits: Sequence[Sequence[Limits]],
     seed: int,
 ) -> Iterator[Trial]:
-    """Yield all trials of a set: whole batches first, then instance by instance."""
+    """
+    Yield all trials of a set.
+
+    The methods that take batches come first. Then, instance by instance, all other
+    methods follow.
+    """
 
     def trials(place: int, instances: Sequence[Instance]) -> Iterator[Trial]:
-        """Yield a trial of a method per limit."""
+        """Yield one trial per limit of the method at this place."""
         for seconds, iterations in limits[place]:
             rows = [
                 Row(
@@ -170,7 +176,7 @@ def _check_alike(row: Row, instance: Instance, other: Row, twin: Instance) -> No
 
 
 def _check_same(there: Row, here: Row) -> None:
-    """Raise InputError unless both rows are of one instance, as far as they tell."""
+    """Raise InputError unless both rows are of the same instance, as far as known."""
     for field, what in (
         ("customers", "customers"),
         ("fleet", "vehicles"),
@@ -197,10 +203,10 @@ def work(
     trial: Trial, call: Call, methods: Sequence[Method], grace: float, longest: float
 ) -> list[Row]:
     """
-    Run a trial in a worker process, after a warm-up if it is the first of a kind.
+    Run a trial in a worker process, after a warm-up if it is the first of its kind.
 
-    After the warm-up, it may take ``grace`` seconds beyond twice the time limit of all
-    its instances, or ``longest`` seconds if it has no time limit.
+    After the warm-up, the trial may take ``grace`` seconds beyond twice the time limit
+    of all its instances, or ``longest`` seconds if it has no time limit.
 
     Raises
     ------
@@ -216,19 +222,22 @@ def work(
         _warm.add(kind)
         if torch := sys.modules.get("torch"):
             torch.set_num_threads(1)
+        core_seconds()
     allowed = longest if limit is None else 2 * limit * len(trial.rows) + grace
     call.send("warm", seconds=allowed)
     return _run(method, trial)
 
 
 def _warm_up(method: Method, trial: Trial) -> None:
-    """Run the method briefly, so that nothing is loaded or compiled when timed."""
+    """
+    Run the method briefly, so that the timed run need not load or compile anything.
+    """
     limit, iterations = trial.time_limit, trial.rows[0].iterations
     if limit is not None:
         limit = min(limit, _WARM_SECONDS / len(trial.rows))
     if iterations is not None:
         iterations = min(iterations, _WARM_ITERATIONS)
-    with contextlib.suppress(Exception):  # the call that counts reports it
+    with contextlib.suppress(Exception):  # the timed call will report the error
         _call(method, trial, limit, iterations)
 
 
@@ -246,27 +255,29 @@ def _call(
 
 
 def _run(method: Method, trial: Trial) -> list[Row]:
-    """Run a trial and measure its plans; the rows record whatever goes wrong."""
+    """Run a trial and measure its plans; errors are recorded in the rows."""
     machine = machine_name(method.on_gpu)
+    rows = [replace(row, calibration=core_seconds()) for row in trial.rows]
     begin, cpu_begin = time.perf_counter(), _cpu_seconds()
     try:
         answers = _call(method, trial, trial.time_limit, trial.rows[0].iterations)
         wall = (time.perf_counter() - begin) / len(trial.rows)
         cpu = (_cpu_seconds() - cpu_begin) / len(trial.rows)
         timed = [
-            replace(row, seconds=wall, cpu_seconds=cpu, machine=machine)
-            for row in trial.rows
+            replace(row, seconds=wall, cpu_seconds=cpu, machine=machine) for row in rows
         ]
         triples = zip(timed, trial.instances, answers, strict=True)
         return [_measure(*triple) for triple in triples]
     except ImportError as error:
-        # No row: when the package is installed, the same evaluation continues.
+        # No row is written, so that the same evaluation can continue after the package
+        # has been installed.
         raise MissingPackageError(f"{trial.rows[0].method}: {error}") from error
     except Exception as error:  # a method may fail in any way
-        spent = time.perf_counter() - begin
+        spent, cpu = time.perf_counter() - begin, _cpu_seconds() - cpu_begin
         place = f" ({place_of(error)})"
         what = _short(f"{type(error).__name__}: {error}", len(place)) + place
-        return failed(trial, what, spent, machine)
+        rows = [replace(row, cpu_seconds=cpu / len(rows)) for row in rows]
+        return failed(replace(trial, rows=tuple(rows)), what, spent, machine)
 
 
 def _cpu_seconds() -> float:
@@ -301,14 +312,15 @@ def _measure(row: Row, instance: Instance, answer: Answer) -> Row:
         none = f"no plan: {answer.reason}" if answer.reason else "no plan"
         return replace(row, fault=_short(none))
     row = replace(row, details=dict(details), tours=plan.tours)
-    within = plan.vehicles <= instance.vehicles
-    allowed = instance if within else instance.with_vehicles(plan.vehicles)
+    row = replace(row, vehicle_types=plan.vehicle_types)
+    within, mixed = plan.vehicles <= instance.vehicles, instance.has_mixed_fleet
+    allowed = instance if within or mixed else instance.with_vehicles(plan.vehicles)
     if faults := plan.check(allowed):
         more = f" and {len(faults) - 1} more faults" if len(faults) > 1 else ""
         return replace(row, fault=_short(f"infeasible: {faults[0]}{more}"))
     row = replace(
         row,
-        length=plan.length(instance),
+        length=plan.cost(instance),
         cost_v=plan.cost_v(instance, row.vehicle_cost),
         vehicles=plan.vehicles,
         served=True,
@@ -319,15 +331,16 @@ def _measure(row: Row, instance: Instance, answer: Answer) -> Row:
 
 
 def _short(fault: str, room: int = 0) -> str:
-    """Return what went wrong in one line of bounded length, with room for more."""
+    """Return a fault as one line of bounded length; ``room`` characters stay free."""
     return " ".join(fault.split())[: _LONGEST_FAULT - room]
 
 
 def _shorten(trace: Trace, final: float, seconds: float) -> Trace:
     """
-    Keep the improvements down to the plan's true cost, and drop claims below it.
+    Keep the improvements down to the plan's true cost, and drop all later ones.
 
-    A trace that never reaches that cost gets it as a last point, at the call's end.
+    A trace that never reaches the true cost gets it as a last point, at the end of the
+    call.
     """
     kept: list[tuple[float, float]] = []
     for moment, cost in trace:

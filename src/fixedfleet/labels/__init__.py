@@ -1,12 +1,9 @@
 """
-Labels: plans that a teacher makes for many instances, to train networks on.
+Labels: plans that a method makes for many instances, to train networks on.
 
-:func:`label` has a teacher plan all instances and writes the plans to a folder of
-shards; :func:`load_labels` is the one reader of labels, from such a folder or from a
-single npz file. Training reads its labels with it too.
-
-A run goes: ``label_run`` (what is missing) → ``label_files`` → ``workers`` (the
-processes) → ``teacher`` (the plans) → ``label_files``.
+:func:`label` lets a method plan all instances and writes the plans to a folder of
+shards. :func:`load_labels` reads labels, from such a folder or from a single npz file;
+training reads them with it, too.
 """
 
 from fixedfleet.labels.label_files import (
@@ -15,25 +12,14 @@ from fixedfleet.labels.label_files import (
     has_labels,
     load_labels,
 )
-from fixedfleet.labels.label_run import LabellingError, LabelSummary, label
-from fixedfleet.labels.teacher import (
-    TEACHERS,
-    GpuTeacher,
-    SearchTeacher,
-    Teacher,
-    get_teacher,
-)
+from fixedfleet.labels.label_run import LabellingError, LabelSummary, Planner, label
 
 __all__ = [
-    "TEACHERS",
-    "GpuTeacher",
     "LabelSummary",
     "LabellingError",
-    "SearchTeacher",
-    "Teacher",
+    "Planner",
     "check_labels",
     "fingerprint",
-    "get_teacher",
     "has_labels",
     "label",
     "load_labels",

@@ -1,6 +1,6 @@
 """The files of labels: the folder of a labelling run, or a single npz file.
 
-A folder holds ``manifest.json`` (what is labelled, by which teacher and how),
+A folder holds ``manifest.json`` (what is labelled, by which method and how),
 ``instances.npz``, ``shard-00000.npz``, ``shard-00001.npz`` and so on. Each file is
 written under another name and then renamed, so that a killed run leaves no half-written
 file behind.
@@ -48,7 +48,7 @@ __all__ = [
     "locked",
 ]
 
-# The status of a row: the teacher found a plan, none, or an infeasible one.
+# The status of a row: the method found a plan, none, or an infeasible one.
 LABELLED, NO_PLAN, INFEASIBLE = 0, 1, 2
 
 _FORMAT = 1
@@ -71,8 +71,8 @@ class LabelFolder:
         Number of instances, and of customers in each.
     instances
         Fingerprint of the instances.
-    teacher, settings
-        The teacher's name and its settings.
+    method, settings
+        The method's name, its limit, and the hash of its source if it is the user's.
     seed
         The seed that the seeds of all instances derive from.
     shard_size
@@ -83,14 +83,14 @@ class LabelFolder:
     count: int
     customers: int
     instances: str
-    teacher: str
+    method: str
     settings: dict[str, Any]
     seed: int
     shard_size: int
 
     @classmethod
     def read(cls, path: Path) -> LabelFolder:
-        """Open a folder that holds labels."""
+        """Open a folder that holds labels, and read its manifest."""
         file = path / "manifest.json"
         try:
             found = json.loads(file.read_text(encoding="utf-8"))
@@ -100,6 +100,8 @@ class LabelFolder:
             raise InputError(f"{file} is not JSON: {error}") from error
         if not isinstance(found, Mapping) or found.get("format") != _FORMAT:
             raise InputError(f"{file} does not describe labels of format {_FORMAT}")
+        if "teacher" in found:  # the key's name in older folders
+            found = {**found, "method": found["teacher"]}
         names = [field.name for field in fields(cls) if field.name != "path"]
         if missing := [name for name in names if name not in found]:
             raise InputError(f"{file} has no {missing[0]!r}")
@@ -140,7 +142,7 @@ class LabelFolder:
             found = getattr(there, name)
             if found == wanted:
                 continue
-            say = {"settings": f"settings of {there.teacher!r}", "count": "instances"}
+            say = {"settings": f"settings of {there.method!r}", "count": "instances"}
             difference = (
                 f"{say.get(name, name.replace('_', ' '))}: {_show(found)} in the "
                 f"folder, {_show(wanted)} asked for"
@@ -185,7 +187,7 @@ class LabelFolder:
         return [shard for shard in shards if self.shard_path(shard).exists()]
 
     def write_shard(self, shard: int, arrays: dict[str, Any]) -> None:
-        """Write the arrays of a shard, but never over another."""
+        """Write the arrays of a shard; an existing shard is never overwritten."""
         path = self.shard_path(shard)
         if path.exists():
             raise InputError(f"{path} exists: another run has labelled it meanwhile")
@@ -232,7 +234,7 @@ def fingerprint(batch: InstanceBatch) -> str:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Make a folder, and keep every other run out of it."""
+    """Make a folder if necessary, and lock it against other runs inside the block."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -251,7 +253,7 @@ def _show(value: object) -> str:
 
 
 def has_labels(path: Path) -> bool:
-    """Return whether :func:`load_labels` is the reader of a folder or a file."""
+    """Return whether :func:`load_labels` can read a folder or file."""
     if path.is_dir():
         return (path / "manifest.json").is_file()
     if path.suffix.lower() != ".npz" or not zipfile.is_zipfile(path):

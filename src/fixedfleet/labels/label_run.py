@@ -1,22 +1,23 @@
-"""A labelling run: from instances and a teacher to a folder of shards."""
+"""A labelling run: from instances and a method to a folder of shards."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from fixedfleet.errors import (
     InputError,
     MissingPackageError,
+    above,
     at_least,
+    check_number,
     check_seed,
     check_whole,
     place_of,
@@ -29,33 +30,33 @@ from fixedfleet.labels.label_files import (
     fingerprint,
     locked,
 )
-from fixedfleet.plan import PlanBatch, pad_routes
+from fixedfleet.plan import Plan, PlanBatch, pad_routes
 from fixedfleet.progress import Progress
+from fixedfleet.registry import source_hash
 from fixedfleet.workers import Done, Lost, available_cores, check_engine, run_jobs
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from fixedfleet.instance import InstanceBatch
-    from fixedfleet.labels.teacher import Teacher
+    from fixedfleet.instance import Instance, InstanceBatch
     from fixedfleet.workers import Call, Engine, Event
 
-__all__ = ["LabelSummary", "LabellingError", "label"]
+__all__ = ["LabelSummary", "LabellingError", "Planner", "label"]
 
 _log = logging.getLogger(__name__)
 
-# A kill loses the shards that are running: few rows of a slow teacher, many of a fast
-# one. With 16 shards per process all processes finish at about the same time.
+# If a run is killed, its unfinished shards are lost: few rows of a slow method, many of
+# a fast one. With 16 shards per process, all processes finish at about the same time.
 _SHARD_SIZE, _SHARD_SIZE_GPU = 64, 10_000
 _SHARDS_PER_PROCESS = 16
-_ATTEMPTS = 2  # workers that may die over one shard
+_ATTEMPTS = 2  # the run fails when this many workers have died in the same shard
 
 
 class LabellingError(RuntimeError):
-    """The run ended early: the teacher failed, or workers died repeatedly."""
+    """The run ended early: the method failed, or workers died repeatedly."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,11 @@ class LabelSummary:
     labelled
         Instances with a label.
     no_plan
-        Instances for which the teacher found no plan.
+        Instances for which the method found no plan.
     infeasible
-        Instances for which the teacher's plan was infeasible.
+        Instances for which the method's plan was infeasible.
     new
-        Instances that this run gave to the teacher.
+        Instances that this run gave to the method.
     seconds
         Wall time of this run.
     """
@@ -98,11 +99,55 @@ class LabelSummary:
         return f"{', '.join(parts)} ({self.new:,} new in {self.seconds:.1f} s)"
 
 
+class Planner(Protocol):
+    """
+    What :func:`label` needs of a method; :class:`fixedfleet.evaluate.Method` has it.
+
+    Attributes
+    ----------
+    name
+        Its name, for the manifest.
+    batch
+        The most instances that a call takes.
+    on_gpu
+        Whether it runs on a GPU, and therefore in one process.
+    limits
+        The kinds of limit that it takes, ``time`` and ``iterations``.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def batch(self) -> int: ...
+
+    @property
+    def on_gpu(self) -> bool: ...
+
+    @property
+    def limits(self) -> Sequence[str]: ...
+
+    def check(self) -> None:
+        """Raise an error if the method cannot run here."""
+
+    def solve(
+        self,
+        instances: Sequence[Instance],
+        *,
+        time_limit: float | None = None,
+        iterations: int | None = None,
+        seed: int = 0,
+    ) -> Sequence[Any]:
+        """Return an answer per instance, whose ``plan`` is a plan or None."""
+
+
 def label(
     batch: InstanceBatch,
     folder: str | os.PathLike[str],
     *,
-    teacher: Teacher,
+    method: Planner,
+    time_limit: float | None = None,
+    iterations: int | None = None,
     shard_size: int | None = None,
     processes: int | None = None,
     engine: Engine = "processes",
@@ -119,14 +164,18 @@ def label(
     folder
         Where the shards go. A folder that holds a part of the same labels is
         completed; a folder that holds other labels is refused.
-    teacher
-        Makes the plans; see :func:`get_teacher`.
+    method
+        Makes the plans: ``fixedfleet.evaluate.get_method("packing+ruin_recreate")``,
+        any other spec, or a method of your own.
+    time_limit, iterations
+        Seconds or iterations per instance, whichever the method takes. With iterations
+        the labels are the same on every machine.
     shard_size
         Instances per shard. Default: that of the folder; for a new one 64, or fewer if
-        there are few instances per process, and 10,000 for a teacher on a GPU.
+        there are few instances per process, and 10,000 for a method on a GPU.
     processes
         Number of processes. Default: one per core, or what the cluster has room for;
-        one for a teacher on a GPU.
+        one for a method on a GPU.
     engine
         ``processes`` for the cores of this machine; ``ray`` for the cluster that this
         process is connected to, or that the environment variable ``RAY_ADDRESS`` names.
@@ -141,7 +190,7 @@ def label(
     InputError
         If an argument is wrong, or the folder holds other labels.
     LabellingError
-        If the teacher fails or workers keep dying. Finished shards are kept, also on
+        If the method fails or workers keep dying. Finished shards are kept, also on
         Ctrl-C and when the run is killed.
     """
     begin = time.monotonic()
@@ -152,6 +201,8 @@ def label(
     if shard_size is not None:
         check_whole("shard_size", shard_size, at_least(1))
     seed = check_seed(seed)
+    limits = _check_limits(method, time_limit, iterations)
+    method.check()
     path = Path(folder)
     with locked(path):
         shards = LabelFolder(
@@ -159,11 +210,10 @@ def label(
             count=len(batch),
             customers=batch.num_customers,
             instances=fingerprint(batch),
-            teacher=teacher.name,
-            # Through JSON and back, so that a tuple equals the list it is read as.
-            settings=json.loads(json.dumps(dict(teacher.settings()))),
+            method=method.name,
+            settings=limits | _source(method),
             seed=seed,
-            shard_size=shard_size or _shard_size(path, batch, teacher, processes),
+            shard_size=shard_size or _shard_size(path, batch, method, processes),
         )
         shards.set_up(batch)
         counts = np.zeros(3, dtype=np.int64)  # rows of each status
@@ -178,16 +228,16 @@ def label(
 
         report(found)
         if found < len(batch):
-            if processes is None and teacher.on_gpu and engine == "processes":
+            if processes is None and method.on_gpu and engine == "processes":
                 processes = 1
             events = run_jobs(
                 label_shard,
                 _missing(shards, batch),
-                shared=(teacher,),
+                shared=(method, limits),
                 engine=engine,
                 processes=processes,
                 attempts=_ATTEMPTS,
-                gpus_for=lambda _shard: 1 if teacher.on_gpu else 0,
+                gpus_for=lambda _shard: 1 if method.on_gpu else 0,
             )
             with contextlib.closing(events):  # Ctrl-C ends the workers at once
                 _follow(events, shards, counts, report)
@@ -202,13 +252,41 @@ def label(
     )
 
 
+def _check_limits(
+    method: Planner, time_limit: float | None, iterations: int | None
+) -> dict[str, float | int]:
+    """Return the limit that is given, by its name, or raise InputError."""
+    limits: dict[str, float | int] = {}
+    if time_limit is not None:
+        limits["time_limit"] = check_number("time limit", time_limit, above(0))
+    if iterations is not None:
+        limits["iterations"] = check_whole("iterations", iterations, at_least(1))
+    known = {"time": "time_limit", "iterations": "iterations"}
+    taken = [known[kind] for kind in method.limits]
+    wrong = [name for name in limits if name not in taken]
+    if wrong or len(limits) > 1 or (taken and not limits):
+        raise InputError(
+            f"the method {method.name!r} takes {' or '.join(taken) or 'no limit'}, and "
+            f"was given {' and '.join(limits) or 'none'}"
+        )
+    return limits
+
+
+def _source(method: Planner) -> dict[str, str]:
+    """
+    Return ``{"source": hash}`` for a user-defined method, otherwise an empty dict.
+    """
+    found = source_hash(method)
+    return {"source": found} if found else {}
+
+
 def _follow(
     events: Iterator[Event],
     shards: LabelFolder,
     counts: NDArray[np.int64],
     report: Callable[[int], None],
 ) -> None:
-    """Write shards as they are finished, and add their rows to the counts."""
+    """Write each shard when it is finished, and add its rows to the counts."""
     running: dict[int, int] = {}  # rows done of each shard that is running
     for event in events:
         shard = event.job.index
@@ -229,12 +307,12 @@ def _follow(
 
 
 def _shard_size(
-    path: Path, batch: InstanceBatch, teacher: Teacher, processes: int | None
+    path: Path, batch: InstanceBatch, method: Planner, processes: int | None
 ) -> int:
     """Return the shard size of the folder, or one that suits a new run."""
     if (path / "manifest.json").exists():
         return LabelFolder.read(path).shard_size
-    if teacher.on_gpu:
+    if method.on_gpu:
         return _SHARD_SIZE_GPU
     shards = _SHARDS_PER_PROCESS * (processes or available_cores())
     return max(1, min(_SHARD_SIZE, len(batch) // shards))
@@ -273,35 +351,36 @@ def _missing(folder: LabelFolder, batch: InstanceBatch) -> Iterator[_Shard]:
             yield _Shard(index, rows.start, batch[rows], folder.seed)
 
 
-def label_shard(shard: _Shard, call: Call, teacher: Teacher) -> dict[str, Any]:
+def label_shard(
+    shard: _Shard, call: Call, method: Planner, limits: Mapping[str, Any]
+) -> dict[str, Any]:
     """
     Return the arrays of a shard's file, and send the number done after each step.
 
     Raises
     ------
     LabellingError
-        If the teacher raises, or its answer has the wrong shape. Errors that a user can
+        If the method raises or does not answer with plans. Errors that a user can
         correct (InputError, MissingPackageError) are raised as they are.
     """
-    size = len(shard.batch)
-    # A teacher on a GPU takes all rows at once, any other one row, to time each.
-    step = size if teacher.on_gpu else 1
+    size, step = len(shard.batch), max(1, method.batch)
     claimed = np.zeros(size, dtype=bool)
     seconds = np.zeros(size, dtype=np.float32)
     parts = []
     for start in range(0, size, step):
         rows = slice(start, min(start + step, size))
         begin = time.perf_counter()
-        routes, claimed[rows] = _ask(teacher, shard, rows)
+        plans = _ask(method, limits, shard, rows)
         seconds[rows] = (time.perf_counter() - begin) / (rows.stop - rows.start)
-        valid = (routes >= 0).all(axis=1) & claimed[rows]
-        parts.append((rows, np.where(valid[:, None], routes, 0)))
+        claimed[rows] = [plan is not None for plan in plans]
+        routes = PlanBatch.from_plans(plan or Plan([]) for plan in plans).routes
+        parts.append((rows, routes))
         call.send(rows.stop)
-    plans = PlanBatch.gather(size, parts)
-    labelled = plans.feasible(shard.batch) & claimed
+    found = PlanBatch.gather(size, parts)
+    labelled = found.feasible(shard.batch) & claimed
     status = np.where(claimed, INFEASIBLE, NO_PLAN).astype(np.uint8)
     status[labelled] = LABELLED
-    kept = _compact(np.where(labelled[:, None], plans.routes, 0))
+    kept = _compact(np.where(labelled[:, None], found.routes, 0))
     return {
         "routes": kept.astype(np.min_scalar_type(shard.batch.num_customers)),
         "labelled": labelled,
@@ -311,34 +390,30 @@ def label_shard(shard: _Shard, call: Call, teacher: Teacher) -> dict[str, Any]:
 
 
 def _ask(
-    teacher: Teacher, shard: _Shard, rows: slice
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the teacher's routes and which of them it claims to be plans."""
+    method: Planner, limits: Mapping[str, Any], shard: _Shard, rows: slice
+) -> list[Plan | None]:
+    """Return the method's plans for some rows of a shard; they are not checked yet."""
     first, last = shard.first + rows.start, shard.first + rows.stop - 1
-    where = f"teacher {teacher.name!r} on rows {first} to {last}"
-    batch = shard.batch[rows]
+    where = f"method {method.name!r} on rows {first} to {last}"
+    instances = list(shard.batch[rows])
     try:
-        answer = teacher.label_many(batch, shard.seeds(rows))
+        # A call for several instances uses one stream of random numbers, which the seed
+        # of the first instance determines.
+        seed = int(shard.seeds(rows)[0])
+        plans = [answer.plan for answer in method.solve(instances, **limits, seed=seed)]
     except (InputError, MissingPackageError):
         raise
     except Exception as error:
         failure = LabellingError(f"{where} failed: {error!r} ({place_of(error)})")
-        failure.add_note(traceback.format_exc())  # the cause is lost between processes
+        failure.add_note(traceback.format_exc())  # pickling loses the cause
         raise failure from error
-    routes, claimed = np.asarray(answer[0]), np.asarray(answer[1])
-    kinds = routes.dtype.kind in "iu" and claimed.dtype.kind == "b"
-    shapes = routes.ndim == 2 and claimed.shape == routes.shape[:1] == (len(batch),)
-    if not (kinds and shapes):
-        raise LabellingError(
-            f"{where} gave routes of {routes.dtype} of shape {routes.shape} and "
-            f"labelled of {claimed.dtype} of shape {claimed.shape}, not whole numbers "
-            f"of shape ({len(batch)}, L) and bool of shape ({len(batch)},)"
-        )
-    return routes.astype(np.int64), claimed
+    if len(plans) != len(instances):
+        raise LabellingError(f"{where} gave {len(plans)} answers")
+    return plans
 
 
 def _compact(routes: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
-    """Return routes in as few columns as they need, with the 0 that ends a tour."""
+    """Return routes without unused columns, but with the 0 that ends the last tour."""
     used = np.flatnonzero(routes.any(axis=0))
     width = int(used[-1]) + 2 if len(used) else 0
     return pad_routes(routes, width)[:, :width]

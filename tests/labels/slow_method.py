@@ -1,4 +1,4 @@
-"""A teacher for tests that worker processes can import, and a run to be killed."""
+"""A method for tests that worker processes can import, and a run to be killed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import fixedfleet as ff
+from fixedfleet.evaluate import Answer
 from fixedfleet.labels import label
 
 
@@ -22,7 +23,7 @@ class NearestFirst:
 
     Every call appends the depot of its instance to ``log``. Rows whose first demand is
     ``fail_on`` meet the given ``failure``; a death happens as often as ``deaths`` says.
-    Rows from ``hang_from`` on never end. Only ``taste`` is a setting.
+    Rows from ``hang_from`` on never end. ``taste`` is part of the name.
     """
 
     log: str = ""
@@ -31,16 +32,20 @@ class NearestFirst:
     failure: str = ""
     fail_on: int = -1
     deaths: int = 0
-    name = "nearest_first"
+    batch = 1
     on_gpu = False
+    limits = ()
 
-    def settings(self):
-        return {"taste": self.taste}
+    @property
+    def name(self):
+        return f"nearest_first {self.taste:g}"
 
-    def label_many(self, batch, seeds):
-        rows = [self._label(batch[i], int(seeds[i])) for i in range(len(batch))]
-        plans = ff.PlanBatch.from_plans(ff.Plan(row or []) for row in rows)
-        return plans.routes, np.array([row is not None for row in rows])
+    def check(self):
+        pass
+
+    def solve(self, instances, *, seed=0, **_limits):
+        tours = [self._label(instance, seed) for instance in instances]
+        return [Answer(None if one is None else ff.Plan(one)) for one in tours]
 
     def _label(self, instance, seed):
         if self.log:
@@ -77,15 +82,16 @@ class NearestFirst:
 
 @dataclass(frozen=True)
 class WholeShards(NearestFirst):
-    """The same, but it wants whole shards."""
+    """The same, but it takes up to a hundred instances at once."""
 
     name = "whole_shards"
+    batch = 100
     on_gpu = True
 
-    def label_many(self, batch, seeds):
+    def solve(self, instances, **limits):
         with open(self.log, "a") as file:
-            file.write(f"{len(batch)}\n")
-        return NearestFirst().label_many(batch, seeds)
+            file.write(f"{len(instances)}\n")
+        return NearestFirst().solve(instances, **limits)
 
 
 def make_batch(count=12, n=5, seed=3) -> ff.InstanceBatch:
@@ -107,7 +113,7 @@ if __name__ == "__main__":
     label(
         make_batch(),
         folder,
-        teacher=NearestFirst(log, hang_from=int(hang_from)),
+        method=NearestFirst(log, hang_from=int(hang_from)),
         shard_size=2,
         processes=2,
     )
