@@ -1,4 +1,4 @@
-"""The paper's tables and figures, made again: ``python -m experiments NAME``."""
+"""Reproduces the paper's tables and figures: ``python -m experiments NAME``."""
 
 from pathlib import Path
 

@@ -26,26 +26,37 @@ def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
     """
     Write the rows of a table's cells to ``rows-NAME.jsonl.xz`` in the folder of pages.
 
-    Unless the table keeps its plans, rows are kept without plans and traces. Those that
-    another table keeps there are left out, if they are of the same run. The page is
-    made again by ``python -m experiments NAME --render-only``.
+    Unless the table keeps its plans, rows are written without plans and traces. A row
+    is left out if the file of another table in that folder has the same row, with its
+    plan if this table keeps plans. ``python -m experiments NAME --render-only`` makes
+    the page again from the rows.
     """
     path = options.out / f"rows-{table.name}.jsonl.xz"
-    others = [other for other in options.out.glob("rows-*.jsonl.xz") if other != path]
-    known = {row.to_json() for other in others for row in read_rows(Results(other))}
     rows = [row for cell in cells for row in cell.source]
-    if not table.keep_plans:
-        rows = [replace(row, trace=(), tours=None) for row in rows]
-    lines = dict.fromkeys(row.to_json() for row in rows)
-    own = [line for line in lines if line not in known]
-    text = "\n".join([make_header(cells[0].machine), *own, ""])
+    lines = {
+        (short := _without_plan(row)): row.to_json() if table.keep_plans else short
+        for row in rows
+    }
+    if not table.by_version:
+        for other in options.out.glob("rows-*.jsonl.xz"):
+            if other != path and "by-version" not in other.name:
+                for row in read_rows(Results(other)):
+                    if row.tours is not None or not table.keep_plans:
+                        lines.pop(_without_plan(row), None)
+    text = "\n".join([make_header(rows[0].machine), *lines.values(), ""])
     with replacing(path) as file:
         file.write(lzma.compress(text.encode()))
     return path
 
 
+def _without_plan(row: Row) -> str:
+    return replace(row, trace=(), tours=None).to_json()
+
+
 def rounded(row: Row) -> Row:
-    """Return a row with as many digits as are kept, so that pages do not change."""
+    """
+    Return a row with the number of digits of kept rows, so that pages do not change.
+    """
     return replace(
         row,
         length=None if row.length is None else _digits(row.length, 9),

@@ -1,10 +1,9 @@
-"""Plans in rows as starts: of the Attention Model, and of a network on a GPU."""
+"""Plans in rows as starts: of the Attention Model."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from experiments import RESULTS
 from fixedfleet.errors import InputError
@@ -15,12 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fixedfleet.evaluate import Row
-    from fixedfleet.evaluate.pipeline import Pipeline
-    from fixedfleet.evaluate.starts import NetworkStart
+    from fixedfleet.evaluate import Method, Row
     from fixedfleet.instance import Instance
 
-__all__ = ["ATTENTION_MODEL", "KeptPlans", "with_kept_plans"]
+__all__ = ["ATTENTION_MODEL", "KeptPlans", "is_kept"]
 
 ATTENTION_MODEL = RESULTS / "rows-attention-model.jsonl.xz"
 
@@ -60,27 +57,10 @@ class KeptPlans(Start):
         return row
 
 
-class _NetworkPlans(KeptPlans):
-    """Kept plans of a network, whose file the rows of a search record."""
-
-    def __init__(self, method: str, file: Path, made_by: NetworkStart) -> None:
-        super().__init__(method, file)
-        self.made_by = made_by
-
-    def network(self) -> Path:
-        """Return the file of the network that made the plans."""
-        return self.made_by.network()
-
-
-def with_kept_plans(pipeline: Pipeline, method: str, file: Path) -> Pipeline:
-    """
-    Return the pipeline with the plans that a file of rows has of a method.
-
-    So a network plans whole batches on a GPU, and OR-Tools then runs on one core per
-    instance, perhaps on another machine.
-    """
-    made_by = cast("NetworkStart", pipeline.start)
-    return replace(pipeline, start=_NetworkPlans(method, file, made_by))
+def is_kept(method: Method) -> bool:
+    """Return whether a method only repeats kept plans, without a search."""
+    start = getattr(method, "start", None)
+    return isinstance(start, KeptPlans) and not getattr(method, "search", "")
 
 
 @cache

@@ -7,17 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from experiments.definitions import customers_of
-from fixedfleet import generate
-from fixedfleet.evaluate.sets import VEHICLE_COSTS
-
-__all__ = [
-    "PublishedRow",
-    "PublishedTable",
-    "published",
-    "vehicle_floor",
-    "whole_names",
-]
+__all__ = ["PublishedRow", "PublishedTable", "published"]
 
 _FILE = Path(__file__).parent / "published.toml"
 
@@ -44,21 +34,6 @@ class PublishedRow:
     capacity: float | None = None
     vehicle_cost: float | None = None
     bound: bool = False
-    ours: bool = False
-
-    @property
-    def floor(self) -> float | None:
-        """The smallest mean Cost_v at this length on a rejection-sampled test set."""
-        if self.cost is None or self.cost_v is None or not self.set.startswith("vrp"):
-            return None
-        return self.cost + vehicle_floor(self.set)
-
-    @property
-    def impossible(self) -> bool:
-        """Whether its Cost_v lies below the floor, beyond rounding."""
-        if self.cost_v is None or self.floor is None:
-            return False
-        return self.cost_v + 0.055 < self.floor
 
 
 @dataclass(frozen=True)
@@ -77,23 +52,6 @@ class PublishedTable:
 def published(name: str) -> PublishedTable | None:
     """Return the paper's figures for a table; None if the paper has no such table."""
     return _tables().get(name)
-
-
-@cache
-def vehicle_floor(name: str) -> float:
-    """Return the smallest possible cost of vehicles, mean over a whole test set."""
-    size = customers_of(name)
-    batch = generate.test_set(size, reject=name.startswith("vrp"))
-    return float(batch.minimum_vehicles.mean()) * VEHICLE_COSTS[size]
-
-
-@cache
-def whole_names(name: str) -> frozenset[str]:
-    """Return the names of all instances of a test set, as rows have them."""
-    size = customers_of(name)
-    batch = generate.test_set(size, reject=False)
-    kept = batch.minimum_vehicles <= (batch.vehicles if name.startswith("vrp") else 99)
-    return frozenset(f"test{size}/{row}" for row in kept.nonzero()[0].tolist())
 
 
 @cache

@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import lzma
+import tomllib
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,20 +15,17 @@ import pytest
 
 from experiments import collecting, definitions
 from experiments.__main__ import NAMES, make
-from experiments.cells import measured_cells, read_stores
-from experiments.collecting import collect, group_runs, row_files
+from experiments.cells import Store, measured_cells
+from experiments.collecting import collect, row_files
 from experiments.definitions import Line, Options, Table, load_tables
+from experiments.kept_plans import is_kept
 from fixedfleet.errors import InputError, MissingPackageError
-from fixedfleet.evaluate import origin
-from fixedfleet.evaluate.pipeline import Pipeline
+from fixedfleet.evaluate import get_method, origin
 from fixedfleet.evaluate.rows import Results, make_header
 from fixedfleet.evaluate.starts import NetworkStart
 from fixedfleet.version import own_version
 
-TABLES = load_tables(Options())
-# Tables that are not in the paper.
-OWN = ("fleet-sizes", "reference", "attention-model", "anytime", "starts")
-WITHOUT_TRAINING = [name for name, table in TABLES.items() if not table.trainings]
+TABLES = load_tables()
 
 
 def make_table(name, *, collecting=True, rendering=True, **options):
@@ -42,7 +40,7 @@ def calls(monkeypatch, make_row):
 
     def row(instances, place, method, limit, seed):
         instance = instances.instances[place]
-        floor = -(-int(instance.demands.sum()) // int(instance.capacity))
+        floor = instance.minimum_vehicles
         length, cost = 6.0 + place + 1e-10, instances.vehicle_cost
         return make_row(
             set=instances.name,
@@ -66,12 +64,12 @@ def calls(monkeypatch, make_row):
 
     def evaluate(sets, methods, time_limits, results, *, seeds, **_options):
         known = {row.key for row in results.rows()}
-        asked.append((sets[0].name, len(sets[0]), time_limits[0], len(methods)))
+        asked.append((sets[0].name, len(sets[0]), time_limits, len(methods), seeds))
         with results:
-            for method, limit, place in itertools.product(
-                methods, time_limits, range(len(sets[0]))
+            for method, limit, place, seed in itertools.product(
+                methods, time_limits or (None,), range(len(sets[0])), seeds
             ):
-                made = row(sets[0], place, method, limit, seeds[0])
+                made = row(sets[0], place, method, limit, seed)
                 if made.key not in known:
                     known.add(made.key)
                     results.append(made)
@@ -96,56 +94,31 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WITHOUT_TRAINING)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_table_is_collected_and_rendered(name, calls, folders):
-    """Each name leaves a page and its numbers, with published rows where there are."""
+    """Each name leaves a page and its numbers, with all its lines."""
     paths = make_table(name, instances=3, **folders)
     page, numbers = paths[0].read_text(encoding="utf-8"), read_csv(paths[1])
     assert paths[0] == folders["out"] / f"{name}.md"
     assert f"python -m experiments {name} --instances 3" in page
-    if name == "attention-model":  # its rows are kept
-        assert not calls
-    else:
-        assert calls
+    kept = name == "attention-model"
+    assert bool(calls) != kept
+    if not kept:
         assert "a made-up processor" in page
-        assert "fixedfleet 0." in page
-    assert len(numbers) >= 6
-    if name not in OWN:
-        assert {row["source"] for row in numbers} == {"measured", "published"}
+    labels = {line.label for line in TABLES[name].lines}
+    if not TABLES[name].by_version:
+        assert {row["label"] for row in numbers} == labels
+    assert {row["set"] for row in numbers} == set(TABLES[name].sets)
 
 
-@pytest.mark.slow
-def test_rows_there_are_not_run_again(calls, folders):
-    """A second call finds everything in the store."""
-    make_table("fixed-costs", instances=3, **folders)
-    first = list(calls)
-    make_table("fixed-costs", instances=3, **folders)
-    assert calls == first
+def test_seeds_and_limits_are_those_asked_for(calls, folders):
+    """The README's table can be measured with ten seeds."""
+    make_table("anytime", instances=2, seeds=10, rendering=False, **folders)
+    limits = (0.01, 0.03, 0.1, 0.3, 1.0)
+    sets = ("vrp20", "vrp50", "vrp100")
+    assert calls == [(name, 2, limits, 6, range(10)) for name in sets]
 
 
-@pytest.mark.slow
-def test_tables_share_rows_of_instances_in_two_sets(calls, folders):
-    """The benchmark set runs only what the rejection-sampled one has not."""
-    make_table("fixed-costs", instances=40, **folders)
-    make_table("benchmark", instances=40, rendering=False, **folders)
-    keys = [row.key for row in Results(folders["work"] / "rows.jsonl").rows()]
-    assert len(keys) == len(set(keys))
-    sampled = [key for key in keys if key[:3] == ("test20/0", "network+auto", "length")]
-    assert len(sampled) == 1
-
-
-@pytest.mark.slow
-def test_time_limits_are_the_papers(calls, folders):
-    """VRP20, 50 and 100 get 0.05, 0.16 and 0.84 s."""
-    make_table("fixed-costs", instances=2, rendering=False, **folders)
-    assert {(name, limit) for name, _, limit, _ in calls} == {
-        ("vrp20", 0.05),
-        ("vrp50", 0.16),
-        ("vrp100", 0.84),
-    }
-
-
-@pytest.mark.slow
 def test_collecting_renders_nothing_and_rendering_collects_nothing(calls, folders):
     """The two halves can be done on two machines."""
     with pytest.raises(InputError, match="no rows of targets"):
@@ -159,195 +132,129 @@ def test_collecting_renders_nothing_and_rendering_collects_nothing(calls, folder
 
 
 def test_a_method_that_is_missing_is_a_note(calls, folders, monkeypatch):
-    """Without weights or a package, a line is left out and the page says why."""
-    real = definitions.get_method
+    """Without a package, a line is left out and the page says why."""
 
     class Broken:
         def __init__(self, spec):
-            self.method = real(spec)
+            self.method = get_method(spec)
 
         def __getattr__(self, name):
             return getattr(self.method, name)
 
         def check(self):
-            if self.method.name == "vroom":
-                raise MissingPackageError("no such package as vroom")
-            self.method.check()
+            if self.method.name == "ortools":
+                raise MissingPackageError("no such package as ortools")
 
-    monkeypatch.setattr(definitions, "get_method", Broken)
+    monkeypatch.setattr(collecting, "get_method", Broken)
     said = []
-    paths = make_table("fixed-costs", instances=2, display=said.append, **folders)
+    paths = make_table("targets", instances=2, display=said.append, **folders)
     page = paths[0].read_text(encoding="utf-8")
-    assert "- left out: VROOM: no such package as vroom" in page
-    assert "not run here: VROOM: no such package as vroom" in said
-    assert not any(row["method"] == "vroom" for row in read_csv(paths[1]))
+    assert "- left out: OR-Tools, 10 s: no such package as ortools" in page
+    assert "not run here: OR-Tools, 10 s: no such package as ortools" in said
+    assert not any(row["method"] == "ortools" for row in read_csv(paths[1]))
 
 
-def test_the_forecast_is_said_before_anything_runs(calls, folders):
-    """The number of runs and the seconds they take stand first."""
-    said = []
-    table = Table(
-        name="fixed-costs",
-        title="Some",
-        sets=("vrp20",),
-        lines=(Line(label="one", method="hgs"), Line(label="two", method="pyvrp")),
-    )
-    options = Options(instances=200, processes=2, display=said.append, **folders)
-    collect(table, options)
-    assert said[0] == "fixed-costs: 400 runs to do, about 10 s on 2 cores"
-    collect(table, options)
-    assert said[-1] == "fixed-costs: all its rows are there"
-
-
-@pytest.mark.slow
-def test_slow_methods_take_a_share_and_the_page_says_so(calls, folders):
-    """Ten seconds of OR-Tools are spent on a tenth of the instances."""
-    paths = make_table("targets", instances=30, **folders)
-    rows = [row for row in read_csv(paths[1]) if row["method"] == "ortools"]
-    assert [row["instances"] for row in rows] == ["3", "3", "3"]
-    assert "compare their gaps" in paths[0].read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_every_line_is_a_method(name, tmp_path):
-    """Specs of all tables are understood, whatever is installed."""
-    for device in (None, "cuda"):
-        options = Options(work=tmp_path, device=device)
-        for line in load_tables(options)[name].lines:
-            assert line.build(options).name
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_every_table_has_the_control(name, tmp_path):
-    """Our search without the network is in every table that has our search."""
-    lines = load_tables(Options(work=tmp_path))[name].lines
-    methods = {line.method for line in lines}
-    if any(method.endswith("+auto") for method in methods):
-        assert "packing+auto" in methods
-        assert name in OWN[:4] or "savings+auto" in methods
-    else:
-        assert name in ("paper", "generalisation", *OWN[:3])
-
-
-@pytest.mark.parametrize("name", WITHOUT_TRAINING)
-def test_a_table_takes_no_more_than_an_hour_on_two_cores(name, tmp_path, monkeypatch):
-    """The default is forecast to end within the hour."""
-    monkeypatch.setattr(NetworkStart, "check", lambda _self: None)
-    options = Options(work=tmp_path, instances=40)
-    table = load_tables(options)[name]
-    groups, _ = group_runs(table, options)
-    seconds = 0.0
-    for group in groups:
-        for method in group.methods:
-            if method.name.startswith(("am-", "paper")):
-                continue  # their rows are kept
-            cores = 1 if method.batch > 1 else 2
-            seconds += group.seconds(method) * len(group.keys(method, 0)) / cores
-    assert table.instances / options.instances * seconds < 3600
-
-
-def test_the_floor_stands_beside_cost_v(calls, folders):
-    """Cost_v with the fewest vehicles is its floor; the paper's VRP20 is below it."""
-    paths = make_table("fixed-costs", instances=3, **folders)
-    for row in read_csv(paths[1]):
-        if row["machine"] == "a made-up processor":
-            assert float(row["cost_v"]) == pytest.approx(float(row["cost_v_floor"]))
+def test_a_slow_method_takes_fewer_instances_and_the_page_says_so(calls, folders):
+    """Ten seconds of OR-Tools are spent on the first instances only."""
+    paths = make_table("targets", instances=40, **folders)
+    rows = {row["label"]: row["runs"] for row in read_csv(paths[1])}
+    assert rows == {"ours, guaranteed": "40", "OR-Tools, 10 s": "10"}
     page = paths[0].read_text(encoding="utf-8")
-    assert "135.5 †" in page
-    assert "† lies below the floor" in page
-    assert "346.1 †" not in page
+    assert "| OR-Tools, 10 s (first 10) |" in page
+    assert "vrp20: 40 instances; vrp50: 40 instances; vrp100: 40 instances." in page
 
 
-@pytest.mark.slow
-def test_gaps_are_to_the_reference_of_the_same_instances(calls, folders):
-    """A gap is a mean over instances and has an interval."""
-    paths = make_table("post-processing", instances=4, **folders)
-    rows = [row for row in read_csv(paths[1]) if row["set"] == "vrp20"]
-    measured = [row for row in rows if row["machine"] == "a made-up processor"]
-    assert measured
-    for row in measured:
-        assert row["gap_instances"] == "4"
-        assert float(row["gap_half"]) > 0
-
-
-def test_gaps_of_uchoa_are_to_our_own_reference(calls, folders):
-    """The long run on the same instances has a gap of nothing to itself."""
-    paths = make_table("uchoa", instances=8, **folders)
-    rows = read_csv(paths[1])
-    (own,) = [row for row in rows if "the reference" in row["label"]]
-    assert float(own["gap_percent"]) == 0
-    assert all(row["gap_instances"] == "2" for row in rows if row["gap_percent"])
-    assert "not the published ones" in paths[0].read_text(encoding="utf-8")
-
-
-def test_a_table_of_gaps_is_refused_before_it_runs_if_they_have_no_reference(
-    calls, folders, make_row
-):
-    """Nothing runs for a page that could not be written in the end."""
-    with Results(folders["work"] / "reference.jsonl") as results:
-        results.append(make_row(instance="test20/0"))
-    reference = results.path
-    with pytest.raises(InputError, match="no plan for an instance of 'vrp50'"):
-        make_table("anytime", instances=2, reference=reference, **folders)
-    assert not calls
+@pytest.mark.parametrize("name", NAMES)
+def test_every_line_is_a_method(name):
+    """Specs of all tables are understood, and lines have what they need."""
+    table = TABLES[name]
+    for chosen in table.sets:
+        for line in table.lines_of(chosen):
+            method = get_method(line.spec(chosen))
+            assert bool(line.limits) == ("time" in method.limits), line
+            if line.reading != "all":
+                assert method.search == "ortools_descent"
 
 
 def test_a_page_of_more_instances_is_not_overwritten(calls, folders):
     """A quick try is refused, before anything runs, if a larger page is there."""
-    first = make_table("uchoa", instances=8, **folders)
+    first = make_table("fleet-sizes", instances=8, **folders)
     page, done = first[0].read_text(encoding="utf-8"), len(calls)
-    with pytest.raises(InputError, match=r"uchoa\.csv is about 4 instances.*--out"):
-        make_table("uchoa", instances=2, **folders)
+    with pytest.raises(InputError, match=r"sizes\.csv is about 8 runs.*--out"):
+        make_table("fleet-sizes", instances=2, **folders)
     assert first[0].read_text(encoding="utf-8") == page
     assert len(calls) == done
-    make_table("uchoa", instances=10, **folders)
+    make_table("fleet-sizes", instances=10, **folders)
 
 
 def test_a_table_can_keep_its_plans(calls, folders):
-    """The reference plans are kept with their tours, for whoever needs them."""
+    """The reference plans are kept with their tours, those of other tables without."""
     kept = make_table("reference", instances=2, **folders)[2]
     rows = Results(kept).rows()
     assert {row.set for row in rows} == set(TABLES["reference"].sets)
     assert {row.tours for row in rows} == {((1, 2),)}
-    others = make_table("uchoa", instances=2, **folders)[2]
+    others = make_table("targets", instances=2, **folders)[2]
     assert {row.tours for row in Results(others).rows()} == {None}
+
+
+def test_rows_are_kept_once(calls, folders):
+    """A table leaves out what another table keeps."""
+    make_table("targets", instances=2, **folders)
+    kept = make_table("generalisation", instances=2, **folders)[2]
+    keys = [(row.method, row.customers) for row in Results(kept).rows()]
+    assert keys
+    sets = {row.set for row in Results(kept).rows() if row.method == "paper20"}
+    assert sets == {"vrp50", "vrp100", "uchoa100"}
 
 
 def test_a_page_is_made_again_from_the_rows_kept_beside_it(calls, folders):
     """The rows of a page are kept, compressed, and give the same page and figures."""
-    paths = make_table("uchoa", instances=8, **folders)
+    paths = make_table("targets", instances=8, **folders)
     before = [path.read_text(encoding="utf-8") for path in paths[:2]]
-    assert paths[2].name == "rows-uchoa.jsonl.xz"
+    assert paths[2].name == "rows-targets.jsonl.xz"
     # Another table keeps other runs of the same methods, perhaps of another machine.
     rows = [replace(row, length=99.0) for row in Results(paths[2]).rows()]
     lines = [make_header("elsewhere"), *(row.to_json() for row in rows), ""]
     other = folders["out"] / "rows-a.jsonl.xz"
     other.write_bytes(lzma.compress("\n".join(lines).encode()))
-    make_table("uchoa", instances=8, collecting=False, **folders)
     folders["work"] = folders["out"]
-    again = make_table("uchoa", instances=8, collecting=False, **folders)
+    again = make_table("targets", instances=8, collecting=False, **folders)
     assert [path.read_text(encoding="utf-8") for path in again[:2]] == before
 
 
-@pytest.mark.slow
-def test_gaps_are_drawn_by_size(calls, folders):
-    """The main table has a picture of the gaps of all sizes."""
-    pytest.importorskip("matplotlib")
-    make_table("fixed-costs", instances=2, **folders)
-    picture = folders["out"] / "fixed-costs.png"
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    page = picture.with_suffix(".md").read_text(encoding="utf-8")
-    assert "![fixed-costs](fixed-costs.png)" in page
+def test_a_version_adds_its_line(calls, folders, monkeypatch):
+    """The page by version keeps the rows of former versions."""
+    monkeypatch.setattr(collecting, "RESULTS", folders["out"])
+    old = make_table("by-version", instances=2, **folders)[2]
+    rows = [replace(row, made={"fixedfleet": "0.0.9"}) for row in Results(old).rows()]
+    lines = [make_header("elsewhere"), *(row.to_json() for row in rows), ""]
+    old.write_bytes(lzma.compress("\n".join(lines).encode()))
+    paths = make_table("by-version", instances=2, **folders)
+    labels = [row["label"] for row in read_csv(paths[1])]
+    assert labels == ["0.0.9", own_version()] * 15
+    assert {row.made["fixedfleet"] for row in Results(paths[2]).rows()} == set(labels)
+    page = paths[0].read_text(encoding="utf-8")
+    assert page.index("| 0.0.9 |") < page.index(f"| {own_version()} |")
 
 
 def test_pictures_are_left_out_without_matplotlib(calls, folders, monkeypatch):
     """The text is written all the same, and a line says why there is no picture."""
     monkeypatch.setattr("experiments.figures.importlib.util.find_spec", lambda _n: None)
-    monkeypatch.setattr(Pipeline, "check", lambda _self: None)
     said = []
     paths = make_table("fleet-sizes", instances=2, display=said.append, **folders)
     assert [path.suffix for path in paths] == [".md", ".csv", ".xz"]
     assert any("no pictures" in line for line in said)
+
+
+@pytest.mark.parametrize("name", ["fleet-sizes", "anytime"])
+def test_pictures_are_drawn(name, calls, folders):
+    """The page shows the picture that is written beside it."""
+    pytest.importorskip("matplotlib")
+    make_table(name, instances=2, **folders)
+    picture = folders["out"] / f"{name}.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    page = picture.with_suffix(".md").read_text(encoding="utf-8")
+    assert f"![{name}]({name}.png)" in page
 
 
 @pytest.mark.parametrize(
@@ -355,9 +262,7 @@ def test_pictures_are_left_out_without_matplotlib(calls, folders, monkeypatch):
     [
         ({"instances": 0}, "instances is 0"),
         ({"processes": 0}, "processes is 0"),
-        ({"epochs": 0}, "epochs is 0"),
         ({"reference": Path("no/such/file")}, "reference: there is no file"),
-        ({"labels": Path("no/such/folder")}, "labels: there is no folder"),
         ({"collecting": False, "rendering": False}, "nothing to do"),
     ],
 )
@@ -365,7 +270,7 @@ def test_wrong_arguments_are_refused(wrong, said, tmp_path):
     """What makes no sense is refused before anything is done."""
     work = tmp_path / "work"
     with pytest.raises(InputError, match=said):
-        make_table("fixed-costs", work=work, **wrong)
+        make_table("paper", work=work, **wrong)
     assert not work.exists()
 
 
@@ -375,37 +280,44 @@ def test_an_unknown_table_is_refused():
         make_table("table-1")
 
 
-def test_rows_of_other_machines_count(calls, folders):
-    """A line with all its rows in a file beside rows.jsonl is not run again."""
-    work = folders["work"]
-    make_table("uchoa", instances=2, rendering=False, **folders)
-    (work / "rows.jsonl").rename(work / "rows-elsewhere.jsonl")
-    done = len(calls)
-    make_table("uchoa", instances=2, collecting=False, **folders)
-    make_table("uchoa", instances=2, rendering=False, **folders)
-    assert len(calls) == done
-    assert not (work / "rows.jsonl").exists()
+@pytest.mark.parametrize("part", ["tables", "lines"])
+def test_an_unknown_key_is_an_error(part, monkeypatch):
+    """A misspelt key is named, in a table as in a line."""
+    whole = tomllib.loads(definitions._FILE.read_text(encoding="utf-8"))
+    next(iter(whole[part].values()))["note"] = "something"
+    monkeypatch.setattr(definitions.tomllib, "load", lambda _file: whole)
+    with pytest.raises(InputError, match="unknown key 'note'"):
+        load_tables.__wrapped__()
 
 
 @pytest.mark.slow
 def test_methods_really_run(tmp_path):
     """Two methods on three instances: true rows, within the fleet, none twice."""
     table = Table(
-        name="fixed-costs",
+        name="two",
         title="Two methods",
-        sets=("vrp20",),
+        parts={"Some": ("vrp20",)},
         lines=(
-            Line(label="packing + search", method="packing+auto", kind="control"),
-            Line(label="the packing", method="packing", kind="control"),
+            Line(label="packing + search", method="packing+auto", limits=(0.05,)),
+            Line(label="the packing", method="packing"),
         ),
     )
     options = Options(instances=3, processes=1, work=tmp_path)
     assert collect(table, options) == {}
     assert collect(table, options) == {}
-    rows = row_files(options)[0].rows()
+    files = row_files(table, options)
+    rows = files[0].rows()
     assert len(rows) == 6
     assert all(row.within and row.length and row.machine for row in rows)
-    cells, missing = measured_cells(table, "vrp20", read_stores(options), options)
+    stores = [Store(results) for results in files]
+    cells, missing = measured_cells(table, "vrp20", stores, options)
     assert not missing
     searched, packed = (cell.summary.length.value for cell in cells)
     assert searched < packed
+
+
+def test_kept_plans_are_told_from_a_search_after_them():
+    """Only the plans alone need not be run."""
+    assert is_kept(get_method("am-greedy"))
+    assert not is_kept(get_method("am-greedy+ortools_descent:artificial=yes"))
+    assert not is_kept(get_method("packing"))

@@ -29,14 +29,13 @@ def asked(monkeypatch, tmp_path):
 
 def test_options_are_handed_on(asked, capsys, tmp_path):
     """Each table that is named is made with the options given."""
-    given = ["--instances", "7", "--labels", str(tmp_path), "--render-only"]
+    given = ["--instances", "7", "--out", str(tmp_path), "--render-only"]
     assert command.main(["two", *given]) == 0
     out, err = capsys.readouterr()
     assert out == f"written: {tmp_path}/two.md\n"
     assert err == "a line of progress\n"
     ((name, options, collecting, rendering),) = asked
-    assert (name, options.instances, options.labels) == ("two", 7, tmp_path)
-    assert options.seed == 0
+    assert (name, options.instances, options.out) == ("two", 7, tmp_path)
     assert (collecting, rendering) == (False, True)
 
 
@@ -49,28 +48,28 @@ def test_a_table_that_cannot_be_made_does_not_stop_the_others(asked, capsys, tmp
 
 
 def test_committed_pages_are_not_the_default_folder(asked):
-    """Pages go to build/, and each table has the instances of its committed page."""
-    assert command.main(["two", "anytime", "pipeline", "--quiet"]) == 0
+    """Pages go to build/, and rows to runs/."""
+    assert command.main(["two", "anytime", "--quiet"]) == 0
     options = [options for _, options, _, _ in asked]
     assert {one.out.parts[0] for one in options} == {"build"}
     assert {one.work for one in options} == {Options.work}
-    assert [one.instances for one in options] == [1000, 160, 10_000]
+    assert {one.instances for one in options} == {None}
 
 
 def test_what_is_kept_is_rendered_in_a_fresh_checkout(asked, monkeypatch, capsys):
     """Without a folder of rows, those in results/ are taken; other tables are named."""
-    monkeypatch.setattr(command, "NAMES", ("pipeline", "targets", "training-times"))
+    monkeypatch.setattr(command, "NAMES", ("reference", "starts"))
     assert command.main(["all", "--render-only", "--quiet"]) == 0
-    assert [name for name, *_ in asked] == ["pipeline", "training-times"]
+    assert [name for name, *_ in asked] == ["reference"]
     assert {options.work for _, options, _, _ in asked} == {RESULTS}
-    said = "targets: no rows are kept, run `python -m experiments targets`\n"
+    said = "starts: no rows are kept, run `python -m experiments starts`\n"
     assert capsys.readouterr().err == said
 
 
 def test_an_unknown_table_is_answered_with_those_there_are(capsys):
     """The message lists the tables."""
     assert command.main(["table-1"]) == 2
-    assert "no table 'table-1': choose from fixed-costs" in capsys.readouterr().err
+    assert "no table 'table-1': choose from paper" in capsys.readouterr().err
 
 
 def test_help_lists_the_tables(capsys):

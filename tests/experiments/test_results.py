@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
+from benchmarks import days, lower_bounds
 from experiments import RESULTS
 from experiments.__main__ import main
 from fixedfleet.evaluate import Results, get_set, summarise
@@ -20,15 +24,12 @@ if TYPE_CHECKING:
 
 ROOT = RESULTS.parent
 CARD = ROOT / "src" / "fixedfleet" / "model" / "shipped" / "universal.md"
-# Pages that no command renders: written by hand, or their rows were not kept.
+# Pages that no command renders. Tests below compare them with rows or measurements.
 BY_HAND = {
     "universal.md", "cvrplib-x-all.md", "cvrplib-xxl.md", "large-instances.md",
-    "fixed-fleets.md",
+    "fixed-fleets.md", "training-times.md",
 }  # fmt: skip
-WITHOUT_ROWS = {
-    "anytime.md", "cvrplib-a.md", "cvrplib-x.md",
-    "post-processing.md", "targets.md", "uchoa.md",
-}  # fmt: skip
+OF_BENCHMARKS = {"cores.md", "days.md", "fine-tuning.md", "lower-bounds.md"}
 # The lines of universal.md by their methods, with and without the names of the options.
 NETWORK = {
     "one view": "network",
@@ -59,15 +60,63 @@ def read_tables(path: Path) -> list[list[list[str]]]:
 def test_every_page_is_what_its_rows_give(tmp_path, capsys):
     """Each committed page and CSV is rendered again, byte by byte."""
     pytest.importorskip("matplotlib")  # a page names its pictures
-    pytest.importorskip("torch")  # for the presets of the trainings
+    pytest.importorskip("torch")  # for the networks that rows are compared with
     assert main(["all", "--render-only", "--quiet", "--out", str(tmp_path)]) == 0
     made = {path.name for path in tmp_path.iterdir() if path.suffix in (".md", ".csv")}
-    assert {"pipeline.md", "raw.csv", "reference.md", "training-times.md"} <= made
+    assert {"paper.md", "decoding.csv", "reference.md", "by-version.md"} <= made
     for name in sorted(made):
         assert (RESULTS / name).read_bytes() == (tmp_path / name).read_bytes(), name
     others = {path.name for path in RESULTS.glob("*.md")} - made
-    assert others <= BY_HAND | WITHOUT_ROWS
+    assert others == BY_HAND | OF_BENCHMARKS
     capsys.readouterr()
+
+
+def test_the_page_of_lower_bounds_is_what_its_rows_give():
+    """The table of gaps and proofs is rendered again, byte by byte."""
+    rows = lower_bounds.read_rows(RESULTS / "lower-bounds.jsonl")
+    page = (RESULTS / "lower-bounds.md").read_text(encoding="utf-8")
+    assert page == lower_bounds.page(rows)
+
+
+def test_the_page_of_days_is_what_its_rows_give():
+    """The table of mixed fleets and time windows is rendered again, byte by byte."""
+    rows = days.read_rows(RESULTS / "days.jsonl")
+    assert (RESULTS / "days.md").read_text(encoding="utf-8") == days.page(rows)
+
+
+@pytest.mark.slow
+def test_proven_plans_are_as_long_as_their_rows_say():
+    """Each is feasible, as long as its row says, and meets its lower bound."""
+    rows = Results(RESULTS / "rows-proven.jsonl.xz").rows()
+    chosen = get_set("vrp20", 10_000)
+    instances = {one.name: one for one in chosen.instances}
+    for row in rows:
+        plan, instance = Plan(row.tours), instances[row.instance]
+        assert plan.is_feasible(instance)
+        assert plan.length(instance) == pytest.approx(row.length)
+        assert row.details["is_optimal"]
+        gap = 1 - row.details["lower_bound"] / row.length
+        assert -1e-12 <= gap <= 1.1e-7
+
+
+def test_the_documentation_says_how_many_references_are_not_optimal():
+    """The count and the largest gap are recomputed from the rows."""
+    proven = {
+        row.instance: row.length
+        for row in Results(RESULTS / "rows-proven.jsonl.xz").rows()
+    }
+    ratios = [
+        row.length / proven[row.instance]
+        for row in Results(RESULTS / "rows-reference.jsonl.xz").rows()
+        if row.set == "vrp20"
+    ]
+    assert min(ratios) > 1 - 1e-7  # no plan is shorter than a proven one
+    page = (ROOT / "docs" / "bound.md").read_text(encoding="utf-8")
+    worse = sum(ratio > 1 + 1e-6 for ratio in ratios)
+    largest = 100 * (max(ratios) - 1)
+    assert f"{worse} of its {len(ratios):,} plans were not optimal" in page
+    assert f"{largest:.2f} % at most" in page
+    assert f"{len(proven):,} instances" in page
 
 
 @pytest.mark.slow
@@ -183,3 +232,96 @@ def test_the_pages_of_cvrplib_have_the_gaps_of_their_rows(name, folder, shared):
                 gap = round(100 * (row.length / best - 1), 2) + 0.0
                 cell = f"{gap:.2f}" + (f", +{row.excess}" if row.excess else "")
             assert cells[heading] == cell, (instance, heading)
+
+
+def read_figures(name):
+    """Return the figures of a rendered page by set and label."""
+    with (RESULTS / f"{name}.csv").open(encoding="utf-8") as file:
+        return {(row["set"], row["label"]): row for row in csv.DictReader(file)}
+
+
+RAW, SOLVED, ALL = (
+    "ours, without post-processing",
+    "ours, then OR-Tools: those solved",
+    "ours, then OR-Tools: guaranteed",
+)
+
+
+@pytest.mark.parametrize("size", [20, 50, 100])
+def test_the_card_of_a_paper_network_repeats_its_page(size):
+    """Lengths and the share solved are those of results/paper.md, Σq < MQ."""
+    card = CARD.with_name(f"paper{size}.md")
+    ours = read_tables(card)[-1][-1]
+    figures = read_figures("paper")
+    raw, solved, guaranteed = (
+        figures[f"strict{size}", label] for label in (RAW, SOLVED, ALL)
+    )
+    lengths = [f"{float(row['length']):.2f}" for row in (raw, solved, guaranteed)]
+    share = f"{100 * float(raw['share_within']):.1f} %"
+    assert ours == [
+        f"ours, {int(raw['runs']):,} instances", lengths[0], share, *lengths[1:]
+    ]  # fmt: skip
+
+
+def test_the_results_repeat_the_page_of_the_paper():
+    """The main table of docs/results.md has the figures of results/paper.md."""
+    table = read_tables(ROOT / "docs" / "results.md")[0]
+    figures = read_figures("paper")
+    shown = [row[1:] for row in table if row[0] == "ours"]
+    sizes = (20, 50, 100)
+
+    def lengths(kind, label):
+        rows = [figures[f"{kind}{size}", label] for size in sizes]
+        return [f"{float(row['length']):.3f}" for row in rows]
+
+    shares = [
+        f"{100 * float(figures[f'filled{size}', RAW]['share_within']):.1f} %"
+        for size in sizes
+    ]
+    assert shown == [
+        [f"{a}, {b}" for a, b in zip(lengths("filled", RAW), shares, strict=True)],
+        lengths("filled", SOLVED),
+        lengths("filled", ALL),
+        lengths("kool", ALL),
+    ]
+
+
+def test_the_page_on_the_paper_repeats_the_attention_models_plans():
+    """docs/paper.md has the figures of results/attention-model.md."""
+    text = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
+    figures = read_figures("attention-model")
+    for kind in ("filled", "strict", "vrp"):
+        rows = [figures[f"{kind}{size}", "AM, greedy"] for size in (20, 50, 100)]
+        cells = [f"{float(r['length']):.3f}, {float(r['cost_v']):.1f}" for r in rows]
+        assert f"| {' | '.join(cells)} |" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "shorter"), [(20, 0.012), (100, 0.055)])
+def test_arcs_cut_to_thousandths_make_plans_shorter(size, shorter):
+    """The difference that docs/paper.md states, on the first kept plans."""
+    instances = {one.name: one for one in get_set(f"strict{size}", 1000).instances}
+    lost = []
+    for row in Results(RESULTS / "rows-paper.jsonl.xz").rows():
+        if row.method == f"paper{size}" and row.instance in instances:
+            instance = instances[row.instance]
+            places = np.vstack([instance.depot, instance.customers])
+            ways = [places[[0, *tour, 0]] for tour in row.tours]
+            arcs = np.concatenate([np.hypot(*np.diff(way, axis=0).T) for way in ways])
+            assert arcs.sum() == pytest.approx(row.length)
+            lost.append(row.length - np.floor(1000 * arcs).sum() / 1000)
+    assert len(lost) == 1000
+    assert round(float(np.mean(lost)), 3) == shorter
+
+
+def test_the_page_of_training_times_has_what_was_measured():
+    """An epoch takes as long as benchmarks/train_speed.py printed."""
+    text = (RESULTS / "training-times.jsonl").read_text(encoding="utf-8")
+    measured = {line["preset"]: line for line in map(json.loads, text.splitlines())}
+    tables = read_tables(RESULTS / "training-times.md")
+    ours = [row for table in tables for row in table if row[0].startswith("**`")]
+    assert [row[0].strip("*`") for row in ours] == ["paper20", "paper50", "paper100"]
+    for row in ours:
+        line = measured[row[0].strip("*`")]
+        assert row[1] == f"{line['epoch_s']:.3g} s"
+        assert row[-1] == line["device"]
