@@ -54,7 +54,7 @@ def _say_compiling() -> None:
 
 
 def clear_cache(function: Any) -> None:
-    """Remove what Numba has stored of all functions beside this compiled one."""
+    """Remove Numba's cache of this function and of all others in the same folder."""
     for index in Path(function.stats.cache_path).glob("*.nbi"):
         index.unlink()
 

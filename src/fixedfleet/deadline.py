@@ -106,7 +106,7 @@ class Deadline:
         return replace(rest, seconds=min(seconds, rest.seconds))
 
     def or_when(self, stop: Callable[[], bool]) -> Deadline:
-        """Return the same deadline, which also ends when another function says so."""
+        """Return the same deadline, which also ends when this function returns True."""
         asked = self.stop
         if asked is None:
             return replace(self, stop=stop)

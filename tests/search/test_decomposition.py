@@ -14,7 +14,16 @@ import pytest
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.search import cpu_kernel, decomposition, improve
+from fixedfleet.search import (
+    cpu_arrays,
+    cpu_distances,
+    cpu_ends,
+    cpu_kernel,
+    decomposition,
+    improve,
+    load_search,
+    savings_kernel,
+)
 from fixedfleet.search.cpu_distances import uses_coordinates
 from fixedfleet.search.decomposition import (
     DecompositionParameters,
@@ -237,8 +246,11 @@ def test_one_tour_is_searched_by_the_default_search(kernel):
     ("limits", "most"),
     [({"iterations": 60_000}, 40_000), ({"time_limit": 1.0}, 1.0 / ITERATION)],
 )
-def test_parts_that_become_one_tour_are_searched_as_a_whole(kernel, limits, most):
+def test_parts_that_become_one_tour_are_searched_as_a_whole(
+    kernel, monkeypatch, limits, most
+):
     """If two tours are joined while parts are searched, there are no parts any more."""
+    monkeypatch.setattr(decomposition, "_savings_plan", lambda *_: None)
     brief = DecompositionParameters(whole_share=1e-6, whole_seconds=0.0)
     search = partial(decomposition.decomposition, parameters=brief)
     plan = ff.Plan([range(1, 151), range(151, 301)])
@@ -251,12 +263,16 @@ def test_parts_that_become_one_tour_are_searched_as_a_whole(kernel, limits, most
 
 # ------------------------------------------------------------------- several cores
 
+MANY = DecompositionParameters(
+    min_customers=50, min_vehicles=4
+)  # so that two cores share a plan
 
-def test_a_stop_reaches_all_threads_within_a_round(monkeypatch, instance, packing):
-    """Only the thread that called is asked; the others are told, and end the round."""
+
+def test_a_stop_reaches_all_threads(monkeypatch, instance, packing):
+    """Only the thread that called is asked; the others are told, and end."""
     begun, asking, never_told = [], set(), []
 
-    def anneal(part, deadline, **_):
+    def anneal(part, deadline, *_):
         begun.append(part)
         for _ in range(2000):
             if deadline.over():
@@ -267,35 +283,158 @@ def test_a_stop_reaches_all_threads_within_a_round(monkeypatch, instance, packin
 
     def stop():
         asking.add(threading.current_thread())
-        return len(begun) == 2  # in the middle of the first round
+        return len(begun) == 2  # in the middle of the first parts
 
     monkeypatch.setattr(decomposition, "anneal", anneal)
+    search = partial(decomposition.decomposition, parameters=MANY)
     found = improve(
-        instance,
-        packing,
-        search="decomposition",
-        time_limit=10_000,
-        stop=stop,
-        cores=2,
+        instance, packing, search=search, time_limit=10_000, stop=stop, cores=2
     )
     assert found.plan.is_feasible(instance)
     assert asking == {threading.current_thread()}
     assert (len(begun), never_told) == (2, [])
 
 
-def test_parts_of_a_plan_are_searched_at_once(monkeypatch, instance, packing):
-    """HGS-CVRP, too, searches as many parts as there are cores, none twice."""
-    searched = []
+@pytest.mark.parametrize("searched_by", ["anneal", "search_part"])
+def test_parts_of_a_plan_are_searched_at_once(
+    monkeypatch, instance, packing, searched_by
+):
+    """Both searches have as many parts at a time as there are cores, none twice."""
+    together = threading.Barrier(2, timeout=10)
+    searched, pairs = [], []
 
-    def search_part(part, deadline, **_):
-        searched.append(part)
+    def search_part(part, *_, **__):
+        searched.append(set(part.customers))
+        if together.wait() == 0:
+            pairs.append(searched[-2:])
+        together.wait()
         return part.plan
 
-    monkeypatch.setattr(decomposition, "search_part", search_part)
-    improve(instance, packing, search="decomposition", iterations=60_000, cores=2)
-    # 0.6 of the iterations are two parts; each round has one for each core.
-    first, second = (set(part.customers) for part in searched)
-    assert not first & second
+    monkeypatch.setattr(decomposition, searched_by, search_part)
+    search = partial(
+        decomposition.decomposition, parameters=replace(MANY, whole_share=0.2)
+    )
+    roomy = instance.with_vehicles(instance.vehicles + 4)  # for a savings plan
+    improve(roomy, packing, search=search, iterations=50_000, cores=2)
+    assert len(pairs) == (25 if searched_by == "anneal" else 1)
+    assert all(not first & second for first, second in pairs)
+
+
+@pytest.mark.parametrize(
+    ("customers", "vehicles", "cores", "plans"),
+    [
+        (240, 40, 4, 4),
+        (400, 60, 4, 2),
+        (999, 96, 9, 3),
+        (999, 43, 8, 8),
+        (999, 43, 1, 1),
+        (3000, 400, 16, 1),
+        (3000, 8, 9, 9),
+    ],
+)
+def test_cores_share_a_plan_of_many_customers(
+    monkeypatch, customers, vehicles, cores, plans
+):
+    """A core has at least 200 customers and 24 vehicles; further ones search others."""
+    counts = []
+
+    def side_by_side(search, task, count):
+        counts.append(count)
+        yield from ()
+
+    monkeypatch.setattr(decomposition, "search_side_by_side", side_by_side)
+    instance = SimpleNamespace(num_customers=customers, vehicles=vehicles)
+    task = SimpleNamespace(instance=instance, cores=cores)
+    list(decomposition.decomposition(task))
+    assert counts == [plans]
+
+
+# ------------------------------------------------------------------------- loading
+
+
+@pytest.mark.parametrize(
+    ("customers", "metric"), [(210, "euclidean"), (510, "geo"), (210, "explicit")]
+)
+def test_nothing_is_compiled_after_a_search_was_loaded(customers, metric):
+    """All that a search needs is loaded by what is asked for, before the clock."""
+    modules = cpu_arrays, cpu_distances, cpu_ends, cpu_kernel, savings_kernel
+
+    def versions():
+        return {
+            (module.__name__, name): len(function.signatures)
+            for module in modules
+            for name, function in vars(module).items()
+            if hasattr(function, "signatures")
+        }
+
+    rng = np.random.default_rng(1)
+    points = {"depot": (51, 12), "customers": rng.uniform(10, 60, (customers, 2))}
+    if metric == "explicit":
+        points = {"matrix": rng.uniform(1, 9, size=(customers + 1,) * 2)}
+    instance = ff.Instance(
+        **points,
+        demands=rng.integers(1, 9, size=customers),
+        capacity=60,
+        vehicles=customers // 10,
+        metric=metric,
+    )
+    load_search("decomposition", instance)
+    before = versions()
+    search = partial(decomposition.decomposition, parameters=MANY)
+    packing = assess_fleet(instance).packing
+    improve(instance, packing, search=search, iterations=30_000, cores=2)
+    assert versions() == before
+
+
+# -------------------------------------------------------------------------- cycles
+
+
+def test_a_long_search_has_a_good_plan_early(kernel, monkeypatch, instance, packing):
+    """After a tenth of the time, the plan is at most twice as far off as at the end."""
+    monkeypatch.setattr(decomposition, "search_part", lambda part, *_, **__: part.plan)
+
+    def search(seconds):
+        return improve(instance, packing, search="decomposition", time_limit=seconds)
+
+    found, brief = search(20.0), search(2.0)
+    early = min(cost for seconds, cost in found.trace if seconds <= 2.0)
+    assert found.cost < brief.cost
+    assert early - found.cost < 2 * (brief.cost - found.cost)
+
+
+@pytest.mark.parametrize(
+    ("left", "least", "lengths"),
+    [(10, 20, [10]), (10, 2, [2, 8]), (21, 0.9, [1, 4, 16]), (63, 1, [3, 12, 48])],
+)
+def test_cycles_grow_fourfold_until_the_end(left, least, lengths):
+    """The lengths together are all that is left, and none is too short."""
+    found = []
+    while left > 1e-9:
+        found.append(decomposition._cycle_length(left, least, 4.0))
+        left, least = left - found[-1], 4 * found[-1]
+    assert found == pytest.approx(lengths)
+
+
+def test_searches_exchange_their_plans_after_each_cycle(monkeypatch, instance, packing):
+    """The worse half of the searches goes on from the best plan."""
+    found = [
+        improve(instance, packing, search="ruin_recreate", iterations=count).plan
+        for count in (10, 20_000)
+    ]
+    begun: dict[bool, list[ff.Plan]] = {False: [], True: []}
+
+    def cycle(task, first, parameters):
+        second = task.seed >= 1000  # the first search has the seeds from 0 on
+        begun[second].append(task.initial_plan)
+        plan = found[second] if first else task.initial_plan
+        yield plan
+        return plan, 0
+
+    monkeypatch.setattr(decomposition, "_search_cycle", cycle)
+    improve(instance, packing, search="decomposition", iterations=20_000_000, cores=2)
+    # With iterations, a search gets to see what the other one had a cycle before.
+    assert begun[False] == [packing, found[0], found[1]]
+    assert begun[True] == [packing, found[1], found[1]]
 
 
 # --------------------------------------------------------------------- improvements

@@ -94,7 +94,7 @@ def improve(instance, plan, *, settings=None, **options):
 
 def test_the_plan_becomes_shorter(card, instance, packing):
     """All parts of a large plan are searched at once, and the plan gets shorter."""
-    begin = search.improve(instance, packing, search="decomposition", iterations=300)
+    begin = search.improve(instance, packing, search="ruin_recreate", iterations=300)
     found = improve(instance, packing, iterations=300)
     assert found.plan.is_feasible(instance)
     assert found.plan.vehicles <= instance.vehicles

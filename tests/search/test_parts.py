@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -43,17 +43,20 @@ def test_all_tours_are_divided(tours, instance, count):
         assert part.plan.renumbered(part.customers).tours == tuple(part.tours)
 
 
-def test_groups_have_no_tour_in_common_and_are_not_in_vain(tours):
-    """Groups can be searched at the same time, and none is searched again in vain."""
+def test_parts_have_no_tour_in_common_and_are_not_in_vain(tours):
+    """Parts can be searched at the same time, and none is searched again in vain."""
     in_vain = set()
     for _ in range(20):
-        groups = tours.draw_groups(3, 30, in_vain)
-        together = [tour for group in groups for tour in group]
+        parts = [tours.draw(30, in_vain) for _ in range(3)]
+        parts = [part for part in parts if part is not None]
+        together = [tour for part in parts for tour in part.tours]
         assert len(set(together)) == len(together)
-        assert all(len(group) > 1 for group in groups)
-        drawn = {frozenset(group) for group in groups}
+        assert all(len(part.tours) > 1 for part in parts)
+        drawn = {frozenset(part.tours) for part in parts}
         assert not drawn & in_vain
         in_vain |= drawn
+        for part in parts:
+            assert not tours.replace(part, part.plan)
 
 
 def line_of(*lengths, vehicles=None, seed=1):
@@ -74,12 +77,13 @@ def line_of(*lengths, vehicles=None, seed=1):
 @pytest.mark.parametrize(
     ("size", "tours"), [(1, 2), (5, 2), (6, 3), (7, 3), (8, 4), (100, 6)]
 )
-def test_a_group_has_at_least_two_tours_and_at_most_its_size(size, tours):
+def test_a_part_has_at_least_two_tours_and_at_most_its_size(size, tours):
     """Tours are added while the customers are at most as many as was asked for."""
     six = line_of(2, 2, 2, 2, 2, 2)
     for _ in range(10):
-        (group,) = six.draw_groups(1, size, set())
-        assert len(group) == tours
+        part = six.draw(size, set())
+        assert len(part.tours) == tours
+        six.replace(part, part.plan)
 
 
 @pytest.mark.parametrize(
@@ -106,22 +110,51 @@ def test_spare_vehicles_are_shared_out():
     assert [part.instance.vehicles for part in parts] == [3, 3, 2]
 
 
-def test_one_tour_has_no_groups(instance):
+def test_one_tour_is_no_part(instance):
     """There is nothing to exchange within one tour."""
     whole = DividedPlan(instance, ff.Plan([range(1, 121)]), seed=1)
-    assert whole.draw_groups(2, 100, set()) == []
+    assert whole.draw(100, set()) is None
+
+
+def test_tours_that_are_searched_are_in_no_other_part():
+    """If all tours but one are searched, no part is left; they come back later."""
+    five = line_of(2, 2, 2, 2, 2)
+    first = five.draw(8, set())
+    assert len(first.tours) == 4
+    assert five.draw(100, set()) is None
+    five.replace(first, first.plan)
+    assert len(five.draw(100, set()).tours) == 5
+
+
+def test_a_plan_is_complete_while_parts_of_it_are_searched(tours, instance):
+    """The tours of a part that is searched still belong to the plan."""
+    parts = [tours.draw(30, set()) for _ in range(2)]
+    assert tours.plan().is_feasible(instance)
+    tours.replace(parts[1], parts[1].plan)
+    assert tours.plan().is_feasible(instance)
+
+
+def test_spare_vehicles_come_back_with_their_part():
+    """Vehicles without a tour go to the parts that are searched, and come back."""
+    six = line_of(1, 1, 1, 1, 1, 1, vehicles=9)
+    parts = [six.draw(2, set(), cores=2) for _ in range(2)]
+    assert [part.instance.vehicles for part in parts] == [4, 3]
+    for part in parts:
+        six.replace(part, part.plan)
+    assert six.draw(2, set()).instance.vehicles == 5
 
 
 def test_parts_are_replaced_by_what_is_found(tours, instance):
     """The tours of a part are those of its plan, and all others stay."""
     before = tours.plan()
-    parts = tours.parts(tours.draw_groups(2, 30, set()))
-    turned = ff.Plan(tour[::-1] for tour in parts[0].plan)
-    assert tours.join(parts, [turned, parts[1].plan]) == [True, False]
+    first, second = (tours.draw(30, set()) for _ in range(2))
+    turned = ff.Plan(tour[::-1] for tour in first.plan)
+    assert tours.replace(first, turned)
+    assert not tours.replace(second, second.plan)
     after = tours.plan()
     assert after.is_feasible(instance)
     gone = set(before.tours) - set(after.tours)
-    assert gone == {tour for tour in parts[0].tours if len(tour) > 1}
+    assert gone == {tour for tour in first.tours if len(tour) > 1}
 
 
 def test_the_same_seed_draws_the_same_parts(instance):
@@ -149,18 +182,60 @@ def wait_until_over(part, deadline: Deadline) -> str:
     return f"{part} was never told"
 
 
-def test_the_plans_come_back_in_order():
-    """Each part has a thread of its own, whichever ends first."""
+def drawing(parts, search=wait_until_over):
+    """Return a function that draws each of some parts once."""
+    rest = list(parts)
+
+    def draw(deadline):
+        if not rest:
+            return None
+        part = rest.pop(0)
+        return part, partial(search, part, deadline)
+
+    return draw
+
+
+@pytest.mark.parametrize("iterations", [None, 100])
+def test_each_part_has_a_thread_of_its_own(iterations):
+    """As many parts are searched at the same time as there are cores."""
     barrier = threading.Barrier(3, timeout=10)
 
     def search(part, deadline):
         barrier.wait()  # all at the same time
-        return part, threading.current_thread().name
+        return part.upper(), threading.current_thread().name
 
-    with ThreadPoolExecutor(3) as threads:
-        found = search_in_threads(threads, search, "abc", Deadline(60))
-    assert [part for part, _ in found] == ["a", "b", "c"]
-    assert len({name for _, name in found}) == 3
+    limit = Deadline(60, iterations=iterations)
+    found = dict(search_in_threads(3, drawing("abcdef", search), limit))
+    assert [part for part, _ in sorted(found.values())] == list("ABCDEF")
+    assert len({name for _, name in found.values()}) == 3
+
+
+@pytest.mark.parametrize(("iterations", "order"), [(100, "abcdef"), (None, "bcdefa")])
+def test_only_with_iterations_a_part_waits_for_another(iterations, order):
+    """A slow part delays no other one, unless the order must be the same each time."""
+    others = threading.Event()
+
+    def search(part, deadline):
+        if part == "a":
+            others.wait(10 if iterations is None else 0.05)
+
+    found = ""
+    limit = Deadline(60, iterations=iterations)
+    for part, _ in search_in_threads(2, drawing("abcdef", search), limit):
+        found += part
+        if len(found) == 5:
+            others.set()
+    assert found == order
+
+
+def test_one_core_needs_no_thread():
+    """The calling thread searches one part after the other."""
+    search = lambda part, deadline: threading.current_thread()  # noqa: E731
+    found = list(search_in_threads(1, drawing("ab", search), Deadline(60)))
+    assert found == [
+        ("a", threading.current_thread()),
+        ("b", threading.current_thread()),
+    ]
 
 
 def test_only_the_calling_thread_is_asked_and_all_are_told():
@@ -171,19 +246,16 @@ def test_only_the_calling_thread_is_asked_and_all_are_told():
         asking.append(threading.current_thread())
         return len(asking) > 2
 
-    with ThreadPoolExecutor(2) as threads:
-        found = search_in_threads(
-            threads, wait_until_over, "ab", Deadline(10_000, stop=stop)
-        )
-    assert found == ["a ended", "b ended"]
+    limit = Deadline(10_000, stop=stop)
+    found = dict(search_in_threads(2, drawing("abcdef"), limit))
+    assert found == {"a": "a ended", "b": "b ended"}
     assert {*asking} == {threading.current_thread()}
 
 
 def test_threads_look_at_the_time_themselves():
-    """Without a stop, each thread ends at the deadline of the round."""
-    with ThreadPoolExecutor(2) as threads:
-        found = search_in_threads(threads, wait_until_over, "ab", Deadline(0.02))
-    assert found == ["a ended", "b ended"]
+    """Without a stop, each thread ends at the deadline, and no part is drawn then."""
+    found = dict(search_in_threads(2, drawing("abcdef"), Deadline(0.02)))
+    assert found == {"a": "a ended", "b": "b ended"}
 
 
 def test_what_a_thread_raises_is_raised():
@@ -192,23 +264,28 @@ def test_what_a_thread_raises_is_raised():
     def search(part, deadline):
         raise ValueError(f"in {part}")
 
-    with (
-        ThreadPoolExecutor(2) as threads,
-        pytest.raises(ValueError, match="in a"),
-    ):
-        search_in_threads(threads, search, "ab", Deadline(60))
+    with pytest.raises(ValueError, match=r"in [ab]"):
+        list(search_in_threads(2, drawing("ab", search), Deadline(60)))
 
 
 def test_what_the_stop_raises_ends_the_threads():
     """After a second Ctrl-C the threads are told at once, not at their deadline."""
-    ended = []
+    ended, calls = [], []
 
     def search(part, deadline):
         ended.append(wait_until_over(part, deadline))
 
     def stop():
-        raise KeyboardInterrupt
+        calls.append(None)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return False
 
-    with pytest.raises(KeyboardInterrupt), ThreadPoolExecutor(2) as threads:
-        search_in_threads(threads, search, "ab", Deadline(10_000, stop=stop))
+    with pytest.raises(KeyboardInterrupt):
+        limit = Deadline(10_000, stop=stop)
+        list(search_in_threads(2, drawing("ab", search), limit))
+    for _ in range(2000):
+        if len(ended) == 2:
+            break
+        time.sleep(0.005)
     assert sorted(ended) == ["a ended", "b ended"]

@@ -7,7 +7,8 @@ from functools import partial
 
 import pytest
 
-from fixedfleet.search import SEARCHES, Abilities, load_search, name_of
+import fixedfleet as ff
+from fixedfleet.search import SEARCHES, Abilities, improve, load_search, name_of
 from fixedfleet.search.ruin_recreate import ruin_recreate
 from fixedfleet.search.searches import loaded_by
 
@@ -67,3 +68,25 @@ def test_a_search_has_a_name():
     assert name_of("mine.py:turn") == "mine.py:turn"
     assert name_of(ruin_recreate) == "ruin_recreate"
     assert name_of(Turning()) == "Turning"
+
+
+def test_parameters_follow_the_name_of_a_search():
+    """What follows the name reaches the search; its abilities stay the same."""
+    found = SEARCHES.get("hgs:population=4,targetFeasible=0.3")
+    assert found.keywords == {"population": 4, "targetFeasible": 0.3}
+    assert SEARCHES.abilities("hgs:population=4") == SEARCHES.abilities("hgs")
+    assert SEARCHES.parameters("auto") == {}
+
+
+def test_a_search_of_one_s_own_has_parameters(tmp_path, square):
+    """Keyword parameters with a default can be set behind "module.py:Name"."""
+    file = tmp_path / "own_search.py"
+    file.write_text(
+        "from fixedfleet import Plan\n"
+        "def one_by_one(task, *, backwards=False):\n"
+        "    yield Plan([[4, 3], [2, 1]] if backwards else [[1, 2], [3, 4]])\n"
+    )
+    found = improve(square, search=f"{file}:one_by_one:backwards=yes", time_limit=1)
+    assert found.plan.tours == ((4, 3), (2, 1))
+    with pytest.raises(ff.InputError, match="does not take forwards="):
+        improve(square, search=f"{file}:one_by_one:forwards=yes", time_limit=1)

@@ -140,7 +140,7 @@ def test_the_search_leaves_most_of_the_time_to_the_bound(
 
     ff.solve(make_instance(n=n, capacity=5 * n), 10, search=search, prove=True)
     ff.solve(make_instance(n=n, capacity=5 * n), 10, search=search)
-    assert left == [pytest.approx(0.2 if n == 20 else 2), pytest.approx(10)]
+    assert left == [pytest.approx(0.058 if n == 20 else 2), pytest.approx(10)]
 
 
 def test_stop_returns_the_plan_without_a_bound(square):

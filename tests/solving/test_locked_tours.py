@@ -115,3 +115,54 @@ def test_one_vehicle_is_enough_for_the_rest(square):
     report(0.0, 1.0, ff.Plan([[1, 2]]))
     assert costs == [pytest.approx(1 + 4 * 2**0.5)]
     assert locks.reporting_whole_plans(None) is None
+
+
+def mixed():
+    """A small and two large vans for four customers."""
+    return ff.Instance(
+        depot=(0, 0),
+        customers=[(1, 0), (2, 0), (3, 0), (4, 0)],
+        demands=[1, 1, 2, 2],
+        vehicle_types=[
+            ff.VehicleType(name="small", capacity=2),
+            ff.VehicleType(name="large", count=2, capacity=4, fixed_cost=5),
+        ],
+    )
+
+
+def test_locked_tours_keep_their_vehicles_and_the_rest_has_the_others():
+    """If the only small van is locked, the rest is planned for the large ones."""
+    locked = ff.Plan([[3]], [0])
+    result = ff.solve(mixed(), 1, locked=locked, search="none")
+    assert result.plan.tours[0] == (3,)
+    assert result.plan.vehicle_types[0] == 0
+    assert set(result.plan.vehicle_types[1:]) == {1}
+    assert result.plan.check(mixed()) == []
+    assert result.instance == mixed()
+
+
+def test_a_start_with_locked_tours_keeps_its_vehicle_types():
+    """The other tours of the start are those of the rest."""
+    start = ff.Plan([[3], [1, 2, 4]], [0, 1])
+    locked = ff.Plan([[3]], [0])
+    result = ff.solve(mixed(), 1, locked=locked, start=start, search="none")
+    assert result.plan == start
+
+
+def test_locked_tours_of_a_mixed_fleet_need_their_vehicle_types():
+    """Which vehicles are left would not be known."""
+    with pytest.raises(ff.InputError, match="lock a Plan with vehicle types"):
+        ff.solve(mixed(), 1, locked=[[3]], search="none")
+
+
+def test_the_guarantee_adds_vehicles_beside_locked_tours():
+    """The added vehicles are in the fleet of the result."""
+    instance = mixed().with_vehicle_types(
+        [ff.VehicleType(name="small", capacity=2, count=2, fixed_cost=1)]
+    )
+    locked = ff.Plan([[3]], [0])
+    result = ff.solve(instance, 1, locked=locked, guarantee=True, search="none")
+    assert result.instance.fleet[0].count == 3
+    assert result.plan.tours[0] == (3,)
+    assert result.plan.check(result.instance) == []
+    assert result.document().vehicles == 2

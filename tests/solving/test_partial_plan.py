@@ -12,7 +12,7 @@ import pytest
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.deadline import Deadline
-from fixedfleet.fleet import assess_fleet
+from fixedfleet.fleet import assess_fleet, pack_quickly
 from fixedfleet.solving.partial_plan import (
     load_for_partial_plan,
     partial_plan,
@@ -112,16 +112,16 @@ def test_a_search_told_to_stop_keeps_the_packing():
     assert partial_plan(instance, deadline=Deadline(), search=False) == packing
 
 
-def test_the_packing_is_found_by_few_verdicts(make_instance, monkeypatch):
+def test_the_packing_is_found_by_few_tries(make_instance, monkeypatch):
     """Of 400 demands just above half a vehicle, bisection tries a dozen counts."""
     module = importlib.import_module("fixedfleet.solving.partial_plan")
     asked = []
 
-    def counting(instance, **limits):
+    def counting(instance, deadline):
         asked.append(instance.num_customers)
-        return assess_fleet(instance, **limits)
+        return pack_quickly(instance, deadline)
 
-    monkeypatch.setattr(module, "assess_fleet", counting)
+    monkeypatch.setattr(module, "pack_quickly", counting)
     halves = [51 + k % 3 for k in range(400)]
     instance = make_instance(n=400, vehicles=100, capacity=100, demands=halves)
     plan = serve_most(instance, Deadline())
@@ -222,3 +222,66 @@ def test_customers_that_fit_to_the_last_unit_are_served():
     assert serve_most(instance, Deadline()).unserved(instance) == [4]
     exact = replace(instance, demands=[5, 4, 6, 5])
     assert serve_most(exact, Deadline()).unserved(exact) == []
+
+
+def test_customers_of_a_higher_priority_are_served_first():
+    """A fleet for three of six customers serves the three that must go."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[(i, 1) for i in range(6)],
+        demands=[1, 1, 1, 2, 2, 2],
+        capacity=2,
+        vehicles=3,
+        priorities=[0, 0, 0, 5, 5, 5],
+    )
+    plan = serve_most(instance, Deadline())
+    assert plan.unserved(instance) == [1, 2, 3]
+    found = partial_plan(instance, deadline=Deadline(0.05))
+    assert found.unserved(instance) == [1, 2, 3]
+    alike = replace(instance, priorities=[5] * 6)
+    assert serve_most(alike, Deadline()).unserved(alike) == [5, 6]
+
+
+def test_within_a_priority_the_smallest_demands_are_served():
+    """Lower priorities fill what higher ones leave."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[(i, 1) for i in range(4)],
+        demands=[3, 2, 1, 1],
+        capacity=4,
+        vehicles=1,
+        priorities=[2, 2, 1, 0],
+    )
+    plan = serve_most(instance, Deadline())
+    assert plan.unserved(instance) == [1]
+
+
+def test_unserved_customers_replace_only_those_of_their_own_priority():
+    """A nearer customer does not take the place of one that must go."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[(9, 9), (1, 0), (9, 8)],
+        demands=[1, 1, 1],
+        capacity=1,
+        vehicles=1,
+        priorities=[1, 0, 1],
+    )
+    swapped = swap_unserved(instance, ff.Plan([[1]]), Deadline())
+    assert swapped.tours == ((3,),)
+
+
+def test_a_mixed_fleet_that_is_too_small_is_filled():
+    """The partial plan respects the size of each vehicle, and its shift."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[(1, 0), (2, 0), (90, 0)],
+        demands=[3, 1, 1],
+        vehicle_types=[
+            ff.VehicleType(capacity=1, shift=(0, 50)),
+            ff.VehicleType(capacity=2, shift=(0, 50)),
+        ],
+        speed=1,
+    )
+    plan = partial_plan(instance, deadline=Deadline())
+    assert plan.check(instance, partial=True) == []
+    assert plan.unserved(instance) == [1, 3]

@@ -11,6 +11,7 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet import generate
+from tests.oracle import optimal_day
 
 
 def test_solve_returns_a_plan_with_its_cost_and_stages(square):
@@ -214,3 +215,98 @@ def test_an_unknown_search_is_refused_whatever_the_fleet(square):
     """A search that does not exist is named before the fleet is judged."""
     with pytest.raises(ff.InputError, match="unknown search 'magic': choose from"):
         ff.solve(square.with_vehicles(1), search="magic")
+
+
+# ------------------------------------------------------------- a firm's fleet and day
+
+
+def day(**changes):
+    """Four customers, vans of two sizes, shifts and windows."""
+    return ff.Instance(
+        **{
+            "depot": (0, 0),
+            "customers": [(10, 0), (20, 0), (0, 10), (0, 20)],
+            "demands": [2, 2, 1, 3],
+            "vehicle_types": [
+                ff.VehicleType(name="small", capacity=4, shift=(0, 60)),
+                ff.VehicleType(name="large", capacity=6, fixed_cost=9, shift=(0, 60)),
+            ],
+            "speed": 1,
+            "service_times": [3, 3, 3, 3],
+            "windows": [(0, 40), (0, 25), (0, 30), (0, 40)],
+        }
+        | changes
+    )
+
+
+def find_optimum(task):
+    """A search for days: the oracle's plan, if there is one."""
+    plan = optimal_day(task.instance)
+    yield task.initial_plan if plan is None else plan
+
+
+def test_a_day_is_planned_and_the_plan_confirms_the_fleet():
+    """The verdict is undecided before the search, and feasible by the plan found."""
+    result = ff.solve(day(), 5, search=find_optimum)
+    assert result.plan.check(day()) == []
+    assert result.cost == pytest.approx(optimal_day(day()).cost(day()))
+    assert result.verdict.status == "feasible"
+    assert result.feasible
+
+
+def test_a_day_that_is_impossible_still_has_a_partial_plan():
+    """The search runs on the partial plan, which leaves somebody out."""
+    instance = day(demands=[2, 2, 9, 3])
+    result = ff.solve(instance, 5, search=find_optimum)
+    assert result.plan is None
+    assert result.verdict.status == "impossible"
+    assert 3 in result.unserved
+    assert result.partial.check(instance, partial=True) == []
+
+
+def test_the_guarantee_plans_for_the_vehicles_that_would_suffice():
+    """The instance of the result has the larger fleet, its document the one asked."""
+    instance = day(
+        demands=[4, 4, 4, 4],
+        vehicle_types=[
+            ff.VehicleType(name="small", capacity=4),
+            ff.VehicleType(name="large", capacity=8, fixed_cost=9),
+        ],
+        service_times=None,
+        windows=None,
+    )
+    result = ff.solve(instance, 5, search=find_optimum, guarantee=True)
+    assert result.instance.vehicles == 3
+    assert result.plan.check(result.instance) == []
+    assert result.document().vehicles == 2
+    assert result.document().vehicles_planned_for == 3
+
+
+def test_a_lower_bound_of_a_day_is_refused_in_a_sentence():
+    """The plan is made all the same."""
+    result = ff.solve(day(), 5, search=find_optimum, prove=True)
+    assert result.plan is not None
+    assert result.lower_bound is None
+    assert "a lower bound cannot handle vehicles of several types" in result.proof
+
+
+@pytest.mark.parametrize("start", ["savings", "sweep", "network"])
+def test_starts_that_cannot_plan_a_day_are_refused(start):
+    """Before anything is loaded."""
+    with pytest.raises(ff.InputError, match=f"the start '{start}' cannot handle"):
+        ff.solve(day(), 1, start=start)
+
+
+@pytest.mark.parametrize("search", ["hgs", "gpu"])
+def test_searches_that_cannot_plan_a_day_are_refused(search):
+    """They would ignore sizes and times."""
+    with pytest.raises(ff.InputError, match=f"the search '{search}' cannot handle"):
+        ff.solve(day(), 1, search=search)
+
+
+def test_a_batch_of_days_is_refused():
+    """solve_batch plans plain instances only."""
+    with pytest.raises(ff.InputError, match="cannot handle"):
+        ff.solve_batch([day()], time_limit=0.1)
+    with pytest.raises(ff.InputError, match="a lower bound cannot handle"):
+        ff.lower_bound(day())

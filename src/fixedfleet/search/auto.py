@@ -15,6 +15,7 @@ from fixedfleet.search.ruin_recreate import (
     ruin_recreate,
 )
 from fixedfleet.search.searches import loaded_by
+from fixedfleet.search.side_by_side import search_side_by_side
 from fixedfleet.search.task import MIN_SECONDS, PARTS_ABOVE, run_step
 
 if TYPE_CHECKING:
@@ -27,22 +28,24 @@ if TYPE_CHECKING:
 
 __all__ = ["auto_search", "fitted_parameters", "split_time"]
 
-# With a vehicle cost, ruin and recreate with that cost has this share of the time. It
-# runs first if a vehicle costs at least _DEAR times the length, otherwise last.
+# With a vehicle cost, ruin and recreate minimises length plus vehicle cost during
+# _VEHICLES_SHARE of the time. It runs before the other steps if a vehicle costs at
+# least _DEAR times the length of the initial plan, otherwise after them.
 _VEHICLES_SHARE, _DEAR = 0.2, 0.05
 # The genetic search may find no plan within the fleet if time is short or the fleet is
-# full. Ruin and recreate runs first, so that there is a better plan than the initial
-# one: for a moment, and longer if the demands fill the fleet to this share.
+# full. So ruin and recreate runs first, to have a better plan than the initial one. It
+# runs for a moment, or longer if the demands fill the fleet to the share _FULL.
 _FULL = 0.985
 _FULL_SHARE, _FULL_SECONDS = 0.3, 0.1  # share of the time, and seconds at most
 _MOMENT_SHARE, _MOMENT_SECONDS = 0.05, 2e-3
+_START_SECONDS = 0.02  # at least, of search for each thread that is started
 
 
 def _load(instance: Instance) -> None:
-    """Load what the steps need for an instance of this size."""
+    """Load the compiled code that the steps need for an instance of this size."""
     if not fits_float32(instance):
         return
-    if instance.num_customers > PARTS_ABOVE:
+    if instance.num_customers > PARTS_ABOVE and instance.is_plain:
         load_for_parts(instance)
     else:
         load_kernel_for(instance)
@@ -54,24 +57,32 @@ def auto_search(task: SearchTask) -> Iterator[Plan]:
     Improve a plan by the steps that measured best for its size and time.
 
     Only ruin and recreate considers the vehicle cost. The other steps minimise the
-    length. It runs before them if a vehicle is expensive, and after them otherwise.
+    length. Ruin and recreate runs before the other steps if a vehicle is expensive, and
+    after them otherwise. Vehicles of several types, windows and shifts are planned by
+    ruin and recreate alone.
     """
+    if not task.instance.is_plain:
+        yield from search_side_by_side(ruin_recreate, task, _searches(task))
+        return
     plan, vehicle_cost = task.initial_plan, task.vehicle_cost
     shorten, until = replace(task, vehicle_cost=0.0), 1.0
     if vehicle_cost >= _DEAR * plan.length(task.instance) > 0:
-        plan = yield from _run(_ruin, task, plan, _VEHICLES_SHARE, vehicle_cost)
+        plan = yield from _run(_ruin_on_cores, task, plan, _VEHICLES_SHARE)
         if not plan.unserved(task.instance):
             fleet = task.instance.with_vehicles(plan.vehicles)
             shorten = replace(shorten, instance=fleet)
     elif vehicle_cost > 0:
         until -= _VEHICLES_SHARE
-    for search, end in _steps(shorten, until):
-        plan = yield from _run(search, shorten, plan, end, vehicle_cost)
-    yield from _run(_ruin, task, plan, 1.0, vehicle_cost)
+    plan = yield from _run(_shorten, shorten, plan, until, vehicle_cost)
+    yield from _run(_ruin_on_cores, task, plan, 1.0)
 
 
 def _run(
-    search: Search, task: SearchTask, plan: Plan, end: float, vehicle_cost: float
+    search: Search,
+    task: SearchTask,
+    plan: Plan,
+    end: float,
+    vehicle_cost: float | None = None,
 ) -> Generator[Plan, None, Plan]:
     """Search from a plan until a share of the whole time is used; return the best."""
     deadline = task.deadline.until(end)
@@ -81,14 +92,32 @@ def _run(
     return (yield from run_step(search, step, vehicle_cost))
 
 
-def _steps(task: SearchTask, until: float) -> list[tuple[Search, float]]:
-    """Return the searches that minimise the length, each with the share of its end."""
-    instance, n = task.instance, task.instance.num_customers
-    if n > PARTS_ABOVE and fits_float32(instance):
-        return [(decomposition, until)]
-    seconds = task.deadline.seconds * until
+def _shorten(task: SearchTask) -> Iterator[Plan]:
+    """Minimise the length on all cores."""
+    if task.instance.num_customers > PARTS_ABOVE and fits_float32(task.instance):
+        yield from decomposition(task)
+    else:
+        yield from search_side_by_side(_ruin_and_breed, task, _searches(task))
+
+
+def _ruin_on_cores(task: SearchTask) -> Iterator[Plan]:
+    """Run ruin and recreate on all cores."""
+    yield from search_side_by_side(_ruin, task, _searches(task))
+
+
+def _searches(task: SearchTask) -> int:
+    """Return the number of searches: one per core if there is time to start them."""
+    return max(1, min(task.cores, int(task.deadline.seconds / _START_SECONDS)))
+
+
+def _ruin_and_breed(task: SearchTask) -> Iterator[Plan]:
+    """Minimise the length by ruin and recreate, then by HGS-CVRP."""
+    instance, seconds = task.instance, task.deadline.seconds
+    n = instance.num_customers
     share, population = split_time(n, seconds, _filled(instance))
-    return [(_ruin, share * until), (partial(_genetic, population=population), until)]
+    plan = yield from _run(_ruin, task, task.initial_plan, share)
+    breed = partial(genetic_search, parameters=fitted_parameters(population))
+    yield from _run(breed, task, plan, 1.0)
 
 
 def split_time(n: int, seconds: float, filled: float = 0.0) -> tuple[float, int]:
@@ -134,7 +163,7 @@ def _filled(instance: Instance) -> float:
 
 
 def _ruin(task: SearchTask) -> Iterator[Plan]:
-    """Ruin and recreate, if its 32 bits can hold the distances."""
+    """Run ruin and recreate; yield nothing if 32 bits cannot hold the distances."""
     if not fits_float32(task.instance):
         return
     customers = task.instance.num_customers
@@ -146,11 +175,6 @@ def _ruin(task: SearchTask) -> Iterator[Plan]:
 
 @cache
 def _for_short_time(customers: int) -> RuinRecreateParameters:
-    """Return settings with fewer removals and a hotter end."""
+    """Return settings for little time: fewer removals, a higher end temperature."""
     end = min(2 / customers, RuinRecreateParameters.start_temperature)
     return RuinRecreateParameters(removals=8, max_string=6, end_temperature=end)
-
-
-def _genetic(task: SearchTask, population: int) -> Iterator[Plan]:
-    """Run the genetic search with a population that is fitted to the time."""
-    yield from genetic_search(task, fitted_parameters(population))

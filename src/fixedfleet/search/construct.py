@@ -34,7 +34,7 @@ __all__ = [
 
 StartName = Literal["packing", "savings", "sweep", "network"]
 
-_COMPLETING = 2000  # iterations to find places for the unserved customers of a start
+_COMPLETING = 2000  # iterations to find places for the unserved customers
 _NEIGHBOURS = 30  # customers a customer may be joined with
 
 
@@ -54,6 +54,7 @@ def make_start(
     """
     if name == "packing":
         return packing
+    instance.require_plain(f"the start {name!r}")
     if name == "network":
         from fixedfleet.instance import InstanceBatch
         from fixedfleet.planning import plan_by_network
@@ -88,7 +89,7 @@ def load_start(name: str) -> None:
 
 @cache
 def load_savings() -> None:
-    """Load the compiled loop of the savings, or compile it the first time."""
+    """Load the compiled savings heuristic, or compile it the first time."""
     from fixedfleet.search.savings_kernel import join_tours
 
     none = np.zeros((0, 2), dtype=np.int64)
@@ -105,7 +106,8 @@ def savings(instance: Instance) -> Plan:
     """
     from fixedfleet.search.savings_kernel import join_tours  # needs Numba
 
-    demands, matrix = instance.demand_units, instance.matrix
+    # A copy, because the compiler takes read-only arrays for another type.
+    demands, matrix = instance.demand_units.copy(), instance.matrix
     # A capacity above the sum of all demands may be beyond 64 bits.
     capacity = min(instance.capacity_units, int(demands.sum()))
     symmetric = matrix is None or bool(np.array_equal(matrix, matrix.T))

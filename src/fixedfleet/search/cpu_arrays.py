@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -36,6 +37,7 @@ __all__ = [
     "State",
     "empty_state",
     "fits_float32",
+    "fleet_size",
     "inlined",
     "lay_out",
     "leg_between",
@@ -44,7 +46,8 @@ __all__ = [
 ]
 
 NEXT, PREV, TOUR, MARK = range(4)  # columns of State.nodes
-# Entries of State.counts.
+# Entries of State.counts: absent customers in the current and in the best plan,
+# iterations so far, vehicles used, marked nodes, and the empty tour found last.
 ABSENT, BEST_ABSENT, ITERATION, USED, CHANGED, EMPTY = range(6)
 
 # Passing a state to a function costs more than most functions do, so these are inlined.
@@ -79,6 +82,7 @@ class Problem(NamedTuple):
     large_scale: Any  # bool: whether to search as for many customers
     exchange: Any  # bool: whether ruined tours exchange their ends
     window: Any  # int64: customers that a ruin's seed is drawn from
+    day: Any = None  # Day: vehicle types and times, if there are any
 
 
 class State(NamedTuple):
@@ -102,13 +106,14 @@ class State(NamedTuple):
     cuts: Any  # (N, 3) uint32: node before, node after, customers of each string
     cut_legs: Any  # (N,) float32: leg of the node before each string
     pool: Any  # (N,) uint32: customers to put back
-    keys: Any  # (N,) float32: their order
+    keys: Any  # (N,) float32: sort keys of these customers
     placed: Any  # (N,) uint32: customers that were put back, in order
     placed_legs: Any  # (N,) float32: the leg that each of them replaced
     costs: Any  # (2,) float64: costs of the current and the best plan
     counts: Any  # (6,) int64: see ABSENT and the names beside it
     random: Any  # (1,) uint64: state of the random numbers
     customers: Any  # (N',) int64: the customer of the instance with each number
+    day: Any = None  # DayState: vehicles and times of the tours
 
 
 @inlined
@@ -125,7 +130,7 @@ def leg_between(problem: Problem, start: Any, end: Any) -> Any:
 
 @inlined
 def mark(state: State, node: Any) -> None:
-    """Note that a node may be followed by another one than in the best plan."""
+    """Note that the successor of a node may differ from that in the best plan."""
     if state.nodes[node, MARK] == 0:
         state.nodes[node, MARK] = 1
         state.changed[state.counts[CHANGED]] = node
@@ -142,7 +147,7 @@ def lay_out(
     instance: Instance, vehicle_cost: float, parameters: RuinRecreateParameters
 ) -> Problem:
     """Return the arrays of an instance."""
-    n, fleet = instance.num_customers, _fleet(instance)
+    n, fleet = instance.num_customers, fleet_size(instance)
     if not fits_float32(instance):
         raise InputError(
             f"the longest distance is {longest_leg(instance):g}, not within "
@@ -182,7 +187,7 @@ def lay_out(
 
 def empty_state(instance: Instance, seed: int) -> State:
     """Allocate a state without a plan."""
-    n, fleet = instance.num_customers, _fleet(instance)
+    n, fleet = instance.num_customers, fleet_size(instance)
     size = n + 1 + fleet
 
     def customers(dtype: Any) -> Any:
@@ -215,8 +220,15 @@ def empty_state(instance: Instance, seed: int) -> State:
     )
 
 
-def _fleet(instance: Instance) -> int:
-    return min(instance.vehicles, instance.num_customers)  # more would stay empty
+def fleet_size(instance: Instance) -> int:
+    """Return the number of tours: the vehicles, but not more than can be used."""
+    n = instance.num_customers
+    if instance.is_plain:
+        return min(instance.vehicles, n)
+    alike = Counter[Any]()
+    for one in instance.fleet:
+        alike[one.kind] += one.count
+    return sum(min(count, n) for count in alike.values())
 
 
 @compiled()

@@ -39,9 +39,9 @@ __all__ = [
     "uses_coordinates",
 ]
 
-MOST_WITH_MATRIX = 500  # customers
+MOST_WITH_MATRIX = 500  # with more customers, distances come from coordinates
 _FIRST_NEAREST = 256  # customers whose order is computed first
-_CURVE_BITS = 16  # of each coordinate, where customers are put along a curve
+_CURVE_BITS = 16  # of each coordinate, to order the customers along a curve
 _MEAN_UNIT_SQUARE = 0.5214  # mean distance of two points drawn in the unit square
 _SHIFTS = 64  # pairs per location, to estimate a large instance's mean distance
 
@@ -76,13 +76,14 @@ def lay_out_legs(instance: Instance, fleet: int) -> Matrix | Points:
         tsplib = instance.metric == "geo" and unit != "mi"
         if tsplib and instance.rounding == "round":
             rounding = len(get_args(Rounding))
+        radius *= instance.detour  # it multiplies the lengths of all arcs
         return Points(points, np.float64(radius), np.int64(rounding))
     distances = instance.distances
     there = np.empty((n + 1, n + 1 + fleet), dtype=np.float32)
     there[:, : n + 1] = distances
     there[:, n + 1 :] = distances[:, :1]
     back = there
-    if instance.metric == "explicit" and not np.array_equal(distances, distances.T):
+    if instance.matrix is not None and not np.array_equal(distances, distances.T):
         back = np.empty_like(there)
         back[:, : n + 1] = distances.T
         back[:, n + 1 :] = distances[:1, :].T
@@ -91,7 +92,8 @@ def lay_out_legs(instance: Instance, fleet: int) -> Matrix | Points:
 
 def uses_coordinates(instance: Instance) -> bool:
     """Whether distances are measured from coordinates instead of read from a matrix."""
-    return instance.matrix is None and instance.num_customers > MOST_WITH_MATRIX
+    large = instance.num_customers > MOST_WITH_MATRIX
+    return large and instance.matrix is None and instance.is_plain
 
 
 def leg_to(legs: Any, customer: Any, node: Any) -> Any:
@@ -168,7 +170,8 @@ def longest_leg(instance: Instance) -> float:
         return float(instance.distances.max())
     if instance.metric == "euclidean":
         return float(np.hypot(*np.ptp(instance.coordinates, axis=0)))
-    return 25_000.0  # kilometres, beyond half the circumference of the Earth
+    # Kilometres, beyond half the circumference of the Earth.
+    return 25_000.0 * instance.detour
 
 
 def scale(instance: Instance) -> float:
@@ -192,8 +195,8 @@ def nearest_first(instance: Instance) -> Callable[[int], Iterator[int]]:
     """
     Return a function that lists all customers, the closest to a given one first.
 
-    It may list customers repeatedly. The first ones take little time, however many
-    there are.
+    It may list a customer more than once. The first customers are listed in little
+    time, however large the instance is.
     """
     n = instance.num_customers
 

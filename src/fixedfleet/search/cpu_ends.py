@@ -21,17 +21,18 @@ from fixedfleet.search.cpu_arrays import (
     mark,
 )
 
-__all__ = ["exchange_ends", "swap_ends", "turn_round"]
+__all__ = ["exchange_ends", "load_until", "swap_ends", "turn_round"]
 
 
 @compiled(_nrt=False)
 def exchange_ends(problem: Problem, state: State, cuts: Any, most: Any) -> Any:
     """
-    Exchange the ends of two ruined tours: (one, other, change).
+    Exchange the ends of two ruined tours; return (one, other, change).
 
-    This is 2-opt* between ruined tours. The first two numbers are the nodes before the
-    ends, or 0 if nothing is exchanged. Of all pairs of ends, the one with the least
-    change of cost is taken; it must be below ``most``.
+    This is a 2-opt* move. An end begins where a string was removed. ``one`` and
+    ``other`` are the nodes before the two ends, and ``change`` is the change of cost.
+    Of all pairs of ends, only the one with the smallest change is tried, which must be
+    below ``most``. If nothing is exchanged, ``one`` and ``change`` are 0.
     """
     nodes, legs = state.nodes, state.legs
     depot = len(problem.near_depot)
@@ -59,12 +60,16 @@ def exchange_ends(problem: Problem, state: State, cuts: Any, most: Any) -> Any:
 
 @compiled(_nrt=False)
 def swap_ends(problem: Problem, state: State, one: Any, other: Any) -> Any:
-    """Exchange what follows two nodes of different tours; return whether it fits."""
+    """
+    Exchange what follows two nodes of different tours, if the loads fit.
+
+    Return whether the ends were exchanged.
+    """
     nodes, legs, loads = state.nodes, state.legs, state.loads
     customers = len(problem.near_depot)
     first, second = nodes[one, TOUR], nodes[other, TOUR]
-    more = _load_until(nodes, problem.demands, customers, one) - loads[first]
-    more -= _load_until(nodes, problem.demands, customers, other) - loads[second]
+    more = load_until(nodes, problem.demands, customers, one) - loads[first]
+    more -= load_until(nodes, problem.demands, customers, other) - loads[second]
     fits = max(loads[first] + more, loads[second] - more) <= problem.capacity
     if fits:
         end, other_end = nodes[one, NEXT], nodes[other, NEXT]
@@ -78,7 +83,7 @@ def swap_ends(problem: Problem, state: State, one: Any, other: Any) -> Any:
 
 
 @compiled(_nrt=False)
-def _load_until(nodes: Any, demands: Any, customers: Any, node: Any) -> Any:
+def load_until(nodes: Any, demands: Any, customers: Any, node: Any) -> Any:
     """Return the load of a tour up to a node."""
     load = np.int64(0)
     while node < customers:
@@ -89,7 +94,7 @@ def _load_until(nodes: Any, demands: Any, customers: Any, node: Any) -> Any:
 
 @compiled(_nrt=False)
 def _append(nodes: Any, customers: Any, before: Any, first: Any) -> None:
-    """Let the end of another tour, from its node ``first`` on, follow a node."""
+    """Let the nodes of another tour from ``first`` on follow the node ``before``."""
     tour = nodes[before, TOUR]
     while first < customers:
         nodes[before, NEXT] = first

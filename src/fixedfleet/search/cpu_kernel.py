@@ -48,7 +48,22 @@ from fixedfleet.search.cpu_arrays import (
 from fixedfleet.search.cpu_distances import leg_from, leg_to
 from fixedfleet.search.cpu_ends import exchange_ends, swap_ends, turn_round
 
-__all__ = ["advance", "exponential"]
+__all__ = [
+    "accept",
+    "advance",
+    "below",
+    "cut",
+    "draw_seed",
+    "exponential",
+    "insert",
+    "keep_best",
+    "mark_changes",
+    "next_bits",
+    "ruin",
+    "string_start",
+    "undo",
+    "uniform",
+]
 
 _FAR = np.float32(3e38)
 # With many customers: the tours that are tried if no neighbour's tour has room, and the
@@ -60,7 +75,7 @@ _STAY = 4096  # iterations that draw their seeds from the same window
 
 
 @inlined
-def _next(random: Any) -> Any:
+def next_bits(random: Any) -> Any:
     """Advance a xorshift64* generator and return 32 good bits."""
     x = random[0]
     x ^= x >> np.uint64(12)
@@ -71,15 +86,15 @@ def _next(random: Any) -> Any:
 
 
 @inlined
-def _below(random: Any, bound: Any) -> Any:
+def below(random: Any, bound: Any) -> Any:
     """Draw a whole number from 0 to bound − 1."""
-    return np.int64((_next(random) * np.uint64(bound)) >> np.uint64(32))
+    return np.int64((next_bits(random) * np.uint64(bound)) >> np.uint64(32))
 
 
 @inlined
-def _uniform(random: Any) -> Any:
+def uniform(random: Any) -> Any:
     """Draw from (0, 1]."""
-    return (np.float64(_next(random)) + 1.0) * (1.0 / 4294967296.0)
+    return (np.float64(next_bits(random)) + 1.0) * (1.0 / 4294967296.0)
 
 
 @compiled(_nrt=False)
@@ -96,7 +111,7 @@ def exponential(u: Any) -> Any:
 
 
 @inlined
-def _cut(
+def cut(
     problem: Problem, state: State, first: Any, length: Any, removed: Any, cuts: Any
 ) -> Any:
     """Remove a string from its tour and log it; return the change of cost."""
@@ -129,11 +144,11 @@ def _cut(
 
 
 @inlined
-def _string_start(problem: Problem, state: State, customer: Any, span: Any) -> Any:
-    """Choose the first customer of a string around a customer: (first, length)."""
+def string_start(problem: Problem, state: State, customer: Any, span: Any) -> Any:
+    """Choose a string that contains a customer; return (first customer, length)."""
     customers = len(problem.near_depot)
     first = customer
-    for _ in range(_below(state.random, span)):
+    for _ in range(below(state.random, span)):
         if state.nodes[first, PREV] >= customers:
             break
         first = state.nodes[first, PREV]
@@ -150,24 +165,33 @@ def _string_start(problem: Problem, state: State, customer: Any, span: Any) -> A
 
 
 @inlined
-def _draw_seed(problem: Problem, state: State) -> Any:
-    """Draw a customer from a window of consecutive ones, which moves on in time."""
+def draw_seed(problem: Problem, state: State) -> Any:
+    """
+    Draw the customer around which strings are removed.
+
+    The draw is from a window of consecutive customers. The window moves on after some
+    thousand iterations.
+    """
     n = len(problem.near_depot) - 1
     first = state.counts[ITERATION] // _STAY * problem.window % n
-    drawn = first + _below(state.random, problem.window)
+    drawn = first + below(state.random, problem.window)
     return 1 + (drawn if drawn < n else drawn - n)
 
 
 @inlined
-def _ruin(problem: Problem, state: State) -> Any:
-    """Remove strings around a random customer: (customers, strings, change)."""
+def ruin(problem: Problem, state: State) -> Any:
+    """
+    Remove strings around a random customer.
+
+    Return (number of customers removed, number of strings, change of cost).
+    """
     n = len(problem.near_depot) - 1
     absent = len(state.loads)
-    seed = _draw_seed(problem, state)
+    seed = draw_seed(problem, state)
     mean = (n - state.counts[ABSENT]) / max(state.counts[USED], 1)
     longest = min(problem.max_string, max(1, int(mean)))
     most = 4.0 * problem.removals / (1.0 + longest) - 1.0
-    strings = int(1.0 + _uniform(state.random) * max(most, 0.0))
+    strings = int(1.0 + uniform(state.random) * max(most, 0.0))
     removed = 0
     cuts = 0
     change = 0.0
@@ -177,27 +201,27 @@ def _ruin(problem: Problem, state: State) -> Any:
         if tour == absent or state.stamps[tour] == state.counts[ITERATION]:
             continue
         state.stamps[tour] = state.counts[ITERATION]
-        length = 1 + _below(state.random, longest)
+        length = 1 + below(state.random, longest)
         spared = 0
-        if length > 1 and _uniform(state.random) <= problem.split:
+        if length > 1 and uniform(state.random) <= problem.split:
             spared = 1
-            while spared < longest and _uniform(state.random) <= 0.01:
+            while spared < longest and uniform(state.random) <= 0.01:
                 spared += 1
-        first, span = _string_start(problem, state, customer, length + spared)
+        first, span = string_start(problem, state, customer, length + spared)
         head = min(length, span)
         tail = 0
         if spared > 0 and span > spared + 1:
             length = span - spared
-            head = 1 + _below(state.random, length - 1)
+            head = 1 + below(state.random, length - 1)
             tail = length - head
         if tail > 0:
             second = first
             for _ in range(head + spared):
                 second = state.nodes[second, NEXT]
-            change += _cut(problem, state, second, tail, removed, cuts)
+            change += cut(problem, state, second, tail, removed, cuts)
             removed += tail
             cuts += 1
-        change += _cut(problem, state, first, head, removed, cuts)
+        change += cut(problem, state, first, head, removed, cuts)
         removed += head
         cuts += 1
         strings -= 1
@@ -208,14 +232,19 @@ def _ruin(problem: Problem, state: State) -> Any:
 
 @inlined
 def _order(problem: Problem, state: State, count: Any) -> Any:
-    """Sort the pool: at random, or the largest, farthest or closest first."""
-    mode = _below(state.random, 11)
+    """
+    Sort the pool of customers to insert.
+
+    The order is random, or by demand (largest first), or by distance from the depot
+    (farthest or closest first).
+    """
+    mode = below(state.random, 11)
     pool, keys = state.pool, state.keys
     depot = len(problem.near_depot)
     for k in range(count):
         customer = pool[k]
         if mode < 4:
-            key = np.float32(_next(state.random) >> np.uint64(8))
+            key = np.float32(next_bits(state.random) >> np.uint64(8))
         elif mode < 8:
             key = -np.float32(problem.demands[customer])
         elif mode < 10:
@@ -237,7 +266,7 @@ def _try(
 ) -> Any:
     """Try an insertion after a node; return the best so far as (cost, place)."""
     extra = legs - state.legs[before]
-    if extra < cost and _below(state.random, problem.blink) != 0:
+    if extra < cost and below(state.random, problem.blink) != 0:
         cost = extra
         place = before
     return cost, place
@@ -245,7 +274,7 @@ def _try(
 
 @inlined
 def _place(problem: Problem, state: State, customer: Any) -> Any:
-    """Find the cheapest place with room: the node before it, 0 if there is none."""
+    """Return the node after which an insertion is cheapest; 0 if there is no room."""
     nodes, loads = state.nodes, state.loads
     tours = len(loads)
     depot = np.uint32(len(problem.near_depot))
@@ -268,7 +297,7 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
         cost, place = _try(problem, state, before, legs, cost, place)
     by_depot = problem.near_depot[customer]
     if problem.large_scale and not by_depot:
-        by_depot = _below(state.random, tours) < _TRIED_ENDS
+        by_depot = below(state.random, tours) < _TRIED_ENDS
     if by_depot:
         from_depot = leg_from(problem.legs, customer, depot)
         to_depot = leg_to(problem.legs, customer, depot)
@@ -284,7 +313,7 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
     if place == 0:
         first, most = 0, tours
         if problem.large_scale and tours > _PROBES and state.counts[ABSENT] == 0:
-            first, most = _below(state.random, tours), _PROBES
+            first, most = below(state.random, tours), _PROBES
         for k in range(most):
             r = first + k if first + k < tours else first + k - tours
             node = np.uint32(depot + r)
@@ -313,7 +342,7 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
 
 
 @inlined
-def _insert(
+def insert(
     problem: Problem, state: State, customer: Any, before: Any, placed: Any
 ) -> Any:
     """Insert a customer after a node and log it; return the change of cost."""
@@ -342,7 +371,7 @@ def _insert(
 
 
 @inlined
-def _undo(
+def undo(
     problem: Problem,
     state: State,
     removed: Any,
@@ -400,9 +429,9 @@ def _recreate(problem: Problem, state: State, count: Any, most: Any) -> Any:
     """
     Insert the customers of the pool; return (absent, inserted, change of cost).
 
-    Customers without a place are moved to the front of the pool. It stops early if the
-    change reaches ``most``, or if a complete plan would lose a customer: then the
-    iteration is rejected.
+    Customers without a place are moved to the front of the pool. The loop ends early if
+    the change reaches ``most``, or if the plan served all customers before and now one
+    has no place. In both cases the iteration is rejected.
     """
     change = 0.0
     left = 0
@@ -417,7 +446,7 @@ def _recreate(problem: Problem, state: State, count: Any, most: Any) -> Any:
             if complete:  # a plan without absent customers is never given up
                 break
         else:
-            change += _insert(problem, state, customer, before, placed)
+            change += insert(problem, state, customer, before, placed)
             placed += 1
             if change >= most:  # what is left would make it longer still
                 left += count - 1 - k
@@ -426,7 +455,7 @@ def _recreate(problem: Problem, state: State, count: Any, most: Any) -> Any:
 
 
 @inlined
-def _accept(state: State, left: Any, change: Any, most: Any) -> Any:
+def accept(state: State, left: Any, change: Any, most: Any) -> Any:
     """Whether the plan of this iteration replaces the current one."""
     absent = state.counts[ABSENT]
     better = change < most
@@ -456,7 +485,7 @@ def _is_best(problem: Problem, state: State) -> Any:
 
 
 @inlined
-def _mark_changes(
+def mark_changes(
     problem: Problem, state: State, cuts: Any, placed: Any, one: Any, other: Any
 ) -> None:
     """Mark the nodes whose successor this iteration has changed."""
@@ -472,7 +501,7 @@ def _mark_changes(
 
 
 @inlined
-def _keep_best(state: State) -> None:
+def keep_best(state: State) -> None:
     """Make the current plan the best one; only marked nodes can differ."""
     for k in range(state.counts[CHANGED]):
         node = state.changed[k]
@@ -488,8 +517,8 @@ def advance(problem: Problem, state: State, iterations: Any, temperature: Any) -
     for _ in range(iterations):
         counts[ITERATION] += 1
         if problem.exchange and counts[ITERATION] % _TURN == 0:
-            turn_round(state, _draw_seed(problem, state))
-        removed, cuts, change = _ruin(problem, state)
+            turn_round(state, draw_seed(problem, state))
+        removed, cuts, change = ruin(problem, state)
         count = removed + counts[ABSENT]
         for k in range(removed):
             state.pool[k] = state.removed[k]
@@ -498,7 +527,7 @@ def advance(problem: Problem, state: State, iterations: Any, temperature: Any) -
         _order(problem, state, count)
         most = np.inf
         if problem.large_scale:
-            most = temperature * exponential(_uniform(state.random))
+            most = temperature * exponential(uniform(state.random))
         one = other = np.uint32(0)
         if problem.exchange and counts[ABSENT] == 0:
             one, other, more = exchange_ends(problem, state, cuts, most)
@@ -507,16 +536,16 @@ def advance(problem: Problem, state: State, iterations: Any, temperature: Any) -
         left, placed, more = _recreate(problem, state, count, bound)
         change += more
         if not problem.large_scale:
-            most = temperature * exponential(_uniform(state.random))
-        if _accept(state, left, change, most):
+            most = temperature * exponential(uniform(state.random))
+        if accept(state, left, change, most):
             state.costs[0] += change
             counts[ABSENT] = left
             for k in range(left):
                 state.absent[k] = state.pool[k]
-            _mark_changes(problem, state, cuts, placed, one, other)
+            mark_changes(problem, state, cuts, placed, one, other)
             if _is_best(problem, state):
                 state.costs[1] = state.costs[0]
                 counts[BEST_ABSENT] = left
-                _keep_best(state)
+                keep_best(state)
         else:
-            _undo(problem, state, removed, cuts, placed, one, other)
+            undo(problem, state, removed, cuts, placed, one, other)

@@ -1,18 +1,22 @@
 """Search part by part: what the default search does with many customers.
 
-Ruin and recreate makes a good plan of the whole. Then, again and again, HGS-CVRP
+The time is divided into cycles, each much longer than the one before. A
+cycle anneals the whole plan by ruin and recreate. Then, again and again, HGS-CVRP
 searches a few neighbouring tours as an instance of their own, which it does best with
-about a hundred customers. The tours it finds replace the ones before.
+about a hundred customers. The tours it finds replace the ones before. The next cycle
+heats the best plan up again, but less than the first one, so that a part of it is kept.
 
-Several cores search parts that have no tour in common, one part each, and join them
-after each round. Both searches release Python's lock, so threads do this.
+Several cores search several plans side by side, and exchange them after each cycle. If
+there are many customers, more than one core searches a plan: each has a part of its
+own, and the parts have no tour in common. All searches release Python's lock, so
+threads do this.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil, log
 from typing import TYPE_CHECKING
 
 from fixedfleet.search.construct import complete_plan, load_savings, savings
@@ -23,20 +27,22 @@ from fixedfleet.search.rounds import rounds
 from fixedfleet.search.ruin_recreate import (
     RuinRecreateParameters,
     anneal,
+    load_kernel,
     load_kernel_for,
     ruin_recreate,
 )
 from fixedfleet.search.searches import loaded_by
+from fixedfleet.search.side_by_side import search_side_by_side
 from fixedfleet.search.task import ReportPace, better, run_step
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from fixedfleet.deadline import Deadline
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
     from fixedfleet.search.parts import Part
-    from fixedfleet.search.task import SearchTask
+    from fixedfleet.search.task import Search, SearchTask
 
 __all__ = [
     "CHECK_SECONDS",
@@ -48,7 +54,7 @@ __all__ = [
     "search_part",
 ]
 
-CHECK_SECONDS = 5e-6  # for each customer, to check the last plan
+CHECK_SECONDS = 5e-6  # per customer, to check the last plan
 _WHOLE = RuinRecreateParameters(large_scale=True)
 
 
@@ -59,24 +65,37 @@ class DecompositionParameters:
 
     Parameters
     ----------
+    first_seconds, first_iterations
+        Least length of the first cycle, for each customer.
+    cycle_growth
+        Factor by which each cycle is longer than the one before.
+    reheat
+        Temperature at the begin of each further cycle, as a multiple of the mean leg
+        between two customers.
     whole_share, whole_seconds, max_whole_share
-        Ruin and recreate of the whole has at least this share of the time, and these
+        Ruin and recreate of the whole has at least this share of a cycle, and these
         seconds for each customer, but at most the last share.
     usual_tour
         If tours have more customers than this, ``whole_seconds`` grows in proportion.
     end_temperature
-        N times the temperature at its end, which is less cold than that of a search of
-        its own, because the parts make up for it.
-    rounds
-        Rounds of ruin and recreate on several cores.
-    min_customers
-        Customers per core, at least: smaller parts leave little to improve.
+        Temperature at the end of ruin and recreate of the whole, multiplied by N. It is
+        higher than in a search by ruin and recreate alone, because the search of parts
+        follows.
+    rounds, min_round_seconds
+        If several cores anneal a plan, each of them anneals about this many parts, none
+        for less than these seconds.
+    min_customers, min_vehicles
+        Customers and vehicles per core, at least, if several cores search a plan. Half
+        of them are in the part that the core searches. The others are free, so that the
+        next part has other borders.
     large
-        With more customers, there is little time for each.
+        Instances with more customers have settings of their own, because there is
+        little time per customer.
     hurry_seconds, savings_seconds
-        The search begins with a savings plan if there are fewer seconds per customer
-        than ``hurry_seconds``, or more than ``large`` customers. It does not if there
-        are fewer seconds per customer than ``savings_seconds``.
+        Ruin and recreate begins with a savings plan if there are fewer seconds per
+        customer than ``hurry_seconds``, more than ``large`` customers, or several cores
+        for the plan. With fewer seconds per customer than ``savings_seconds``, there is
+        no savings plan.
     hot, cold
         Temperatures of ruin and recreate from a savings plan, as multiples of the mean
         leg between two customers.
@@ -89,20 +108,27 @@ class DecompositionParameters:
     min_part_seconds, max_part_seconds
         Seconds to search a part, for each hundred customers in it.
     brief
-        With fewer of these seconds, HGS-CVRP has a smaller population.
+        With fewer seconds than this per hundred customers, HGS-CVRP has a smaller
+        population.
     part_iterations, part_counts_as
         If iterations are limited, HGS-CVRP ends after the first number of its own
         iterations without improvement. Each part then counts as the second number of
         iterations of ruin and recreate.
     """
 
+    first_seconds: float = 1e-3
+    first_iterations: int = 400
+    cycle_growth: float = 8.0
+    reheat: float = 0.6
     whole_share: float = 0.4
     whole_seconds: float = 3e-3
     max_whole_share: float = 0.9
     usual_tour: int = 30
     end_temperature: float = 2.0
     rounds: int = 25
-    min_customers: int = 100
+    min_round_seconds: float = 0.02
+    min_customers: int = 200
+    min_vehicles: int = 24
     large: int = 2000
     hurry_seconds: float = 2e-3
     savings_seconds: float = 3.5e-5
@@ -124,6 +150,7 @@ _DEFAULTS = DecompositionParameters()
 def load_for_parts(instance: Instance) -> None:
     """Load the compiled code of a search part by part, or compile it."""
     load_kernel_for(instance)
+    load_kernel(False)  # parts are small
     load_savings()
 
 
@@ -132,48 +159,141 @@ def decomposition(
     task: SearchTask, parameters: DecompositionParameters = _DEFAULTS
 ) -> Iterator[Plan]:
     """
-    Improve a plan of many customers: as a whole, then part by part.
+    Improve a plan of many customers: as a whole and part by part, in turn.
 
-    With a limit on iterations, the same seed and number of cores give the same plan. A
-    plan of one tour has no parts, so it is searched as a whole until the end.
+    With a limit on iterations, which all cores share, the same seed and number of cores
+    give the same plan.
     """
-    one_tour = task.instance.vehicles == 1
-    share = 1.0 if one_tour else _whole_share(task, parameters)
-    plan = yield from anneal_whole(task, share, parameters)
-    if share == 1.0 or plan.unserved(task.instance):
-        return
-    deadline = _between(task.deadline, share, 1.0)
-    yield from _search_parts(
-        replace(task, initial_plan=plan, deadline=deadline), parameters
+    search = partial(_search_in_cycles, parameters=parameters)
+    yield from search_side_by_side(search, task, _plans(task, parameters))
+
+
+def _plans(task: SearchTask, parameters: DecompositionParameters) -> int:
+    """Return the number of plans that the cores search at the same time."""
+    instance = task.instance
+    each = min(
+        instance.num_customers // parameters.min_customers,
+        instance.vehicles // parameters.min_vehicles,
     )
+    # A tenth more cores than that are not worth another plan.
+    return max(1, ceil(task.cores / max(1, each) - 0.1))
+
+
+def _search_in_cycles(
+    task: SearchTask, parameters: DecompositionParameters
+) -> Iterator[Plan]:
+    """Search one plan in cycles of growing length; exchange it after each of them."""
+    deadline, n = task.deadline, task.instance.num_customers
+    plan, iterations, number = task.initial_plan, deadline.iterations, 0
+    least, growth = parameters.first_seconds * n, parameters.cycle_growth
+    if iterations is not None:
+        least = parameters.first_iterations * n
+    while deadline.left() > CHECK_SECONDS * n and iterations != 0:
+        if iterations is None:
+            length = _cycle_length(deadline.left(), least, growth)
+            limit = deadline.within(length)
+        else:
+            length = ceil(_cycle_length(iterations, least, growth))
+            limit = replace(deadline.until(1.0), iterations=length)
+        cycle = replace(
+            task, initial_plan=plan, deadline=limit, seed=task.seed + number
+        )
+        found, unused = yield from _search_cycle(cycle, number == 0, parameters)
+        plan = better(task.instance, found, plan, task.vehicle_cost)
+        if iterations is not None:
+            iterations -= int(length) - unused
+        least, number = growth * length, number + 1
+        plan = task.exchange(plan)
+
+
+def _cycle_length(left: float, least: float, growth: float) -> float:
+    """
+    Return the length of the next cycle.
+
+    The cycles from now on fill ``left`` exactly. Each is longer than the one before by
+    the factor ``growth``, and the next one has a length of about ``least`` or more.
+    """
+    # A cycle that took a little longer than planned must not cost a whole cycle.
+    count = max(1, int(0.1 + log(left / least * (growth - 1) + 1, growth)))
+    return left * (growth - 1) / (growth**count - 1)
+
+
+def _search_cycle(
+    task: SearchTask, first: bool, parameters: DecompositionParameters
+) -> Generator[Plan, None, tuple[Plan, int]]:
+    """Anneal a plan, then search its parts; return it and the iterations not used."""
+    one_tour = min(task.instance.vehicles, len(task.initial_plan.tours)) == 1
+    share = 1.0 if one_tour else _whole_share(task, parameters)
+    if first:
+        plan = yield from anneal_whole(task, share, parameters)
+    else:
+        plan = yield from _anneal_again(task, share, parameters)
+    if share == 1.0 or plan.unserved(task.instance):
+        return plan, 0
+    deadline = _between(task.deadline, share, 1.0)
+    task = replace(task, initial_plan=plan, deadline=deadline)
+    return (yield from _search_parts(task, parameters))
 
 
 def anneal_whole(
     task: SearchTask, share: float, parameters: DecompositionParameters = _DEFAULTS
 ) -> Generator[Plan, None, Plan]:
-    """Improve a plan by ruin and recreate until a share of the time; return it."""
-    instance = task.instance
-    settings = _whole_settings(instance, parameters)
+    """
+    Improve a plan by ruin and recreate until a share of the time is used; return it.
+
+    Several cores anneal parts of a savings plan. Without a savings plan, each core
+    anneals the whole plan, because the tours of a packing spread over the whole area
+    and have no neighbouring tours.
+    """
+    instance, settings = task.instance, _whole_settings(task.instance, parameters)
+    search: Search = partial(ruin_recreate, parameters=settings)
+    plans = task.cores
     plan = _savings_plan(task, parameters)
     if plan is not None:
         yield plan
+    if plan is not None and _begins_from_savings(task, parameters):
         settings = _settings_after_savings(instance, plan, settings, parameters)
         plan = better(instance, plan, task.initial_plan, task.vehicle_cost)
         task = replace(task, initial_plan=plan)
+        search, plans = (
+            partial(ruin_recreate, parameters=settings),
+            _plans(task, parameters),
+        )
+        if plans < task.cores:
+            search = partial(_anneal_parts, settings=settings, parameters=parameters)
+    if plans > 1:
+        search = partial(search_side_by_side, search, count=plans)
     task = replace(task, deadline=_between(task.deadline, 0.0, share))
-    cores = _cores(task, parameters)
-    if cores == 1 or task.initial_plan.unserved(instance):
-        search = partial(ruin_recreate, parameters=settings)
-    else:
-        search = partial(_anneal_parts, settings=settings, count=parameters.rounds)
-    return (yield from run_step(search, replace(task, cores=cores)))
+    found = yield from run_step(search, task)
+    return found if plan is None else better(instance, plan, found, task.vehicle_cost)
+
+
+def _anneal_again(
+    task: SearchTask, share: float, parameters: DecompositionParameters
+) -> Generator[Plan, None, Plan]:
+    """Heat a plan up and anneal it; return the last plan, which may be longer."""
+    instance, plan = task.instance, task.initial_plan
+    settings = _whole_settings(instance, parameters)
+    leg = _mean_leg_between(instance, plan) / scale(instance)
+    hot = min(parameters.reheat * leg, settings.start_temperature)
+    cold = settings.end_temperature or 0.0
+    if instance.num_customers > parameters.large:
+        cold = parameters.cold * leg
+    if leg:
+        settings = replace(
+            settings, start_temperature=hot, end_temperature=min(cold, hot)
+        )
+    task = replace(task, deadline=_between(task.deadline, 0.0, share))
+    for plan in _anneal_parts(task, settings, parameters):
+        yield plan
+    return plan
 
 
 def _whole_share(task: SearchTask, parameters: DecompositionParameters) -> float:
     """Return the share of the time for ruin and recreate of the whole plan."""
     n = task.instance.num_customers
     longer = max(1.0, n / task.instance.vehicles / parameters.usual_tour)
-    needed = parameters.whole_seconds * longer * n / _cores(task, parameters)
+    needed = parameters.whole_seconds * longer * n / task.cores
     share = needed / max(task.deadline.seconds, 1e-9)
     return max(parameters.whole_share, min(share, parameters.max_whole_share))
 
@@ -184,7 +304,8 @@ def _whole_settings(
     """
     Return the settings of ruin and recreate for the whole plan.
 
-    Long tours have longer strings and more removals, except above ``large`` customers.
+    If tours are long, strings are longer and more customers are removed, except above
+    ``large`` customers.
     """
     customers = instance.num_customers
     mean = customers / instance.vehicles if customers <= parameters.large else 0
@@ -198,21 +319,25 @@ def _whole_settings(
     )
 
 
-def _cores(task: SearchTask, parameters: DecompositionParameters) -> int:
-    """Return how many cores can have a part of at least ``min_customers``."""
-    tours = len(task.initial_plan.tours)
-    most = min(tours // 2, task.instance.num_customers // parameters.min_customers)
-    return max(1, min(task.cores, most))
-
-
 def _savings_plan(task: SearchTask, parameters: DecompositionParameters) -> Plan | None:
-    """Return a savings plan if there are many customers for the time, else None."""
-    n, seconds = task.instance.num_customers, task.deadline.seconds
-    hurried = n > parameters.large or seconds < parameters.hurry_seconds * n
-    if not hurried or seconds < parameters.savings_seconds * n:
+    """Return a savings plan; None if time is short or customers stay unserved."""
+    n = task.instance.num_customers
+    if task.deadline.seconds < parameters.savings_seconds * n:
         return None
     plan = savings(task.instance)
     return complete_plan(task.instance, plan, seed=task.seed, deadline=task.deadline)
+
+
+def _begins_from_savings(task: SearchTask, parameters: DecompositionParameters) -> bool:
+    """
+    Whether ruin and recreate begins with a savings plan.
+
+    It does if there is little time per customer, if there are many customers, or if
+    several cores search the plan.
+    """
+    n = task.instance.num_customers
+    hurried = task.deadline.seconds < parameters.hurry_seconds * n
+    return hurried or n > parameters.large or task.cores > 1
 
 
 def _settings_after_savings(
@@ -240,7 +365,7 @@ def _mean_leg_between(instance: Instance, plan: Plan) -> float:
 
 
 def _between(deadline: Deadline, begin: float, end: float) -> Deadline:
-    """Return the deadline of the step from share ``begin`` to share ``end``."""
+    """Return the deadline of a step between two shares of the whole limit."""
     step = deadline.until(end)
     if deadline.iterations is None:
         return step
@@ -249,105 +374,112 @@ def _between(deadline: Deadline, begin: float, end: float) -> Deadline:
 
 
 def _anneal_parts(
-    task: SearchTask, settings: RuinRecreateParameters, count: int
+    task: SearchTask,
+    settings: RuinRecreateParameters,
+    parameters: DecompositionParameters,
 ) -> Iterator[Plan]:
-    """Run ruin and recreate on all cores; each round divides the tours anew."""
-    hot, cold = settings.temperatures(task.instance.num_customers)
-    unit = scale(task.instance)  # of the temperatures
+    """
+    Run ruin and recreate on all cores, each on a part that is drawn again each round.
+
+    On one core, the only part is the whole plan. The last plan is yielded at the end,
+    others now and then.
+    """
+    deadline, cores = task.deadline, task.cores
+    hot, cold = (
+        scale(task.instance) * temperature
+        for temperature in settings.temperatures(task.instance.num_customers)
+    )
     tours = DividedPlan(task.instance, task.initial_plan, task.seed)
-    pace = ReportPace(task.deadline)
-    with ThreadPoolExecutor(task.cores) as threads:
-        for one in rounds(_per_core(task), count):
-            search = partial(
-                anneal,
-                parameters=settings,
-                temperatures=one.between(unit * hot, unit * cold),
-                vehicle_cost=task.vehicle_cost,
-            )
-            parts = tours.divide(task.cores)
-            found = search_in_threads(threads, search, parts, one.deadline)
-            tours.join(parts, found)
-            if pace.is_due():
-                yield from pace.report(tours.plan)
+    size = task.instance.num_customers / (2 * cores)
+    count = parameters.rounds if cores > 1 else 1
+    if deadline.iterations is not None:
+        count *= cores
+    steps = rounds(deadline, count, lambda: parameters.min_round_seconds)
+
+    def draw(limit: Deadline) -> tuple[Part, Callable[[], Plan]] | None:
+        step = next(steps, None)
+        if step is None:
+            return None
+        part = tours.divide(1)[0] if cores == 1 else tours.draw(size, set(), cores)
+        if part is None:
+            return None
+        end = replace(step.deadline, stop=limit.stop)
+        temperatures = step.between(hot, cold)
+        search = partial(anneal, part, end, settings, temperatures, task.vehicle_cost)
+        return part, search
+
+    pace = ReportPace(deadline)
+    for part, plan in search_in_threads(cores, draw, deadline):
+        tours.replace(part, plan)
+        if pace.is_due():
+            yield from pace.report(tours.plan)
     yield tours.plan()
-
-
-def _per_core(task: SearchTask) -> Deadline:
-    """Return a deadline with the iterations of each core."""
-    deadline = task.deadline
-    if deadline.iterations is None:
-        return deadline
-    return replace(deadline, iterations=-(-deadline.iterations // task.cores))
 
 
 def _search_parts(
     task: SearchTask, parameters: DecompositionParameters
-) -> Iterator[Plan]:
+) -> Generator[Plan, None, tuple[Plan, int]]:
     """
-    Search neighbouring tours by HGS-CVRP, again and again.
+    Search neighbouring tours by HGS-CVRP, until no part becomes better.
 
-    If a single tour is left, it is searched by ruin and recreate until the end.
+    Returns the plan and the iterations that are left.
     """
-    deadline, n = task.deadline, task.instance.num_customers
-    cores = _cores(task, parameters)
+    deadline, n, cores = task.deadline, task.instance.num_customers, task.cores
     tours = DividedPlan(task.instance, task.initial_plan, task.seed)
-    least, most = _part_size(n, len(tours.tours), parameters), n / cores
-    size = least
+    size, most = _part_size(n, len(tours.tours), parameters), n / cores
     seconds = deadline.left() * 100 * cores / (parameters.passes * n)
     seconds = max(seconds, parameters.min_part_seconds)
     seconds = min(seconds, parameters.max_part_seconds)
     iterations = deadline.iterations
     in_vain: set[frozenset[tuple[int, ...]]] = set()
-    pace, changed_since = ReportPace(deadline), False
-    with ThreadPoolExecutor(cores) as threads:
-        while deadline.left() > CHECK_SECONDS * n and iterations != 0:
-            if len(tours.tours) == 1:
-                rest = replace(deadline.until(1.0), iterations=iterations)
-                task = replace(task, initial_plan=tours.plan(), deadline=rest)
-                settings = _whole_settings(task.instance, parameters)
-                yield from ruin_recreate(task, settings)
-                return
-            groups = tours.draw_groups(cores, min(size, most), in_vain)
-            if not groups:
-                if size > most:
-                    in_vain.clear()
-                size = least if size > most else size * parameters.growth
-                continue
-            limit = deadline.within(deadline.left() - CHECK_SECONDS * n)
-            if iterations is None:
-                limit = limit.within(seconds * size / 100)
-            else:
-                limit = replace(limit, iterations=parameters.part_iterations)
-            search = partial(
-                search_part,
-                population=part_population(seconds, parameters),
-                vehicle_cost=task.vehicle_cost,
-            )
-            parts = tours.parts(groups)
-            if cores == 1:
-                found = [search(part, limit) for part in parts]
-            else:
-                found = search_in_threads(threads, search, parts, limit)
-            changed = tours.join(parts, found)
-            in_vain.update(
-                frozenset(group)
-                for group, better in zip(groups, changed, strict=True)
-                if not better
-            )
-            changed_since |= any(changed)
-            if changed_since and pace.is_due():
-                yield from pace.report(tours.plan)
-                changed_since = False
-            if iterations is not None:
-                spent = parameters.part_counts_as * len(groups)
-                iterations = max(0, iterations - spent)
-    yield tours.plan()
+    pace, changed = ReportPace(deadline), False
+
+    def draw(limit: Deadline) -> tuple[Part, Callable[[], Plan]] | None:
+        nonlocal size, iterations
+        left = limit.left() - CHECK_SECONDS * n
+        if left <= 0 or iterations == 0:
+            return None
+        part = tours.draw(size, in_vain, cores)
+        while part is None and size <= most:
+            size *= parameters.growth
+            part = tours.draw(size, in_vain, cores)
+        if part is None:
+            return None
+        if iterations is None:
+            limit = limit.within(min(left, seconds * size / 100))
+        else:
+            limit = replace(limit, iterations=parameters.part_iterations)
+            iterations = max(0, iterations - parameters.part_counts_as)
+        search = partial(
+            search_part,
+            part,
+            limit,
+            population=part_population(seconds, parameters),
+            vehicle_cost=task.vehicle_cost,
+        )
+        return part, search
+
+    for part, plan in search_in_threads(cores, draw, deadline):
+        if tours.replace(part, plan):
+            changed = True
+        else:
+            in_vain.add(frozenset(part.tours))
+        if changed and pace.is_due():
+            yield from pace.report(tours.plan)
+            changed = False
+    plan = tours.plan()
+    yield plan
+    return plan, iterations or 0
 
 
 def _part_size(
     customers: int, tours: int, parameters: DecompositionParameters
 ) -> float:
-    """Return the customers per part; above ``large``, at least three mean tours."""
+    """
+    Return the number of customers per part.
+
+    Above ``large`` customers, a part has at least three tours of mean size.
+    """
     size = parameters.part_size
     return size if customers <= parameters.large else max(size, 3 * customers / tours)
 

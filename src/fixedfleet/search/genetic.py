@@ -42,9 +42,9 @@ _SECONDS_PER_PLAN = 3e-7
 # In units of at least 2^-16 an excess is seen, and 2^32 of those still fit.
 _FINEST = 16
 _LARGEST_SUM = 2**32
-# Its penalties suit distances and demands of this order of magnitude, 2^10.
+# The penalties of HGS suit distances and demands of this order of magnitude, 2^10.
 _MAGNITUDE = 10
-# Seed 0 is the same as seed 1 to the generator it uses, which has this many others.
+# The random generator of HGS has this many seeds, from 1; seed 0 is the same as 1.
 _SEEDS = 2**31 - 2
 
 _AUTHORS_VALUES = AlgorithmParameters()
@@ -69,7 +69,9 @@ def genetic_search(
     """
     Improve a plan by HGS-CVRP in slices of time. The vehicle cost is ignored.
 
-    The initial plan joins the first population if it serves all customers.
+    The initial plan joins the first population if it serves all customers. After each
+    slice, the task's ``exchange`` may return a plan of a search that runs beside this
+    one. That plan joins the first population of the next slice.
     """
     instance, deadline, seed = task.instance, task.deadline, task.seed
     plans = [] if task.initial_plan.unserved(instance) else [task.initial_plan]
@@ -90,6 +92,8 @@ def genetic_search(
         if found and found[0].is_feasible(instance):
             plans = found
             yield found[0]
+        if plans and not last:
+            plans = list(dict.fromkeys([task.exchange(plans[0]), *plans]))
         seed += 1
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GpuParameters", "gpu_search", "improve_batch", "require_gpu"]
 
-_MOST_ITERATIONS = 2**31 - 1  # that the kernel counts
+_MOST_ITERATIONS = 2**31 - 1  # that the kernel can count
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The arrays of the GPU search: instances and starts of one size class."""
+"""The arrays of the GPU search: instances and initial plans of one size class."""
 
 from __future__ import annotations
 

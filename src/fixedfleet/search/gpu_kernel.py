@@ -114,11 +114,12 @@ def improve(
     seed: int,
 ) -> PlanBatch:
     """
-    Search by some chains for each instance; return the cheaper plan of each.
+    Search by several chains for each instance; return the best plans.
 
-    ``groups`` are those of the instances and their plans. The iterations are those of
-    each chain. The temperatures are multiples of the unit, by default of the scale of
-    each instance.
+    An instance keeps its plan unless a chain found a cheaper one. ``groups`` hold the
+    same instances and plans, packed for the GPU. ``iterations`` is the number per
+    chain. The temperatures are multiples of ``unit``; if that is 0, of each instance's
+    scale.
     """
     limits = (
         iterations,

@@ -47,24 +47,29 @@ class GpuPartsParameters:
     Parameters
     ----------
     whole_share, whole_seconds
-        The cores begin with the whole plan. They have this share of the time, and these
-        seconds for each customer, but at most half of the time.
+        Before the rounds, the CPU cores search the whole plan. They have the share
+        ``whole_share`` of the time limit, or ``whole_seconds`` per customer if that is
+        more; the latter is at most half of the limit.
     size, largest, growth
-        Customers and vehicles per part. After a round that changed no part, the next
-        has parts that are larger by the factor ``growth``, until they have at least
-        ``largest``.
+        ``size`` is the number of customers and vehicles per part. Each round that
+        improves nothing makes the parts larger by the factor ``growth``. After an
+        improvement, or a round with parts of at least ``largest``, they have ``size``
+        again.
     hot, cold
         Temperatures of each round, for about a hundred customers in the unit square.
     round_seconds, round_iterations
-        Length of a round; the iterations are those of a chain, if these are limited.
+        Length of a round: in seconds or, if the deadline limits iterations, in
+        iterations of each annealing chain.
     first_iterations
         Iterations of the first round, which shows how fast the GPU is.
     max_speed_up
         A round has at most this many times the iterations of the last one.
     last_share
-        Share of the time left for the last round, whose speed may differ.
+        A round is planned to take at most this share of the time that is left, because
+        it may be slower than expected.
     max_overhead
-        If the host takes a larger share of a round, the rounds become longer.
+        If the work between two searches takes more than this share of
+        ``round_seconds``, the rounds become longer.
     """
 
     whole_share: float = 0.2
@@ -124,7 +129,7 @@ def search_parts(
         while rounds.begin():
             parts = _divide(tours, rounds.size)
             found = _search_round(task, parts, rounds, threads)
-            improved = any(tours.join(parts, found))
+            improved = any([*map(tours.replace, parts, found)])
             rounds.end(improved)
             changed |= improved
             if changed and pace.is_due():

@@ -92,8 +92,8 @@ def improve(
     iterations
         Most iterations, besides or instead of a time limit.
     stop
-        Called now and then; the search ends when it returns True. ``hgs``, ``vroom``
-        and ``ortools`` only look at the time limit.
+        Called now and then; the search ends when it returns True. ``vroom`` only looks
+        at the time limit, and HGS-CVRP runs on in its thread until then.
     search
         Name of a search, a reference "module.py:Name" or the search itself.
     seed
@@ -101,11 +101,10 @@ def improve(
     vehicle_cost
         Fixed cost of each vehicle used.
     fewest
-        A plan with the smallest number of vehicles. If a vehicle costs more than its
-        whole length, no plan with more vehicles is searched for.
+        A plan with the smallest number of vehicles. If one vehicle costs at least the
+        length of this plan, plans with more vehicles are not considered.
     cores
-        The most cores to use. ``auto`` and ``decomposition`` use several if there are
-        more than 200 customers.
+        The most cores to use. ``auto``, ``decomposition`` and ``gpu`` use several.
     on_improvement
         Called with (seconds, cost, plan) when the best plan has become better, at most
         once in a few milliseconds.
@@ -153,7 +152,7 @@ def run_search(
     Run a search that is loaded, until it ends or its deadline is over.
 
     Plans that exceed fleet or capacity are an error, except those of an outside solver,
-    which are passed over. The other arguments are those of :func:`improve`.
+    which are ignored. The other arguments are those of :func:`improve`.
     """
     check_seed(seed)
     check_vehicle_cost(vehicle_cost)
@@ -172,12 +171,17 @@ def run_search(
     with interrupt_noted() as pressed:
         rest = deadline.until(1.0).or_when(pressed)
         task = SearchTask(instance, best, rest, seed, vehicle_cost, cores)
-        if fewest is not None and is_expensive(vehicle_cost, fewest, instance):
+        # The fewest vehicles are known only if all are alike and nothing is timed.
+        if (
+            fewest is not None
+            and instance.is_plain
+            and is_expensive(vehicle_cost, fewest, instance)
+        ):
             task = _with_fewest_vehicles(task, fewest)
         try:
             for plan in chain([task.initial_plan], _plans_of(search, task)):
                 value = _value(plan, instance, vehicle_cost, outside)
-                if value < least and _is_sound(plan, instance, value[0], outside):
+                if value < least and _is_sound(plan, instance, outside):
                     best, least = plan, value
                     report()
                 if rest.over():
@@ -196,10 +200,11 @@ def run_search(
 
 def is_expensive(vehicle_cost: float, fewest: Plan, instance: Instance) -> bool:
     """
-    Return whether no plan can pay for more vehicles than the fewest by shorter tours.
+    Return whether a further vehicle always costs at least what it can save.
 
-    ``fewest`` is a plan with the fewest vehicles. This is decided once, before any
-    search, so that every search only has to shorten the tours of such a fleet.
+    This is so if a vehicle costs at least the length of ``fewest``, a plan with the
+    fewest vehicles. It is decided once, before any search. The search is then given
+    the smallest fleet, and only has to shorten the tours.
     """
     return vehicle_cost > 0 and vehicle_cost >= fewest.length(instance)
 
@@ -214,7 +219,7 @@ def expensive_rows(
 
 
 def _with_fewest_vehicles(task: SearchTask, fewest: Plan) -> SearchTask:
-    """Return a task with the fleet of a plan, in which vehicles cost nothing."""
+    """Return the task with the fleet size of ``fewest`` and no vehicle cost."""
     if fewest.vehicles > task.instance.vehicles:
         return task
     plan, instance = task.initial_plan, task.instance.with_vehicles(fewest.vehicles)
@@ -239,8 +244,8 @@ def _value(
     """
     Return the rank of a plan that a search has yielded.
 
-    A customer who does not exist is a RuntimeError, except in the plan of an outside
-    solver, which is then worse than any other.
+    A customer that does not exist raises RuntimeError. In the plan of an outside
+    solver, it makes the plan rank below all others instead.
     """
     try:
         return rank(instance, plan, vehicle_cost)
@@ -251,16 +256,15 @@ def _value(
         raise RuntimeError(f"the search returned a wrong plan: {fault}") from None
 
 
-def _is_sound(plan: Plan, instance: Instance, unserved: float, outside: bool) -> bool:
+def _is_sound(plan: Plan, instance: Instance, outside: bool) -> bool:
     """
-    Check a plan that may leave customers unserved.
+    Return whether a plan has no faults; unserved customers are not a fault.
 
-    A fault of an outside solver's plan returns False, any other is a RuntimeError.
+    A fault raises RuntimeError, unless the plan is that of an outside solver.
     """
-    faults = plan.check(instance)
-    if len(faults) == unserved:  # each unserved customer is one fault
+    faults = plan.check(instance, partial=True)
+    if not faults:
         return True
     if outside:
         return False
-    other = next(fault for fault in faults if not fault.endswith("missing"))
-    raise RuntimeError(f"the search returned a wrong plan: {other}")
+    raise RuntimeError(f"the search returned a wrong plan: {faults[0]}")

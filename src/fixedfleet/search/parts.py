@@ -1,12 +1,15 @@
 """Parts of a plan: some of its tours as an instance of their own.
 
-Parts without a common tour are searched at the same time, and then joined.
+Parts without a common tour are searched at the same time. When the search of one ends,
+its tours are replaced, and the next part is drawn from all tours that are not searched.
 """
 
 from __future__ import annotations
 
+import math
 import threading
-from concurrent.futures import wait
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,108 +19,117 @@ from fixedfleet.plan import Plan
 from fixedfleet.search.cpu_distances import nearest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from concurrent.futures import ThreadPoolExecutor
+    from collections.abc import Callable, Iterator, Sequence
 
     from fixedfleet.deadline import Deadline
     from fixedfleet.instance import Instance
 
     Tour = tuple[int, ...]
+    Search = Callable[[], Plan]  # of one part
 
 __all__ = ["DividedPlan", "Part", "search_in_threads"]
 
-_DRAWS = 8  # draws per group; if none gives a new one, groups become larger
+_DRAWS = 8  # draws of a part; if none gives a new one, parts become larger
 _PATIENCE = 0.3  # how random the draw is: 0 always takes the longest-waiting tour
-_POLL_SECONDS = 0.05  # after which a deadline is looked at again while threads work
+_POLL_SECONDS = 0.02  # after which a deadline is looked at again while threads work
+_GRACE_SECONDS = 0.05  # for threads to end after the deadline; then they are abandoned
 
 
 class Part(NamedTuple):
     """Some tours of a plan as an instance of their own."""
 
     tours: list[Tour]
-    customers: list[int]  # customers[0] is customer 1 of the instance, and so on
+    customers: list[int]  # customers[0] is customer 1 of the part's instance, …
     instance: Instance
-    plan: Plan  # the tours, with the numbers that customers have in the instance
+    plan: Plan  # the tours, with the customer numbers of the part's instance
     seed: int  # of a search of this part
 
 
 class DividedPlan:
-    """The tours of a plan, of which some are replaced by others again and again."""
+    """A plan that is searched in parts: it hands out parts and replaces their tours."""
 
     def __init__(self, instance: Instance, plan: Plan, seed: int) -> None:
         self.instance = instance
-        self.tours: list[Tour] = list(plan.tours)
         self._random = np.random.default_rng(seed)
-        self._rounds = 0
-        # The last round that searched each customer, and the tour of each customer. The
-        # customers of a tour were searched together, so its first stands for all.
-        self._searched = np.zeros(instance.num_customers + 1, dtype=np.int64)
-        self._tour_of = {stop: tour for tour in self.tours for stop in tour}
+        self._drawn = 0  # number of parts so far
+        # Tours by their first customers: the free ones, and those in a part that is
+        # being searched.
+        self._tours: dict[int, Tour] = {tour[0]: tour for tour in plan.tours if tour}
+        self._searched: dict[int, Tour] = {}
+        self._spare = instance.vehicles - len(self._tours)
+        # The number of the last part that contained each customer, and the tour of each
+        # customer. The customers of a tour were in the same part, so its first one
+        # stands for all.
+        self._last = np.zeros(instance.num_customers + 1, dtype=np.int64)
+        self._tour_of = {stop: tour for tour in plan.tours for stop in tour}
         self._nearest_first = nearest_first(instance)
+
+    @property
+    def tours(self) -> list[Tour]:
+        """The present tours."""
+        return [*self._tours.values(), *self._searched.values()]
 
     def plan(self) -> Plan:
         """Return the present tours as a plan."""
         return Plan(self.tours)
 
     def divide(self, count: int) -> list[Part]:
-        """Divide all tours into parts with about as many customers each."""
-        return self.parts(self._split(self.tours, count))
+        """Divide all tours into parts with about equal numbers of customers."""
+        groups = self._split(list(self._tours.values()), count)
+        return [self._take(group, count - k) for k, group in enumerate(groups)]
 
-    def draw_groups(
-        self, count: int, size: float, in_vain: set[frozenset[Tour]]
-    ) -> list[list[Tour]]:
+    def draw(
+        self, size: float, in_vain: set[frozenset[Tour]], cores: int = 1
+    ) -> Part | None:
         """
-        Draw at most ``count`` groups of neighbouring tours; no tour is in two groups.
+        Draw a part of neighbouring tours that are in no other part; None if impossible.
 
-        A group has about ``size`` customers. Groups of ``in_vain``, which were searched
-        without success, are not drawn.
+        It has about ``size`` customers, and at least two tours. Parts of ``in_vain``,
+        which were searched without success, are not drawn. Vehicles that stay at the
+        depot are shared among as many parts as there are cores.
         """
-        groups: list[list[Tour]] = []
-        rest = self.tours
-        taken: set[int] = set()  # the first customers of the tours in a group
-        for _ in range(_DRAWS * count):
+        free = list(self._tours.values())
+        for _ in range(_DRAWS if len(free) > 1 else 0):
             group: list[Tour] = []
             customers = 0
-            for tour in self._near(self._draw(rest)):
-                if tour[0] in taken:
+            for tour in self._near(self._draw_customer(free)):
+                if tour[0] not in self._tours:
                     continue
                 customers += len(tour)
                 if len(group) > 1 and customers > size:
                     break
                 group.append(tour)
-            if len(group) > 1 and frozenset(group) not in in_vain:
-                groups.append(group)
-                taken.update(tour[0] for tour in group)
-                rest = [tour for tour in rest if tour[0] not in taken]
-            if len(groups) == count or len(rest) < 2:
-                break
-        return groups
+            if frozenset(group) not in in_vain:
+                return self._take(group, cores)
+        return None
 
-    def parts(self, groups: Sequence[list[Tour]]) -> list[Part]:
-        """Return groups of tours as parts, which may be searched at the same time."""
-        # Vehicles that stay at the depot may serve new tours.
-        spare = self.instance.vehicles - len(self.tours)
-        each, more = divmod(spare, len(groups))
-        return [
-            self._part(group, each + (number < more))
-            for number, group in enumerate(groups)
-        ]
+    def replace(self, part: Part, found: Plan) -> bool:
+        """Replace the tours of a part by a plan for it; return whether they differ."""
+        for tour in part.tours:
+            del self._searched[tour[0]]
+        new = found.renumbered(part.customers).tours
+        self._tours.update((tour[0], tour) for tour in new)
+        self._tour_of.update((stop, tour) for tour in new for stop in tour)
+        self._spare += part.instance.vehicles - len(new)
+        return found != part.plan
 
-    def join(self, parts: Sequence[Part], found: Iterable[Plan]) -> list[bool]:
-        """Replace parts without common tours by plans; return which have changed."""
-        found = list(found)
-        gone = {tour[0] for part in parts for tour in part.tours}
-        self.tours = [tour for tour in self.tours if tour[0] not in gone]
-        self._rounds += 1
-        for part, plan in zip(parts, found, strict=True):
-            new = plan.renumbered(part.customers).tours
-            self._searched[part.customers] = self._rounds
-            self._tour_of.update((stop, tour) for tour in new for stop in tour)
-            self.tours += new
-        return [plan != part.plan for part, plan in zip(parts, found, strict=True)]
+    def _take(self, group: list[Tour], cores: int) -> Part:
+        """
+        Return tours as a part, and mark them as being searched.
+
+        The part also has its share of the vehicles that stay at the depot.
+        """
+        for tour in group:
+            self._searched[tour[0]] = self._tours.pop(tour[0])
+        share = -(-self._spare // cores)
+        self._spare -= share
+        part = self._part(group, share)
+        self._drawn += 1
+        self._last[part.customers] = self._drawn
+        return part
 
     def _part(self, tours: list[Tour], spare: int) -> Part:
-        """Return some tours as an instance of their own, with spare vehicles."""
+        """Return some tours as a part with ``spare`` more vehicles than tours."""
         customers = sorted(customer for tour in tours for customer in tour)
         instance = self.instance.with_customers(customers)
         instance = instance.with_vehicles(len(tours) + spare)
@@ -126,10 +138,12 @@ class DividedPlan:
         return Part(tours, customers, instance, plan, seed)
 
     def _split(self, tours: list[Tour], count: int) -> list[list[Tour]]:
-        """Divide tours into groups of neighbours with about as many customers each."""
+        """
+        Divide tours into groups of neighbours with about equal numbers of customers.
+        """
         if count == 1:
             return [tours]
-        order = self._around(self._draw(tours), tours)
+        order = self._around(self._draw_customer(tours), tours)
         filled = np.cumsum([len(tour) for tour in order])
         half = count // 2
         middle = int(np.searchsorted(filled, filled[-1] * half / count)) + 1
@@ -139,11 +153,11 @@ class DividedPlan:
             *self._split(order[middle:], count - half),
         ]
 
-    def _draw(self, tours: Sequence[Tour]) -> int:
+    def _draw_customer(self, tours: Sequence[Tour]) -> int:
         """Draw a customer; tours that were searched long ago are the most likely."""
-        rounds = self._searched[[tour[0] for tour in tours]]
-        wait = self._random.random(len(tours)) * (1 + _PATIENCE * self._rounds)
-        return int(self._random.choice(tours[int(np.argmin(rounds + wait))]))
+        last = self._last[[tour[0] for tour in tours]]
+        wait = self._random.random(len(tours)) * (1 + _PATIENCE * self._drawn)
+        return int(self._random.choice(tours[int(np.argmin(last + wait))]))
 
     def _near(self, customer: int) -> Iterator[Tour]:
         """Yield all tours, the closest to a customer first."""
@@ -165,23 +179,50 @@ class DividedPlan:
 
 
 def search_in_threads(
-    threads: ThreadPoolExecutor,
-    search: Callable[[Part, Deadline], Plan],
-    parts: Sequence[Part],
+    cores: int,
+    draw: Callable[[Deadline], tuple[Part, Search] | None],
     deadline: Deadline,
-) -> list[Plan]:
+) -> Iterator[tuple[Part, Plan]]:
     """
-    Search parts at the same time, one thread each; return their plans.
+    Search parts at the same time, one thread each; yield each part with its plan.
 
-    Only this thread calls the ``stop`` of the deadline; the others are told.
+    With a limit on iterations, parts are yielded in the order in which they were drawn,
+    so that the clock decides nothing. Otherwise no part waits for another one. A search
+    that goes on after the deadline is left to itself, and its plan is lost.
+
+    Parameters
+    ----------
+    draw
+        Returns the next part and its search, or None if there is none at present. It is
+        given the deadline for the search. It is called when a thread is free, after
+        the caller has dealt with all that was yielded.
+    deadline
+        Only the calling thread calls its ``stop``, and tells the others the answer.
     """
+    if cores == 1:
+        while not deadline.over() and (drawn := draw(deadline)) is not None:
+            yield drawn[0], drawn[1]()
+        return
     stopped = threading.Event()
     limit = replace(deadline, stop=stopped.is_set)
-    futures = [threads.submit(search, part, limit) for part in parts]
+    running: dict[Future[Plan], Part] = {}
+    threads, patience = ThreadPoolExecutor(cores), math.inf
     try:
-        while wait(futures, timeout=_POLL_SECONDS).not_done:
-            if deadline.over():
+        while time.monotonic() < patience:
+            if not stopped.is_set() and deadline.over():
                 stopped.set()
-        return [future.result() for future in futures]
+                patience = time.monotonic() + _GRACE_SECONDS
+            while not stopped.is_set() and len(running) < cores:
+                drawn = draw(limit)
+                if drawn is None:
+                    break
+                running[threads.submit(drawn[1])] = drawn[0]
+            if not running:
+                return
+            first = next(iter(running))
+            awaited = running if deadline.iterations is None else [first]
+            for future in wait(awaited, _POLL_SECONDS, FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
     finally:  # also if ``stop`` raises an error
         stopped.set()
+        threads.shutdown(wait=False)

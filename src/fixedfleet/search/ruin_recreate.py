@@ -10,9 +10,9 @@ import numpy as np
 
 from fixedfleet.compiling import clear_cache
 from fixedfleet.errors import InputError, above, at_least, between, check_settings
-from fixedfleet.instance import Instance
+from fixedfleet.instance import Instance, VehicleType
 from fixedfleet.plan import Plan
-from fixedfleet.search import cpu_arrays, cpu_kernel
+from fixedfleet.search import cpu_arrays, cpu_kernel, day_arrays, day_kernel
 from fixedfleet.search.cpu_arrays import BEST_ABSENT, NEXT, Problem, State
 from fixedfleet.search.cpu_distances import (
     MOST_WITH_MATRIX,
@@ -24,7 +24,7 @@ from fixedfleet.search.searches import loaded_by
 from fixedfleet.search.task import ReportPace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RuinRecreateParameters",
     "anneal",
+    "load_day_kernel",
     "load_kernel",
     "load_kernel_for",
     "ruin_recreate",
@@ -104,16 +105,20 @@ class RuinRecreateParameters:
 
 
 _DEFAULTS = RuinRecreateParameters()
+_FOR_DAYS = RuinRecreateParameters(insertion_neighbours=20, start_temperature=0.3)
 
 
 def load_kernel_for(instance: Instance) -> None:
     """Load the compiled search that an instance needs, or compile it."""
-    load_kernel(uses_coordinates(instance))
+    if instance.is_plain:
+        load_kernel(uses_coordinates(instance))
+    else:
+        load_day_kernel()
 
 
 @loaded_by(load_kernel_for)
 def ruin_recreate(
-    task: SearchTask, parameters: RuinRecreateParameters = _DEFAULTS
+    task: SearchTask, parameters: RuinRecreateParameters | None = None
 ) -> Iterator[Plan]:
     """
     Improve a plan by ruin and recreate; the plan may leave customers unserved.
@@ -121,9 +126,13 @@ def ruin_recreate(
     With a limit on iterations, the same seed gives the same plan on any machine. The
     temperature falls with the iterations if they are limited, else with the time. It
     does not fall before every customer is served: while some are unserved, a low
-    temperature would only hinder finding places for them.
+    temperature would only hinder finding places for them. With vehicle types or times,
+    it falls after half of the limit in any case, because the fleet may be too small.
     """
     instance, deadline = task.instance, task.deadline
+    plain = instance.is_plain
+    if parameters is None:
+        parameters = _DEFAULTS if plain else _FOR_DAYS
     load_kernel_for(instance)
     n = instance.num_customers
     if uses_coordinates(instance) and deadline.left() < _ARRAYS_SECONDS * n:
@@ -131,19 +140,21 @@ def ruin_recreate(
     problem, state = _begin(
         instance, task.initial_plan, task.seed, parameters, task.vehicle_cost
     )
-    read_best = partial(_read_plan, state, state.best)
+    advance = cpu_kernel.advance if plain else day_kernel.advance_day
+    read_best = partial(_read_plan, state, state.best, instance)
     hot, cold = parameters.temperatures(n)
-    unit = scale(instance)
+    unit = scale(instance) * (1.0 if plain else day_arrays.mean_price(instance))
+    latest_begin = 1.0 if plain else 0.5
     most = min(_CHUNK_ITERATIONS, max(1, (deadline.iterations or 0) // 100))
     begin = 0.0  # share of the limit that was used when every customer was served
     value, reported = _best_value(state), _best_value(state)
     pace = ReportPace(deadline)
     for count, used in _chunks(deadline, _CHUNK_SECONDS, most):
         if state.counts[BEST_ABSENT] > 0:
-            begin = used
+            begin = min(used, latest_begin)
         fallen = (used - begin) / max(1 - begin, 1e-9)
         temperature = _temperature(hot * unit, cold * unit, fallen)
-        cpu_kernel.advance(problem, state, count, temperature)
+        advance(problem, state, count, temperature)
         value = _best_value(state)
         if value < reported and pace.is_due():
             reported = value
@@ -171,7 +182,7 @@ def anneal(
     for count, used in _chunks(deadline, 10 * _CHUNK_SECONDS, _CHUNK_ITERATIONS):
         temperature = _temperature(*temperatures, used)
         cpu_kernel.advance(problem, state, count, temperature)
-    return _read_plan(state, state.nodes[:, NEXT])
+    return _read_plan(state, state.nodes[:, NEXT], part.instance)
 
 
 def _begin(
@@ -188,8 +199,15 @@ def _begin(
         state.customers[1:] = along_curve(instance)
         instance = instance.with_customers(state.customers[1:].tolist())
         routes = np.argsort(state.customers)[routes].astype(np.int32)
-    problem = cpu_arrays.lay_out(instance, vehicle_cost, parameters)
-    cpu_arrays.put_plan(problem, state, routes)
+    if instance.is_plain:
+        problem = cpu_arrays.lay_out(instance, vehicle_cost, parameters)
+        cpu_arrays.put_plan(problem, state, routes)
+    else:
+        problem = day_arrays.lay_out_day(instance, vehicle_cost, parameters)
+        day = day_arrays.empty_day(instance, problem, initial_plan)
+        state = state._replace(day=day)
+        cpu_arrays.put_plan(problem, state, routes)
+        day_arrays.put_day(problem, state)
     return problem, state
 
 
@@ -224,11 +242,12 @@ def _temperature(hot: float, cold: float, share: float) -> float:
 
 
 def _best_value(state: State) -> tuple[int, float]:
-    """Return the unserved customers and the cost of the best plan of a state."""
-    return int(state.counts[BEST_ABSENT]), float(state.costs[1])
+    """Return the unserved customers, or their weight, and the cost of the best plan."""
+    unserved = state.counts[BEST_ABSENT] if state.day is None else state.day.missing[1]
+    return int(unserved), float(state.costs[1])
 
 
-def _read_plan(state: State, links: NDArray[np.uint32]) -> Plan:
+def _read_plan(state: State, links: NDArray[np.uint32], instance: Instance) -> Plan:
     """Read a plan from the links that lead from each node to the next."""
     following, customers = links.tolist(), state.customers.tolist()
     depots = range(len(following) - len(state.loads), len(following))
@@ -240,6 +259,8 @@ def _read_plan(state: State, links: NDArray[np.uint32]) -> Plan:
             tour.append(customers[node])
             node = following[node]
         tours.append(tour)
+    if state.day is not None:
+        return day_arrays.read_types(instance, state.day.best_types, tours)
     return Plan(tours)
 
 
@@ -257,13 +278,39 @@ def _run_once(measured: bool) -> None:
     cpu_kernel.advance(problem, state, 1, 1.0)
 
 
+def _run_day_once() -> None:
+    """Run one iteration with a vehicle type, which loads or compiles its code."""
+    instance = Instance(
+        depot=(0.0, 0.0),
+        customers=[(1.0, 0.0), (2.0, 0.0)],
+        demands=[1, 1],
+        vehicle_types=[VehicleType(capacity=2, fixed_cost=1.0)],
+    )
+    problem, state = _begin(instance, Plan([[1, 2]]), 0, _FOR_DAYS, 0.0)
+    day_kernel.advance_day(problem, state, 1, 1.0)
+
+
 @cache
 def load_kernel(measured: bool) -> None:
-    """Load the compiled search for a matrix of distances, or for coordinates."""
+    """
+    Load the compiled search for a matrix of distances.
+
+    If ``measured``, load the one that computes distances from coordinates.
+    """
+    _load(partial(_run_once, measured))
+
+
+@cache
+def load_day_kernel() -> None:
+    """Load the compiled search for vehicle types and times."""
+    _load(_run_day_once)
+
+
+def _load(run_once: Callable[[], None]) -> None:
     try:
-        _run_once(measured)
+        run_once()
     except (ImportError, AttributeError):
         # Another version of this package compiled into the same folder. Numba cannot
         # read its cache if that names something which this version does not have.
         clear_cache(cpu_kernel.advance)
-        _run_once(measured)
+        run_once()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fixedfleet.interrupts import interrupts_deferred
-from fixedfleet.registry import Registry
+from fixedfleet.registry import Registry, convert_options, split_options
 from fixedfleet.search.task import Search
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ Function = TypeVar("Function", bound="Callable[..., object]")
 @dataclass(frozen=True)
 class Abilities:
     """
-    What a search can do; the defaults suit a search of one's own.
+    What a search can do; the defaults suit a search that a user writes.
 
     Attributes
     ----------
@@ -39,6 +40,8 @@ class Abilities:
         Whether it can minimise the length plus a cost for each vehicle used.
     outside
         Whether it is another program, whose plan may exceed fleet or capacity.
+    plain_only
+        Whether it cannot plan vehicles of several types, windows and shifts.
     package
         The package that it runs; empty if the search is our own.
     limitations
@@ -50,6 +53,7 @@ class Abilities:
     reports: bool = True
     vehicle_cost: bool = False
     outside: bool = False
+    plain_only: bool = False
     package: str = ""
     limitations: str = ""
 
@@ -57,6 +61,7 @@ class Abilities:
 _COMMAND_ABILITIES = Abilities(
     reports=False,
     outside=True,
+    plain_only=True,
     limitations="a program that knows no fleet may use more vehicles; distances that "
     "are not rounded are measured in units of about a millionth of the longest",
 )
@@ -76,23 +81,49 @@ class _Searches(Registry[Search]):
         Look up a search by its name. Anything but a string is returned unchanged.
 
         The name may also be a reference, "my_search.py:Name", or ``command:`` and a
-        command line, see :mod:`fixedfleet.search.outside.command_search`.
+        command line, see :mod:`fixedfleet.search.outside.command_search`. Parameters of
+        the search may follow, as in "hgs:population=4".
         """
-        if isinstance(name, str) and name.startswith(_COMMAND):
+        if not isinstance(name, str):
+            return name
+        if name.startswith(_COMMAND):
             from fixedfleet.search.outside.command_search import make_command_search
 
             return make_command_search(name.removeprefix(_COMMAND))
-        return super().get(name)
+        plain, options = split_options(name)
+        search = super().get(plain)
+        if not options:
+            return search
+        return partial(search, **convert_options(name, options, _parameters(search)))
+
+    def check(self, name: str) -> None:
+        """Raise InputError unless a name is known or has the form of a reference."""
+        super().check(name if name.startswith(_COMMAND) else split_options(name)[0])
+
+    def parameters(self, name: str) -> dict[str, Any]:
+        """Return the parameters that may follow a search's name, with defaults."""
+        return {} if name.startswith(_COMMAND) else _parameters(super().get(name))
 
     def abilities(self, name: str | Search) -> Abilities:
         """Return what a search can do, without loading its code."""
         if isinstance(name, str) and name.startswith(_COMMAND):
             return _COMMAND_ABILITIES
-        return self._abilities.get(cast("str", name), Abilities())
+        plain = split_options(name)[0] if isinstance(name, str) else ""
+        return self._abilities.get(plain, Abilities())
 
     def outside(self) -> list[str]:
         """Return the names of the outside solvers."""
         return [name for name in self.names() if self.abilities(name).outside]
+
+
+def _parameters(search: Search) -> dict[str, Any]:
+    """Return the keyword-only parameters of a search that have a default."""
+    found = inspect.signature(search).parameters.values()
+    return {
+        one.name: one.default
+        for one in found
+        if one.kind is one.KEYWORD_ONLY and one.default is not one.empty
+    }
 
 
 _OWN = "fixedfleet.search"
@@ -110,11 +141,16 @@ SEARCHES = _Searches(
         ),
         "decomposition": (
             f"{_OWN}.decomposition:decomposition",
-            Abilities(counts_iterations=True, vehicle_cost=True, package="hybgensea"),
+            Abilities(
+                counts_iterations=True,
+                vehicle_cost=True,
+                plain_only=True,
+                package="hybgensea",
+            ),
         ),
         "gpu": (
             f"{_OWN}.gpu:gpu_search",
-            Abilities(counts_iterations=True, vehicle_cost=True),
+            Abilities(counts_iterations=True, vehicle_cost=True, plain_only=True),
         ),
         "hgs": (
             f"{_OUTSIDE}.hgs_search:hgs_search",
@@ -122,6 +158,7 @@ SEARCHES = _Searches(
                 counts_iterations=True,
                 reports=False,
                 outside=True,
+                plain_only=True,
                 package="hybgensea",
                 limitations="the time limit counts the processor time of its thread, "
                 "not wall time, and nothing stops it earlier; amounts finer than 2^-32 "
@@ -132,7 +169,6 @@ SEARCHES = _Searches(
             f"{_OUTSIDE}.pyvrp_search:pyvrp_search",
             Abilities(
                 counts_iterations=True,
-                reports=False,
                 outside=True,
                 package="pyvrp",
                 limitations="distances that are not whole, or above 2^24, are rounded "
@@ -143,7 +179,6 @@ SEARCHES = _Searches(
         "ortools": (
             f"{_OUTSIDE}.ortools_search:ortools_search",
             Abilities(
-                reports=False,
                 vehicle_cost=True,
                 outside=True,
                 package="ortools",
@@ -157,7 +192,6 @@ SEARCHES = _Searches(
             f"{_OUTSIDE}.ortools_search:ortools_descent_search",
             Abilities(
                 ends_by_itself=True,
-                reports=False,
                 vehicle_cost=True,
                 outside=True,
                 package="ortools",
@@ -182,7 +216,7 @@ SEARCHES = _Searches(
 
 
 def loaded_by(load: Callable[[Instance], None]) -> Callable[[Function], Function]:
-    """Return a decorator: ``load`` loads the compiled code of a search."""
+    """Return a decorator that sets the function to load a search's compiled code."""
 
     def mark(search: Function) -> Function:
         search.load = load  # type: ignore[attr-defined]
@@ -195,8 +229,11 @@ def load_search(search: str | Search, instance: Instance) -> Search:
     """
     Look up a search, and load or compile its code for an instance.
 
-    Call it before the clock starts, so that compiling does not count as time.
+    Call it before the clock starts, so that compiling does not count as time. A search
+    that cannot plan such an instance raises InputError.
     """
+    if isinstance(search, str) and SEARCHES.abilities(search).plain_only:
+        instance.require_plain(f"the search {search!r}")
     # A compiler that Ctrl-C interrupts can lose the exception.
     with interrupts_deferred():
         found = SEARCHES.get(search)
@@ -211,4 +248,6 @@ def name_of(search: str | Search) -> str:
     """Return the name of a search."""
     if isinstance(search, str):
         return search
+    if isinstance(search, partial):
+        return name_of(search.func)
     return str(getattr(search, "__name__", type(search).__name__))

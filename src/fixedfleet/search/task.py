@@ -40,6 +40,11 @@ MIN_SECONDS = 1e-3  # a step of a search is not worth its set-up in less time
 _REPORT_PAUSE = 49  # times the seconds that a report took, before the next one
 
 
+def _keep(plan: Plan) -> Plan:
+    """Return the plan unchanged: the ``exchange`` of a search that runs alone."""
+    return plan
+
+
 @dataclass(frozen=True)
 class SearchTask:
     """
@@ -60,6 +65,10 @@ class SearchTask:
         Fixed cost of each vehicle used; the search minimises the length plus this.
     cores
         The most cores that the search may use.
+    exchange
+        A search may call this between two steps with its best plan, and go on from the
+        plan that is returned. It is the same one, or that of a search which runs beside
+        this one, see :mod:`fixedfleet.search.side_by_side`.
     """
 
     instance: Instance
@@ -68,6 +77,7 @@ class SearchTask:
     seed: int = 0
     vehicle_cost: float = 0.0
     cores: int = 1
+    exchange: Callable[[Plan], Plan] = _keep
 
 
 Search = Callable[[SearchTask], Iterator[Plan]]
@@ -124,7 +134,7 @@ def better(instance: Instance, found: Plan, known: Plan, vehicle_cost: float) ->
 
 def rank(instance: Instance, plan: Plan, vehicle_cost: float) -> tuple[int, float]:
     """Return what makes a plan better: few unserved customers, then a low cost."""
-    return len(plan.unserved(instance)), plan.cost_v(instance, vehicle_cost)
+    return plan.unserved_weight(instance), plan.cost_v(instance, vehicle_cost)
 
 
 def drop_excess(instance: Instance, plan: Plan) -> Plan:
@@ -143,6 +153,8 @@ def drop_excess(instance: Instance, plan: Plan) -> Plan:
     ):
         fault = plan.check(instance)[0]  # such faults come first
         raise InputError(f"the initial plan is not one for this instance: {fault}")
+    if not instance.is_plain:
+        return _drop_excess_of_day(instance, plan)
     units, capacity = instance.demand_units, instance.capacity_units
     tours = []
     for tour in plan.tours:
@@ -155,3 +167,28 @@ def drop_excess(instance: Instance, plan: Plan) -> Plan:
     if len(tours) > instance.vehicles:
         tours = sorted(tours, key=len, reverse=True)[: instance.vehicles]
     return Plan(tours)
+
+
+def _drop_excess_of_day(instance: Instance, plan: Plan) -> Plan:
+    """Like :func:`drop_excess`, with vehicle types, windows and shifts."""
+    units = instance.demand_units
+    room = [one.count for one in instance.fleet]
+    tours = sorted(
+        zip(plan.type_indices(instance), plan.tours, strict=True),
+        key=lambda pair: len(pair[1]),
+        reverse=plan.vehicles > instance.vehicles,
+    )
+    kept: list[tuple[int, list[int]]] = []
+    for index, tour in tours:
+        if not room[index]:
+            continue
+        room[index] -= 1
+        capacity, stops = instance.type_capacity_units[index], list[int]()
+        for customer in tour:
+            longer = [*stops, customer]
+            if units[longer].sum() <= capacity and not Plan([longer], [index]).check(
+                instance, partial=True
+            ):
+                stops = longer
+        kept.append((index, stops))
+    return Plan([stops for _, stops in kept], [index for index, _ in kept])

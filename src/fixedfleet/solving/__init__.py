@@ -1,1 +1,1 @@
-"""Plan tours: the verdict on the fleet, then an initial plan, then a search."""
+"""Plan tours: decide whether the fleet suffices, make an initial plan, then search."""

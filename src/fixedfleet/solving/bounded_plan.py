@@ -1,6 +1,6 @@
 """How far a plan is from the best possible one: the step "bound" of ``solve``."""
 
-# The room `bound` is imported in the functions that need it: a call without a proof
+# `fixedfleet.bound` is imported in the functions that need it: a call without a proof
 # must not wait for it.
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class BoundedPlan:
 
 
 def load_for_bound() -> None:
-    """Load the compiled code of the room ``bound``."""
+    """Load the compiled code of :mod:`fixedfleet.bound`."""
     from fixedfleet.bound.proving import load_kernels
 
     load_kernels()

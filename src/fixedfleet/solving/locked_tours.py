@@ -24,7 +24,9 @@ __all__ = ["LockedTours"]
 
 class LockedTours:
     """
-    Tours that must stay as they are; ``rest`` has the other customers and vehicles.
+    Tours that must stay as they are.
+
+    ``rest`` is the instance of the other customers and vehicles.
 
     Raises
     ------
@@ -38,7 +40,7 @@ class LockedTours:
         instance: Instance,
         vehicle_cost: float = 0.0,
     ) -> None:
-        plan = Plan(tours)
+        plan = _typed(tours, instance)
         if faults := plan.check(instance, partial=True):
             raise InputError(f"the tours cannot be locked: {faults[0]}")
         others = plan.unserved(instance)
@@ -54,15 +56,24 @@ class LockedTours:
                 f"the locked tours use all {count(instance.vehicles, 'vehicle')}, but "
                 f"{left} must still be planned: unlock a tour, or add a vehicle"
             )
-        self.rest = instance.with_customers(others).with_vehicles(vehicles)
+        self._types = _types_of_rest(plan, instance)
+        if self._types is None:
+            self.rest = instance.with_customers(others).with_vehicles(vehicles)
+        else:
+            types = (
+                replace(instance.fleet[index], count=number)
+                for index, number in self._types.items()
+            )
+            self.rest = instance.with_customers(others).with_vehicle_types(types)
         self._plan, self._instance, self._others = plan, instance, others
         self._cost = plan.cost_v(instance, vehicle_cost)
 
     def start_for_rest(self, start: Plan | StartName) -> Plan | StartName:
         """
-        Return the tours of a start besides the locked ones; a name as it is.
+        Return a start without the locked tours, as a plan for the rest.
 
-        A start without the locked tours is an InputError.
+        A start that is a name, such as "savings", is returned unchanged. A plan that
+        lacks a locked tour raises InputError.
         """
         if not isinstance(start, Plan):
             return start
@@ -72,11 +83,23 @@ class LockedTours:
                     f"the start does not have the locked tour {list(tour)}: start "
                     "from a plan that has it, or leave the start out"
                 )
-        others = Plan(tour for tour in start if tour not in self._plan.tours)
-        return others.numbered_in(self._others)
+        kept = [tour not in self._plan.tours for tour in start]
+        tours = [tour for tour, keep in zip(start, kept, strict=True) if keep]
+        if self._types is None:
+            return Plan(tours).numbered_in(self._others)
+        places = {index: place for place, index in enumerate(self._types)}
+        indices = start.type_indices(self._instance)
+        types = [
+            places.get(index, 0)
+            for index, keep in zip(indices, kept, strict=True)
+            if keep
+        ]
+        return Plan(tours, types).numbered_in(self._others)
 
     def reporting_whole_plans(self, report: Improvement | None) -> Improvement | None:
-        """Return a function that takes plans for the rest and reports whole plans."""
+        """
+        Return a function that takes plans for the rest and reports complete plans.
+        """
         if report is None:
             return None
 
@@ -86,7 +109,11 @@ class LockedTours:
         return report_whole
 
     def reporting_whole_bounds(self, report: BetterBound | None) -> BetterBound | None:
-        """Return a function that takes bounds for the rest and reports whole ones."""
+        """
+        Return a function that takes bounds for the rest.
+
+        It reports bounds for the whole instance, with the cost of the locked tours.
+        """
         if report is None:
             return None
         return lambda seconds, bound: report(seconds, bound + self._cost)
@@ -101,7 +128,7 @@ class LockedTours:
         upper = verdict.upper_bound
         return replace(
             result,
-            instance=self._instance.with_vehicles(result.instance.vehicles + fixed),
+            instance=self._enlarge(result),
             plan=join(result.plan),
             partial=join(result.partial),
             verdict=replace(
@@ -119,10 +146,52 @@ class LockedTours:
             locked=fixed,
         )
 
+    def _enlarge(self, result: Result) -> Instance:
+        """
+        Return the instance, with the vehicles that ``guarantee`` has added, if any.
+        """
+        if result.instance.vehicles == self.rest.vehicles:
+            return self._instance
+        if self._instance.has_mixed_fleet:
+            return result.verdict.enlarge(self._instance)
+        vehicles = result.instance.vehicles + self._plan.vehicles
+        return self._instance.with_vehicles(vehicles)
+
     def _plus_locked(self, bound: float | None) -> float | None:
         """Return a bound for the rest, with the cost of the locked tours."""
         return None if bound is None else bound + self._cost
 
     def _join(self, plan: Plan) -> Plan:
         """Return the locked tours, followed by a plan for the rest."""
-        return Plan((*self._plan, *plan.renumbered(self._others)))
+        tours = (*self._plan, *plan.renumbered(self._others))
+        if self._types is None:
+            return Plan(tours)
+        indices = list(self._types)
+        types = (indices[place] for place in plan.type_indices(self.rest))
+        return Plan(tours, (*(self._plan.vehicle_types or ()), *types))
+
+
+def _typed(tours: Iterable[Iterable[int]], instance: Instance) -> Plan:
+    """Return locked tours as a plan, with vehicle types if the fleet is mixed."""
+    plan = tours if isinstance(tours, Plan) else Plan(tours)
+    if instance.has_mixed_fleet and plan.vehicle_types is None:
+        raise InputError(
+            "the fleet has vehicles of several types: lock a Plan with vehicle types, "
+            "so that it is known which vehicles the locked tours have"
+        )
+    return plan
+
+
+def _types_of_rest(plan: Plan, instance: Instance) -> dict[int, int] | None:
+    """
+    Return the vehicles that locked tours leave: their number by the index of the type.
+
+    None if the tours have no types.
+    """
+    if plan.vehicle_types is None:
+        return None
+    left = {
+        index: one.count - plan.vehicle_types.count(index)
+        for index, one in enumerate(instance.fleet)
+    }
+    return {index: number for index, number in left.items() if number}

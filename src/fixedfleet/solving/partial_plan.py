@@ -3,6 +3,7 @@
 A fleet serves the most customers if it serves those with the smallest demands: any
 other served customer can be replaced by one of them without needing more room. So a
 packing decides how many customers are unserved, and only the length is left to search.
+Customers of a higher priority are packed before all others.
 The served customers are searched as an instance of their own. Between two searches,
 unserved customers replace served ones if that shortens a tour.
 """
@@ -14,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fixedfleet.fleet import assess_fleet, quick_packing_size
+from fixedfleet.fleet import pack_quickly, quick_packing_size
 from fixedfleet.plan import Plan
 from fixedfleet.search import better, load_search, run_search
-from fixedfleet.search.task import MIN_SECONDS
+from fixedfleet.search.task import MIN_SECONDS, drop_excess
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +34,8 @@ _ROUNDS = 4  # rounds of search and swaps; more do not help, two are worse
 
 def load_for_partial_plan(instance: Instance) -> None:
     """Load the search of partial plans, if the fleet may be too small."""
+    if not instance.is_plain:
+        return
     packed = quick_packing_size(instance)
     if packed is None or packed > instance.vehicles:
         load_search(_SEARCH, instance)
@@ -49,9 +52,12 @@ def partial_plan(
     """
     Plan for a fleet that may be too small: fewest unserved customers, then cost.
 
-    Without a search, the packing is returned as it is.
+    Without a search, the packing is returned as it is. A mixed fleet, or one with
+    times, is left to the search that follows, which inserts unserved customers itself.
     """
     best = serve_most(instance, deadline)
+    if not instance.is_plain:
+        return drop_excess(instance, best)
     if not search or not best.tours:
         return best
     for number in range(_ROUNDS):
@@ -67,35 +73,68 @@ def serve_most(instance: Instance, deadline: Deadline) -> Plan:
     """
     Pack as many customers as the fleet can carry: those with the smallest demands.
 
-    No plan serves more, unless quick packings miss one or the deadline is over.
+    Those of a higher priority come first. No plan serves more customers, unless the
+    quick packings miss a packing or the deadline is over. Windows and shifts are not
+    considered.
     """
     units, capacity = instance.demand_units, instance.capacity_units
-    order = 1 + np.argsort(units[1:], kind="stable")
-    order = order[units[order] <= capacity]
-    carried = np.cumsum(units[order])
+    priorities = instance.priorities
+    levels = np.zeros(instance.num_customers) if priorities is None else priorities
+    served: list[int] = []
+    best = Plan([])
+    for level in np.unique(levels)[::-1]:
+        customers = 1 + np.flatnonzero(levels == level)
+        order = customers[np.argsort(units[customers], kind="stable")]
+        order = order[units[order] <= capacity]
+        best, taken = _serve_more(instance, best, served, order, deadline)
+        served += taken
+    return best
+
+
+def _serve_more(
+    instance: Instance,
+    plan: Plan,
+    served: list[int],
+    order: NDArray[np.int64],
+    deadline: Deadline,
+) -> tuple[Plan, list[int]]:
+    """
+    Pack as many further customers as possible, in this order, beside those served.
+
+    Return the packing, or the plan given, and the customers that were added.
+    """
+    units, best = instance.demand_units, plan
     # Whole numbers of Python, because a capacity may be beyond 64 bits.
-    whole = min(instance.vehicles * capacity, int(units.sum()))
+    room = sum(
+        capacity * one.count
+        for capacity, one in zip(
+            instance.type_capacity_units, instance.fleet, strict=True
+        )
+    ) - int(units[served].sum())
+    carried = np.cumsum(units[order])
+    whole = min(room, int(units.sum()))
     most = int(np.searchsorted(carried, whole, side="right"))
-    # One customer per vehicle always fits.
-    best = Plan([[customer] for customer in order[: instance.vehicles].tolist()])
+    fewest = 0
+    if not served and not instance.has_mixed_fleet:
+        # One customer per vehicle always fits.
+        fewest = min(most, instance.vehicles)
+        best = Plan([[customer] for customer in order[: instance.vehicles].tolist()])
 
     def is_too_many(count: int) -> bool:
         """Return whether no quick packing serves this number of customers."""
         nonlocal best
-        served = order[:count].tolist()
-        verdict = assess_fleet(
-            instance.with_customers(served), time_limit=0, deadline=deadline
-        )
-        if verdict.packing is None:
+        both = [*served, *order[:count].tolist()]
+        packing = pack_quickly(instance.with_customers(both), deadline)
+        if packing is None:
             return True
-        best = verdict.packing.renumbered(served)
+        best = packing.renumbered(both)
         return False
 
-    fewest = min(most, instance.vehicles)
+    added = fewest
     if most > fewest:
         # If some customers fit into the fleet, fewer of them fit, too.
-        bisect_left(range(fewest + 1, most + 1), True, key=is_too_many)
-    return best
+        added += bisect_left(range(fewest + 1, most + 1), True, key=is_too_many)
+    return best, order[:added].tolist()
 
 
 def swap_unserved(instance: Instance, plan: Plan, deadline: Deadline) -> Plan:
@@ -125,9 +164,11 @@ def _instead_of(
 
     The best one shortens the tour most. None if no unserved customer shortens it.
     """
-    units = instance.demand_units
+    units, priorities = instance.demand_units, instance.priorities
     room = instance.capacity_units - int(units[tour].sum()) + int(units[customer])
     fitting = np.array([c for c in out if units[c] <= room])
+    if priorities is not None and len(fitting):
+        fitting = fitting[priorities[fitting - 1] == priorities[customer - 1]]
     if not len(fitting):
         return None
     place = tour.index(customer)
@@ -153,7 +194,7 @@ def _instead_of(
 def _search(
     instance: Instance, plan: Plan, deadline: Deadline, seed: int, vehicle_cost: float
 ) -> Plan:
-    """Search among the plans for the same customers."""
+    """Improve a plan without changing which customers it serves."""
     served = sorted(customer for tour in plan for customer in tour)
     some = instance.with_customers(served)
     found = run_search(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
@@ -19,7 +18,6 @@ from fixedfleet.errors import (
 from fixedfleet.fleet import assess_fleet, load_exact_packing
 from fixedfleet.interrupts import interrupt_noted
 from fixedfleet.plan import Plan
-from fixedfleet.progress import ProgressPrinter
 from fixedfleet.result import Result, Stage
 from fixedfleet.search import SEARCHES, better, load_search, name_of, run_search
 from fixedfleet.search.construct import StartName, load_start, make_start
@@ -28,6 +26,7 @@ from fixedfleet.solving.bounded_plan import (
     load_for_bound,
     why_unbounded,
 )
+from fixedfleet.solving.display import Display
 from fixedfleet.solving.locked_tours import LockedTours
 from fixedfleet.solving.partial_plan import load_for_partial_plan, partial_plan
 from fixedfleet.solving.stages import Stages
@@ -39,19 +38,17 @@ if TYPE_CHECKING:
     from fixedfleet.fleet import FleetVerdict
     from fixedfleet.instance import Instance
     from fixedfleet.search import Search
-    from fixedfleet.solving.bounded_plan import BetterBound
-
-    Improvement = Callable[[float, float, Plan], None]  # seconds, cost, plan
+    from fixedfleet.solving.bounded_plan import BetterBound, Improvement
 
 __all__ = ["Result", "Stage", "solve"]
 
 _PARTIAL_SHARE = 0.2  # of the time, for a plan with unserved customers
-_VERDICT_SHARE = 0.5  # of the time, at most, for whether the fleet suffices
-# If a lower bound follows, the search has at most this share of the time, and at most
-# these seconds, times the square of the number of customers.
+_VERDICT_SHARE = 0.5  # of the time, at most, to decide whether the fleet suffices
+# If a lower bound follows, the search has at most _SEARCH_SHARE of the time, and at
+# most _SEARCH_SECONDS + _SEARCH_GROWTH * N^4 seconds for N customers.
 _SEARCH_SHARE = 0.2
-_SEARCH_SECONDS = 0.0005
-_SMALLEST_SHARE = 0.05  # of the time, at most, for the smallest fleet that suffices
+_SEARCH_SECONDS, _SEARCH_GROWTH = 0.05, 5e-8
+_SMALLEST_SHARE = 0.05  # of the time, at most, to find the smallest fleet that suffices
 
 
 def solve(
@@ -83,8 +80,9 @@ def solve(
     instance
         The instance to plan for.
     time_limit
-        Seconds for everything: verdict, initial plan, search and lower bound. Loading
-        compiled code and networks, the first time in a process, does not count.
+        Seconds for everything: verdict on the fleet, initial plan, search and lower
+        bound. Loading compiled code and networks, the first time in a process, does not
+        count.
     seed
         Seed of the search.
     start
@@ -108,8 +106,7 @@ def solve(
         :attr:`Result.proof`. The search then has a fifth of the time at most; the rest
         is for the lower bound, which may also find better plans.
     cores
-        The most cores to use. The default search uses several if there are more than
-        200 customers. Default: all that this process may use.
+        The most cores to use. Default: all that this process may use.
     display
         Whether to print rows as the best plan becomes better, and the result.
     on_improvement
@@ -135,7 +132,7 @@ def solve(
     Deadline.of(time_limit, stop=stop)  # raises before anything is compiled
     method = _load(rest, settings)
 
-    display_rows = _Display(on_improvement, on_bound) if display else None
+    display_rows = Display(on_improvement, on_bound) if display else None
     report, report_bound = on_improvement, on_bound
     if display_rows is not None:
         report, report_bound = display_rows.show, display_rows.show_bound
@@ -148,8 +145,8 @@ def solve(
         verdict = _judge(rest, settings, deadline)
         if display_rows is not None:
             display_rows.begin(rest, verdict)
-        steps = _plan_and_bound if prove else _plan
-        result = steps(rest, verdict, method, settings, deadline, report)
+        call = _Call(rest, verdict, method, settings, deadline, report)
+        result = _plan_and_bound(call) if prove else _plan(call)
         result = replace(result, interrupted=pressed())
     if locks is not None:
         result = locks.add_to(result)
@@ -172,18 +169,25 @@ class _Settings:
     on_bound: BetterBound | None = None
 
 
+@dataclass(frozen=True)
+class _Call:
+    """What the steps after the verdict on the fleet need."""
+
+    instance: Instance
+    verdict: FleetVerdict
+    search: Search | None
+    settings: _Settings
+    deadline: Deadline
+    report: Improvement | None
+
+
 # ---------------------------------------------------------------------- the steps
 
 
-def _plan(
-    instance: Instance,
-    verdict: FleetVerdict,
-    search: Search | None,
-    settings: _Settings,
-    deadline: Deadline,
-    report: Improvement | None,
-) -> Result:
+def _plan(call: _Call) -> Result:
     """Take the steps after the verdict: partial plan, initial plan, search."""
+    instance, verdict, settings = call.instance, call.verdict, call.settings
+    deadline = call.deadline
     stages = Stages(deadline)
     plan, partial = verdict.packing, None
     trace: tuple[tuple[float, float], ...] = ()
@@ -203,11 +207,13 @@ def _plan(
         if found.unserved(instance):
             partial = found
             if larger is not None:
-                plan, instance = larger, instance.with_vehicles(larger.vehicles)
+                plan, instance = larger, verdict.enlarge(instance)
         else:
             plan = found
 
-    possible = plan is not None or verdict.status != "impossible"
+    # With vehicle types or times, the search itself chooses whom a partial plan serves.
+    possible = verdict.status != "impossible" or not instance.is_plain
+    possible |= plan is not None
     if isinstance(start, Plan):
         plan = start
         close("start", plan)
@@ -215,9 +221,10 @@ def _plan(
         plan = make_start(start, instance, plan, seed=settings.seed, deadline=deadline)
         close(start, plan)
 
-    if search is not None and (plan is not None or possible) and not deadline.over():
+    possible = possible or plan is not None
+    if call.search is not None and possible and not deadline.over():
         result = run_search(
-            search,
+            call.search,
             instance,
             plan or partial or Plan([]),
             deadline=deadline,
@@ -225,7 +232,7 @@ def _plan(
             vehicle_cost=cost,
             fewest=verdict.smallest_packing,
             cores=settings.cores,
-            on_improvement=report,
+            on_improvement=call.report,
             outside=SEARCHES.abilities(settings.search).outside,
         )
         trace = result.trace
@@ -236,6 +243,8 @@ def _plan(
             partial = better(instance, result.plan, partial, cost)
         close(name_of(settings.search), plan)
 
+    if plan is not None and not instance.is_plain and not plan.check(instance):
+        verdict = verdict.confirmed_by(plan, instance)
     return Result(
         instance=instance,
         plan=plan,
@@ -247,30 +256,23 @@ def _plan(
     )
 
 
-def _plan_and_bound(
-    instance: Instance,
-    verdict: FleetVerdict,
-    search: Search | None,
-    settings: _Settings,
-    deadline: Deadline,
-    report: Improvement | None,
-) -> Result:
+def _plan_and_bound(call: _Call) -> Result:
     """Take the steps after the verdict, the last of which is the lower bound."""
-    why_not = _why_unbounded(instance, verdict, settings)
+    instance, settings, deadline = call.instance, call.settings, call.deadline
+    why_not = _why_unbounded(instance, call.verdict, settings)
     if why_not is not None:
-        result = _plan(instance, verdict, search, settings, deadline, report)
-        return replace(result, why_unbounded=why_not)
+        return replace(_plan(call), why_unbounded=why_not)
     tours: set[tuple[int, ...]] = set()
     trace: list[tuple[float, float]] = []
 
     def improved(seconds: float, cost: float, plan: Plan) -> None:
         tours.update(plan.tours)
         trace.append((seconds, cost))
-        if report is not None:
-            report(seconds, cost, plan)
+        if call.report is not None:
+            call.report(seconds, cost, plan)
 
     until = _end_of_search(deadline, instance)
-    result = _plan(instance, verdict, search, settings, until, improved)
+    result = _plan(replace(call, deadline=until, report=improved))
     if result.plan is None:
         return replace(result, why_unbounded="there is no plan to compare with")
     found = bounded_plan(
@@ -301,8 +303,10 @@ def _why_unbounded(
     """
     Return why there will be no lower bound; None if there can be one.
 
-    It is known before the search, so that the search has all of the time then.
+    This is decided before the search, which has all of the time if no bound follows.
     """
+    if not instance.is_plain:
+        return why_unbounded(instance, Plan([]), settings.vehicle_cost)
     plan = settings.start if isinstance(settings.start, Plan) else verdict.packing
     if plan is None and settings.guarantee:
         plan = verdict.smallest_packing
@@ -310,19 +314,19 @@ def _why_unbounded(
         if verdict.status == "impossible":
             return "there is no plan to compare with"
         return "no plan was known before the search, which had all of the time"
-    fleet = instance.with_vehicles(max(instance.vehicles, plan.vehicles))
+    fleet = verdict.enlarge(instance) if plan.vehicles > instance.vehicles else instance
     return why_unbounded(fleet, plan, settings.vehicle_cost)
 
 
 def _end_of_search(deadline: Deadline, instance: Instance) -> Deadline:
     """Return when the search must end, so that the lower bound has most of the time."""
-    seconds = _SEARCH_SECONDS * instance.num_customers**2
+    seconds = _SEARCH_SECONDS + _SEARCH_GROWTH * instance.num_customers**4
     share = min(_SEARCH_SHARE * deadline.seconds, seconds)
     return replace(deadline, seconds=min(deadline.elapsed() + share, deadline.seconds))
 
 
 def _judge(instance: Instance, settings: _Settings, deadline: Deadline) -> FleetVerdict:
-    """Find out whether the fleet suffices, and which smaller one would."""
+    """Decide whether the fleet suffices, and find the smallest one that does."""
     # Which smaller fleet would suffice is worth little time if vehicles are free.
     share = _VERDICT_SHARE if settings.vehicle_cost else _SMALLEST_SHARE
     return assess_fleet(
@@ -362,11 +366,13 @@ def _serve_most(
 def _check_start(
     instance: Instance, start: Plan | Sequence[Sequence[int]] | StartName
 ) -> Plan | StartName:
-    """Return the start; raise InputError if it is unknown or no plan."""
+    """Return the start: a name or a plan. Raise InputError if it is wrong."""
     if isinstance(start, str):
         check_choice("start", start, get_args(StartName))
+        if start != "packing":
+            instance.require_plain(f"the start {start!r}")
         return start
-    plan = Plan(start)
+    plan = start if isinstance(start, Plan) else Plan(start)
     if faults := plan.check(instance):
         raise InputError(f"the start is not a plan for this instance: {faults[0]}")
     return plan
@@ -381,9 +387,9 @@ def _check_cores(cores: int | None) -> int:
 
 def _load(instance: Instance, settings: _Settings) -> Search | None:
     """
-    Load all that the steps need, before the clock starts.
+    Load all code that the steps need, before the clock starts.
 
-    Returns the search, None if there is none.
+    Return the search; None if the initial plan shall not be searched.
     """
     if isinstance(settings.start, str):
         load_start(settings.start)
@@ -394,40 +400,3 @@ def _load(instance: Instance, settings: _Settings) -> Search | None:
         return None
     load_for_partial_plan(instance)
     return load_search(settings.search, instance)
-
-
-# --------------------------------------------------------------------- the display
-
-
-class _Display:
-    """Rows that are printed as the best plan becomes better."""
-
-    def __init__(
-        self, on_improvement: Improvement | None, on_bound: BetterBound | None
-    ) -> None:
-        self._rows = ProgressPrinter(sys.stdout, interval=0.25, in_place=False)
-        self._on_improvement, self._on_bound = on_improvement, on_bound
-        self._best = ""  # cost and vehicles of the best plan
-
-    def begin(self, instance: Instance, verdict: FleetVerdict) -> None:
-        """Print the instance, the verdict and the headings."""
-        names = f"{'seconds':>9}  {'best cost':>14}  {'vehicles':>8}"
-        print(f"{instance!r}\n{verdict}\n{names}", flush=True)
-
-    def show(self, seconds: float, cost: float, plan: Plan) -> None:
-        """Print a row, and pass the plan on."""
-        self._best = f"{cost:14.8g}  {plan.vehicles:8d}"
-        self._rows.show(f"{seconds:9.2f}  {self._best}")
-        if self._on_improvement is not None:
-            self._on_improvement(seconds, cost, plan)
-
-    def show_bound(self, seconds: float, bound: float) -> None:
-        """Print a row with a lower bound, and pass the bound on."""
-        self._rows.show(f"{seconds:9.2f}  {self._best}  at least {bound:.8g}")
-        if self._on_bound is not None:
-            self._on_bound(seconds, bound)
-
-    def end(self, result: Result) -> None:
-        """Print the last row and the result."""
-        self._rows.end()
-        print(result, flush=True)

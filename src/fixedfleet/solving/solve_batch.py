@@ -7,6 +7,7 @@ import math
 import re
 import sys
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -35,6 +36,8 @@ from fixedfleet.workers import Lost, available_cores, check_engine, run_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
@@ -74,10 +77,10 @@ def solve_batch(
     instances
         A batch, or instances of any sizes and distances.
     time_limit
-        Seconds per instance for everything. Verdict and initial plan are made for the
-        whole batch, and each instance is charged its share of their time; the search
-        has the rest. A core searches for one instance at a time. A GPU searches for all
-        at once, for this time multiplied by their number.
+        Seconds per instance for everything. The verdict on the fleet and the initial
+        plan are made for the whole batch, and each instance is charged its share of
+        their time; the search has the rest. A core searches for one instance at a time.
+        A GPU searches for all at once, for this time multiplied by their number.
     iterations
         Iterations of the search per instance, instead of a time limit. Then the same
         seed gives the same plans on any number of cores and on a cluster.
@@ -87,7 +90,7 @@ def solve_batch(
         What the search starts from: ``packing``, ``savings``, ``sweep``, or
         ``network``, the shipped network's plans.
     search
-        As for :func:`fixedfleet.solve`. ``auto`` is ``gpu`` if the device is one, and
+        As for :func:`fixedfleet.solve`. ``auto`` is ``gpu`` if the device is a GPU, and
         ``ruin_recreate`` if iterations are limited.
     vehicle_cost
         Fixed cost of each vehicle used. The length plus this cost is minimised.
@@ -133,12 +136,12 @@ def solve_batch(
         verdict = assess_batch(batch, smallest=vehicle_cost > 0)
         rows = np.flatnonzero(verdict.feasible)
         solvable, packings = batch[rows], verdict.packings[rows]
-        progress.close("fleet", solvable, packings)
+        lengths = progress.close("fleet", solvable, packings)
 
         plans = packings
         if start != "packing":
             plans = _initial_plans(start, solvable, packings, device, seed)
-            progress.close(start, solvable, plans)
+            lengths = progress.close(start, solvable, plans)
 
         if search != "none" and len(solvable):
             settings = settings.after(clock.elapsed() / len(batch))
@@ -148,22 +151,22 @@ def solve_batch(
                 plans = _on_cores(
                     solvable, plans, packings, settings, progress, cores, engine
                 )
-            progress.close(name_of(search), solvable, plans)
+            lengths = progress.close(name_of(search), solvable, plans)
         interrupted = pressed()
 
     solved = np.zeros(len(batch), dtype=bool)
     solved[rows] = plans.feasible(solvable)
-    lengths = np.full(len(batch), math.inf)
-    lengths[rows] = np.where(solved[rows], plans.lengths(solvable), math.inf)
     everywhere = PlanBatch.gather(len(batch), [(rows, plans.routes)])
-    progress.close("check", solvable, plans)
+    progress.close("check", solvable, plans, lengths)
+    solved_lengths = np.full(len(batch), math.inf)
+    solved_lengths[rows] = np.where(solved[rows], lengths, math.inf)
     result = BatchResult(
         plans=everywhere,
         statuses=verdict.statuses,
         reasons=verdict.reasons,
         feasible=solved,
-        lengths=lengths,
-        costs=lengths + vehicle_cost * everywhere.vehicles(),
+        lengths=solved_lengths,
+        costs=solved_lengths + vehicle_cost * everywhere.vehicles(),
         stages=tuple(progress.stages.closed),
         vehicle_cost=vehicle_cost,
         interrupted=interrupted,
@@ -223,15 +226,28 @@ class _Progress:
         self._display = display
         self._printer = ProgressPrinter(sys.stdout, in_place=False)
 
-    def close(self, name: str, batch: InstanceBatch, plans: PlanBatch) -> None:
-        """Close a stage, after which the batch has these plans."""
+    def close(
+        self,
+        name: str,
+        batch: InstanceBatch,
+        plans: PlanBatch,
+        lengths: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """
+        Close a stage, after which the batch has these plans; return their lengths.
+
+        Lengths that are known are not computed again.
+        """
+
+        measured = cache(lambda: plans.lengths(batch) if lengths is None else lengths)
 
         def mean_cost() -> float:
-            costs = plans.costs_v(batch, self._vehicle_cost)
+            costs = measured() + self._vehicle_cost * plans.vehicles()
             return float(costs.mean()) if len(costs) else math.inf
 
         stage = self.stages.close(name, mean_cost)
         self.say(f"{name}: {stage.seconds:.3f} s, mean cost {stage.cost:g}")
+        return measured()
 
     def show(self, text: str) -> None:
         """Print how far the stage is, now and then."""

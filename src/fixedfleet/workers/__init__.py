@@ -14,7 +14,7 @@ a job must be importable. It is called as ``work(job, call, *shared)``:
 
 Batch work (labels, ``solve_batch``, ``evaluate``) goes through :func:`run_jobs`::
 
-    with contextlib.closing(run_jobs(work, jobs, shared=(teacher,))) as events:
+    with contextlib.closing(run_jobs(work, jobs, shared=(method,))) as events:
         for event in events:
             match event:
                 case Message(job, value): ...  # what the job sent

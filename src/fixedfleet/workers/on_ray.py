@@ -195,7 +195,11 @@ def _connected(ray: Any, processes: int | None) -> Iterator[None]:
 
 
 def _knock(address: str) -> None:
-    """Try the port of an address that has one: Ray itself would try for minutes."""
+    """
+    Raise InputError if the port of an address does not answer.
+
+    Ray itself would try for minutes. An address without a port is not tried.
+    """
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
         return

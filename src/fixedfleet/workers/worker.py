@@ -193,7 +193,7 @@ def _pack(value: Any) -> bytes:
 def _changed(
     mapping: MutableMapping[str, Any], items: Mapping[str, Any]
 ) -> Iterator[None]:
-    """Change items of a mapping inside this block."""
+    """Change items of a mapping during the block, and restore them afterwards."""
     before = {name: mapping[name] for name in items if name in mapping}
     mapping.update(items)
     try:
@@ -269,7 +269,7 @@ def _do(
 def _listen(
     pipe: Connection, jobs: queue.SimpleQueue[bytes], end_soon: threading.Event
 ) -> None:
-    """Take jobs in, also while one runs, and end this process with its parent."""
+    """Receive jobs, also while one runs; end this process when its parent ends."""
     with contextlib.suppress(EOFError, OSError):
         while True:
             data = pipe.recv_bytes()

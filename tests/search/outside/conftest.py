@@ -29,7 +29,6 @@ def solve():
         deadline = Deadline(time_limit, iterations=iterations, clock=clock)
         task = SearchTask(instance, initial_plan or ff.Plan([]), deadline, seed=seed)
         plans = list(search(task))
-        assert len(plans) <= 1
-        return plans[0] if plans else None
+        return plans[-1] if plans else None
 
     return solve

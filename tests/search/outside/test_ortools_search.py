@@ -1,4 +1,4 @@
-"""OR-Tools' routing library as teacher and improver."""
+"""OR-Tools' routing library as what made the paper's labels, and improver."""
 
 from __future__ import annotations
 

@@ -127,3 +127,39 @@ def test_a_limit_that_the_package_cannot_count(square, name: str) -> None:
     """No solver that cannot count runs without a time limit."""
     with pytest.raises(InputError, match=f"{name} cannot count iterations: give a"):
         improve(square, search=name, iterations=5)
+
+
+@pytest.mark.parametrize("name", [n for n in ("pyvrp", "ortools") if n in INSTALLED])
+def test_solvers_with_callbacks_report_while_they_run(name: str, make_instance) -> None:
+    """PyVRP and OR-Tools yield plan after plan, each shorter than the last."""
+    instance = make_instance(n=40, vehicles=6, capacity=30)
+    limits = {"iterations": 200} if name == "pyvrp" else {"time_limit": 0.3}
+    found = improve(instance, search=name, **limits)
+    costs = [cost for _, cost in found.trace]
+    assert len(costs) > 1
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] == found.cost
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("hgs:population=1", None),
+        ("hgs:mu=5,lambda_=10,nbElite=2,nbClose=2", None),
+        ("pyvrp:num_neighbours=5,history_length=10", None),
+        ("ortools:metaheuristic=simulated_annealing,first_solution=savings", None),
+        ("ortools:metaheuristic=luck", "luck"),
+    ],
+)
+def test_parameters_of_solvers(solve, name: str, error, make_instance) -> None:
+    """A solver plans with the parameters that its name is followed by."""
+    if name.partition(":")[0] not in INSTALLED:
+        pytest.skip("the package is not installed")
+    instance = make_instance(n=9, vehicles=3, capacity=9, demands=[3] * 9)
+    if error:
+        with pytest.raises(InputError, match=error):
+            solve(name, instance, time_limit=TIME_LIMIT)
+    else:
+        plan = solve(name, instance, time_limit=TIME_LIMIT)
+        assert plan is not None
+        assert plan.check(instance) == []

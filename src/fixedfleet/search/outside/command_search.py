@@ -115,7 +115,11 @@ def _run_program(words: list[str], folder: Path, seconds: float) -> str:
 
 
 def command_name(template: str) -> str:
-    """Return a command line without its program's folder; it need not exist here."""
+    """
+    Return a command line without the folder of its program.
+
+    The program need not exist on this machine. A wrong template raises InputError.
+    """
     if "{instance}" not in template:
         raise InputError(f"the command {template!r} has no {{instance}} in it")
     try:
@@ -130,7 +134,11 @@ def command_name(template: str) -> str:
 
 
 def _in_whole_numbers(instance: Instance) -> Instance:
-    """Return an instance with whole numbers and rounded distances, which all read."""
+    """
+    Return the instance in whole numbers with rounded distances.
+
+    All programs that read VRPLIB files can read such an instance.
+    """
     demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)
     places: dict[str, Any] = {}
     if instance.metric == "euclidean" and instance.rounding in ("round", "none"):

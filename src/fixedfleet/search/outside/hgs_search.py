@@ -1,54 +1,85 @@
-"""HGS-CVRP in one run with its authors' parameters, as others would call it."""
+"""HGS-CVRP in one run with its authors' parameters, as its users call it."""
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import Future, wait
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from fixedfleet.search.genetic import hgs_plans
+from fixedfleet.errors import at_least, check_whole
+from fixedfleet.plan import Plan
+from fixedfleet.search.genetic import AlgorithmParameters, hgs_plans, small_population
+from fixedfleet.search.outside.callback_plans import plans_of_callback
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fixedfleet.plan import Plan
+    from fixedfleet.deadline import Deadline
+    from fixedfleet.search.outside.callback_plans import Report
     from fixedfleet.search.task import SearchTask
 
 __all__ = ["hgs_search"]
 
-_POLL_SECONDS = 0.05  # after which the task's ``stop`` is called again
+_AUTHORS = AlgorithmParameters()
 
 
-def hgs_search(task: SearchTask) -> Iterator[Plan]:
+def hgs_search(
+    task: SearchTask,
+    *,
+    population: int = 0,
+    mu: int = _AUTHORS.mu,
+    lambda_: int = _AUTHORS.lambda_,
+    nbElite: int = _AUTHORS.nbElite,
+    nbClose: int = _AUTHORS.nbClose,
+    nbGranular: int = _AUTHORS.nbGranular,
+    nbIterPenaltyManagement: int = _AUTHORS.nbIterPenaltyManagement,
+    targetFeasible: float = _AUTHORS.targetFeasible,
+    penaltyIncrease: float = _AUTHORS.penaltyIncrease,
+    penaltyDecrease: float = _AUTHORS.penaltyDecrease,
+) -> Iterator[Plan]:
     """
     Yield the best plan of HGS-CVRP, if it finds a feasible one.
 
-    HGS-CVRP cannot be stopped before its limit. It has a thread of its own, so that
-    the search ends when ``stop`` returns True; the thread then runs on until its limit,
-    and its plan is lost.
+    HGS-CVRP reports nothing before its end and cannot be stopped before its limit. If
+    ``stop`` returns True, the search ends and HGS-CVRP runs on in its thread.
+
+    Parameters
+    ----------
+    task
+        What to plan.
+    population
+        Set ``mu`` to this number, and ``lambda_``, ``nbElite`` and ``nbClose`` to what
+        suits it; see :func:`fixedfleet.search.genetic.small_population`. 0: the
+        authors' values, or those given.
+    mu, lambda_, nbElite, nbClose, nbGranular
+        HGS-CVRP's own parameters, by its own names.
+    nbIterPenaltyManagement, targetFeasible, penaltyIncrease, penaltyDecrease
+        The same, for the penalty of an overload.
     """
-    found: Future[list[Plan]] = Future()
-    threading.Thread(target=_run, args=(task, found), daemon=True).start()
-    stop = task.deadline.stop
-    while not found.done():
-        if stop is not None and stop():
-            return
-        wait([found], timeout=_POLL_SECONDS)
-    yield from found.result()
+    sizes = AlgorithmParameters(
+        mu=mu, lambda_=lambda_, nbElite=nbElite, nbClose=nbClose
+    )
+    if population:
+        sizes = small_population(check_whole("population", population, at_least(1)))
+    parameters = replace(
+        sizes,
+        nbGranular=nbGranular,
+        nbIterPenaltyManagement=nbIterPenaltyManagement,
+        targetFeasible=targetFeasible,
+        penaltyIncrease=penaltyIncrease,
+        penaltyDecrease=penaltyDecrease,
+    )
 
-
-def _run(task: SearchTask, found: Future[list[Plan]]) -> None:
-    """Run HGS-CVRP, and put its plans or its error into a future."""
-    complete = not task.initial_plan.unserved(task.instance)
-    try:
+    def run(report: Report, deadline: Deadline) -> None:
+        complete = not task.initial_plan.unserved(task.instance)
         plans = hgs_plans(
             task.instance,
-            deadline=replace(task.deadline, stop=None),
+            deadline=replace(deadline, stop=None),
             seed=task.seed,
             initial_plans=[task.initial_plan] if complete else [],
+            parameters=parameters,
         )
-    except BaseException as error:
-        found.set_exception(error)
-    else:
-        found.set_result(plans)
+        for plan in plans:
+            report(partial(Plan, plan.tours))
+
+    yield from plans_of_callback(run, task.deadline)

@@ -1,18 +1,24 @@
-"""OR-Tools' routing library: the paper's teacher and its improver."""
+"""OR-Tools' routing library, which made the paper's labels and improved its plans."""
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fixedfleet.errors import require
-from fixedfleet.plan import Plan
-from fixedfleet.search.outside.whole_numbers import whole_amounts, whole_distances
+import numpy as np
+
+from fixedfleet.errors import check_choice, require
+from fixedfleet.search.outside.callback_plans import plans_of_callback
+from fixedfleet.search.outside.whole_day import whole_day
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from fixedfleet.deadline import Deadline
-    from fixedfleet.instance import Instance
+    from fixedfleet.plan import Plan
+    from fixedfleet.search.outside.callback_plans import Report
+    from fixedfleet.search.outside.whole_day import WholeDay
     from fixedfleet.search.task import SearchTask
 
 pywrapcp = require("ortools.constraint_solver.pywrapcp", "", "the search 'ortools'")
@@ -29,57 +35,145 @@ _LONGEST = 2**31
 _LARGEST_SUM = 2**50
 _LARGEST_COST = 2**62  # of all vehicles
 _LONGEST_LIMIT = 1_000_000  # seconds; OR-Tools counts in 64 bits
+_FOREVER = 2**45  # longer than any tour
 
 
-def ortools_search(task: SearchTask) -> Iterator[Plan]:
-    """Yield the plan of guided local search at the deadline."""
-    yield from _solve(task, LocalSearchMetaheuristic.GUIDED_LOCAL_SEARCH)
+def ortools_search(
+    task: SearchTask,
+    *,
+    metaheuristic: str = "guided_local_search",
+    first_solution: str = "path_cheapest_arc",
+) -> Iterator[Plan]:
+    """
+    Yield the plans of OR-Tools' local search with a metaheuristic, as it finds them.
+
+    Parameters
+    ----------
+    task
+        What to plan.
+    metaheuristic, first_solution
+        Names of OR-Tools' ``LocalSearchMetaheuristic`` and ``FirstSolutionStrategy``,
+        in lower case.
+    """
+    yield from _plans(task, metaheuristic, first_solution)
 
 
-def ortools_descent_search(task: SearchTask) -> Iterator[Plan]:
-    """Yield the plan of a plain local search, which ends at a local optimum."""
-    yield from _solve(task, LocalSearchMetaheuristic.GREEDY_DESCENT)
+def ortools_descent_search(
+    task: SearchTask, *, first_solution: str = "path_cheapest_arc"
+) -> Iterator[Plan]:
+    """
+    Yield the plans of a plain local search, which ends at a local optimum.
+
+    Parameters
+    ----------
+    task
+        What to plan.
+    first_solution
+        As for :func:`ortools_search`.
+    """
+    yield from _plans(task, "greedy_descent", first_solution)
 
 
-def _solve(task: SearchTask, metaheuristic: Any) -> Iterator[Plan]:
-    """Yield the best plan found, if there is one."""
+def _plans(task: SearchTask, metaheuristic: str, first_solution: str) -> Iterator[Plan]:
+    """Yield each plan that is shorter than the ones before."""
+    search = pywrapcp.DefaultRoutingSearchParameters()
+    search.local_search_metaheuristic = _value(
+        "metaheuristic", LocalSearchMetaheuristic, metaheuristic
+    )
+    search.first_solution_strategy = _value(
+        "first_solution", FirstSolutionStrategy, first_solution
+    )
+    yield from plans_of_callback(partial(_solve, task, search), task.deadline)
+
+
+def _value(option: str, names: Any, name: str) -> int:
+    """Return the number of a name in one of OR-Tools' enumerations."""
+    known = {text.lower(): number for text, number in names.Value.items()}
+    check_choice(f"{option} of ortools", name, tuple(known))
+    return int(known[name])
+
+
+def _solve(task: SearchTask, search: Any, report: Report, deadline: Deadline) -> None:
+    """Solve a task, and report each plan that is shorter than the ones before."""
     instance, initial_plan = task.instance, task.initial_plan
     vehicles = min(instance.vehicles, instance.num_customers)
-    manager = pywrapcp.RoutingIndexManager(instance.num_customers + 1, vehicles, 0)
-    model = _model(manager, instance, task.vehicle_cost)
-    search = pywrapcp.DefaultRoutingSearchParameters()
-    search.first_solution_strategy = FirstSolutionStrategy.PATH_CHEAPEST_ARC
-    search.local_search_metaheuristic = metaheuristic
+    day = whole_day(
+        instance,
+        longest=_LONGEST,
+        largest_sum=_LARGEST_SUM,
+        most_fixed=_LARGEST_COST // vehicles,
+        vehicle_cost=task.vehicle_cost,
+    )
+    types = day.vehicles
+    manager = pywrapcp.RoutingIndexManager(len(day.demands), len(types), 0)
+    model = _model(manager, day)
+    least = math.inf
+
+    def at_solution() -> None:
+        """
+        Report a solution if it is the best so far; the search accepts worse ones, too.
+        """
+        nonlocal least
+        cost = model.CostVar().Value()
+        if cost < least:
+            least = cost
+            tours = _tours(model, manager, lambda var: var.Value())
+            report(partial(day.plan, tours, types))
+        else:
+            report()
+        if deadline.over():
+            model.solver().FinishCurrentSearch()
+
     # Without a limit, the search for a tight fleet may never end.
-    _limit(search, task.deadline)
+    _limit(search, deadline)
     model.CloseModelWithParameters(search)
-    _limit(search, task.deadline)  # closing the model takes time, too
+    model.AddAtSolutionCallback(at_solution)
+    _limit(search, deadline)  # closing the model takes time, too
     if initial_plan.is_feasible(instance):
-        tours = [list(tour) for tour in initial_plan]
+        tours = day.seat(initial_plan, instance)
         initial = model.ReadAssignmentFromRoutes(tours, True)
         found = model.SolveFromAssignmentWithParameters(initial, search)
     else:
         found = model.SolveWithParameters(search)
     if found:
-        yield _plan(model, manager, found)
+        report(partial(day.plan, _tours(model, manager, found.Value), types))
 
 
-def _model(manager: Any, instance: Instance, vehicle_cost: float) -> Any:
+def _model(manager: Any, day: WholeDay) -> Any:
     model = pywrapcp.RoutingModel(manager)
-    distances = whole_distances(instance, largest=_LONGEST)
-    demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)
+    types = [day.types[index] for index in day.vehicles]
     # Given as tables, the search never calls back into Python.
-    model.SetArcCostEvaluatorOfAllVehicles(
-        model.RegisterTransitMatrix(distances.tolist())
-    )
-    model.AddDimension(
-        model.RegisterUnaryTransitVector(demands.tolist()), 0, capacity, True, "load"
-    )
-    if vehicle_cost:
-        unit = float(distances.max()) / (float(instance.distances.max()) or 1.0)
-        most = _LARGEST_COST // manager.GetNumberOfVehicles()
-        model.SetFixedCostOfAllVehicles(int(min(unit * vehicle_cost, most)))
+    costs = {
+        unit: model.RegisterTransitMatrix((unit * day.distances).tolist())
+        for unit in {one.unit_cost for one in day.types}
+    }
+    for vehicle, one in enumerate(types):
+        model.SetArcCostEvaluatorOfVehicle(costs[one.unit_cost], vehicle)
+        model.SetFixedCostOfVehicle(one.fixed_cost, vehicle)
+    loads = model.RegisterUnaryTransitVector(day.demands.tolist())
+    rooms = [one.capacity for one in types]
+    model.AddDimensionWithVehicleCapacity(loads, 0, rooms, True, "load")
+    if day.is_timed:
+        _add_times(model, manager, day)
     return model
+
+
+def _add_times(model: Any, manager: Any, day: WholeDay) -> None:
+    """Require that service begins within windows and tours lie within shifts."""
+    # A leg lasts as long as the service at its start plus the travel time.
+    legs = day.times + np.array(day.services)[:, None]
+    transit = model.RegisterTransitMatrix(legs.tolist())
+    model.AddDimension(transit, _FOREVER, _FOREVER, False, "time")
+    time = model.GetDimensionOrDie("time")
+    for customer in range(1, len(day.demands)):
+        begin, end = day.windows[customer]
+        bounds = begin, _FOREVER if end is None else end
+        time.CumulVar(manager.NodeToIndex(customer)).SetRange(*bounds)
+    for vehicle, index in enumerate(day.vehicles):
+        one = day.types[index]
+        bounds = one.begin, _FOREVER if one.end is None else one.end
+        time.CumulVar(model.Start(vehicle)).SetRange(*bounds)
+        time.CumulVar(model.End(vehicle)).SetRange(*bounds)
 
 
 def _limit(search: Any, deadline: Deadline) -> None:
@@ -87,13 +181,14 @@ def _limit(search: Any, deadline: Deadline) -> None:
     search.time_limit.FromMicroseconds(max(1000, round(1e6 * seconds)))
 
 
-def _plan(model: Any, manager: Any, found: Any) -> Plan:
+def _tours(model: Any, manager: Any, value: Callable[[Any], int]) -> list[list[int]]:
+    """Return the tours of a solution; ``value`` returns a variable's value in it."""
     tours = []
     for vehicle in range(manager.GetNumberOfVehicles()):
         tour = []
-        index = found.Value(model.NextVar(model.Start(vehicle)))
+        index = value(model.NextVar(model.Start(vehicle)))
         while not model.IsEnd(index):
             tour.append(manager.IndexToNode(index))
-            index = found.Value(model.NextVar(index))
+            index = value(model.NextVar(index))
         tours.append(tour)
-    return Plan(tours)
+    return tours

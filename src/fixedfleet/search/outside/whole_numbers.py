@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from fixedfleet.instance import Instance
 
-__all__ = ["binary_exponent", "enough", "whole_amounts", "whole_distances"]
+__all__ = [
+    "binary_exponent",
+    "distance_exponent",
+    "enough",
+    "whole_amounts",
+    "whole_capacities",
+    "whole_distances",
+]
 
 
 def whole_amounts(instance: Instance, *, largest: int) -> tuple[NDArray[np.int64], int]:
@@ -25,19 +34,32 @@ def whole_amounts(instance: Instance, *, largest: int) -> tuple[NDArray[np.int64
     the capacity down: a plan that fills a vehicle to the last digit may then be missed,
     but no vehicle is overloaded. ``largest`` is above the number of customers.
     """
-    demands, capacity = instance.demand_units, instance.capacity_units
+    capacities = [instance.capacity_units]
+    demands, (capacity,) = whole_capacities(instance, capacities, largest=largest)
+    return demands, capacity
+
+
+def whole_capacities(
+    instance: Instance, capacities: Sequence[int], *, largest: int
+) -> tuple[NDArray[np.int64], list[int]]:
+    """
+    Like :func:`whole_amounts`, for several capacities.
+
+    The capacities are given in the unit of :attr:`Instance.demand_units`.
+    """
+    demands, room = instance.demand_units, list(capacities)
     common = int(np.gcd.reduce(demands)) or 1
-    demands, capacity = demands // common, capacity // common
+    demands, room = demands // common, [capacity // common for capacity in room]
     total = int(demands.sum())
     if total > largest:
         unit = -(-total // (largest - len(demands)))
-        capacity //= unit
+        room = [capacity // unit for capacity in room]
         # A customer that fills a vehicle alone must still fit into one.
-        fitting = demands * common <= instance.capacity_units
+        fitting = demands * common <= max(capacities)
         coarse = -(-demands // unit)
-        demands = np.where(fitting, np.minimum(coarse, max(capacity, 1)), coarse)
+        demands = np.where(fitting, np.minimum(coarse, max(*room, 1)), coarse)
     # No load exceeds the sum, and packages overflow on a huge capacity.
-    return demands, min(capacity, max(total, 1), largest)
+    return demands, [min(capacity, max(total, 1), largest) for capacity in room]
 
 
 def whole_distances(instance: Instance, *, largest: int) -> NDArray[np.int64]:
@@ -48,12 +70,17 @@ def whole_distances(instance: Instance, *, largest: int) -> NDArray[np.int64]:
     power of two that brings the longest to between a quarter of ``largest`` and all of
     it, and rounded: each is off by at most 2/``largest`` of the longest.
     """
+    exponent = distance_exponent(instance, largest)
+    return np.rint(np.ldexp(instance.distances, exponent)).astype(np.int64)
+
+
+def distance_exponent(instance: Instance, largest: int) -> int:
+    """Return the power of two that :func:`whole_distances` multiplies by; 0 for 1."""
     distances = instance.distances
     longest = float(distances.max())
     if longest <= largest and np.array_equal(distances, np.floor(distances)):
-        return distances.astype(np.int64)
-    exponent = binary_exponent(largest) - 1 - binary_exponent(longest)
-    return np.rint(np.ldexp(distances, exponent)).astype(np.int64)
+        return 0
+    return binary_exponent(largest) - 1 - binary_exponent(longest)
 
 
 def binary_exponent(value: float) -> int:
@@ -62,5 +89,9 @@ def binary_exponent(value: float) -> int:
 
 
 def enough(demands: NDArray[np.int64], capacity: int, vehicles: int) -> bool:
-    """Whether each demand fits a vehicle and their sum the fleet; packing may fail."""
+    """
+    Whether each demand fits into a vehicle, and the sum of demands into the fleet.
+
+    There may still be no packing.
+    """
     return int(demands.max()) <= capacity and int(demands.sum()) <= vehicles * capacity

@@ -1,0 +1,225 @@
+"""Measure how much shorter a plan becomes with more cores and with more time.
+
+    python benchmarks/cores.py 'X/*.vrp' --runs 1x16 2x3 4x3 8x3 16x3 16x1@60
+    python benchmarks/cores.py uchoa:220:1 uchoa:500:2 --runs 16x1 16x1:reheat=1.0
+
+``4x3`` means three runs with different seeds on four cores each, with the default
+search from a packing. ``16x1@60`` is one run with another time limit, 60 s. After a
+colon, settings of the decomposition search may follow; generated instances serve to
+choose them. Each run has its own processors, and small runs run at the same time. The
+fleet is that of the best known plan beside an instance file, and the gap is relative to
+its length. For generated instances, the gap is relative to the shortest plan of all
+runs. Rows are written as soon as a run ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import json
+import multiprocessing
+import os
+import time
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from statistics import mean, stdev
+
+import fixedfleet as ff
+from fixedfleet import generate
+from fixedfleet.evaluate.best_known import best_known
+from fixedfleet.fleet import assess_fleet
+from fixedfleet.search import Deadline, SearchTask, improve, load_search
+from fixedfleet.search.decomposition import DecompositionParameters, decomposition
+from fixedfleet.search.ruin_recreate import ruin_recreate
+from fixedfleet.search.side_by_side import search_side_by_side
+
+ITERATIONS = 400_000  # of each core, to time them
+MARKS = 0.5, 1, 2, 5, 10, 20, 30, 40, 60, 80, 120, 160  # seconds to show a trace at
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the search."""
+
+    name: str
+    cores: int
+    seed: int
+    limit: float
+    settings: str = ""
+
+
+def instances_of(names: list[str]) -> dict[str, tuple[ff.Instance, float | None]]:
+    """Return the instances and the lengths of their best known plans by their names."""
+    found: dict[str, tuple[ff.Instance, float | None]] = {}
+    for name in names:
+        if name.startswith("uchoa:"):
+            customers, seed = map(int, name.split(":")[1:])
+            found[name] = generate.uchoa(customers, seed=seed), None
+            continue
+        for path in sorted(glob.glob(name)):
+            found[Path(path).stem] = best_known(Path(path))
+    return found
+
+
+def search_of(settings: str):
+    """Return the default search, or the decomposition search with other settings."""
+    if not settings:
+        return "auto"
+    values = dict(text.split("=") for text in settings.split(","))
+    numbers = {name: json.loads(value) for name, value in values.items()}
+    return partial(decomposition, parameters=DecompositionParameters(**numbers))
+
+
+def measure(run: Run, instance: ff.Instance, processors: list[int], rows) -> None:
+    """Run a search on some processors, and put its row into a queue."""
+    os.sched_setaffinity(0, processors)
+    packing = assess_fleet(instance).packing
+    begin = time.perf_counter(), time.process_time()
+    found = improve(
+        instance,
+        packing,
+        time_limit=run.limit,
+        search=search_of(run.settings),
+        seed=run.seed,
+        cores=run.cores,
+    )
+    trace = {
+        mark: min((cost for seconds, cost in found.trace if seconds <= mark), default=0)
+        for mark in MARKS
+        if mark <= run.limit
+    }
+    faults = found.plan.check(instance)
+    row = asdict(run) | {
+        "customers": instance.num_customers,
+        "cost": found.cost,
+        "seconds": round(time.perf_counter() - begin[0], 3),
+        "processor_seconds": round(time.process_time() - begin[1], 2),
+        "last_gain": round(found.trace[-1][0], 3),
+        "trace": trace,
+        "faults": len(faults),
+    }
+    rows.put((row, processors))
+
+
+def run_all(runs: list[Run], instances, processors: list[int], path: Path, end: float):
+    """Run as many runs at a time as there are processors for; return the rows."""
+    context = multiprocessing.get_context("fork")  # everything is loaded already
+    queue, free, rows = context.Queue(), list(processors), []
+    waiting, active = list(runs), 0
+    with path.open("a") as file:
+        while active or waiting:
+            now = time.monotonic()
+            if waiting and now + waiting[0].limit > end:
+                print(f"no time for {len(waiting)} runs")
+                waiting = []
+            elif waiting and waiting[0].cores <= len(free):
+                run = waiting.pop(0)
+                mine, free = free[: run.cores], free[run.cores :]
+                arguments = run, instances[run.name][0], mine, queue
+                context.Process(target=measure, args=arguments).start()
+                active += 1
+            else:
+                row, mine = queue.get()
+                row["best"] = instances[row["name"]][1]
+                free, active = sorted(free + mine), active - 1
+                rows.append(row)
+                file.write(json.dumps(row) + "\n")
+                file.flush()
+    return rows
+
+
+def print_tables(rows, instances) -> None:
+    """Print the mean gaps, and what the best of several seeds reaches."""
+    best = {name: known for name, (_, known) in instances.items()}
+    for name, known in best.items():
+        costs = [row["cost"] for row in rows if row["name"] == name]
+        best[name] = known or min(costs, default=1.0)
+
+    def gap(row, cost: float) -> float:
+        return 100 * (cost / best[row["name"]] - 1)
+
+    groups = defaultdict(list)
+    for row in rows:
+        groups[row["limit"], row["settings"], row["cores"]].append(row)
+    print(
+        "| limit | settings | cores | runs | mean gap % | ± | best seeds | by instance"
+    )
+    for (limit, settings, cores), group in sorted(groups.items()):
+        gaps = defaultdict(list)
+        for row in group:
+            gaps[row["name"]].append(gap(row, row["cost"]))
+        seeds = defaultdict(list)
+        for row in group:
+            seeds[row["seed"]].append(gap(row, row["cost"]))
+        means = [mean(values) for values in seeds.values()]
+        spread = stdev(means) if len(means) > 1 else 0.0
+        each = " ".join(f"{mean(gaps[name]):.2f}" for name in best if name in gaps)
+        least = mean(min(values) for values in gaps.values())
+        print(
+            f"| {limit:g} | {settings or 'default'} | {cores} | {len(group)} "
+            f"| {mean(mean(g) for g in gaps.values()):.3f} | {spread:.3f} "
+            f"| {least:.3f} | {each}"
+        )
+        curve = [
+            f"{mark:g} s {mean(gap(row, row['trace'][mark]) for row in group):.2f}"
+            for mark in MARKS
+            if all(row["trace"].get(mark) for row in group)
+        ]
+        print(f"|     curve: {', '.join(curve)}")
+    late = max((row["seconds"] - row["limit"] for row in rows), default=0.0)
+    print(f"latest end {late:.3f} s; faults {sum(row['faults'] for row in rows)}")
+
+
+def print_speed(instance: ff.Instance) -> None:
+    """
+    Print the time per iteration of ruin and recreate on 1 up to all cores at once.
+    """
+    packing = assess_fleet(instance).packing
+    most = len(os.sched_getaffinity(0))
+    for cores in sorted({1, most // 4 or 1, most // 2 or 1, most}):
+        limit = Deadline(iterations=ITERATIONS * cores)
+        task = SearchTask(instance, packing, limit, cores=cores)
+        begin = time.perf_counter()
+        for _ in search_side_by_side(ruin_recreate, task):
+            pass
+        each = (time.perf_counter() - begin) / ITERATIONS * 1e6
+        print(f"{instance.num_customers} customers, {cores} cores: {each:.2f} µs")
+
+
+def main() -> None:
+    """Parse the arguments, run everything and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("instances", nargs="+")
+    parser.add_argument("--runs", nargs="+", default=["1x1"])
+    parser.add_argument("--limits", nargs="+", type=float, default=[10.0], help="s")
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--rows", type=Path, default=Path("cores.jsonl"))
+    parser.add_argument("--budget", type=float, default=3600.0, help="seconds in all")
+    parser.add_argument("--speed", action="store_true", help="time iterations, too")
+    options = parser.parse_args()
+    end = time.monotonic() + options.budget
+    options.rows.parent.mkdir(parents=True, exist_ok=True)
+    instances = instances_of(options.instances)
+    for instance, _ in instances.values():
+        load_search("auto", instance)
+    print(f"loaded after {options.budget - (end - time.monotonic()):.0f} s", flush=True)
+    runs = []
+    for spec in options.runs:
+        numbers, _, settings = spec.partition(":")
+        numbers, _, own = numbers.partition("@")
+        cores, seeds = map(int, numbers.split("x"))
+        for limit in [float(own)] if own else options.limits:
+            for seed in range(options.first_seed, options.first_seed + seeds):
+                runs += [Run(name, cores, seed, limit, settings) for name in instances]
+    if options.speed:
+        for instance, _ in instances.values():
+            print_speed(instance)
+    processors = sorted(os.sched_getaffinity(0))
+    rows = run_all(runs, instances, processors, options.rows, end)
+    print_tables(rows, instances)
+
+
+if __name__ == "__main__":
+    main()
