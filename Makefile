@@ -8,7 +8,10 @@ SOLVE_READY := $(VENV)/.ready-solve
 TEST_READY := $(VENV)/.ready-test
 COMPILED := $(VENV)/.compiled
 KERNELS := $(shell grep --recursive --files-with-matches --include=*.py @compiled src)
-EXTRAS := dev,network,plot,excel,peers,cluster,serve,browser,docs
+EXTRAS := dev,network,plot,excel,addresses,peers,cluster,serve,browser,docs
+# The programs of OSRM, for the tests of roads. Their wheel is for Python 3.12 and later, but they
+# run without Python.
+OSRM := $(VENV)/osrm
 # Tests on all cores, one thread each. Tests of one group (see tests/conftest.py) share a core.
 # Huge pages, which NumPy asks for, take virtual machines seconds to provide.
 PYTEST := OMP_NUM_THREADS=1 NUMPY_MADVISE_HUGEPAGE=0 $(BIN)/python -m pytest --maxprocesses 8 \
@@ -62,6 +65,11 @@ $(SOLVE_READY): pyproject.toml constraints.txt
 
 $(TEST_READY): $(SOLVE_READY)
 	$(PIP) --editable '.[$(EXTRAS)]'
+	rm -rf $(OSRM) && mkdir -p $(OSRM)
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
+		--python-version 3.12 --dest $(OSRM) osrm-bindings==26.10.0 \
+		&& $(BIN)/python -m zipfile -e $(OSRM)/*.whl $(OSRM) && chmod +x $(OSRM)/osrm/bin/* \
+		&& rm $(OSRM)/*.whl || echo "no OSRM for this machine: the tests of roads are skipped"
 	touch $@
 
 # All that Numba compiles, and the test files as pytest rewrites them: tests would wait for
@@ -71,7 +79,8 @@ $(COMPILED): $(TEST_READY) $(KERNELS)
 	find src -name '*.nbi' -delete
 	for start in savings network; do $(BIN)/fixedfleet solve examples/leipzig_parcels.csv \
 		--start $$start --time-limit 0.1 > /dev/null || exit 1; done
-	$(BIN)/python -c "from fixedfleet.search.ruin_recreate import load_kernel; load_kernel(True)"
+	$(BIN)/python -c "from fixedfleet.search.ruin_recreate import load_day_kernel, load_kernel; \
+		load_kernel(True); load_day_kernel()"
 	$(BIN)/python -c "from fixedfleet.bound.proving import load_kernels; load_kernels()"
 	$(BIN)/python -m pytest --quiet -k "test_edges or test_settling or test_training_data"
 	touch $@

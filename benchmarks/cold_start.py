@@ -2,10 +2,10 @@
 
     python benchmarks/cold_start.py [FILE] [--runs 10]
 
-Every figure is of fresh processes, with Python's and Numba's caches filled by a first
-run that is not counted: the whole command; an interpreter that does nothing; the steps
-of the command one by one, as the command takes them; and, by `-X importtime`, the
-packages that importing takes longest for. Medians, with the smallest and the largest.
+Every run is a new process. A first run, which is not counted, fills Python's and
+Numba's caches. The tables show the time of the whole command, of an interpreter that
+does nothing, of each step of the command, and of the packages that take longest to
+import (`-X importtime`). Times are medians, with the smallest and the largest.
 """
 
 from __future__ import annotations
@@ -53,14 +53,16 @@ print(json.dumps(steps))
 
 
 def run(*command: str) -> tuple[float, str, str]:
-    """Seconds, output and errors of a fresh process."""
+    """Run a command in a new process; return the seconds, the output and the errors."""
     begin = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return time.perf_counter() - begin, done.stdout, done.stderr
 
 
 def imports(errors: str) -> dict[str, float]:
-    """Seconds of importing by package, each module's own time alone."""
+    """
+    Return the seconds of importing each package; each module counts its own time only.
+    """
     packages: dict[str, float] = defaultdict(float)
     for line in errors.splitlines():
         if line.startswith("import time:") and "|" in line and "self" not in line:
@@ -70,7 +72,7 @@ def imports(errors: str) -> dict[str, float]:
 
 
 def said(values: list[float]) -> str:
-    """A median with its range, in milliseconds."""
+    """Return a median with its range, in milliseconds, as text."""
     low, high = min(values), max(values)
     middle = statistics.median(values)
     return f"{1e3 * middle:.0f} | {1e3 * low:.0f} to {1e3 * high:.0f}"

@@ -1,9 +1,10 @@
 """
-Holds the verdict on the uniform test sets against an independent exact method.
+Compare the fleet verdicts on the uniform test sets with an independent exact method.
 
 For each of the first instances of each test set and for fleets of ⌈Σq/Q⌉ − 1,
-⌈Σq/Q⌉ and ⌈Σq/Q⌉ + 1 vehicles, the verdict is compared with that of HiGHS (through
-SciPy's ``milp``) on a model of its own, and its packing is checked. Prints a table.
+⌈Σq/Q⌉ and ⌈Σq/Q⌉ + 1 vehicles, the verdict is compared with the answer of HiGHS
+(through SciPy's ``milp``) to a separate model. Each packing is checked. The result is
+a table.
 
     python benchmarks/fleet_verdict.py --count 1000
 """
@@ -23,7 +24,9 @@ from fixedfleet.fleet import assess_fleet
 
 
 def fits(demands, capacity, vehicles) -> bool:
-    """Whether the demands fit, by integer programming on counts of equal demands."""
+    """
+    Return whether the demands fit, by integer programming on counts of equal demands.
+    """
     sizes, counts = np.unique(demands, return_counts=True)
     if vehicles < 1:
         return False

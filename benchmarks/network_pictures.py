@@ -60,7 +60,9 @@ def main() -> None:
 
 
 def alike(plan: ff.Plan, other: ff.Plan) -> ff.Plan:
-    """Return the plan with its tours in the order that best matches the other plan."""
+    """
+    Return the plan with its tours sorted to match the tours of the other plan best.
+    """
 
     def shared(tours: tuple[tuple[int, ...], ...]) -> int:
         pairs = zip(tours, other, strict=False)
@@ -153,7 +155,7 @@ def number(ax: Axes, points: NDArray[np.floating]) -> None:
 
 
 def draw_prediction(prediction: Prediction) -> Figure:
-    """Draw Ŷ of all vehicles on one map, as users do."""
+    """Draw Ŷ of all vehicles on one map, as ``Prediction.plot`` does for users."""
     figure = Figure(figsize=(7.4, 5.2), layout="constrained")
     prediction.plot(figure.subplots())
     return figure

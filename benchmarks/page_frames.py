@@ -1,4 +1,4 @@
-"""Measures how smooth the page is: frames per second while the map is moved.
+"""Measure the frames per second of the page while the map is moved.
 
     python benchmarks/page_frames.py [--customers 2000] [--seconds 3]
 

@@ -1,11 +1,12 @@
-"""Shows which random one-token changes of the source the tests of its room notice.
+"""Mutation testing: show which random one-token changes of the source the tests notice.
 
     python benchmarks/random_changes.py src/fixedfleet/plan.py src/fixedfleet/fleet
         [--changes 12] [--seed 0] [--time-limit 60] [--rows build/random_changes.jsonl]
 
 A comparison, another operator, a number or a boolean is changed, or a `not` is dropped,
 but nothing in annotations, strings and f-strings. This happens in a temporary copy of
-the project. There the quick tests of the file run and, if they pass, those of its room.
+the project. There the quick tests of the file run and, if they pass, those of its
+package.
 A change is noticed if a test fails or if the tests take longer than the time limit.
 
 Every result is a line in the file of rows. The same command continues this file: it
@@ -78,7 +79,7 @@ def find_changes(source: bytes) -> list[tuple[int, str, str]]:
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a tree without f-strings and what only type checkers read."""
+    """Yield the nodes of a tree, without f-strings and what only type checkers read."""
     yield node
     skipped = [getattr(node, "annotation", None), getattr(node, "returns", None)]
     if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
@@ -93,7 +94,7 @@ def _end(node: ast.expr, starts: Sequence[int]) -> int:
 
 
 def _behind(left: ast.expr, source: bytes, starts: Sequence[int]) -> int:
-    """Return where the operator behind a value begins."""
+    """Return the position where the operator after a value begins."""
     return _BETWEEN.match(source, _end(left, starts)).end()
 
 
@@ -124,7 +125,9 @@ def draw(path: Path, count: int, seed: int) -> Iterator[tuple[dict[str, Any], by
 
 
 def tests_of(path: Path) -> list[Path]:
-    """Return the test file of a source file and the folder of its room, if it has."""
+    """
+    Return the tests of a source file that exist: its test file, its package's folder.
+    """
     room = Path("tests") / path.relative_to(PACKAGE).parent
     own = room / f"test_{path.stem}.py"
     rooms = [own] if room == Path("tests") else [own, room]
@@ -153,12 +156,12 @@ def tests_pass(project: Path, tests: Path, time_limit: float) -> bool:
 
 
 def _limit_memory() -> None:
-    """Set a limit for a changed loop that never ends."""
+    """Limit the memory, because a changed loop may never end."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
 
 
 def run(options: argparse.Namespace, project: Path) -> dict[str, list[bool]]:
-    """Make the changes, write the rows, and return by room which were noticed."""
+    """Make the changes, write the rows, and return by package which were noticed."""
     noticed = set()
     if options.rows.exists():
         for row in map(json.loads, options.rows.read_text("utf-8").splitlines()):
@@ -191,7 +194,9 @@ def run(options: argparse.Namespace, project: Path) -> dict[str, list[bool]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the changes that were not noticed, and the share of the others by room."""
+    """
+    Print the changes that were not noticed, and the share of noticed ones by package.
+    """
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("sources", nargs="+", type=Path, help="files or folders")
     parser.add_argument("--changes", type=int, default=12, help="per file")

@@ -70,9 +70,10 @@ def draw(browser: Browser, address: str, folder: Path) -> None:
     page.set_input_files("#file", ROOT / "examples" / "getraenke_koeln.csv")
     page.fill("#vehicles", "4")
     page.fill("#capacity", "950")
-    page.click(".more summary")
-    page.fill("#vehicle_names", "Anna\nBen\nCem\nDora")
-    page.click(".more summary")
+    page.click("#vehicle-table summary")
+    for place, name in enumerate(("Anna", "Ben", "Cem", "Dora")):
+        page.locator("[data-part=name]").nth(place).fill(name)
+    page.click("#vehicle-table summary")
     plan(page)
     save(page, folder / "page.png")
     change(page)

@@ -1,11 +1,12 @@
-"""Cost and memory of the searches as the number of customers grows.
+"""Measure time and memory of ruin and recreate as the number of customers grows.
 
     python benchmarks/search_scaling.py
 
-Ruin and recreate from a packing of uniform instances with about ten customers a tour:
-microseconds an iteration (and relative to N = 100 in the same run), bytes of its
-state and of its instance: up to 500 customers a matrix, beyond coordinates. With the
-settings for many customers.
+The search begins with a packing of uniform instances with about ten customers per tour.
+The table shows microseconds per iteration (also relative to N = 100 in the same run)
+and the memory of the search's state and of the instance. An instance has a matrix of
+distances up to 500 customers, and coordinates beyond. The settings are those for many
+customers.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ SEARCH = partial(ruin_recreate, parameters=SETTINGS)
 
 
 def instance_of(n: int) -> ff.Instance:
-    """A uniform instance with demands 1 to 9 and about ten customers a tour."""
+    """
+    Return a uniform instance with demands 1 to 9 and about ten customers per tour.
+    """
     rng = np.random.default_rng(n)
     demands = rng.integers(1, 10, size=n)
     return ff.Instance(
@@ -39,19 +42,19 @@ def instance_of(n: int) -> ff.Instance:
 
 
 def seconds(instance, start, iterations, seed):
-    """Wall time of a search."""
+    """Return the wall time of a search."""
     begin = time.perf_counter()
     improve(instance, start, search=SEARCH, iterations=iterations, seed=seed)
     return time.perf_counter() - begin
 
 
 def size_of(arrays) -> int:
-    """Bytes of all distinct arrays of a named tuple."""
+    """Return the bytes of all distinct arrays of a named tuple."""
     return sum({id(a): a.nbytes for a in arrays if isinstance(a, np.ndarray)}.values())
 
 
 def main() -> None:
-    """Print one row a size."""
+    """Print one row per size."""
     print("| N | M | µs an iteration | relative | state KiB | instance KiB |")
     print("| --- | --- | --- | --- | --- | --- |")
     first = None

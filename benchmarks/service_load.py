@@ -1,12 +1,12 @@
-"""Puts the service under load: many clients at once, and what becomes of their plans.
+"""Put the service under load: many clients at once, and no accepted plan may be lost.
 
     python benchmarks/service_load.py [--clients 200] [--seconds 60]
         [--kill-worker] [--kill-server]
 
 It starts a server with a fresh data folder. Each client has a loopback address of its
 own and sends one random request after the other: plans that it waits for, follows,
-cancels, looks at and downloads, lists, the page, and wrong requests. An answer that the
-request may not get is an error. 429 and 503 are answers that it may get; the client
+cancels, looks at and downloads, lists, the page, and wrong requests. An unexpected
+answer is an error. 429 and 503 are expected where the server may be busy; the client
 then waits a moment. A broken connection is an error unless the server was killed.
 
 `--kill-worker` kills a worker after a third of the time. `--kill-server` kills the
@@ -104,7 +104,7 @@ class Answer:
 
 
 class Client:
-    """One connection from an address of its own, with little work for this process."""
+    """One connection from a separate address; it costs this process little time."""
 
     def __init__(self, server: Server, number: int) -> None:
         self.server = server
@@ -167,7 +167,7 @@ class Client:
 
 
 class Load:
-    """What the clients do and see."""
+    """The requests that the clients send, and the answers that they get."""
 
     def __init__(self, arguments: argparse.Namespace, server: Server) -> None:
         self.arguments, self.server = arguments, server
@@ -249,7 +249,7 @@ class Load:
         client.close()
 
     async def ask(self, kind, client, method, path, expected, document=None) -> Answer:
-        """Send a request, and note an answer that it may not get."""
+        """Send a request, and record an unexpected answer as an error."""
         begin = time.monotonic()
         answer = await client.request(method, path, document)
         self.seconds[kind].append(time.monotonic() - begin)
@@ -259,7 +259,7 @@ class Load:
         return answer
 
     async def count(self, kind, status, expected, said) -> None:
-        """Count an answer; after one that the server is busy, wait a moment."""
+        """Count an answer; if it says that the server is busy, wait a moment."""
         self.statuses[kind][str(status)] += 1
         if status not in expected:
             self.errors.append(f"{kind}: {status} {said!r}")
@@ -386,7 +386,7 @@ MIX = {
 
 
 async def settle(load: Load) -> Counter[str]:
-    """Wait for all accepted plans; count them by what became of them."""
+    """Wait until all accepted plans have ended; count them by their final status."""
     became: Counter[str] = Counter()
     client = Client(load.server, 0)
     deadline = time.monotonic() + PATIENCE
@@ -401,7 +401,9 @@ async def settle(load: Load) -> Counter[str]:
 
 
 async def final(client: Client, id: str, deadline: float) -> dict | None:
-    """Wait until a plan has ended; return None if it does not exist."""
+    """
+    Wait until a plan has ended or the time is over; return None if it does not exist.
+    """
     while True:
         answer = await client.request("GET", f"/plans/{id}")
         if answer.status != 200:
@@ -439,7 +441,7 @@ def report(load: Load) -> None:
 
 
 def main() -> int:
-    """Load a server, report, and return whether anything went wrong."""
+    """Put a server under load and print a report; return 1 if anything went wrong."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60.0)

@@ -1,4 +1,4 @@
-"""Ten thousand instances from their coordinates to checked plans: wall time.
+"""Measure the wall time of planning ten thousand instances with `solve_batch`.
 
     python benchmarks/solve_batch.py --n 100 --device cuda
     python benchmarks/solve_batch.py --n 20 --count 200 --iterations 1000
@@ -6,10 +6,9 @@
 Each row is one call of `fixedfleet.solve_batch` on the first instances of the seed-1234
 test set, including those with too small a fleet: verdict and packing, the start
 (packing, or features, network, decoding and repair), the search, and the check of every
-plan.
-Kernels are compiled and weights loaded by a first call that is not timed; on cores,
-worker cores start anew with every call, and that counts. Iterations of 0 are the
-start alone. `fixedfleet evaluate` measures the quality of the plans, for example
+plan. A first call that is not timed compiles kernels and loads weights. On a CPU, the
+worker processes start again with every call, which counts. With 0 iterations there is
+no search. `fixedfleet evaluate` measures the quality of the plans, for example
 `--set vrp100 --method packing+gpu:batch=10000 --iterations 10000`.
 """
 
@@ -46,7 +45,7 @@ def call(batch, start, iterations, arguments):
 
 
 def row(result, start, iterations):
-    """One row of the table."""
+    """Return one row of the table."""
     seconds = {stage.name: stage.seconds for stage in result.stages}
     fleet, check = seconds.pop("fleet"), seconds.pop("check")
     own = seconds.pop(start, 0.0)

@@ -44,7 +44,7 @@ PRESETS = ["paper20", "paper50", "paper100"]
 def measure(
     preset: Preset, data: TrainingBatch, seconds: float, table: Path | None = None
 ) -> dict[str, object]:
-    """Time the steps of a preset on a dataset, and profile a few for the table."""
+    """Time the steps of a preset on a dataset; profile a few of them for the table."""
     device, vehicles = data.routes.device, data.features.vehicles.shape[1]
     torch.manual_seed(0)
     network = Network(preset.model).to(device)

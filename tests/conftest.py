@@ -104,6 +104,15 @@ def make_instance():
     return make
 
 
+@pytest.fixture(scope="session")
+def osrm(tmp_path_factory: pytest.TempPathFactory) -> Generator[str, None, None]:
+    """The address of an OSRM server with the roads of two small towns."""
+    from tests.road_server import serving_roads
+
+    with serving_roads(tmp_path_factory.mktemp("osrm")) as address:
+        yield address
+
+
 @pytest.fixture
 def cluster() -> None:
     """A Ray cluster of two cores whose workers can import what the tests import."""
@@ -128,12 +137,13 @@ def _nothing(*_arguments: object, **_options: object) -> None: ...
 
 
 # Tests that share something costly are the work of one worker process: a browser, the
-# site, servers, a Ray cluster, a compiler that torch loads for seconds. Other tests are
-# kept together by file. These groups take longest, so they begin first.
+# site, servers, roads, a Ray cluster, a compiler that torch loads for seconds. Other
+# tests are kept together by file. These groups take longest, so they begin first.
 GROUPS = {
     "page": ("browser",),
     "site": ("test_site.py",),
     "service": ("serve",),
+    "roads": ("roads",),
     "cluster": (
         "test_cluster.py",
         "test_label_run.py",

@@ -221,6 +221,8 @@ def test_the_tutorial_of_researchers_runs(folder):
 RUN = {
     "README.md": "result.plan.check(instance) == [] and many.feasible.all()",
     "docs/bound.md": "found.is_optimal and str(found) in open(page).read()",
+    "docs/day.md": "not plan.check(instance) and str(verdict) in"
+    " open(page).read().replace('    ', '')",
     "docs/decoding.md": "not plan.check(instance) and plans.feasible(instances).all()",
     "docs/evaluation.md": "METHODS.get('nearest') is Nearest",
     "docs/fleet.md": "str(verdict) in open(page).read().replace('    ', '')",
@@ -229,6 +231,8 @@ RUN = {
     "docs/generators.md": "generate.draw('ring', 20, 3, seed=1).capacity[0] == 50",
     "docs/labels.md": "plans.feasible(batch)[labelled].all()",
     "docs/network.md": "load_model('mine.safetensors').config.normalisation == 'sharp'",
+    "docs/own_training.md": "len(losses) == 20"
+    " and 'Nearness' in NETWORKS.name_of(type(network))",
     "docs/search.md": "plan.is_feasible(instance) and found.plan.is_feasible(instance)"
     " and ff.solve(instance, search='reversed').feasible",
     "examples/README.md": "True",
@@ -243,11 +247,13 @@ def test_what_a_page_shows_runs(page, folder, monkeypatch):
         pytest.importorskip(package)
     from fixedfleet.evaluate import METHODS
     from fixedfleet.generate import DISTRIBUTIONS
-    from fixedfleet.model import NORMALISATIONS
+    from fixedfleet.model import NETWORKS, NORMALISATIONS
     from fixedfleet.planning import DECODERS
     from fixedfleet.search import SEARCHES
+    from fixedfleet.training import LOSSES
 
-    for registry in (SEARCHES, METHODS, DISTRIBUTIONS, NORMALISATIONS, DECODERS):
+    models = NETWORKS, NORMALISATIONS, LOSSES, DECODERS
+    for registry in (SEARCHES, METHODS, DISTRIBUTIONS, *models):
         monkeypatch.setattr(registry, "_parts", dict(registry._parts))
     assert eval(RUN[page], run_page(page), {"page": ROOT / page})
 
@@ -273,7 +279,7 @@ def test_named_settings_exist():
     known = {"model.safetensors"}
     for preset in map(get_preset, ("paper20", "universal")):
         for table in ("model", "loss", "training"):
-            known |= {f"{table}.{name}" for name in vars(getattr(preset, table))}
+            known |= {f"{table}.{name}" for name in preset.to_dict()[table]}
     for page in sorted((ROOT / "docs").glob("*.md")):
         spans = re.findall(r"`([^`\n]+)`", unfenced(page.read_text(encoding="utf-8")))
         named = re.findall(r"\b(?:model|loss|training)\.[a-z_]+", " ".join(spans))

@@ -13,7 +13,9 @@ Plan one day::
 What there is::
 
     ff.read, ff.Instance              an instance from a file, or from your own arrays
+    ff.VehicleType                    vehicles of a fleet that are alike
     ff.find_doubts                    what is probably a mistake in the data
+    ff.with_roads                     distances and travel times by road, from OSRM
     ff.assess_fleet                   is the fleet large enough? With the proof
     ff.solve, ff.Result, ff.Plan      plan one instance
     ff.lower_bound                    how far is a plan from the shortest? With proof
@@ -31,6 +33,7 @@ Sub-packages, which are loaded when they are first used::
     ff.search                         searches, ours and those of outside solvers
     ff.bound                          lower bounds, step by step
     ff.fleet, ff.files, ff.plotting   verdicts; file formats; pictures with matplotlib
+    ff.roads, ff.addresses            lines along roads; places of addresses
 
 ``help(ff.solve)`` describes one function, and ``fixedfleet --help`` on the command line
 lists the commands. The documentation is in the folder ``docs`` of the repository.
@@ -44,7 +47,7 @@ from fixedfleet import interrupts  # noqa: F401  # first: Ctrl-C while others lo
 from fixedfleet.doubts import Doubt, find_doubts
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.fleet import FleetVerdict, assess_fleet
-from fixedfleet.instance import Instance, InstanceBatch
+from fixedfleet.instance import Instance, InstanceBatch, VehicleType
 from fixedfleet.plan import Plan, PlanBatch
 from fixedfleet.result import BatchResult, Result
 from fixedfleet.solving.solve import solve
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
     from fixedfleet.bound import LowerBound, lower_bound
     from fixedfleet.files import read, read_batch, read_plan, write_plan
     from fixedfleet.planning import predict
+    from fixedfleet.roads import with_roads
     from fixedfleet.version import show_versions
 
     __version__: str
@@ -72,6 +76,7 @@ __all__ = [
     "Plan",
     "PlanBatch",
     "Result",
+    "VehicleType",
     "assess_fleet",
     "find_doubts",
     "lower_bound",
@@ -82,6 +87,7 @@ __all__ = [
     "show_versions",
     "solve",
     "solve_batch",
+    "with_roads",
     "write_plan",
 ]
 
@@ -94,12 +100,22 @@ _IMPORTED_ON_USE = {
     "read_batch": "files",
     "read_plan": "files",
     "show_versions": "version",
+    "with_roads": "roads",
     "write_plan": "files",
 }
 # Sub-packages that are public. They are also imported when they are first used.
 _ROOMS = (
-    *("bound", "evaluate", "files", "fleet", "generate", "labels", "model"),
-    *("planning", "plotting", "search", "training"),
+    *(
+        "addresses",
+        "bound",
+        "evaluate",
+        "files",
+        "fleet",
+        "generate",
+        "labels",
+        "model",
+    ),
+    *("planning", "plotting", "roads", "search", "training"),
 )
 
 if not TYPE_CHECKING:  # type checkers read the imports above

@@ -116,7 +116,7 @@ def test_a_firms_day(open_page, firm):
     other = reader.page.evaluate(
         """() => {
           const { options, value } = document.getElementById("move-tour");
-          return [...options].map((option) => option.value).find((one) => one !== value);
+          return [...options].find((option) => option.value !== value).value;
         }"""
     )
     reader.page.select_option("#move-tour", other)

@@ -21,7 +21,7 @@ def test_generate_label_load(run):
         "generate", "uniform", 20, "--count", 3, "--seed", 5, "--output", "a.npz"
     )
     assert drawn[:2] == (0, "written: a.npz, 3 instances of 20 customers, 4 vehicles\n")
-    teach = ("--teacher", "ruin_recreate", "--iterations", 50, "--processes", 1)
+    teach = ("--method", "packing+ruin_recreate", "--iterations", 50, "--processes", 1)
     code, out, err = run("label", "a.npz", *teach, "--output", "labels")
     assert code == 0
     assert out.startswith("labels: 3 of 3 instances labelled (3 new in ")
@@ -36,6 +36,9 @@ def test_generate_label_load(run):
     assert refused(other, "labels")
 
 
+LIMIT = ("--time-limit", 1)
+
+
 class Harm:
     """Makes a folder when it is unpickled carelessly."""
 
@@ -46,14 +49,14 @@ class Harm:
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        (("evil.pkl", "--vehicles", 2, "--teacher", "hgs"), "run code"),
-        (("a.npz", "--teacher", "nobody"), "nobody"),
-        (("a.npz", "--teacher", "hgs", "--iterations", 5), "iterations"),
-        (("a.npz", "--teacher", "ruin_recreate"), "iterations or a time_limit"),
-        (("--teacher", "hgs"), "INSTANCES"),
-        (("a.npz", "--teacher", "hgs", "--processes", 0), "processes"),
-        (("a.npz", "--teacher", "hgs", "--seed", -1), "seed"),
-        (("broken.npz", "--teacher", "hgs"), "broken.npz"),
+        (("evil.pkl", "--vehicles", 2, "--method", "hgs"), "run code"),
+        (("a.npz", "--method", "nobody"), "nobody"),
+        (("a.npz", "--method", "vroom", "--iterations", 5), "takes time_limit, and"),
+        (("a.npz", "--method", "ruin_recreate"), "time_limit or iterations, and was"),
+        (("--method", "hgs"), "INSTANCES"),
+        (("a.npz", "--method", "hgs", *LIMIT, "--processes", 0), "processes"),
+        (("a.npz", "--method", "hgs", *LIMIT, "--seed", -1), "seed"),
+        (("broken.npz", "--method", "hgs"), "broken.npz"),
     ],
 )
 def test_label_refuses_in_one_line(run, tmp_path, options, word):

@@ -211,7 +211,7 @@ def test_a_plan_is_printed_even_if_it_cannot_be_written(run, csv, monkeypatch):
     """A full disk costs the file, not the plan."""
     command = importlib.import_module("fixedfleet.cli.solve_command")
 
-    def full(*_):
+    def full(*_, **__):
         raise OSError(28, "No space left on device", "p.csv")
 
     monkeypatch.setattr(command, "write_plan", full)
@@ -385,7 +385,7 @@ def test_headings_and_units_of_ones_own(run, tmp_path):
     assert "load pallets  utilisation  length mi\n" in out
     code, few, _ = run("fleet", path, "--vehicles", 1, "--capacity", 2, *own, *units)
     assert code == 3 and "it demands 3 of 2 pallets" in few
-    assert "length 40.7248 mi\n" in out
+    assert "length 40.7248 mi (straight line)\n" in out
     assert refused(run("fleet", path, *fleet, "--columns", "Nord"), "demand=Paletten")
 
 
@@ -552,3 +552,79 @@ def test_a_search_of_the_users_own(run, csv, tmp_path):
     assert code == 0
     assert out.startswith("from 2 tours\n")
     assert refused(run("solve", csv, *FAST, "--search", "no.py:mine"), "'no.py'")
+
+
+DAY = """name;x;y;Menge;Minuten;von;bis
+hub;0;0;;;;
+a;10;0;3;5;08:00;09:00
+b;20;0;3;;;
+c;0;10;2;10;;12:00
+"""
+VANS = "Fahrzeug;Anzahl;Nutzlast;Fixkosten;von;bis\nSprinter;1;6;;07:00;12:00\n"
+VANS += "Laster;1;9;30;07:00;12:00\n"
+TIMED = ("--speed", 60, "--minutes-per-stop", 3)
+
+
+def test_a_day_is_printed_with_vehicles_and_times(run, tmp_path):
+    """The table of tours has the vehicle, when it leaves and when it is back."""
+    make(tmp_path, "day.csv", DAY)
+    make(tmp_path, "vans.csv", VANS)
+    code, out, _ = run(
+        *("solve", "day.csv", "--vehicle-types", "vans.csv", *TIMED, "--search"),
+        *("none", "--output", "plan.csv"),
+    )
+    assert code == 0
+    assert "3 customers, 2 vehicles of 2 types" in out
+    assert "note: fleet of 2 vehicles of 2 vehicle types, as asked for" in out
+    assert "note: travel times from distances at 60 per hour" in out
+    assert "note: 3 minutes per stop where the file has none" in out
+    assert "note: windows from column von and bis" in out
+    head = next(line for line in out.splitlines() if line.startswith("tour  stops"))
+    assert head.split()[-4:] == ["vehicle", "departs", "returns", "waits"]
+    assert "cost " in out
+    rows = (tmp_path / "plan.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert "vehicle;arrival;service begins;departure;window" in rows[0]
+
+
+def test_times_that_are_not_considered_are_said_also_with_quiet(run, tmp_path):
+    """Without a speed nothing is timed, and a warning says which columns."""
+    make(tmp_path, "day.csv", DAY)
+    _, _, err = run("solve", "day.csv", *FAST, "--capacity", 9, "--quiet")
+    assert "columns 'Minuten' and 'von' and 'bis' look like times" in err
+    _, _, err = run("fleet", "day.csv", *FLEET, "--capacity", 9, "--shift", "8h")
+    assert "shifts are not considered: give a speed" in err
+
+
+@pytest.mark.parametrize(
+    ("shift", "said"),
+    [
+        ("8h", "the shift does not say when it begins"),
+        ("ab 8", "--shift ab 8: give its begin and end"),
+        ("late", "--shift is 'late', not one window"),
+    ],
+)
+def test_a_shift_that_cannot_be_meant_is_refused(run, tmp_path, shift, said):
+    """A length is enough only if no customer has a window."""
+    make(tmp_path, "day.csv", DAY)
+    fleet = ("--vehicles", 2, "--capacity", 9)
+    assert refused(run("solve", "day.csv", *fleet, *TIMED, "--shift", shift), said)
+
+
+def test_a_fleet_that_is_too_slow_is_said_with_the_proof(run, tmp_path):
+    """Nobody can be back within the shift, so no fleet suffices."""
+    table = "name,x,y,demand\nhub,0,0,\na,10,0,3\n"
+    make(tmp_path, "far.csv", table)
+    fleet = ("--vehicles", 2, "--capacity", 9, "--speed", 60, "--shift", "15 min")
+    code, out, _ = run("fleet", "far.csv", *fleet)
+    assert code == 3
+    assert (
+        "customer a is too far for any shift: a vehicle would be back at 00:20" in out
+    )
+
+
+def test_the_table_of_vehicles_is_not_overwritten(run, tmp_path):
+    """It is one of the files that the command reads."""
+    make(tmp_path, "day.csv", DAY)
+    make(tmp_path, "vans.csv", VANS)
+    command = ("solve", "day.csv", "--vehicle-types", "vans.csv", *TIMED)
+    assert refused(run(*command, "--output", "vans.csv"), "would be overwritten")

@@ -100,7 +100,7 @@ def test_a_normalisation_in_a_file_goes_with_its_network(
             line += ["--method", f"network:model={network}", "--processes", "1"]
         forget()
         assert main(line) == 2
-        assert "add --parts own_parts.py to the command" in capsys.readouterr().err
+        assert "own_parts.py to the command" in capsys.readouterr().err
         forget()
         again = [*own, *parts] if line[0] == "train" else parts
         assert main([*line, *again]) in (0, 4)  # 4: the plan has a fault

@@ -46,8 +46,9 @@ _COMMANDS = (
     serve_command,
     list_commands,
 )
-# Messages of the readers name arguments of functions: "give vehicles=".
-_ARGUMENT = re.compile(r"\b(vehicles|capacity|depot|columns|sheet)=(?!\w)")
+# Error messages name arguments of Python functions, such as "give vehicles=". This
+# finds them, so that the command can name its options instead.
+_ARGUMENT = re.compile(r"\b(vehicles|capacity|depot|columns|sheet|geocoder)=(?!\w)")
 _BROKEN_PIPE = 141  # what a shell reports if the reader of a pipe has ended
 
 
@@ -72,9 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _report_errors(argv: list[str]) -> int:
-    """Run a command; report an error of the user in one line."""
+    """Run a command; print an error that the user can correct in one line."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # names may not fit the terminal
+        if hasattr(stream, "reconfigure"):  # the terminal may not have all characters
             stream.reconfigure(errors="replace")
     try:
         return _run(argv)
@@ -106,7 +107,7 @@ def _run(argv: list[str]) -> int:
 
 @contextmanager
 def _messages_on_stderr(*, quiet: bool) -> Iterator[None]:
-    """Print the warnings that the package logs and, unless quiet, that it compiles."""
+    """Print the package's warnings and, unless quiet, the notice that it compiles."""
     logger = logging.getLogger("fixedfleet")
     compiling = logging.getLogger("fixedfleet.compiling")
     handler, level = _Messages(), compiling.level
@@ -121,7 +122,7 @@ def _messages_on_stderr(*, quiet: bool) -> Iterator[None]:
 
 
 class _Messages(logging.Handler):
-    """Prints what the package logs, warnings as those of the command."""
+    """A logging handler that prints warnings in the same way as a command does."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print the message of a record on standard error."""
@@ -132,7 +133,9 @@ class _Messages(logging.Handler):
 
 
 class _Version(argparse.Action):
-    """Print the version and end; argparse's own action looks it up in every run."""
+    """
+    Print the version and exit; argparse's own action would look it up in every run.
+    """
 
     def __call__(
         self, parser: argparse.ArgumentParser, *_values: object, **_options: object

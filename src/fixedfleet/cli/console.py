@@ -36,5 +36,5 @@ def warn(message: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Replace the characters of a file's text that would control the terminal."""
+    """Replace control characters in a text, because they could control the terminal."""
     return "".join(char if char.isprintable() else "\ufffd" for char in text)

@@ -154,7 +154,9 @@ def _evaluate(arguments: Arguments) -> int:
 
 
 def _sets(arguments: Arguments) -> list[InstanceSet]:
-    """Return one set per name, and one set for all files given together."""
+    """
+    Return one set per name; the files of one option ``--set`` make one set together.
+    """
     from fixedfleet.evaluate.sets import get_set, is_named
 
     options = {
@@ -188,7 +190,7 @@ def _base(
 
 
 def _named(option: str, spec: str, methods: Sequence[Method]) -> Method:
-    """Return the method that an option names, by its name or by its spec."""
+    """Return the method that an option refers to, by its name or by its spec."""
     from fixedfleet.evaluate import get_method
 
     given = {method.name: method for method in methods}
@@ -201,7 +203,7 @@ def _named(option: str, spec: str, methods: Sequence[Method]) -> Method:
 
 
 def _report(found: Sequence[Summary], arguments: Arguments) -> None:
-    """Print the table; write it to a file and draw it if asked to."""
+    """Print the table of results; write it to a file and plot it if asked to."""
     from fixedfleet.evaluate import plot_anytime
     from fixedfleet.evaluate.tables import to_csv, to_latex, to_markdown
     from fixedfleet.files import atomic

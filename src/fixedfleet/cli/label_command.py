@@ -1,4 +1,4 @@
-"""``label``: the plans of a teacher for many instances."""
+"""``label``: the plans of a method for many instances."""
 
 from __future__ import annotations
 
@@ -16,40 +16,39 @@ __all__ = ["add_command"]
 
 def add_command(commands: Commands) -> None:
     """Add the command ``label``."""
-    parser = commands.add_parser("label", help="make labels: plans of a teacher")
+    parser = commands.add_parser("label", help="make labels: plans to train on")
     add = parser.add_argument
     add("instances", metavar="INSTANCES", help="a batch: .npz, .pkl, .pt or .txt")
     add_options(parser, "--vehicles")
     add_options(parser, "--capacity", type=int)
     add(
-        "--teacher",
+        "--method",
         required=True,
-        help="what makes the plans: hgs, pyvrp, ortools or vroom (with --time-limit), "
-        "gpu (with --iterations), ruin_recreate (with either), or your own as "
-        "module.py:Name",
+        metavar="SPEC",
+        help="what makes the plans, as in evaluate: packing+ruin_recreate, hgs, "
+        "packing+gpu:batch=10000, or your own as module.py:Name",
     )
     add("--output", required=True, metavar="FOLDER", help="folder of the label files")
     add_options(parser, "--time-limit", default=None, help="seconds per instance")
     add_options(parser, "--iterations", help="iterations per instance")
-    add_options(parser, "--seed", "--processes", "--engine", "--quiet")
+    add_options(parser, "--seed", "--processes", "--engine", "--parts", "--quiet")
     parser.set_defaults(run=_label)
 
 
 def _label(arguments: Arguments) -> int:
+    from fixedfleet.evaluate import get_method
     from fixedfleet.files import read_batch
-    from fixedfleet.labels import LabellingError, get_teacher, label
+    from fixedfleet.labels import LabellingError, label
     from fixedfleet.progress import ProgressPrinter
 
-    teacher = get_teacher(
-        arguments.teacher,
-        time_limit=arguments.time_limit,
-        iterations=arguments.iterations,
-    )
+    method = get_method(arguments.method)
     try:
         summary = label(
             read_batch(arguments.instances, arguments.vehicles, arguments.capacity),
             arguments.output,
-            teacher=teacher,
+            method=method,
+            time_limit=arguments.time_limit,
+            iterations=arguments.iterations,
             processes=arguments.processes,
             engine=arguments.engine,
             seed=arguments.seed,

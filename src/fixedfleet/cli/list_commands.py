@@ -59,7 +59,7 @@ def _models(_arguments: Arguments) -> int:
 
 
 def _training(card: Mapping[str, Any]) -> str:
-    """Say how a network was trained, as far as its card has it."""
+    """Return how a network was trained, as far as its file says it."""
     labels = "trained on {:,} labels"
     if groups := card.get("groups"):
         labels += f" and {groups:,} groups of their tours"

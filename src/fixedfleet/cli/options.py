@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, get_args
 
+from fixedfleet.addresses import PAUSE, geocoder
 from fixedfleet.cli.console import printable, warn
 from fixedfleet.distances import LengthUnit, Rounding
 from fixedfleet.errors import InputError, require
-from fixedfleet.files import PLAN_EXTENSIONS, ReadOptions, read_file
-from fixedfleet.files.reading import parse_columns, parse_corrections
+from fixedfleet.files import (
+    PLAN_EXTENSIONS,
+    ReadOptions,
+    read_file,
+    read_vehicle_types,
+)
+from fixedfleet.files.reading import DIMACS, parse_columns, parse_corrections
+from fixedfleet.files.times import parse_duration, parse_window
 from fixedfleet.plotting import PICTURES, check_drawable
+from fixedfleet.progress import ProgressPrinter
 from fixedfleet.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from fixedfleet.files import Reading
+    from fixedfleet.files.address_columns import Geocode
     from fixedfleet.instance import Instance
 
 __all__ = [
@@ -36,6 +47,7 @@ __all__ = [
 ]
 
 _MOST_WARNINGS = 20
+_LENGTH_OF_SHIFT = re.compile(r"[\d.,]+\s*[a-z]+\.?", re.IGNORECASE)  # such as 8h
 
 Arguments: TypeAlias = argparse.Namespace
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"
@@ -50,6 +62,26 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "type": float,
         "metavar": "Q",
         "help": "what one vehicle carries (default: what the file says)",
+    },
+    "--vehicle-types": {
+        "metavar": "TABLE",
+        "help": "fleet of several vehicle types, .csv or .xlsx, instead of --vehicles "
+        "and --capacity (default: the sheet 'vehicles' of FILE)",
+    },
+    "--speed": {
+        "type": float,
+        "metavar": "V",
+        "help": "distance per hour; without it, nothing is timed",
+    },
+    "--minutes-per-stop": {
+        "type": float,
+        "metavar": "MINUTES",
+        "help": "minutes at customers for which FILE does not say it",
+    },
+    "--shift": {
+        "metavar": "FROM-TO",
+        "help": "when vehicles may leave and must be back, such as 07:00-15:30; or the "
+        "longest shift, such as 8h, if no customer has a window",
     },
     "--depot": {
         "metavar": "NAME",
@@ -90,8 +122,30 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "choices": [unit for unit in get_args(LengthUnit) if unit],
         "help": "unit of distances (default for lat and lon: km)",
     },
+    "--geocoder": {
+        "metavar": "URL",
+        "help": "address of a Nominatim server, which is asked for the places of "
+        "addresses (default: none; tables need latitudes and longitudes)",
+    },
+    "--geocoder-pause": {
+        "type": float,
+        "default": PAUSE,
+        "metavar": "SECONDS",
+        "help": "pause between two addresses (default: 1, which the public server "
+        "asks for; 0 for your own)",
+    },
+    "--roads": {
+        "metavar": "URL",
+        "help": "address of an OSRM server, which is asked for distances and travel "
+        "times by road (default: straight lines)",
+    },
+    "--detour": {
+        "type": float,
+        "metavar": "FACTOR",
+        "help": "what straight lines are multiplied by, such as 1.3 (default: 1)",
+    },
     "--rounding": {
-        "choices": get_args(Rounding),
+        "choices": (*get_args(Rounding), DIMACS),
         "help": "rounding of each distance (default: by the file's format)",
     },
     "--time-limit": {
@@ -103,7 +157,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--cores": {
         "type": int,
         "metavar": "NUMBER",
-        "help": "cores for one plan of more than 200 customers (default: all)",
+        "help": "cores for one plan (default: all)",
     },
     "--vehicle-cost": {
         "type": float,
@@ -161,11 +215,13 @@ def add_options(parser: argparse.ArgumentParser, *names: str, **changes: Any) ->
 
 def add_instance(parser: argparse.ArgumentParser) -> None:
     """Add FILE and the options for reading it."""
-    extensions = ".csv, .xlsx, .vrp or .json"
+    extensions = ".csv, .xlsx, .vrp, .json, or .txt in Solomon's format"
     parser.add_argument("file", metavar="FILE", help=f"instance: {extensions}")
     add_options(parser, "--vehicles", "--capacity", "--depot", "--columns")
     add_options(parser, "--sheet", "--correct", "--leave-out", "--strict")
-    add_options(parser, "--rounding", "--unit", "--length-unit")
+    add_options(parser, "--rounding", "--unit", "--length-unit", "--detour")
+    add_options(parser, "--geocoder", "--geocoder-pause")
+    add_options(parser, "--vehicle-types", "--speed", "--minutes-per-stop", "--shift")
 
 
 def add_outputs(parser: argparse.ArgumentParser, drawn: str) -> None:
@@ -178,7 +234,7 @@ def add_outputs(parser: argparse.ArgumentParser, drawn: str) -> None:
 
 def read_instance(arguments: Arguments) -> Reading:
     """
-    Read FILE, without the rows to leave out; warn about doubtful rows.
+    Read FILE without the rows that --leave-out names; warn about doubtful rows.
 
     With --strict, doubtful rows raise InputError after the warnings.
     """
@@ -193,16 +249,47 @@ def read_instance(arguments: Arguments) -> Reading:
         allow_unreadable=True,
         unit=arguments.unit,
         length_unit=arguments.length_unit,
+        detour=arguments.detour,
+        geocode=_geocode(arguments),
+        by_road=bool(getattr(arguments, "roads", None)),
+        vehicle_types=read_vehicle_types(arguments.vehicle_types)
+        if arguments.vehicle_types
+        else None,
+        speed=arguments.speed,
+        service_minutes=arguments.minutes_per_stop,
+        shift=_shift(arguments.shift) if arguments.shift else None,
     )
     reading = read_file(arguments.file, options)
     reading = reading.leave_out(_left_out(arguments.leave_out, reading))
     _warn_about(reading)
-    # That delivery times are not considered is no mistake of the file.
+    # The warning that delivery times are ignored is not a mistake in the file.
     mistakes = [doubt for doubt in reading.doubts if doubt.kind != "windows"]
     if arguments.strict and mistakes:
         doubts = count(len(mistakes), "warning")
         raise InputError(f"{arguments.file}: {doubts} (--strict)")
     return replace(reading, notes=[printable(note) for note in reading.notes])
+
+
+def _geocode(arguments: Arguments) -> Geocode | None:
+    """Return the function that finds places for addresses; None without --geocoder."""
+    if not arguments.geocoder:
+        return None
+    quiet = getattr(arguments, "quiet", False) or not sys.stderr.isatty()
+    return geocoder(
+        arguments.geocoder,
+        pause=arguments.geocoder_pause,
+        on_progress=None if quiet else ProgressPrinter(),
+    )
+
+
+def _shift(text: str) -> tuple[float, float]:
+    """Return the shift of --shift; a duration alone, such as 8h, begins at 0."""
+    if not _LENGTH_OF_SHIFT.fullmatch(text.strip()):
+        begin, end = parse_window(text, "--shift")
+        if begin is None or end is None:
+            raise InputError(f"--shift {text}: give its begin and end, 07:00-15:30")
+        return begin, end
+    return 0.0, parse_duration(text, "--shift")
 
 
 def _left_out(words: Sequence[str], reading: Reading) -> list[int]:
@@ -243,8 +330,8 @@ def check_writable(
     """
     Raise InputError if a file cannot be written, before time is spent on its content.
 
-    Its extension must be one of these, its folder must exist, and it must not be one of
-    the files that the command reads (``inputs``), even under another name.
+    Its extension must be one of the given ones, its folder must exist, and it must not
+    be one of the files that the command reads (``inputs``), even under another name.
     """
     extension = Path(path).suffix.lower()
     if extension not in extensions:

@@ -6,7 +6,14 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from fixedfleet.cli.console import printable
-from fixedfleet.wording import count, decimals, length_unit, with_unit
+from fixedfleet.files.stops import vehicle_names
+from fixedfleet.wording import (
+    count,
+    decimals,
+    describe_lines,
+    length_unit,
+    with_unit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +38,8 @@ def report_result(result: Result, asked: Instance, notes: Sequence[str]) -> str:
     name = f"{printable(asked.name)}: " if asked.name else ""
     vehicles = count(asked.vehicles, "vehicle")
     lines = [
-        f"{name}{count(asked.num_customers, 'customer')}, {vehicles} of capacity "
-        f"{with_unit(str(asked.capacity), printable(asked.unit))}",
+        f"{name}{count(asked.num_customers, 'customer')}, {vehicles} of "
+        f"{_capacity(asked)}",
         *(f"note: {note}" for note in notes),
         "",
     ]
@@ -58,8 +65,15 @@ def report_result(result: Result, asked: Instance, notes: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def _capacity(instance: Instance) -> str:
+    """Return what vehicles carry, in words: "capacity 850 kg", or "3 types"."""
+    if instance.has_mixed_fleet:
+        return count(len(instance.fleet), "type")
+    return f"capacity {with_unit(str(instance.capacity), printable(instance.unit))}"
+
+
 def report_tours(plan: Plan, instance: Instance) -> list[str]:
-    """Write each tour by the names of its customers, then a table of all tours."""
+    """Write each tour as the names of its customers, then a table of all tours."""
     lines = []
     for number, tour in enumerate(plan, 1):
         stops = " → ".join(printable(instance.label_of(customer)) for customer in tour)
@@ -76,34 +90,62 @@ def _tour_table(plan: Plan, instance: Instance) -> str:
         amount, share = instance.amount(load), f"{load / room:.1%}"
         return [label, str(stops), str(amount), share, f"{length:.{places}f}"]
 
-    room = instance.capacity_units
+    rooms = [
+        instance.type_capacity_units[index] for index in plan.type_indices(instance)
+    ]
     weight = with_unit("load", printable(instance.unit))
     way = with_unit("length", length_unit(instance))
-    rows = [["tour", "stops", weight, "utilisation", way]]
-    tours = zip(plan, loads, lengths, strict=True)
-    for number, (tour, load, length) in enumerate(tours, 1):
-        rows.append(row(str(number), len(tour), load, room, length))
-    stops, fleet = sum(map(len, plan)), instance.vehicles * room
-    rows.append(row("all", stops, sum(loads), fleet, total))
+    further = _further_columns(plan, instance)
+    rows = [["tour", "stops", weight, "utilisation", way, *further]]
+    tours = zip(plan, loads, rooms, lengths, strict=True)
+    for number, (tour, load, room, length) in enumerate(tours):
+        cells = [column[number] for column in further.values()]
+        rows.append([*row(str(number + 1), len(tour), load, room, length), *cells])
+    capacities = zip(instance.type_capacity_units, instance.fleet, strict=True)
+    stops, fleet = sum(map(len, plan)), sum(c * one.count for c, one in capacities)
+    rows.append([*row("all", stops, sum(loads), fleet, total), *[""] * len(further)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+        "  ".join(
+            cell.rjust(width) for cell, width in zip(cells, widths, strict=True)
+        ).rstrip()
         for cells in rows
     )
+
+
+def _further_columns(plan: Plan, instance: Instance) -> dict[str, list[str]]:
+    """
+    Return columns with the vehicle and the times of each tour, if the plan has them.
+    """
+    columns: dict[str, list[str]] = {}
+    if instance.vehicle_types is not None:
+        names = vehicle_names(plan, instance)
+        columns["vehicle"] = [printable(name) for name in names]
+    if instance.has_travel_times:
+        times, clock = plan.timetable(instance), instance.clock
+        columns["departs"] = [clock(one.departure) for one in times]
+        columns["returns"] = [clock(one.end) for one in times]
+        if instance.windows is not None:
+            columns["waits"] = [clock(one.waiting) for one in times]
+    return columns
 
 
 def _total(result: Result, plan: Plan) -> str:
     instance, places = result.instance, decimals(result.length, _DIGITS)
     length = with_unit(f"{result.length:.{places}f}", length_unit(instance))
+    if lines := describe_lines(instance):
+        length += f" ({lines})"
     fleet = count(instance.vehicles, "vehicle")
     said = f"total: {plan.vehicles} of {fleet}, length {length}"
+    if instance.has_mixed_fleet and not result.vehicle_cost:
+        said += f", cost {result.cost:.{places}f}"
     if result.vehicle_cost:
         said += f", Cost_v {result.cost_v:.{places}f} at {result.vehicle_cost:g} each"
     return said
 
 
 def _larger_fleet(result: Result, vehicles: str) -> str:
-    """Say for which larger fleet the plan is, and why."""
+    """Say that the plan is for a larger fleet, for which one, and why."""
     proven = "that suffices" if result.verdict.smallest_is_proven else "found"
     why = f"a fleet of {vehicles} does not suffice"
     if result.verdict.status != "impossible":

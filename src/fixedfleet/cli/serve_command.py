@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fixedfleet.cli.options import add_options
 from fixedfleet.errors import require
 
 if TYPE_CHECKING:
@@ -64,6 +65,18 @@ def add_command(commands: Commands) -> None:
         metavar="TEXT",
         help="copyright notice of the tiles (default: © OpenStreetMap contributors)",
     )
+    add_options(
+        parser,
+        "--roads",
+        help="address of an OSRM server; plans are then by road, not by straight lines",
+    )
+    add_options(
+        parser,
+        "--geocoder",
+        help="address of a Nominatim server; tables may then have addresses instead of "
+        "latitudes and longitudes",
+    )
+    add_options(parser, "--geocoder-pause")
     add("--open", action="store_true", help="open the page in a browser")
     parser.set_defaults(run=_serve)
 

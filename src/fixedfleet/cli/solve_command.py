@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -19,8 +20,9 @@ from fixedfleet.cli.report import report_result
 from fixedfleet.errors import InputError
 from fixedfleet.files import read_plan, write_plan
 from fixedfleet.plan import Plan
-from fixedfleet.plotting import save_plan_picture
+from fixedfleet.plotting import PICTURES, save_plan_picture
 from fixedfleet.progress import ProgressPrinter
+from fixedfleet.roads import road_lines, with_roads
 from fixedfleet.search import SEARCHES
 from fixedfleet.search.construct import StartName
 from fixedfleet.solving.solve import solve
@@ -39,7 +41,7 @@ def add_command(commands: Commands) -> None:
     """Add the command ``solve``."""
     parser = commands.add_parser("solve", help="plan tours for an instance")
     add_instance(parser)
-    add_options(parser, "--time-limit", "--cores", "--seed", "--json")
+    add_options(parser, "--roads", "--time-limit", "--cores", "--seed", "--json")
     add_options(parser, "--vehicle-cost")
     add_options(
         parser, "--quiet", help="print only warnings, errors and the result of --json"
@@ -84,8 +86,10 @@ def add_command(commands: Commands) -> None:
 def _solve(arguments: Arguments) -> int:
     try:
         reading = read_instance(arguments)
+        _check(arguments, reading.instance)
+        if arguments.roads:
+            reading = _by_road(arguments, reading)
         instance = reading.instance
-        _check(arguments, instance)
         result = _search(arguments, instance)
     except InputError as error:
         if arguments.output and Path(arguments.output).exists():
@@ -113,27 +117,49 @@ def _write_files(arguments: Arguments, reading: Reading, result: Result) -> list
     """
     plan = result.plan or result.partial or Plan([])
     instance = result.instance
+    files = list(filter(None, (arguments.output, arguments.plot)))
+    lines = None
+    if arguments.roads and any(map(_shows_lines, files)):
+        lines = road_lines(plan, instance, arguments.roads)
     if arguments.output:
-        write_plan(plan, instance, arguments.output, reading.dialect)
+        path, dialect = arguments.output, reading.dialect
+        write_plan(plan, instance, path, dialect, lines=lines or ())
     if arguments.plot:
-        save_plan_picture(arguments.plot, instance, plan)
+        save_plan_picture(arguments.plot, instance, plan, lines)
     unserved, remark = len(plan.unserved(instance)), ""
     if unserved:
         verb = "is" if unserved == 1 else "are"
         customers = count(instance.num_customers, "customer")
         remark = f" (not a whole plan: {unserved} of {customers} {verb} not served)"
-    files = filter(None, (arguments.output, arguments.plot))
     return [f"written: {path}{remark}" for path in files]
 
 
+def _shows_lines(path: str) -> bool:
+    """Return whether a file of this format shows the tours' lines along roads."""
+    return Path(path).suffix.lower() in (*PICTURES, ".gpx")
+
+
+def _by_road(arguments: Arguments, reading: Reading) -> Reading:
+    """Return the instance that was read, with distances and travel times by road."""
+    url, printer = arguments.roads, None
+    if sys.stderr.isatty() and not arguments.quiet:
+        printer = ProgressPrinter()
+    instance = with_roads(reading.instance, url, on_progress=printer)
+    note = f"distances and travel times by road, from {printable(url)}"
+    return replace(reading, instance=instance, notes=[*reading.notes, note])
+
+
 def _check(arguments: Arguments, instance: Instance) -> None:
-    """Raise InputError for wrong options before the search, not after it."""
-    inputs = (arguments.file, arguments.start, arguments.locked)
+    """Raise InputError before the search if the output files cannot be written."""
+    start, locked = arguments.start, arguments.locked
+    inputs = (arguments.file, start, locked, arguments.vehicle_types)
     check_outputs(arguments, instance, inputs)
 
 
 class _LiveLine:
-    """Shows time, best cost and vehicles of a search, and the lower bound."""
+    """
+    A status line: the time, best cost and vehicles of a search, and the lower bound.
+    """
 
     def __init__(self, printer: ProgressPrinter | None, vehicles: int) -> None:
         self.printer, self.vehicles = printer, vehicles
@@ -189,16 +215,16 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
 
 def _complete(start: Plan, instance: Instance) -> Plan:
     """
-    Return a start that also has the customers whom its file does not know.
+    Return the start plan with the customers that are missing in its file inserted.
 
-    Each goes where the detour is shortest, the largest demand first. If one has room
-    in no tour, the start is returned as it is.
+    Each is inserted where the detour is shortest, the largest demand first. If one fits
+    into no tour, the start is returned as it is.
     """
     tours = [list(tour) for tour in start]
     units = instance.demand_units
     missing = start.unserved(instance)
-    if start.check(instance, partial=True):
-        return start  # it is refused for a better reason
+    if start.check(instance, partial=True) or not instance.is_plain:
+        return start  # the search will refuse it and say why
     for customer in sorted(missing, key=lambda customer: -units[customer]):
         spare = len(tours) < instance.vehicles
         best: tuple[float, list[int], int] | None = None

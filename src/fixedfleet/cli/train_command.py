@@ -22,7 +22,8 @@ def add_command(commands: Commands) -> None:
     add = parser.add_argument
     add(
         "preset",
-        help="universal, paper20, paper50, paper100, or FILE.toml:NAME",
+        help="universal, paper20, paper50, paper100, finetune, finetune20, or "
+        "FILE.toml:NAME",
     )
     add(
         "--out",
