@@ -19,7 +19,7 @@ import fixedfleet as ff
 from fixedfleet.evaluate import get_method
 from fixedfleet.files import write_batch
 from fixedfleet.generate import uniform
-from fixedfleet.labels import LabellingError, label, load_labels
+from fixedfleet.labels import LabellingError, label, load_bounds, load_labels
 
 pytestmark = pytest.mark.slow
 
@@ -61,6 +61,28 @@ def test_labels_hold_for_their_instances(methods, tmp_path):
     assert plans.feasible(batch).all()
     assert (summary.labelled, summary.new, summary.count) == (12, 12, 12)
     assert "12 of 12 instances labelled" in str(summary)
+
+
+def test_labels_keep_their_proofs(tmp_path):
+    """With prove=yes, a folder has lower bounds and says which labels are optimal."""
+    batch = uniform(8, 3, seed=3, capacity=20, vehicles=4)
+    method = get_method("packing+auto:prove=yes")
+    for new in (3, 0):
+        summary = label(batch, tmp_path, method=method, time_limit=5.0, processes=1)
+        assert (summary.proven, summary.new) == (3, new)
+        assert "3 proven optimal" in str(summary)
+    bounds, proven = load_bounds(tmp_path)
+    assert proven.all()
+    lengths = load_labels(tmp_path)[1].lengths(batch)
+    np.testing.assert_allclose(bounds, lengths, rtol=2e-7)
+    assert (bounds <= lengths).all()
+
+
+def test_labels_without_proofs_have_no_bounds(finished):
+    """Without prove=yes, nothing is claimed."""
+    bounds, proven = load_bounds(finished)
+    assert np.isnan(bounds).all()
+    assert not proven.any()
 
 
 def test_processes_and_shards_do_not_change_the_labels(methods, tmp_path):

@@ -10,6 +10,7 @@ from fixedfleet.labels.label_files import (
     check_labels,
     fingerprint,
     has_labels,
+    load_bounds,
     load_labels,
 )
 from fixedfleet.labels.label_run import LabellingError, LabelSummary, Planner, label
@@ -22,5 +23,6 @@ __all__ = [
     "fingerprint",
     "has_labels",
     "label",
+    "load_bounds",
     "load_labels",
 ]

@@ -44,6 +44,7 @@ __all__ = [
     "check_labels",
     "fingerprint",
     "has_labels",
+    "load_bounds",
     "load_labels",
     "locked",
 ]
@@ -195,8 +196,12 @@ class LabelFolder:
             first = np.int64(self.rows(shard).start)
             np.savez_compressed(file, **arrays, first=first)
 
-    def read_shard(self, shard: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Read the routes (B, L) and the status (B,) of a shard's rows."""
+    def read_shard(self, shard: int) -> dict[str, NDArray[Any]]:
+        """
+        Read the arrays of a shard: routes (B, L), status (B,).
+
+        If the method has computed lower bounds, also lower_bound and proven (B,).
+        """
         path, rows = self.shard_path(shard), self.rows(shard)
         size = rows.stop - rows.start
         try:
@@ -206,7 +211,14 @@ class LabelFolder:
             status = archive.array("status", "u", size)
             if status.max(initial=0) > INFEASIBLE:
                 raise InputError(f"status holds {status.max()}, not 0, 1 or 2")
-            return archive.array("routes", "iu", size, None), status
+            arrays = {
+                "routes": archive.array("routes", "iu", size, None),
+                "status": status,
+            }
+            if "proven" in archive.arrays:
+                arrays["lower_bound"] = archive.array("lower_bound", "f", size)
+                arrays["proven"] = archive.array("proven", "b", size)
+            return arrays
         except InputError as error:
             raise InputError(
                 f"{path}: {error}; delete it to have its rows labelled again"
@@ -298,10 +310,33 @@ def _read_folder(path: Path) -> Labels:
     labelled = np.zeros(len(batch), dtype=bool)
     parts = []
     for index in folder.finished():
-        rows, (routes, status) = folder.rows(index), folder.read_shard(index)
-        parts.append((rows, routes))
-        labelled[rows] = status == LABELLED
+        rows, shard = folder.rows(index), folder.read_shard(index)
+        parts.append((rows, shard["routes"]))
+        labelled[rows] = shard["status"] == LABELLED
     return batch, PlanBatch.gather(len(batch), parts), labelled
+
+
+def load_bounds(
+    path: str | os.PathLike[str],
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """
+    Read the lower bounds of a folder that a method with ``prove=yes`` has labelled.
+
+    Returns
+    -------
+    lower_bounds
+        No plan of an instance costs less, shape (B,); NaN if none was computed.
+    proven
+        Which labels are proven optimal, shape (B,).
+    """
+    folder = LabelFolder.read(Path(path))
+    bounds = np.full(folder.count, np.nan)
+    proven = np.zeros(folder.count, dtype=bool)
+    for index in folder.finished():
+        rows, shard = folder.rows(index), folder.read_shard(index)
+        if "proven" in shard:
+            bounds[rows], proven[rows] = shard["lower_bound"], shard["proven"]
+    return bounds, proven
 
 
 def _read_file(path: Path) -> Labels:

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import time
 import traceback
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -76,6 +77,9 @@ class LabelSummary:
         Instances for which the method found no plan.
     infeasible
         Instances for which the method's plan was infeasible.
+    proven
+        Instances whose label is proven optimal, which only a method with ``prove=yes``
+        can say.
     new
         Instances that this run gave to the method.
     seconds
@@ -87,11 +91,14 @@ class LabelSummary:
     labelled: int
     no_plan: int
     infeasible: int
+    proven: int
     new: int
     seconds: float
 
     def __str__(self) -> str:
         parts = [f"{self.labelled:,} of {self.count:,} instances labelled"]
+        if self.proven:
+            parts.append(f"{self.proven:,} proven optimal")
         if self.no_plan:
             parts.append(f"{self.no_plan:,} without a plan")
         if self.infeasible:
@@ -138,7 +145,12 @@ class Planner(Protocol):
         iterations: int | None = None,
         seed: int = 0,
     ) -> Sequence[Any]:
-        """Return an answer per instance, whose ``plan`` is a plan or None."""
+        """
+        Return an answer per instance.
+
+        Its ``plan`` is a plan or None. Its ``details``, if it has any, may contain
+        ``lower_bound`` and ``is_optimal``, as those of a method with ``prove=yes`` do.
+        """
 
 
 def label(
@@ -216,10 +228,10 @@ def label(
             shard_size=shard_size or _shard_size(path, batch, method, processes),
         )
         shards.set_up(batch)
-        counts = np.zeros(3, dtype=np.int64)  # rows of each status
+        counts: Counter[str] = Counter()
         for index in shards.finished():
-            counts += np.bincount(shards.read_shard(index)[1], minlength=3)
-        found = int(counts.sum())
+            counts.update(_count(shards.read_shard(index)))
+        found = counts["rows"]
 
         def report(done: int) -> None:
             if progress is not None:
@@ -244,10 +256,11 @@ def label(
     return LabelSummary(
         folder=path,
         count=len(batch),
-        labelled=int(counts[LABELLED]),
-        no_plan=int(counts[NO_PLAN]),
-        infeasible=int(counts[INFEASIBLE]),
-        new=int(counts.sum()) - found,
+        labelled=counts["labelled"],
+        no_plan=counts["no_plan"],
+        infeasible=counts["infeasible"],
+        proven=counts["proven"],
+        new=counts["rows"] - found,
         seconds=time.monotonic() - begin,
     )
 
@@ -283,7 +296,7 @@ def _source(method: Planner) -> dict[str, str]:
 def _follow(
     events: Iterator[Event],
     shards: LabelFolder,
-    counts: NDArray[np.int64],
+    counts: Counter[str],
     report: Callable[[int], None],
 ) -> None:
     """Write each shard when it is finished, and add its rows to the counts."""
@@ -293,7 +306,7 @@ def _follow(
         running.pop(shard, None)
         if isinstance(event, Done):
             shards.write_shard(shard, event.value)
-            counts += np.bincount(event.value["status"], minlength=3)
+            counts.update(_count(event.value))
         elif isinstance(event, Lost):
             if not event.again:
                 raise LabellingError(
@@ -303,7 +316,19 @@ def _follow(
             _log.warning("%s on %s, which is tried again", event.reason, event.job)
         else:
             running[shard] = event.value
-        report(int(counts.sum()) + sum(running.values()))
+        report(counts["rows"] + sum(running.values()))
+
+
+def _count(shard: Mapping[str, NDArray[Any]]) -> Counter[str]:
+    """Return how many rows of a shard are labelled, proven optimal and so on."""
+    status = shard["status"]
+    return Counter(
+        rows=len(status),
+        labelled=int((status == LABELLED).sum()),
+        no_plan=int((status == NO_PLAN).sum()),
+        infeasible=int((status == INFEASIBLE).sum()),
+        proven=int(shard["proven"].sum()) if "proven" in shard else 0,
+    )
 
 
 def _shard_size(
@@ -366,14 +391,18 @@ def label_shard(
     size, step = len(shard.batch), max(1, method.batch)
     claimed = np.zeros(size, dtype=bool)
     seconds = np.zeros(size, dtype=np.float32)
+    bounds = np.full(size, np.nan)
+    proven = np.zeros(size, dtype=bool)
     parts = []
     for start in range(0, size, step):
         rows = slice(start, min(start + step, size))
         begin = time.perf_counter()
-        plans = _ask(method, limits, shard, rows)
+        answers = _ask(method, limits, shard, rows)
         seconds[rows] = (time.perf_counter() - begin) / (rows.stop - rows.start)
-        claimed[rows] = [plan is not None for plan in plans]
-        routes = PlanBatch.from_plans(plan or Plan([]) for plan in plans).routes
+        claimed[rows] = [plan is not None for plan, _ in answers]
+        bounds[rows] = [details.get("lower_bound", np.nan) for _, details in answers]
+        proven[rows] = [details.get("is_optimal", 0) == 1 for _, details in answers]
+        routes = PlanBatch.from_plans(plan or Plan([]) for plan, _ in answers).routes
         parts.append((rows, routes))
         call.send(rows.stop)
     found = PlanBatch.gather(size, parts)
@@ -381,18 +410,20 @@ def label_shard(
     status = np.where(claimed, INFEASIBLE, NO_PLAN).astype(np.uint8)
     status[labelled] = LABELLED
     kept = _compact(np.where(labelled[:, None], found.routes, 0))
+    proofs = {"lower_bound": bounds, "proven": proven & labelled}
     return {
         "routes": kept.astype(np.min_scalar_type(shard.batch.num_customers)),
         "labelled": labelled,
         "status": status,
         "seconds": seconds,
+        **({} if np.isnan(bounds).all() else proofs),
     }
 
 
 def _ask(
     method: Planner, limits: Mapping[str, Any], shard: _Shard, rows: slice
-) -> list[Plan | None]:
-    """Return the method's plans for some rows of a shard; they are not checked yet."""
+) -> list[tuple[Plan | None, Mapping[str, float]]]:
+    """Return the plans and details of some rows of a shard, not checked yet."""
     first, last = shard.first + rows.start, shard.first + rows.stop - 1
     where = f"method {method.name!r} on rows {first} to {last}"
     instances = list(shard.batch[rows])
@@ -400,16 +431,19 @@ def _ask(
         # A call for several instances uses one stream of random numbers, which the seed
         # of the first instance determines.
         seed = int(shard.seeds(rows)[0])
-        plans = [answer.plan for answer in method.solve(instances, **limits, seed=seed)]
+        answers = [
+            (answer.plan, getattr(answer, "details", {}))
+            for answer in method.solve(instances, **limits, seed=seed)
+        ]
     except (InputError, MissingPackageError):
         raise
     except Exception as error:
         failure = LabellingError(f"{where} failed: {error!r} ({place_of(error)})")
         failure.add_note(traceback.format_exc())  # pickling loses the cause
         raise failure from error
-    if len(plans) != len(instances):
-        raise LabellingError(f"{where} gave {len(plans)} answers")
-    return plans
+    if len(answers) != len(instances):
+        raise LabellingError(f"{where} gave {len(answers)} answers")
+    return answers
 
 
 def _compact(routes: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
