@@ -219,13 +219,13 @@ def read_vehicle_types(path: PathLike) -> list[VehicleType]:
 
 
 def parse(content: str | bytes, options: ReadOptions | None = None) -> Reading:
-    """Read an instance from the content of a file, and recognise its format from it."""
+    """Read an instance from a file's content, by which the format is recognised."""
     options = options or ReadOptions()
     return _READERS[_recognise(content)](content, options)
 
 
 def _recognise(content: str | bytes) -> str:
-    """Return the extension that belongs to a file's content; .csv if none else fits."""
+    """Return the extension for the format of a content; .csv if no other fits."""
     text = content if isinstance(content, str) else content.decode("latin-1")
     if text.lstrip("\ufeff\xef\xbb\xbf \t\r\n").startswith("{"):
         return ".json"
@@ -388,7 +388,11 @@ def _naming(path: PathLike) -> Iterator[None]:
 
 @contextmanager
 def _reading(path: PathLike) -> Iterator[None]:
-    """Raise InputError unless the path is a regular file; put it before all errors."""
+    """
+    Raise InputError unless the path is that of a regular file.
+
+    Also put the path before the message of an InputError inside the block.
+    """
     with _naming(path):
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):

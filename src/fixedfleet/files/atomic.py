@@ -62,7 +62,8 @@ def lock(file: IO[Any], busy: str) -> None:
     Lock an open file until it is closed.
 
     If another process has locked it, raise InputError with the message ``busy``.
-    The system releases the lock of a process that is killed. Windows has no such lock.
+    The system releases the lock of a process that is killed. On Windows, nothing is
+    locked.
     """
     if sys.platform == "win32":
         return

@@ -69,7 +69,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
 
 def _check_values(values: dict[str, Any]) -> None:
     """
-    Raise InputError unless texts are texts, and arrays hold numbers only.
+    Raise InputError if a value has a wrong type, such as a number instead of a text.
 
     The message names the place of the wrong value. :class:`Instance` checks the rest.
     """

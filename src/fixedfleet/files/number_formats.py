@@ -83,10 +83,10 @@ def _shown_date(
         usual = "yyyy-mm-dd" if midnight else "yyyy-mm-dd hh:mm"
     if pattern.lower() in _NO_PATTERN or not _PARTS.search(pattern):
         pattern = usual
-    return _follow(value, pattern)
+    return _format_moment(value, pattern)
 
 
-def _follow(moment: datetime.datetime, pattern: str) -> str:
+def _format_moment(moment: datetime.datetime, pattern: str) -> str:
     """Write a date and time in a pattern such as dd.mm.yyyy hh:mm."""
     half_day = re.search(r"am/pm|a/p", pattern, re.IGNORECASE) is not None
     before = ""  # the letter of the previous part: "m" after "h" means minutes

@@ -384,7 +384,11 @@ def _choose_times(chosen: dict[str, Any], options: ReadOptions) -> list[Doubt]:
 
 
 def _build(fields: Mapping[str, Any]) -> Instance:
-    """Return the instance. The rounding ``dimacs`` is turned into a distance matrix."""
+    """
+    Return the instance with these arguments.
+
+    With the rounding ``dimacs``, it has a matrix of rounded distances.
+    """
     if fields["rounding"] != DIMACS:
         return Instance(**fields)
     instance = Instance(**{**fields, "rounding": "none"})

@@ -52,7 +52,7 @@ def axes_of(instance: Instance) -> tuple[str, str]:
 
 def plan_of(tours: Iterable[Iterable[Stop]], instance: Instance | None) -> Plan:
     """
-    Return a plan with the customer of the instance that belongs to each stop.
+    Match each stop to a customer of the instance, and return the plan.
 
     If there is no instance, or if the file states nothing but the number of a stop, the
     customer is the one with this number.
@@ -104,7 +104,7 @@ class _Customers:
         """
         Return the customers with the name and the firm's customer number of a stop.
 
-        None if the file states neither.
+        Return None if the file states neither.
         """
         name = stop.texts.get("name", "").strip()
         known = None

@@ -209,7 +209,7 @@ def _split_coordinates(table: Table) -> None:
 
 
 def _pair(cell: str) -> tuple[str, str]:
-    """Return the two coordinates in a cell; without two, return the cell twice."""
+    """Return the two coordinates in a cell; if it has not two, return it twice."""
     plain = cell.strip().strip("()[]")
     for separator in (";", "/", ", ", " ", ","):
         parts = [part.strip(" ,") for part in plain.split(separator)]
@@ -499,7 +499,7 @@ class _Times:
             self._take(ends, "windows", self._window)
 
     def _warn_about_times(self) -> None:
-        """Add a doubt if the table has times, which are not considered."""
+        """Add a doubt if the table has times: without a speed, they do not count."""
         names = filter(self._is_filled, ("minutes", "from", "to"))
         headings = [repr(self.table.column(name).heading) for name in names]
         if headings:
@@ -646,7 +646,7 @@ def _constant(table: Table, key: str) -> tuple[str | None, str]:
     Return the value that a comment or a column states for all vehicles, and its place.
 
     If the table states none, the value is None, and the place is where to write it.
-    Both places are for messages.
+    The place is for messages.
     """
     if key in table.comments:
         return table.comments[key], f"comment '# {key}:'"

@@ -91,7 +91,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def check_storable(what: str, text: str) -> None:
-    """Raise InputError if a text has control characters, which no reader accepts."""
+    """Raise InputError if a text has control characters, which a file cannot hold."""
     if (junk := _BINARY.search(text)) is not None:
         raise InputError(
             f"{what} {shorten(text)} holds the control character "

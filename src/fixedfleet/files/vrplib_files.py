@@ -92,7 +92,7 @@ class VrplibFile:
     lines: dict[str, int] = field(default_factory=dict)
 
     def add(self, name: str, line: int) -> None:
-        """Record the line of a header or section; refuse a second one of this name."""
+        """Record the line of a header or section, which may occur only once."""
         if name in self.lines:
             raise InputError(
                 f"line {line}: a second {name}, the first is on line {self.lines[name]}"
@@ -448,8 +448,8 @@ def _times(file: VrplibFile, order: list[int]) -> dict[str, Any]:
     """
     Return the arguments of :class:`Instance` for service times and time windows.
 
-    If the file has such times, travel times are equal to the distances. If not, there
-    are no arguments.
+    If the file has such times, travel times are equal to the distances. Otherwise the
+    result is empty.
     """
     times: dict[str, Any] = {}
     if "SERVICE_TIME" in file.sections:
@@ -480,7 +480,9 @@ def _of_every_node(
 
 def format_instance(instance: Instance, *, plain: bool = False) -> str:
     """
-    Return an instance in VRPLIB's format; raise InputError if this cannot hold it.
+    Return an instance in VRPLIB's format.
+
+    Raise InputError if the format cannot hold the instance.
 
     With ``plain``, a comment states the number of vehicles instead of the header
     VEHICLES. Some programs refuse this header, and some refuse a file without a

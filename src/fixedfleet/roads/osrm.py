@@ -52,7 +52,11 @@ class RoadsError(InputError):
 
 
 class Table(NamedTuple):
-    """An answer of OSRM's table service. Entries are inf if no road leads there."""
+    """
+    An answer of OSRM's table service.
+
+    An entry is inf if no road leads from the source to the destination.
+    """
 
     metres: NDArray[np.float64]  # (sources, destinations), whole numbers
     seconds: NDArray[np.float64]  # (sources, destinations), whole numbers
@@ -190,7 +194,7 @@ def _numbers(values: Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float6
     """
     Return numbers as a rounded array, with inf for null.
 
-    Raise ValueError if it does not have this shape.
+    Raise ValueError if the array does not have this shape.
     """
     array = np.rint(np.array(values, dtype=np.float64))
     array[np.isnan(array)] = np.inf

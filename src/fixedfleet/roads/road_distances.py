@@ -101,7 +101,7 @@ def with_kept_roads(
 def _begin(
     instance: Instance, url: str, folder: str | os.PathLike[str] | None
 ) -> tuple[_Survey, Legs, Path]:
-    """Return the survey of an instance, its kept legs, and the path of their file."""
+    """Return the survey of an instance, its kept legs, and the path of the file."""
     if instance.metric not in ("great_circle", "road"):
         raise InputError(
             f"roads need latitudes and longitudes, but the instance has "
@@ -184,7 +184,7 @@ class _Survey:
                 on_progress(Progress(done, total, found, seconds, "pairs of places"))
 
     def _require_roads(self, legs: Legs) -> None:
-        """Raise InputError with the names of new places that have no road in 1 km."""
+        """Raise InputError if new places have no road within 1 km, and name them."""
         new = np.flatnonzero(np.isnan(np.diagonal(legs.metres)))
         far: list[str] = []
         for rows in _pieces(new, _BLOCK):

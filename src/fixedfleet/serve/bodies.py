@@ -95,8 +95,8 @@ def parse_body(
     """
     Return the request in a body, and the content of the file if the body is a file.
 
-    A file has the request in the query of the URL. With a JSON body, the query only
-    fills in fields that the body leaves out, and there is no file (None).
+    If the body is a file, the request is in the query of the URL. If the body is JSON,
+    the query only fills in fields that the body leaves out, and the file is None.
     """
     kind, charset = _content_type(content_type)
     if kind not in CONTENT_TYPES or charset not in ("utf-8", "utf8", "us-ascii"):

@@ -289,7 +289,7 @@ class PlanQueue:
             job.hurry()
 
     async def finish(self, job: PlanJob, outcome: Outcome) -> None:
-        """Store the outcome of a job, and only then tell those who follow it."""
+        """Store the outcome of a job, and only then wake the tasks that follow it."""
         document = job.document(outcome)
         cost = None if outcome.result is None else outcome.result.cost
         try:

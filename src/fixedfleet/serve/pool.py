@@ -45,9 +45,9 @@ class PlannerPool:
     """
     Keeps worker processes alive and gives them jobs.
 
-    Each worker has a task of the event loop. When a worker dies, its job fails with the
-    best plan it reported, and the task starts another worker. A worker calls ``work``
-    with an order, or with None to get ready.
+    Each worker has its own task in the event loop. When a worker dies, its job fails
+    with the best plan it reported, and the task starts another worker. A worker calls
+    ``work`` with an order, or with None to get ready.
     """
 
     def __init__(
@@ -105,12 +105,12 @@ class PlannerPool:
                 # The only event of an idle worker is its death.
                 alive = worker.receive(0) is None
                 if alive and (job := self._queue.take()) is not None:
-                    alive = await self._see_through(worker, job)
+                    alive = await self._do_job(worker, job)
         finally:
             self.ready -= 1
         _log.warning("worker process %d ended, another one starts", worker.pid)
 
-    async def _see_through(self, worker: Worker, job: PlanJob) -> bool:
+    async def _do_job(self, worker: Worker, job: PlanJob) -> bool:
         """
         Give a job to a worker, and store the outcome of the job when it has ended.
 

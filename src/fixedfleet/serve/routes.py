@@ -246,7 +246,11 @@ async def get_plan(service: ServiceDep, id: str) -> Response:
 
 
 async def _find(service: Service, id: str) -> PlanJob | StoredPlan:
-    """Return the job of a plan that is not finished, or the stored plan."""
+    """
+    Return a plan: its job while it waits or runs, and the stored plan afterwards.
+
+    Raise ApiError, with the status 404, if the plan does not exist.
+    """
     job = service.queue.get(id)
     if job is not None:
         return job.final or job

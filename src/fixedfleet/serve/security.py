@@ -210,7 +210,11 @@ def _split(address: str) -> SplitResult:
 
 
 def _complete(send: Send, safe: Mapping[str, str]) -> Send:
-    """Return a ``send`` that adds headers and disconnects clients that do not read."""
+    """
+    Return a function that sends the messages of an answer by ``send``.
+
+    It adds the headers ``safe``, and raises _Unread if the client does not read.
+    """
 
     async def complete(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -241,7 +241,11 @@ class PlanStore:
         return str(rows[0][0]) if rows else None
 
     def newest(self, limit: int, before: str | None = None) -> list[PlanListing]:
-        """Return plans, newest first; only those older than ``before``, if given."""
+        """
+        Return at most ``limit`` plans of the list, newest first.
+
+        With ``before``, the id of a plan, return only plans that are older.
+        """
         names = [
             name for name in PlanListing.__dataclass_fields__ if name != "unserved"
         ]
