@@ -1,11 +1,12 @@
-"""What `fixedfleet solve FILE --time-limit 0.5` spends its time on, from the shell.
+"""Measure how long each step of `fixedfleet solve FILE --time-limit 0.5` takes.
 
     python benchmarks/cold_start.py [FILE] [--runs 10]
 
 Every run is a new process. A first run, which is not counted, fills Python's and
 Numba's caches. The tables show the time of the whole command, of an interpreter that
 does nothing, of each step of the command, and of the packages that take longest to
-import (`-X importtime`). Times are medians, with the smallest and the largest.
+import (`-X importtime`). Each time is the median of all runs, with the range from the
+smallest to the largest.
 """
 
 from __future__ import annotations
@@ -61,7 +62,10 @@ def run(*command: str) -> tuple[float, str, str]:
 
 def imports(errors: str) -> dict[str, float]:
     """
-    Return the seconds of importing each package; each module counts its own time only.
+    Return the seconds that importing each package takes, by the name of the package.
+
+    ``errors`` is the output of ``-X importtime``. The time of a module does not include
+    the modules that it imports.
     """
     packages: dict[str, float] = defaultdict(float)
     for line in errors.splitlines():

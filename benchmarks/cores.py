@@ -4,12 +4,12 @@
     python benchmarks/cores.py uchoa:220:1 uchoa:500:2 --runs 16x1 16x1:reheat=1.0
 
 ``4x3`` means three runs with different seeds on four cores each, with the default
-search from a packing. ``16x1@60`` is one run with another time limit, 60 s. After a
-colon, settings of the decomposition search may follow; generated instances serve to
-choose them. Each run has its own processors, and small runs run at the same time. The
-fleet is that of the best known plan beside an instance file, and the gap is relative to
-its length. For generated instances, the gap is relative to the shortest plan of all
-runs. Rows are written as soon as a run ends.
+search from a packing. ``16x1@60`` is one run with its own time limit of 60 s. After a
+colon, settings of the decomposition search may follow. They are chosen on generated
+instances. Each run has its own processors, and runs with few cores run at the same
+time. An instance file needs its best known plan beside it: this has the fleet, and the
+gap is relative to its length. For generated instances, the gap is relative to the
+shortest plan of all runs. A row is written as soon as a run ends.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ from fixedfleet.search.decomposition import DecompositionParameters, decompositi
 from fixedfleet.search.ruin_recreate import ruin_recreate
 from fixedfleet.search.side_by_side import search_side_by_side
 
-ITERATIONS = 400_000  # of each core, to time them
-MARKS = 0.5, 1, 2, 5, 10, 20, 30, 40, 60, 80, 120, 160  # seconds to show a trace at
+ITERATIONS = 400_000  # of each core, for measuring the time per iteration
+# The tables show the gap after each of these numbers of seconds.
+MARKS = 0.5, 1, 2, 5, 10, 20, 30, 40, 60, 80, 120, 160
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the search."""
+    """One run of the search; ``name`` is that of the instance, ``limit`` in seconds."""
 
     name: str
     cores: int
@@ -51,7 +52,12 @@ class Run:
 
 
 def instances_of(names: list[str]) -> dict[str, tuple[ff.Instance, float | None]]:
-    """Return the instances and the lengths of their best known plans by their names."""
+    """
+    Return the instances by name, each with the length of its best known plan.
+
+    The length is None for generated instances. ``names`` are patterns of files, or
+    ``uchoa:CUSTOMERS:SEED``.
+    """
     found: dict[str, tuple[ff.Instance, float | None]] = {}
     for name in names:
         if name.startswith("uchoa:"):
@@ -104,7 +110,11 @@ def measure(run: Run, instance: ff.Instance, processors: list[int], rows) -> Non
 
 
 def run_all(runs: list[Run], instances, processors: list[int], path: Path, end: float):
-    """Run as many runs at a time as there are processors for; return the rows."""
+    """
+    Run all runs, as many at a time as the processors allow, and return their rows.
+
+    No run begins that would end after ``end``, a time of ``time.monotonic``.
+    """
     context = multiprocessing.get_context("fork")  # everything is loaded already
     queue, free, rows = context.Queue(), list(processors), []
     waiting, active = list(runs), 0
@@ -131,7 +141,7 @@ def run_all(runs: list[Run], instances, processors: list[int], path: Path, end: 
 
 
 def print_tables(rows, instances) -> None:
-    """Print the mean gaps, and what the best of several seeds reaches."""
+    """Print the mean gap of all seeds, the gap of the best seed, and gaps over time."""
     best = {name: known for name, (_, known) in instances.items()}
     for name, known in best.items():
         costs = [row["cost"] for row in rows if row["name"] == name]
@@ -174,7 +184,7 @@ def print_tables(rows, instances) -> None:
 
 def print_speed(instance: ff.Instance) -> None:
     """
-    Print the time per iteration of ruin and recreate on 1 up to all cores at once.
+    Print the time per iteration of ruin and recreate on one, several and all cores.
     """
     packing = assess_fleet(instance).packing
     most = len(os.sched_getaffinity(0))

@@ -1,12 +1,13 @@
 """
-Measures mixed fleets and time windows: ours, PyVRP and OR-Tools, on one core each.
+Compare the default search, PyVRP and OR-Tools on mixed fleets and time windows.
 
     python benchmarks/days.py mixed FOLDER/HFVRP --limits 10 --rows ROWS
     python benchmarks/days.py windows FOLDER/VRPTW --limits 1 3 --first 100 --rows ROWS
     python benchmarks/days.py --page results/days.md --rows results/days.jsonl
 
-A folder has instances (.vrp) and their best known plans (.sol), as PyVRP's collection
-does. Each run adds a row to the file; rows that are there are not measured again.
+Each run has one core. FOLDER has instances (.vrp) and their best known plans (.sol), as
+PyVRP's collection does. Each run adds a row to the file of rows. A run whose row is
+already in the file is not repeated.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ Nothing was tuned on these sets. The commands are in `benchmarks/days.py`.
 
 
 def read_rows(path):
-    """Return the rows of a file; none if it does not exist."""
+    """Return the rows of a file; an empty list if it does not exist."""
     if not path.exists():
         return []
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def measure(name, instance, reference, method, limit):
-    """Return the row of one run."""
+    """Search for a plan by a method within a time limit, and return the row."""
     load_search(method, instance)
     begin = time.perf_counter()
     result = ff.solve(instance, limit, search=method, seed=1, cores=1)
@@ -90,7 +91,7 @@ def page(rows):
     for (which, first, limit), found in sorted(
         gaps.items(), key=lambda item: (item[0][0], item[0][1] or 10**6, item[0][2])
     ):
-        # Only what all methods of the row have measured is compared.
+        # Only instances that all methods of this line have measured are compared.
         shared = set.intersection(*(set(one) for one in found.values()))
         cells = [_cell(found.get(method), shared) for method in METHODS]
         size = f"the first {first}" if first else "all"
@@ -102,7 +103,7 @@ def page(rows):
 
 
 def _cell(found, shared):
-    """Return the mean gap of the feasible plans, and how many are not feasible."""
+    """Write the mean gap of the feasible plans, and the number of infeasible ones."""
     if found is None:
         return "–"
     values = [found[name] for name in shared]

@@ -1,5 +1,5 @@
 """
-Measure fine-tuning: a shipped network, trained further on another distribution.
+Measure fine-tuning: a shipped network is trained further on another distribution.
 
     python benchmarks/fine_tuning.py --rows results/fine-tuning.jsonl
     python benchmarks/fine_tuning.py --rows gpu.jsonl --studies streets clusters
@@ -7,9 +7,10 @@ Measure fine-tuning: a shipped network, trained further on another distribution.
         --page results/fine-tuning.md
 
 The first command takes some minutes on a CPU, the second about four minutes on a GPU.
-They draw instances, label them by ruin and recreate, and train each variant for some
-epochs, or on a GPU for some seconds of steps. Every row has the lengths of the plans
-for the same held-out instances, before any search. The last command writes the page.
+Both generate instances, label them by ruin and recreate, and train each variant. On a
+CPU, training has a number of epochs; on a GPU, it has a number of seconds. Every row
+has the lengths of the network's plans, without a search, for the same held-out
+instances. The last command writes the page of results.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from fixedfleet.evaluate.tables import markdown_table, show_mean
 from fixedfleet.generate import clustered, draw
 from fixedfleet.instance import InstanceBatch
 
-HELD_OUT = {"cuda": 500, "cpu": 300}  # instances
+HELD_OUT = {"cuda": 500, "cpu": 300}  # number of instances that are not trained on
 
 
 def streets(n: int, count: int, *, seed: int, vehicles: int | None = None):
@@ -58,17 +59,19 @@ def towns(n: int, count: int, *, seed: int):
     )
 
 
-# Network, distribution, customers, labels, iterations of the labels; by name.
+# For each study: the network, the distribution, the number of customers, the number of
+# labels, and the iterations of the search that makes a label.
 STUDIES = {
     "towns": ("universal", towns, 20, 1_500, 2_000),
     "towns20": ("paper20", towns, 20, 1_500, 2_000),
     "streets": ("universal", streets, 100, 20_000, 20_000),
     "clusters": ("paper20", clustered, 20, 60_000, 10_000),
 }
-# On a CPU: instances of a step, in the units of ``training.batch_size``.
+# The setting ``training.batch_size`` on a CPU.
 CPU_BATCH = {"universal": 8, "paper20": 4}
-ON_CPU = ("fine-tuned",)
-# Preset and settings of each variant; all but random weights start from the network.
+ON_CPU = ("fine-tuned",)  # the variants that are measured on a CPU
+# The preset and the settings of each variant. All variants begin with the weights of
+# the network, except "random weights".
 VARIANTS = {
     "universal": {
         "fine-tuned": ("finetune", {}),
@@ -183,7 +186,9 @@ def _lengths(plans, instances) -> list[float]:
 
 def _gap(row: dict, other: dict | None = None) -> Mean | None:
     """
-    Return the mean gap to the labels in percent, or its difference from another row's.
+    Return the mean gap of a row's plans to the labels, in per cent.
+
+    With ``other``, return the mean difference from the gaps of the other row.
     """
     gaps = _gaps(row)
     if other is not None:
@@ -192,13 +197,13 @@ def _gap(row: dict, other: dict | None = None) -> Mean | None:
 
 
 def _gaps(row: dict) -> np.ndarray:
-    """Return the gap of each plan within the fleet to its label, in percent."""
+    """Return each plan's gap to its label in per cent; NaN if it is not feasible."""
     gaps = 100 * (np.array(row["lengths"]) / np.array(row["label_lengths"]) - 1)
     return np.where(row["solved"], gaps, np.nan)
 
 
 def make_page(path: Path) -> str:
-    """Return the page of results that the rows give."""
+    """Return the page of results for a file of rows."""
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     before = {
         (row["network"], row["distribution"]): row for row in rows if not row["steps"]

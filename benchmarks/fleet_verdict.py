@@ -1,10 +1,10 @@
 """
 Compare the fleet verdicts on the uniform test sets with an independent exact method.
 
-For each of the first instances of each test set and for fleets of ⌈Σq/Q⌉ − 1,
-⌈Σq/Q⌉ and ⌈Σq/Q⌉ + 1 vehicles, the verdict is compared with the answer of HiGHS
-(through SciPy's ``milp``) to a separate model. Each packing is checked. The result is
-a table.
+The first instances of each test set get fleets of ⌈Σq/Q⌉ − 1, ⌈Σq/Q⌉ and ⌈Σq/Q⌉ + 1
+vehicles. Each verdict is compared with that of a separate integer program, which HiGHS
+solves (through SciPy's ``milp``). The packing of each feasible fleet is checked. The
+result is a table.
 
     python benchmarks/fleet_verdict.py --count 1000
 """
@@ -25,7 +25,10 @@ from fixedfleet.fleet import assess_fleet
 
 def fits(demands, capacity, vehicles) -> bool:
     """
-    Return whether the demands fit, by integer programming on counts of equal demands.
+    Return whether the demands fit into the vehicles, as HiGHS finds.
+
+    The integer program has a variable for each vehicle and each size of demand: how
+    many demands of this size the vehicle carries.
     """
     sizes, counts = np.unique(demands, return_counts=True)
     if vehicles < 1:
@@ -67,7 +70,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def report(n, extra, instances) -> int:
-    """Print a row of the table and return how many verdicts are wrong."""
+    """Print a row of the table, and return the number of wrong verdicts."""
     statuses, seconds, agree = Counter(), [], 0
     for instance in instances:
         begin = time.perf_counter()

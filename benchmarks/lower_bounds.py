@@ -1,10 +1,11 @@
 """
 Measure the gap of lower bounds over time, and how many plans are proven, on one core.
 
-Instances are uniform, with a seed used nowhere else, or files. A plan is searched for
-first; this time does not count. Each instance adds a row to a file: the gap after some
-CPU seconds, and when the plan was proven optimal. CPU seconds depend less on other
-programs of the machine than wall time. ``--table`` prints the table of a file of rows.
+Instances are files, or uniform instances with a seed that is used nowhere else. First a
+plan is searched for; this time does not count. Each instance adds a row to a file of
+rows: the gap after given numbers of CPU seconds, and when the plan was proven optimal.
+CPU seconds depend less than wall time on other programs that run on the machine.
+``--table`` prints the page of results for a file of rows.
 
     python benchmarks/lower_bounds.py --sizes 20 50 --count 20 --seconds 1 10
     python benchmarks/lower_bounds.py --table results/lower-bounds.jsonl
@@ -23,7 +24,9 @@ import fixedfleet as ff
 from fixedfleet.bound import bounds
 from fixedfleet.bound.proving import load_kernels
 
-_DRAWN = 100  # instances drawn at once: each depends on how many are drawn with it
+# The number of instances that are generated at once. It must stay the same, because
+# each instance depends on it.
+_DRAWN = 100
 _TITLE = """\
 # Lower bounds
 
@@ -45,7 +48,11 @@ beside other work, which makes CPU seconds longer.
 
 
 def measure(instance, plan, tours, seconds):
-    """Return the gap in per cent after each time, and when the plan was proven."""
+    """
+    Return the gap after each of the CPU seconds, and when the plan was proven optimal.
+
+    Gaps are in per cent. The time is None if the plan was not proven optimal.
+    """
     begin, gaps, proven = time.process_time(), np.full(len(seconds), 100.0), None
     length = plan.length(instance)
 
@@ -61,7 +68,7 @@ def measure(instance, plan, tours, seconds):
 
 
 def search(instance, seconds):
-    """Search for a plan; return it with the tours of all plans found on the way."""
+    """Search for a plan; return it and the tours of all plans that the search found."""
     tours = set()
     found = ff.solve(
         instance,
@@ -87,7 +94,7 @@ def draw(n, per_tour, number, seed):
 
 
 def instances(arguments):
-    """Yield the name of a group of rows, the name of an instance, and the instance."""
+    """Yield (group, name, instance); the table has a line per group of instances."""
     for path in arguments.files:
         yield f"set {path.parent.name}", path.stem, ff.read(path)
     for n in arguments.sizes:
@@ -105,7 +112,7 @@ def instances(arguments):
 
 
 def table(rows):
-    """Return rows as a Markdown table, one line per group of instances and time."""
+    """Return a Markdown table with a line for each group of instances and each time."""
     lines = [
         "| instances | CPU seconds | proven | mean gap | largest gap |",
         "| --- | ---: | ---: | ---: | ---: |",
@@ -128,7 +135,7 @@ def table(rows):
 
 
 def read_rows(path):
-    """Return the rows of a file; none if there is no file yet."""
+    """Return the rows of a file; an empty list if it does not exist yet."""
     return [json.loads(line) for line in path.open()] if path.exists() else []
 
 

@@ -2,8 +2,9 @@
 
     python benchmarks/network_pictures.py [--folder docs]
 
-It needs the extras `network` and `plot`. The network was not trained on the instance.
-The gap between its decoded and its searched plan is close to its mean gap.
+The script needs the extras `network` and `plot`. The network was not trained on the
+instance. The gap between the decoded plan and the searched plan of this instance is
+close to the network's mean gap, so the instance is typical.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from fixedfleet.planning import Prediction
 
 ROOT = Path(__file__).parent.parent
-# Okabe and Ito's, in the order in which plot_plan gives them to tours.
+# The colours of Okabe and Ito, in the order in which `plot_plan` gives them to tours.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 FAINTEST = 0.03  # less likely legs are not drawn
 PIE = 230  # area of a customer's pie in square points
@@ -61,7 +62,7 @@ def main() -> None:
 
 def alike(plan: ff.Plan, other: ff.Plan) -> ff.Plan:
     """
-    Return the plan with its tours sorted to match the tours of the other plan best.
+    Return the plan with its tours in the order that matches the other plan best.
     """
 
     def shared(tours: tuple[tuple[int, ...], ...]) -> int:
@@ -74,7 +75,11 @@ def alike(plan: ff.Plan, other: ff.Plan) -> ff.Plan:
 def draw_legs(
     probs: NDArray[np.floating], plan: ff.Plan, instance: ff.Instance
 ) -> Figure:
-    """Draw Ŷ of each vehicle twice: as legs on a map, and as a matrix."""
+    """
+    Draw each vehicle's probabilities Ŷ twice: as legs on a map, and as a matrix.
+
+    The matrix has the customers in the order of the plan.
+    """
     figure = Figure(figsize=(12, 6.2), layout="constrained")
     axes = figure.subplots(2, len(probs))
     order = [0, *itertools.chain(*plan)]
@@ -98,7 +103,11 @@ def draw_legs(
 def draw_map(
     ax: Axes, instance: ff.Instance, probs: NDArray[np.floating], colour: str
 ) -> None:
-    """Draw the legs of one vehicle in both directions; likelier ones are stronger."""
+    """
+    Draw the legs of one vehicle. The likelier a leg is, the stronger its line.
+
+    A line has the probability of both directions together.
+    """
     points = instance.coordinates
     either = probs + probs.T
     for i, j in zip(*np.nonzero(np.triu(either, 1) > FAINTEST), strict=True):
@@ -110,7 +119,7 @@ def draw_map(
 
 
 def draw_members(probs: NDArray[np.floating], instance: ff.Instance) -> Figure:
-    """Draw each customer as a pie of the probabilities that a vehicle serves it."""
+    """Draw each customer as a pie chart of the vehicles that probably serve it."""
     members = probs[:, 1:].sum(axis=2)  # (M, N)
     members = members / members.sum(axis=0)
     figure = Figure(figsize=(7.4, 6), layout="constrained")
@@ -128,13 +137,13 @@ def draw_members(probs: NDArray[np.floating], instance: ff.Instance) -> Figure:
 def draw_pie(
     ax: Axes, point: NDArray[np.floating], shares: NDArray[np.floating]
 ) -> None:
-    """Draw a pie as markers, which stay round with any axes."""
+    """Draw a pie chart from markers, so that it is round in axes of any scale."""
     edges = np.concatenate([[0], np.cumsum(shares)])
     for colour, begin, end in zip(COLOURS, edges, edges[1:], strict=False):
         angles = 2 * np.pi * (0.25 - np.linspace(begin, end, 2 + int(60 * end)))
         wedge = np.stack([np.cos(angles), np.sin(angles)], axis=1)
         marker = np.concatenate([[[0, 0]], wedge])
-        # Matplotlib scales a marker to its own extent; this undoes it.
+        # Matplotlib scales each marker by its extent. This area undoes the scaling.
         area = PIE * np.abs(marker).max() ** 2
         ax.scatter(*point, marker=marker, s=area, color=colour, linewidths=0, zorder=3)
 
@@ -155,7 +164,7 @@ def number(ax: Axes, points: NDArray[np.floating]) -> None:
 
 
 def draw_prediction(prediction: Prediction) -> Figure:
-    """Draw Ŷ of all vehicles on one map, as ``Prediction.plot`` does for users."""
+    """Draw the probabilities Ŷ of all vehicles on one map, by ``Prediction.plot``."""
     figure = Figure(figsize=(7.4, 5.2), layout="constrained")
     prediction.plot(figure.subplots())
     return figure
@@ -186,7 +195,7 @@ def frame(ax: Axes, instance: ff.Instance) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Save a figure in 256 colours, which is a third of the size."""
+    """Save a figure in 256 colours, which makes the file a third as large."""
     drawn = io.BytesIO()
     figure.savefig(drawn, format="png", dpi=110)
     picture = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)

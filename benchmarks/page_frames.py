@@ -2,10 +2,10 @@
 
     python benchmarks/page_frames.py [--customers 2000] [--seconds 3]
 
-It starts a server and Chromium of its own, plans random customers, and then hovers,
-zooms, pans and drags a stop, with one event per frame. Each row has the frames per
-second and the length that 95 % of the frames do not exceed. A screen shows 60 frames
-per second. Chromium draws on the CPU here; with a graphics card it is faster.
+The script starts its own server and Chromium, and plans random customers. Then it
+hovers, zooms, pans and drags a stop, with one event per frame. Each row has the frames
+per second, and the duration that 95 % of the frames do not exceed. A screen shows 60
+frames per second. Chromium draws on the CPU here; with a graphics card it is faster.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib.request import Request, urlopen
 
 from screenshots import DESK, browser_and_server
 
-# Makes a gesture, one event per frame, and returns how long each frame took.
+# Makes a gesture with one event per frame, and returns how long each frame took.
 GESTURE = """async ([name, seconds]) => {
   const canvas = document.getElementById("canvas");
   const {left, top, width, height} = canvas.getBoundingClientRect();
@@ -47,7 +47,7 @@ GESTURE = """async ([name, seconds]) => {
   if (pressed) send("pointerup", 0, 0);
   return times.slice(1).map((time, i) => time - times[i]);
 }"""
-# Chooses the first tour, and finds one of its stops on the map, to be dragged.
+# Selects the first tour, and finds the spot of one of its stops on the map, to drag it.
 GRIP = """async () => {
   document.querySelector(".tour-head").click();
   await new Promise((done) => setTimeout(done, 1500));
@@ -75,7 +75,7 @@ def main() -> None:
         page = browser.new_page(viewport=DESK)
         page.goto(f"{address}#plan={plan(address, arguments.customers)}")
         page.wait_for_selector(".tour")
-        page.wait_for_timeout(3000)  # until the tours have moved in
+        page.wait_for_timeout(3000)  # until the animation of the tours has ended
         print("gesture  frames/s  95 % (ms)")
         for name in ("hover", "zoom", "pan", "drag"):
             if name == "drag":

@@ -3,15 +3,16 @@
     python benchmarks/random_changes.py src/fixedfleet/plan.py src/fixedfleet/fleet
         [--changes 12] [--seed 0] [--time-limit 60] [--rows build/random_changes.jsonl]
 
-A comparison, another operator, a number or a boolean is changed, or a `not` is dropped,
-but nothing in annotations, strings and f-strings. This happens in a temporary copy of
-the project. There the quick tests of the file run and, if they pass, those of its
-package.
-A change is noticed if a test fails or if the tests take longer than the time limit.
+A change replaces a comparison, another operator, a number or a boolean, or drops a
+`not`. Annotations, strings and f-strings are never changed. Changes are made in a
+temporary copy of the project. There the quick tests of the changed file run. If they
+pass, the quick tests of its package run. A change is noticed if a test fails or if the
+tests take longer than the time limit.
 
 Every result is a line in the file of rows. The same command continues this file: it
-makes the changes that are missing in it, and again those that were not noticed, so use
-it after you have written a test. Some changes make no difference and need no test.
+makes the changes that are missing in the file, and repeats those that were not noticed.
+So run it again after you have written a test. Some changes make no difference and need
+no test.
 """
 
 from __future__ import annotations
@@ -46,14 +47,14 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "&": ("|",), "|": ("&",), "<<": (">>",), ">>": ("<<",), "~": ("",),
     "True": ("False",), "False": ("True",),
 }  # fmt: skip
-MOST_MEMORY = 8 * 2**30  # bytes
+MOST_MEMORY = 8 * 2**30  # bytes that the tests may use
 _TOKEN = re.compile(rb"is not\b|not in\b|\*\*|//|<<|>>|[<>=!]=|[\w.]+|.")
-# What may stand between a value and the operator behind it.
+# What may stand between a value and the operator after it.
 _BETWEEN = re.compile(rb"(?:#[^\n]*|[\s()\\])*")
 
 
 def find_changes(source: bytes) -> list[tuple[int, str, str]]:
-    """Return all changes of a module: where, the token, and what it becomes."""
+    """Return all possible changes of a module: (position, old token, new token)."""
     starts = [0, *accumulate(map(len, source.splitlines(keepends=True)))]
     found = []
     for node in _executed(ast.parse(source)):
@@ -79,7 +80,7 @@ def find_changes(source: bytes) -> list[tuple[int, str, str]]:
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a tree, without f-strings and what only type checkers read."""
+    """Yield the nodes of a syntax tree, except f-strings and code for type checkers."""
     yield node
     skipped = [getattr(node, "annotation", None), getattr(node, "returns", None)]
     if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
@@ -126,7 +127,9 @@ def draw(path: Path, count: int, seed: int) -> Iterator[tuple[dict[str, Any], by
 
 def tests_of(path: Path) -> list[Path]:
     """
-    Return the tests of a source file that exist: its test file, its package's folder.
+    Return the tests of a source file: its test file and the folder of its package.
+
+    Paths that do not exist are left out.
     """
     room = Path("tests") / path.relative_to(PACKAGE).parent
     own = room / f"test_{path.stem}.py"
@@ -135,10 +138,11 @@ def tests_of(path: Path) -> list[Path]:
 
 
 def tests_pass(project: Path, tests: Path, time_limit: float) -> bool:
-    """Return whether quick tests of a copy of the project pass within the limit."""
+    """Return whether quick tests pass in a copy of the project in the time limit."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-m", "not slow"]
     command += ["-p", "no:cacheprovider", str(tests)]
-    # Python's cache cannot tell apart two changes that are made within a second.
+    # Python writes no bytecode, because its cache does not notice a second change of a
+    # file within a second.
     own = {"PYTHONPATH": str(project / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     shared = {"FIXEDFLEET_SHARED": str(ROOT.parent / "shared"), "OMP_NUM_THREADS": "1"}
     try:
@@ -161,7 +165,11 @@ def _limit_memory() -> None:
 
 
 def run(options: argparse.Namespace, project: Path) -> dict[str, list[bool]]:
-    """Make the changes, write the rows, and return by package which were noticed."""
+    """
+    Make the changes and write the rows.
+
+    Return for each package a list that says which of its changes were noticed.
+    """
     noticed = set()
     if options.rows.exists():
         for row in map(json.loads, options.rows.read_text("utf-8").splitlines()):

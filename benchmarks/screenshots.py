@@ -1,9 +1,9 @@
-"""Makes the pictures of the page in docs/, with a server and a browser of its own.
+"""Make the pictures of the page in docs/, with its own server and browser.
 
     python benchmarks/screenshots.py [--folder docs]
 
-It needs the extras `serve` and `browser`, Chromium, and Pillow, which comes with
-matplotlib and makes the files small.
+The script needs the extras `serve` and `browser`, Chromium, and Pillow, which comes
+with matplotlib and makes the files small.
 """
 
 from __future__ import annotations
@@ -44,7 +44,11 @@ def main() -> None:
 
 @contextmanager
 def browser_and_server() -> Iterator[tuple[Browser, str]]:
-    """Start Chromium, and a server with an empty data folder; give its address."""
+    """
+    Start Chromium, and a server with an empty data folder.
+
+    Yield the browser and the address of the server.
+    """
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
         command = [sys.executable, "-m", "fixedfleet", "serve", "--port", "0"]
@@ -93,7 +97,7 @@ def draw(browser: Browser, address: str, folder: Path) -> None:
 
 
 def take(page: Page, address: str, example: str) -> None:
-    """Open the page and take an example."""
+    """Open the page and choose an example."""
     page.goto(address)
     page.click(f"[data-example={example}]")
 
@@ -106,7 +110,7 @@ def change(page: Page) -> None:
     page.locator("#results").evaluate("side => side.scrollTo(0, side.scrollHeight)")
     stop.hover()
     page.mouse.down()
-    for _ in range(2):  # the browser takes the first move for the beginning of a drag
+    for _ in range(2):  # the first move only begins the drag
         page.locator(".tour:nth-child(4) .tour-head").hover()
     page.mouse.up()
     expect(page.locator("#edited")).to_contain_text("km more than the plan found")
@@ -120,7 +124,7 @@ def save_sheet(page: Page, path: Path) -> None:
 
 
 def plan(page: Page) -> None:
-    """Plan, and compare the fleet."""
+    """Make a plan, and wait until the comparison with other fleets is complete."""
     page.fill("#time_limit", "2")
     page.click("#plan")
     expect(page.locator("#status")).to_contain_text("Finished")
@@ -131,7 +135,11 @@ def plan(page: Page) -> None:
 
 
 def save(page: Page, path: Path, taken: bytes | None = None) -> None:
-    """Save a picture, or the screen, in few colours, which makes it small."""
+    """
+    Save a picture with few colours, so that the file is small.
+
+    ``taken`` is the picture. Default: a screenshot of the page.
+    """
     picture = Image.open(io.BytesIO(taken or page.screenshot())).convert("RGB")
     picture.quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"{path}: {path.stat().st_size / 1e3:.0f} kB")

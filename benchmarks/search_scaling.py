@@ -2,11 +2,11 @@
 
     python benchmarks/search_scaling.py
 
-The search begins with a packing of uniform instances with about ten customers per tour.
-The table shows microseconds per iteration (also relative to N = 100 in the same run)
-and the memory of the search's state and of the instance. An instance has a matrix of
-distances up to 500 customers, and coordinates beyond. The settings are those for many
-customers.
+The instances are uniform, with about ten customers per tour, and the search begins with
+a packing. The table shows microseconds per iteration (also relative to N = 100 in the
+same run), and the memory of the search's state and of the instance. Up to 500
+customers, an instance has a matrix of distances; a larger one has coordinates only. The
+settings are those for many customers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def seconds(instance, start, iterations, seed):
 
 
 def size_of(arrays) -> int:
-    """Return the bytes of all distinct arrays of a named tuple."""
+    """Return the total bytes of arrays; an array that occurs twice counts once."""
     return sum({id(a): a.nbytes for a in arrays if isinstance(a, np.ndarray)}.values())
 
 

@@ -3,17 +3,18 @@
     python benchmarks/service_load.py [--clients 200] [--seconds 60]
         [--kill-worker] [--kill-server]
 
-It starts a server with a fresh data folder. Each client has a loopback address of its
-own and sends one random request after the other: plans that it waits for, follows,
-cancels, looks at and downloads, lists, the page, and wrong requests. An unexpected
-answer is an error. 429 and 503 are expected where the server may be busy; the client
-then waits a moment. A broken connection is an error unless the server was killed.
+The script starts a server with an empty data folder. Each client has its own loopback
+address and sends one random request after the other. It requests plans, which it waits
+for, follows or cancels. It also looks at plans, downloads and lists them, loads the
+page, and sends wrong requests. An unexpected answer is an error. 429 and 503 are
+expected where the server may be busy; the client then waits a moment. A broken
+connection is an error unless the server was killed.
 
 `--kill-worker` kills a worker after a third of the time. `--kill-server` kills the
-server after two thirds and starts it again on the same folder. At the end every
-accepted plan must have ended, and every plan that a client saw finished must be the
-same. The exit code is 1 if a plan was lost, if there was an error, or if a plan failed
-that was not the killed worker's. It needs Linux.
+server after two thirds of the time, and starts it again with the same folder. At the
+end, every accepted plan must have ended. Every plan that a client saw finished must
+still be the same. The exit code is 1 if a plan was lost, if there was an error, or if a
+plan failed that the killed worker was not making. The script needs Linux.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ import numpy as np
 
 TOKEN = "token-of-the-load-test"
 BUSY = (429, 503)
-BUSY_PAUSE = 0.5  # seconds that a client waits after such an answer
+BUSY_PAUSE = 0.5  # seconds that a client waits after one of these answers
 FINISHED = ("done", "cancelled")
-BACK = 1.0  # seconds after a restart in which a request may still meet the old server
-PATIENCE = 180.0  # seconds for all plans to come to an end after the load
+BACK = 1.0  # seconds after a restart in which connections may still be broken
+PATIENCE = 180.0  # after the load, all plans must end within this many seconds
 
 
 class Server:
@@ -51,7 +52,7 @@ class Server:
         self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        """Start it; after a kill, at the same port."""
+        """Start the server; after a kill, start it again at the same port."""
         command = [sys.executable, "-m", "fixedfleet", "serve"]
         command += ["--port", str(self.port), "--data", str(self.folder)]
         command += ["--keep", "1000000"]
@@ -67,7 +68,7 @@ class Server:
         self.port = int(line.partition("127.0.0.1:")[2].partition("/")[0])
 
     def children(self) -> list[int]:
-        """Return the process ids of its workers."""
+        """Return the process ids of the server's workers."""
         found = []
         for entry in Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -104,13 +105,13 @@ class Answer:
 
 
 class Client:
-    """One connection from a separate address; it costs this process little time."""
+    """A client with its own address and one connection; it needs little CPU time."""
 
     def __init__(self, server: Server, number: int) -> None:
         self.server = server
         self.address = f"127.0.{1 + number // 250}.{1 + number % 250}"
         self.reader: asyncio.StreamReader | None = None
-        self.begun = 0.0  # when the last request was begun
+        self.begun = 0.0  # when the last request began, by ``time.monotonic``
 
     def close(self) -> None:
         """Close the connection."""
@@ -198,7 +199,7 @@ class Load:
         await asyncio.gather(*clients, self.sample(), self.kill())
 
     async def sample(self) -> None:
-        """Note the memory of server and workers each second."""
+        """Record the memory of the server and its workers each second."""
         while time.monotonic() < self.end:
             if not self.down:
                 children = self.server.children()
@@ -209,7 +210,7 @@ class Load:
             await asyncio.sleep(1)
 
     async def kill(self) -> None:
-        """Kill a worker and the server, if asked to."""
+        """Kill a worker and the server, if the options ask for it."""
         third = self.arguments.seconds / 3
         await asyncio.sleep(third)
         if self.arguments.kill_worker:
@@ -289,7 +290,11 @@ def instance(draw: random.Random) -> dict:
 
 
 async def order(load, client, draw, wait) -> dict | None:
-    """Ask for a plan; return its document, or None if the server is busy."""
+    """
+    Request a plan, and let the server wait for it up to ``wait`` seconds.
+
+    Return the plan's document, or None if the server is busy.
+    """
     limit = load.arguments.time_limit
     body = {"instance": instance(draw), "time_limit": limit, "wait": wait}
     kind = "plan, waited for" if wait else "plan, not waited for"
@@ -304,12 +309,12 @@ async def order(load, client, draw, wait) -> dict | None:
 
 
 async def wait_for_plan(load, client, draw):
-    """Ask for a plan and wait for it."""
+    """Request a plan and wait for it."""
     await order(load, client, draw, 20)
 
 
 async def follow_plan(load, client, draw):
-    """Ask for a plan and follow its events."""
+    """Request a plan and follow its events."""
     plan = await order(load, client, draw, 0)
     if plan is None:
         return
@@ -321,7 +326,7 @@ async def follow_plan(load, client, draw):
 
 
 async def cancel_plan(load, client, draw):
-    """Ask for a plan and cancel it."""
+    """Request a plan and cancel it."""
     plan = await order(load, client, draw, 0)
     if plan is not None:
         path = f"/plans/{plan['id']}"
@@ -331,7 +336,7 @@ async def cancel_plan(load, client, draw):
 
 
 async def look_at_plan(load, client, draw):
-    """Look at a plan that some client asked for."""
+    """Look at a plan that some client has requested."""
     if load.accepted:
         path = f"/plans/{draw.choice(load.accepted)}"
         answer = await load.ask("look at a plan", client, "GET", path, (200,))
@@ -354,13 +359,13 @@ async def list_plans(load, client, draw):
 
 
 async def open_page(load, client, draw):
-    """Load the page, the examples or the health."""
+    """Load the page, the examples or the state of the server."""
     path = draw.choice(("/", "/health", "/examples"))
     await load.ask("page, health, examples", client, "GET", path, (200,))
 
 
 async def read_instance(load, client, draw):
-    """Have an instance read."""
+    """Let the server read an instance, without a plan."""
     body = {"instance": instance(draw)}
     await load.ask("read an instance", client, "POST", "/instances", (200,), body)
 
@@ -402,7 +407,9 @@ async def settle(load: Load) -> Counter[str]:
 
 async def final(client: Client, id: str, deadline: float) -> dict | None:
     """
-    Wait until a plan has ended or the time is over; return None if it does not exist.
+    Wait until a plan has ended or the deadline has passed, and return the plan.
+
+    Return None if the plan does not exist.
     """
     while True:
         answer = await client.request("GET", f"/plans/{id}")
@@ -416,7 +423,7 @@ async def final(client: Client, id: str, deadline: float) -> dict | None:
 
 
 def report(load: Load) -> None:
-    """Print what the clients saw."""
+    """Print tables of answers and memory, notes, and the plans that failed."""
     print("| request | answers | median ms | 95 % | 99 % | longest |")
     print("| --- | --- | --- | --- | --- | --- |")
     for kind, statuses in sorted(load.statuses.items()):

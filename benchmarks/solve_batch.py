@@ -3,13 +3,13 @@
     python benchmarks/solve_batch.py --n 100 --device cuda
     python benchmarks/solve_batch.py --n 20 --count 200 --iterations 1000
 
-Each row is one call of `fixedfleet.solve_batch` on the first instances of the seed-1234
-test set, including those with too small a fleet: verdict and packing, the start
-(packing, or features, network, decoding and repair), the search, and the check of every
-plan. A first call that is not timed compiles kernels and loads weights. On a CPU, the
-worker processes start again with every call, which counts. With 0 iterations there is
-no search. `fixedfleet evaluate` measures the quality of the plans, for example
-`--set vrp100 --method packing+gpu:batch=10000 --iterations 10000`.
+Each row is one call of `fixedfleet.solve_batch` on the first instances of the test set
+with the seed 1234, including those whose fleet is too small. The time includes verdict
+and packing, the start (packing, or features, network, decoding and repair), the search,
+and the check of every plan. A first call that is not timed compiles kernels and loads
+weights. On a CPU, every call starts new worker processes, and this time counts. With 0
+iterations there is no search. `fixedfleet evaluate` measures the quality of the plans,
+for example `--set vrp100 --method packing+gpu:batch=10000 --iterations 10000`.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Measure the speed of training: seconds per epoch, memory, FLOP/s of the paper's 
     python benchmarks/train_speed.py --labels FOLDER [--presets paper20 …]
                                      [--profile FILE]
 
-FOLDER has vrp20_….npz, vrp50_….npz and vrp100_….npz. Times are of whole steps with
-data, assignment and update, after compilation. With --profile FILE, the kernels of five
-steps of each preset are written to FILE, the slowest first.
+FOLDER has vrp20_….npz, vrp50_….npz and vrp100_….npz. A time is that of a whole step,
+with loading data, assignment and update, after compilation. With --profile FILE, the
+kernels of five steps of each preset are written to FILE, the slowest first.
 """
 
 from __future__ import annotations
@@ -44,7 +44,11 @@ PRESETS = ["paper20", "paper50", "paper100"]
 def measure(
     preset: Preset, data: TrainingBatch, seconds: float, table: Path | None = None
 ) -> dict[str, object]:
-    """Time the steps of a preset on a dataset; profile a few of them for the table."""
+    """
+    Return the row of a preset: the time of its steps on a dataset, memory and FLOP/s.
+
+    ``table`` is the file for the profile of a few steps.
+    """
     device, vehicles = data.routes.device, data.features.vehicles.shape[1]
     torch.manual_seed(0)
     network = Network(preset.model).to(device)
@@ -65,7 +69,8 @@ def measure(
             file.write(f"{preset.name}, M = {vehicles}\n{_profile(advance)}\n")
     cost = torch.rand(size, vehicles, vehicles, device=device)
     alone = _time(lambda: assign(cost), seconds / 5)
-    # The memory of a captured step belongs to its graph: reserved, not allocated.
+    # The memory of a captured step belongs to its CUDA graph. PyTorch counts it as
+    # reserved, not as allocated.
     on_gpu = device.type == "cuda"
     peak = torch.cuda.max_memory_reserved(device) if on_gpu else 0
     return {
@@ -110,7 +115,11 @@ def _profile(action: Callable[[], None]) -> str:
 
 
 def _flops(network: Network, data: TrainingBatch, size: int) -> float:
-    """Return the FLOP of a step's matrix products: three times the forward pass."""
+    """
+    Return the floating-point operations of the matrix products in a step.
+
+    Forward and backward pass together count as three forward passes.
+    """
     few = min(size, 8)
     counter = FlopCounterMode(display=False)
     with counter, torch.no_grad():
@@ -119,7 +128,11 @@ def _flops(network: Network, data: TrainingBatch, size: int) -> float:
 
 
 def _time(action: Callable[[], object], seconds: float) -> float:
-    """Return the mean time of an action; wait for the device at both ends."""
+    """
+    Return the mean time of an action in seconds.
+
+    The clock is read only after the device has finished its work.
+    """
 
     def wait() -> float:
         if torch.cuda.is_available():

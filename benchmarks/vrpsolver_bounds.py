@@ -1,8 +1,8 @@
 """
 Measure the bounds of VRPSolverEasy, for comparison, on exported instances.
 
-Install VRPSolverEasy 0.1.3 into a separate environment; it is not a dependency. It is
-given the length of the plan as its upper bound. The rows have the same fields as those
+Install VRPSolverEasy 0.1.3 into a separate environment; it is not a dependency. Its
+upper bound is the length of the exported plan. The rows have the same fields as those
 of benchmarks/lower_bounds.py.
 
     python benchmarks/lower_bounds.py --sizes 100 --count 3 --seed 5 --export 100.json
@@ -21,7 +21,9 @@ import VRPSolverEasy as peer
 
 def bound(task, seconds):
     """
-    Return the gap in per cent to the best plan known, and whether the plan is proven.
+    Return the gap of the lower bound in per cent, and whether it proves the plan.
+
+    The gap is to the exported plan, or to the solver's own plan if that is shorter.
     """
     model = peer.Model()
     model.add_vehicle_type(

@@ -1,7 +1,7 @@
 """
-Files: instances, batches, plans and labels, in and out.
+Read and write instances, batches, plans and labels.
 
-A path's extension names the format. Every InputError begins with the path.
+The extension of a path determines the format. Every InputError begins with the path.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ _INSTANCES: dict[str, tuple[_Reader, _Writer]] = {
     ".json": (json_files.parse_instance, json_files.format_instance),
     ".xlsx": (table_files.parse_instance, table_files.format_workbook),
 }
-# Solomon's format is only read. Among batches, .txt is another format.
+# An instance with the extension .txt is in Solomon's format, which can be read but not
+# written. A batch with the same extension is in LEHD's format.
 _READERS = {extension: reader for extension, (reader, _) in _INSTANCES.items()}
 _READERS[".txt"] = solomon_files.parse_instance
 _BATCHES = {
@@ -100,11 +101,12 @@ _PLANS = {
 }
 BATCH_EXTENSIONS = tuple(_BATCHES)
 INSTANCE_EXTENSIONS = tuple(_INSTANCES)
-PLAN_EXTENSIONS = (*_PLANS, ".gpx")  # GPX is only written
+PLAN_EXTENSIONS = (*_PLANS, ".gpx")  # GPX can be written but not read
 
-# A header or a section of VRPLIB at the beginning of a line; a table may have headings
-# such as "NAME:". The blanks before it exclude line ends, otherwise many empty lines
-# would take quadratic time.
+# A file is recognised as VRPLIB by one of these headers or sections at the beginning of
+# a line. The header NAME is not enough, because a table may have the heading "NAME:".
+# The blanks before a header exclude line ends; otherwise many empty lines would take
+# quadratic time.
 _VRPLIB = re.compile(
     r"^[ \t]*(DIMENSION|EDGE_WEIGHT_TYPE)[ \t]*:"
     r"|^[ \t]*(NODE_COORD|DEMAND|EDGE_WEIGHT)_SECTION\b",
@@ -129,10 +131,10 @@ def read(
     """
     Read an instance from a VRPLIB, CSV, Excel, JSON or Solomon (.txt) file.
 
-    The logger ``fixedfleet`` receives how the file was read (level INFO): where the
-    fleet comes from, how distances are rounded. It also receives what is probably a
-    mistake in the instance (:func:`fixedfleet.find_doubts`, level WARNING).
-    :func:`fixedfleet.files.read_file` returns both.
+    Notes on how the file was read are logged with level INFO to the logger
+    ``fixedfleet``: for example, where the fleet comes from and how distances are
+    rounded. Probable mistakes in the instance (:func:`fixedfleet.find_doubts`) are
+    logged with level WARNING. :func:`fixedfleet.files.read_file` returns both instead.
 
     Parameters
     ----------
@@ -141,29 +143,30 @@ def read(
     vehicles
         The number of vehicles. Default: what the file says.
     capacity
-        What one vehicle carries. Default: what the file says.
+        The capacity of each vehicle. Default: what the file says.
     rounding
-        The rounding of each distance: ``none``, ``round``, ``ceil``, ``trunc``, or
-        ``dimacs``: down to one decimal, which makes a matrix of the distances. Default:
-        what the file says, else ``round`` for VRPLIB's EUC_2D (CVRPLIB's convention)
-        and GEO, and ``none`` for all others.
+        How each distance is rounded: ``none``, ``round``, ``ceil``, ``trunc`` or
+        ``dimacs``. The last one rounds down to one decimal and stores the distances as
+        a matrix. Default: what the file says, else ``round`` for VRPLIB's EUC_2D
+        (CVRPLIB's convention) and GEO, and ``none`` for all others.
     depot
         The depot: the name of a row in a table (default: the first row), the number of
         a node in VRPLIB (default: its DEPOT_SECTION).
     columns
-        Headings in a table that are not recognised: ``{"demand": "Paletten"}``.
+        Headings of a table that are not recognised, by the name of the column:
+        ``{"demand": "Paletten"}``.
     geocode
-        A function that finds places for the addresses of a table, which
-        :func:`fixedfleet.addresses.geocoder` returns.
+        A function that returns latitude and longitude of the addresses in a table.
+        :func:`fixedfleet.addresses.geocoder` makes such a function.
     vehicle_types
         The fleet, instead of vehicles and capacity. Default: what the file says.
     speed
         Distance per hour, such as 40 for 40 km/h. Without it, and without travel times
-        in the file, service times, windows and shifts are not considered.
+        in the file, service times, time windows and shifts are not considered.
     service_minutes
-        How long a vehicle stays at customers for which the file does not say it.
+        The service time, in minutes, of customers for which the file states none.
     shift
-        The shift of vehicles for which the file does not say it: (from, to), in minutes
+        The shift of vehicles for which the file states none: (from, to), in minutes
         since midnight.
 
     Raises
@@ -216,13 +219,13 @@ def read_vehicle_types(path: PathLike) -> list[VehicleType]:
 
 
 def parse(content: str | bytes, options: ReadOptions | None = None) -> Reading:
-    """Read an instance from the content of a file, which also shows the format."""
+    """Read an instance from a file's content, by which the format is recognised."""
     options = options or ReadOptions()
     return _READERS[_recognise(content)](content, options)
 
 
 def _recognise(content: str | bytes) -> str:
-    """Return the extension of the format of a content; .csv if no other fits."""
+    """Return the extension for the format of a content; .csv if no other fits."""
     text = content if isinstance(content, str) else content.decode("latin-1")
     if text.lstrip("\ufeff\xef\xbb\xbf \t\r\n").startswith("{"):
         return ".json"
@@ -235,7 +238,7 @@ def write_instance(instance: Instance, path: PathLike) -> None:
     """
     Write an instance to a .vrp, .csv, .xlsx or .json file.
 
-    A format that cannot hold the whole instance is refused.
+    Raise InputError if the format cannot hold the whole instance.
     """
     with _naming(path):
         _, writer = _choose(path, _INSTANCES, "an instance")
@@ -251,15 +254,15 @@ def read_batch(
     Parameters
     ----------
     path
-        A .npz file, with our names of arrays or RL4CO's; or a file in the format of the
-        Attention Model (.pkl), POMO (.pt) or LEHD (.txt).
+        A .npz file with the array names of this package or of RL4CO; or a file in the
+        format of the Attention Model (.pkl), POMO (.pt) or LEHD (.txt).
     vehicles
-        The fleet of every instance. Default: the file's. Only our .npz files have one;
-        for others it must be given.
+        The number of vehicles of every instance. Default: what the file says. Only .npz
+        files of this package state it; for other files it must be given.
     capacity
-        The capacity of the vehicles of every instance. Default: the file's. If demands
-        are divided by a capacity that the file does not have: the smallest whole number
-        that makes all of them whole.
+        The capacity of each vehicle. Default: what the file says. If the file has
+        demands divided by a capacity, but not the capacity itself, the default is the
+        smallest whole number that makes all demands whole.
     """
     with _reading(path):
         return _choose(path, _BATCHES, "a batch")[0](path, vehicles, capacity)
@@ -269,8 +272,8 @@ def write_batch(path: PathLike, batch: InstanceBatch) -> None:
     """
     Write a batch to .npz, or to .pkl or .pt in the Attention Model's or POMO's format.
 
-    These two cannot hold the fleet: give it again when reading the file. A .pt file
-    holds 32 bits of each number, and demands divided by the capacity.
+    A .pkl or .pt file cannot hold the number of vehicles: give it again when reading
+    the file. A .pt file holds 32-bit numbers, and demands divided by the capacity.
     """
     with _naming(path):
         _choose(path, _BATCHES, "a batch")[1](path, batch)
@@ -286,15 +289,16 @@ def read_plan(path: PathLike, instance: Instance | None = None) -> Plan:
         The file.
     instance
         The instance that the plan is to be used for, if its customers may have other
-        numbers than in the file. Each stop is then found by the firm's own customer
-        number, by name or by place. Only a stop that has none of these, as in .sol, is
-        taken by its number.
+        numbers than in the file. Each stop is then matched to a customer by the firm's
+        own customer number, by name or by place. A stop for which the file states none
+        of these, as in .sol files, is matched by its number.
 
     Raises
     ------
     InputError
         If something is wrong with the file; also if a stop is not among the customers
-        of the instance, or if its name and customer number are those of two customers.
+        of the instance, or if its name and its customer number belong to different
+        customers.
     """
     with _reading(path):
         return _choose(path, _PLANS, "a plan")(read_bytes(path), instance)
@@ -311,8 +315,8 @@ def write_plan(
     """
     Write a plan to a .sol, .json, .csv, .xlsx or .gpx file.
 
-    Customers that the plan does not serve are in the file, too, and marked as such;
-    GPX, which is for navigation apps, has the tours only.
+    The file also lists the customers that the plan does not serve, and marks them as
+    unserved. A .gpx file, which is for navigation apps, has the tours only.
 
     Parameters
     ----------
@@ -323,7 +327,7 @@ def write_plan(
     dialect
         How to write .csv. Default: commas between cells, and decimal points.
     lines
-        The lines of the tours along roads, for .gpx, as
+        For .gpx: the line of each tour along the roads, as
         :func:`fixedfleet.roads.road_lines` returns them.
     """
     with _naming(path):
@@ -339,7 +343,7 @@ def format_plan(
     dialect: Dialect | None = None,
     lines: Sequence[NDArray[np.float64]] = (),
 ) -> str | bytes:
-    """Return the content of a plan's file: .sol, .json, .csv, .xlsx or .gpx."""
+    """Return a plan as the content of a .sol, .json, .csv, .xlsx or .gpx file."""
     plan.require_known(instance)
     if extension == ".sol":
         return sol_files.format_plan(plan, instance)
@@ -360,7 +364,7 @@ def read_solution_cost(path: PathLike) -> float | None:
 
 
 def read_labels(path: PathLike) -> LabelFile:
-    """Read a label file (npz): plans for instances that are drawn from a seed."""
+    """Read a label file (.npz): plans for random instances, and the instances' seed."""
     with _reading(path):
         return npz_files.read_labels(path)
 
@@ -384,7 +388,11 @@ def _naming(path: PathLike) -> Iterator[None]:
 
 @contextmanager
 def _reading(path: PathLike) -> Iterator[None]:
-    """Raise InputError unless there is a regular file; name the path in all errors."""
+    """
+    Raise InputError unless the path is that of a regular file.
+
+    Also put the path before the message of an InputError inside the block.
+    """
     with _naming(path):
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
@@ -395,7 +403,11 @@ def _reading(path: PathLike) -> Iterator[None]:
 
 
 def _choose(path: PathLike, known: Mapping[str, T], what: str) -> T:
-    """Return the entry for the extension of a path."""
+    """
+    Return the entry of ``known`` for the extension of a path.
+
+    ``what`` says what the file should hold, for the error message.
+    """
     extension = Path(path).suffix.lower()
     if extension in OTHER_TABLES:
         raise InputError(OTHER_TABLES[extension])

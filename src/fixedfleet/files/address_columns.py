@@ -20,7 +20,7 @@ __all__ = [
     "place_rows",
 ]
 
-# The headings of each column, in lower case and without a unit.
+# The headings by which each column is recognised, in lower case and without a unit.
 ADDRESS_HEADINGS = {
     "address": ("address", "adresse", "anschrift", "lieferadresse", "lieferanschrift",
                 "delivery address"),
@@ -39,10 +39,10 @@ ADDRESS_SETS = ({"address"}, {"street", "town"}, {"street", "postcode"})
 
 class Place(NamedTuple):
     """
-    The latitude and longitude of an address; None if no place is known.
+    The latitude and longitude of an address; both are None if no place is known.
 
-    ``remark`` says why no place is known, or what is doubtful about it. Otherwise it is
-    empty.
+    ``remark`` says why no place is known, or what is doubtful about the place. It is
+    empty if there is no doubt.
     """
 
     latitude: float | None
@@ -50,7 +50,8 @@ class Place(NamedTuple):
     remark: str = ""
 
 
-# Returns the place of each address; see :func:`fixedfleet.addresses.geocoder`.
+# A function that returns the place of each address, such as
+# :func:`fixedfleet.addresses.geocoder` makes.
 Geocode = Callable[[Sequence[str]], Sequence[Place]]
 
 
@@ -70,10 +71,10 @@ def add_coordinates(table: Table) -> None:
 
 def place_rows(table: Table, geocode: Geocode) -> dict[int, tuple[str, str]]:
     """
-    Fill in latitude and longitude of the rows that have an address instead of them.
+    Fill in the latitude and longitude of rows that have an address only.
 
-    Return (address, remark) of the rows that could not be placed or whose place is
-    doubtful, by the index of the row.
+    Return (address, remark) by the index of the row, for each row whose place was not
+    found or is doubtful.
     """
     lat, lon = table.column("lat").cells, table.column("lon").cells
     addresses = _addresses(table)

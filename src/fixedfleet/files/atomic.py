@@ -28,24 +28,25 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         raise InputError(f"{os.fspath(path)} is not a regular file to be replaced")
-    # Not tempfile: its files are private to the user, whatever the umask is.
-    beside = target.with_name(f".{target.name[:32]}.{secrets.token_hex(6)}.tmp")
+    # The module tempfile is not used, because only the user could read its files,
+    # whatever the umask is.
+    temporary = target.with_name(f".{target.name[:32]}.{secrets.token_hex(6)}.tmp")
     try:
-        with open(beside, "xb") as file:
+        with open(temporary, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         if target.exists():
-            beside.chmod(target.stat().st_mode & 0o777)
-        beside.replace(target)
+            temporary.chmod(target.stat().st_mode & 0o777)
+        temporary.replace(target)
     except BaseException:
         with suppress(FileNotFoundError):
-            beside.unlink()
+            temporary.unlink()
         raise
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a whole text file in UTF-8, its line ends as they are in ``text``."""
+    """Write a whole text file in UTF-8. The line ends of ``text`` are not changed."""
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -61,7 +62,8 @@ def lock(file: IO[Any], busy: str) -> None:
     Lock an open file until it is closed.
 
     If another process has locked it, raise InputError with the message ``busy``.
-    The system releases the lock of a process that is killed. Windows has no such lock.
+    The system releases the lock of a process that is killed. On Windows, nothing is
+    locked.
     """
     if sys.platform == "win32":
         return
@@ -76,9 +78,10 @@ def lock(file: IO[Any], busy: str) -> None:
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
     """
-    Let one process at a time into the block, which may read and replace ``path``.
+    Run the block in one process at a time, so that it can read and replace ``path``.
 
-    Another process waits. Windows has no such lock: there, the last one wins.
+    Other processes wait. Windows has no such lock: there, the file of the process that
+    writes last remains.
     """
     with open(path.with_name(f".{path.name}.lock"), "ab") as file:
         if sys.platform != "win32":

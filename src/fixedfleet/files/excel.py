@@ -1,4 +1,4 @@
-"""Excel files (.xlsx), by openpyxl, which the extra ``excel`` installs."""
+"""Read and write Excel files (.xlsx), by openpyxl from the extra ``excel``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fixedfleet.files.text import check_storable, format_number
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    # The number of each row, the texts of its cells, and the texts as they are shown.
+    # For each row: its number, the texts of its cells, and the texts that Excel shows.
     Rows = Iterator[tuple[int, list[str], list[str]]]
 
 __all__ = ["OTHER_TABLES", "Sheet", "excel_sheets", "format_excel", "is_excel"]
 
-# What to say about tables that are not read, by extension.
+# The error messages for tables that cannot be read, by extension.
 OTHER_TABLES = {
     ".xls": "an old Excel file (.xls): save it as .xlsx or .csv",
     ".ods": "an OpenDocument table (.ods): save it as .xlsx or .csv",
@@ -33,8 +33,8 @@ _NO_TABLES = {
     b"%PDF": "a PDF file",
 }
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
-_MOST = 64 * 10**6  # bytes of a file when it is unpacked
-_WIDEST = 60  # characters of a column
+_MOST = 64 * 10**6  # the largest size of an unpacked file, in bytes
+_WIDEST = 60  # the largest width of a column, in characters
 
 
 def is_excel(data: bytes) -> bool:
@@ -68,7 +68,7 @@ def is_excel(data: bytes) -> bool:
 
 
 class Sheet(NamedTuple):
-    """A sheet of an Excel file; ``rows`` reads it from the beginning."""
+    """A sheet of an Excel file. Each call of ``rows`` reads it from the beginning."""
 
     title: str
     visible: bool
@@ -88,7 +88,7 @@ def excel_sheets(data: bytes) -> list[Sheet]:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Raise InputError instead of the errors of many kinds that openpyxl raises."""
+    """Replace any error of openpyxl by an InputError."""
     try:
         yield
     except Exception as error:
@@ -100,7 +100,8 @@ def _rows(sheet: Any) -> Rows:
     width = 0
     with _explained():
         for number, row in enumerate(sheet.iter_rows(), 1):
-            width = max(width, len(row))  # empty cells at the end may be left out
+            # A file may leave out empty cells at the end of a row.
+            width = max(width, len(row))
             empty = [""] * (width - len(row))
             texts = [_cell_text(cell.value) for cell in row]
             shown = [
@@ -124,9 +125,9 @@ def format_excel(
     """
     Write rows as an Excel file: texts as texts, numbers as numbers.
 
-    The first row with several cells has the headings: they are bold, stay in view, and
-    have filters. Columns are as wide as their texts. ``further`` has rows of further
-    sheets, by title.
+    The first row with several cells has the headings. They are bold, stay in view when
+    the user scrolls, and have filters. Columns are as wide as their texts. ``further``
+    has the rows of further sheets, by their titles.
     """
     openpyxl = require("openpyxl", "excel", "an Excel file")
     book = openpyxl.Workbook(write_only=True)
@@ -154,7 +155,7 @@ def _add_sheet(book: Any, title: str, rows: Sequence[Sequence[str | float]]) -> 
     for number, row in enumerate(rows):
         cells = []
         for value in row:
-            if isinstance(value, str):  # XML has no vertical tabs and form feeds
+            if isinstance(value, str):  # XML cannot hold vertical tabs and form feeds
                 check_storable(
                     "the text", value.replace("\v", "\0").replace("\f", "\0")
                 )

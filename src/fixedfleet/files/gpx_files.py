@@ -33,8 +33,8 @@ def format_plan(
     """
     Write a route for each tour, from the depot and back, with the names of the stops.
 
-    ``names`` are the names of the vehicles, in the order of tours. ``lines`` are the
-    lines of the tours along roads; each becomes a track.
+    ``names`` are the names of the vehicles, one per tour. ``lines`` are the lines of
+    the tours along the roads; each line becomes a track.
     """
     if instance.metric not in ("great_circle", "road"):
         raise InputError("GPX needs latitudes and longitudes: write .csv or .json")

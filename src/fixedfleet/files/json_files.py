@@ -1,4 +1,4 @@
-"""JSON instances and plans: the documents of ``fixedfleet.documents``."""
+"""Read and write instances and plans as JSON (see ``fixedfleet.documents``)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TYPE_KEYS = [field.name for field in dataclasses.fields(VehicleType)]
 
 
 def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
-    """Read an instance. A key with the value null counts as left out."""
+    """Read an instance. A key with the value null is treated like a missing key."""
     if options.depot is not None:
         raise InputError("a JSON instance states its depot: leave depot= out")
     data = _object(_load(decode(content)))
@@ -68,7 +68,11 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
 
 
 def _check_values(values: dict[str, Any]) -> None:
-    """Raise InputError with the place of a wrong value; Instance checks the rest."""
+    """
+    Raise InputError if a value has a wrong type, such as a number instead of a text.
+
+    The message names the place of the wrong value. :class:`Instance` checks the rest.
+    """
     for key in _TEXTS:
         _check_text(values.get(key, ""), key)
     _check_texts(values.get("names", []), "names")
@@ -88,7 +92,11 @@ def _check_values(values: dict[str, Any]) -> None:
 
 
 def _vehicle_type(value: Any, what: str) -> VehicleType:
-    """Return the vehicle type of an object; null means that a key is left out."""
+    """
+    Return the vehicle type that a JSON object describes.
+
+    A key with the value null is treated like a missing key.
+    """
     said = {key: own for key, own in _object(value, what).items() if own is not None}
     for key in said:
         if key not in _TYPE_KEYS:
@@ -113,7 +121,11 @@ def _vehicle_type(value: Any, what: str) -> VehicleType:
 
 
 def _ends(value: Any, what: str) -> tuple[float | None, float | None] | None:
-    """Return [from, to] as numbers; a text such as "08:30" is minutes."""
+    """
+    Return the two ends of a time window or shift [from, to]; None for null.
+
+    A text such as "08:30" is read as minutes since midnight. An open end is None.
+    """
     if value is None:
         return None
     ends = _list(value, what)
@@ -140,7 +152,7 @@ def _check_text(value: Any, what: str) -> None:
 
 
 def _check_numbers(value: Any, what: str) -> None:
-    """Check that nested lists hold numbers only and that rows are equally long."""
+    """Raise InputError unless nested lists hold numbers, in rows of equal length."""
     for i, item in enumerate(_list(value, what)):
         if isinstance(item, list):
             _check_numbers(item, f"{what}[{i}]")
@@ -154,7 +166,7 @@ def _check_numbers(value: Any, what: str) -> None:
 
 
 def format_instance(instance: Instance) -> str:
-    """Write an instance; JSON holds all of it."""
+    """Return an instance as JSON, which can hold all of its fields."""
     from fixedfleet.documents import describe_instance, to_json
 
     fields = dataclasses.asdict(describe_instance(instance)).items()
@@ -162,7 +174,7 @@ def format_instance(instance: Instance) -> str:
 
 
 def format_plan(plan: Plan, instance: Instance) -> str:
-    """Write a plan with names, loads, lengths and its faults, if any."""
+    """Return a plan as JSON, with names, loads, lengths and the plan's faults."""
     from fixedfleet.documents import describe_plan, to_json
 
     return to_json(describe_plan(plan, instance))
@@ -170,9 +182,10 @@ def format_plan(plan: Plan, instance: Instance) -> str:
 
 def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:
     """
-    Read the tours of a plan; its other keys follow from the instance.
+    Read the tours of a plan and their vehicle types.
 
-    With an instance, names and columns of a tour say which customers are meant
+    Other keys, such as lengths, are ignored: they can be computed from the instance.
+    With an instance, the names and columns of each tour identify its customers
     (:func:`fixedfleet.files.stops.plan_of`).
     """
     data = _object(_load(decode(content)))
@@ -189,7 +202,12 @@ def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:
 
 
 def _stops(tour: Any, what: str) -> list[Stop]:
-    """Return the stops of a tour: a list of customers, or an object that has one."""
+    """
+    Return the stops of a tour.
+
+    The tour is a list of customers, or an object with such a list under the key
+    ``customers``.
+    """
     said: dict[str, list[Any]] = {}
     if isinstance(tour, dict):
         if "customers" not in tour:

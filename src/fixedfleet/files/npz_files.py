@@ -1,4 +1,4 @@
-"""npz: batches of instances, label files and reference plans."""
+"""Batches of instances, label files and reference plans in .npz files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Archive:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}  # by name, as the file has them
         name = ""
-        # A broken file makes zipfile and numpy raise errors of a dozen kinds.
+        # For a broken file, zipfile and numpy raise a dozen kinds of errors.
         try:
             with np.load(path, allow_pickle=False) as archive:
                 for name in archive.files:
@@ -55,7 +55,7 @@ class Archive:
             raise InputError(f"{what}: {lines[0][:200]}") from None
 
     def find(self, name: str) -> NDArray[Any]:
-        """Return an array of the file, unchecked."""
+        """Return an array of the file, without a check of its kind and shape."""
         if name not in self.arrays:
             raise InputError(
                 f"no array {name!r} in the file, only {', '.join(self.arrays)}"
@@ -64,10 +64,10 @@ class Archive:
 
     def array(self, name: str, kinds: str, *shape: int | None) -> NDArray[Any]:
         """
-        Return an array of the file; raise InputError for another kind or shape.
+        Return an array of the file; raise InputError if its kind or shape is wrong.
 
-        ``kinds`` are the letters of ``dtype.kind`` allowed: "b", "u", "iu" or "f". In
-        the shape, None stands for any length.
+        ``kinds`` has the allowed letters of ``dtype.kind``: "b", "u", "iu" or "f". In
+        ``shape``, None stands for any length.
         """
         array = self.find(name)
         if array.dtype.kind not in kinds:
@@ -79,7 +79,7 @@ class Archive:
         return array
 
     def whole(self, name: str, least: int) -> int:
-        """Return a single whole number of the file."""
+        """Return a single whole number of the file; it must be at least ``least``."""
         value = int(self.array(name, "iu"))
         if value < least:
             raise InputError(f"{name} is {value}, not at least {least}")
@@ -88,12 +88,12 @@ class Archive:
 
 @dataclass(frozen=True, eq=False)
 class LabelFile:
-    """Plans for instances that are drawn again from a seed."""
+    """Plans for random instances. The instances are generated again from the seed."""
 
     n: int  # customers of each instance
     capacity: int
     fleet: int  # vehicles of each instance
-    routes: NDArray[np.integer]  # (B, L): a 0 after each tour and zeros to the end
+    routes: NDArray[np.integer]  # (B, L): a 0 after each tour, then zeros to the end
     seed: int
     labelled: NDArray[np.bool_]  # (B,): whether the row has a plan
 
@@ -104,10 +104,10 @@ def read_batch(
     capacity: int | None = None,
 ) -> InstanceBatch:
     """
-    Read a batch; the caller's fleet and capacity win over the file's.
+    Read a batch. A fleet or capacity that the caller gives replaces the file's.
 
-    The arrays may have RL4CO's names. Without ``depot``, the depots are the first of
-    ``locs``.
+    The arrays may have RL4CO's names. If such a file has no array ``depot``, the first
+    point of ``locs`` in each instance is the depot.
     """
     archive = Archive(path)
     arrays = dict(archive.arrays)
@@ -122,7 +122,7 @@ def read_batch(
     known = {name: arrays[name] for name in names if name in arrays}
     for name in names[:3]:
         if name not in known:
-            archive.find(name)  # reports what there is instead
+            archive.find(name)  # the error lists the arrays of the file
     return make_batch(known, vehicles, capacity)
 
 
@@ -130,10 +130,11 @@ def make_batch(
     arrays: dict[str, Any], vehicles: int | None, capacity: int | None
 ) -> InstanceBatch:
     """
-    Return a batch of the arrays of a file, which may lack capacity and fleet.
+    Return a batch from the arrays of a file.
 
-    Values that the caller gives win over those of the file. Demands that were divided
-    by the capacity are made whole again.
+    The arrays may lack ``vehicles`` and ``capacity`` if the caller gives them. Values
+    that the caller gives replace those of the file. Demands that were divided by the
+    capacity become whole numbers again.
     """
     given = {"capacity": capacity, "vehicles": vehicles}
     arrays = arrays | {name: one for name, one in given.items() if one is not None}
@@ -154,7 +155,7 @@ def make_batch(
 
 
 def _are_shares(demands: NDArray[Any]) -> bool:
-    """Return whether demands are from 0 to 1 and not all whole."""
+    """Return whether demands are shares of a capacity: from 0 to 1, not all whole."""
     if demands.dtype.kind != "f":
         return False
     within = bool(((demands >= 0) & (demands <= 1)).all())
@@ -162,7 +163,7 @@ def _are_shares(demands: NDArray[Any]) -> bool:
 
 
 def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:
-    """Write a batch, compressed."""
+    """Write a batch to a compressed .npz file."""
     batch.require_plain("a file of instances")
     with atomic.replacing(path) as file:
         np.savez_compressed(

@@ -1,4 +1,8 @@
-"""Cells of Excel as Excel shows them: postcodes, dates, times, percentages, money."""
+"""
+The texts that Excel shows for cells with a number format.
+
+Examples are postcodes, dates, times, percentages and money.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,13 @@ from fixedfleet.files.text import format_number
 
 __all__ = ["shown_text"]
 
-# What a format says beside its digits: "kg", \- and the currency in [$€-407]; and what
-# is not shown: [Red], _) and *x.
+# Parts of a number format other than digits. Some are shown: "kg", \- and the currency
+# in [$€-407]. Others are not: [Red], _) and *x.
 _QUOTED = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*.')
 _NUMBER = re.compile(r"[#0?,]*[#0?](\.[#0?]+)?")
-_NO_PATTERN = {"mm-dd-yy", "general"}  # the first is the short date of any country
+# These formats do not state how to write a date. Excel shows mm-dd-yy as the short date
+# of the user's country.
+_NO_PATTERN = {"mm-dd-yy", "general"}
 _PARTS = re.compile(r"y+|m+|d+|h+|s+|am/pm|a/p", re.IGNORECASE)
 
 
@@ -22,9 +28,9 @@ def shown_text(value: Any, number_format: str) -> str:
     """
     Return the text that Excel shows for a value in a number format.
 
-    Formats of numbers with leading zeros, decimals, percent signs and units, and of
-    dates and times, are followed. The decimal sign is a point. For other formats the
-    text is the value: 5, 0.1, 2026-03-12, 08:30.
+    Supported are formats with leading zeros, decimals, percent signs and units, and
+    formats of dates and times. The decimal sign is a point. For other formats, the text
+    is the plain value: 5, 0.1, 2026-03-12, 08:30.
     """
     if isinstance(value, bool):
         return str(value).upper()
@@ -52,7 +58,7 @@ def _shown_number(value: float, number_format: str) -> str:
     decimals = len(place[1]) - 1 if place[1] else 0
     whole = place[0].partition(".")[0].replace(",", "")
     if place[0] == digits.strip() and not decimals and "00" not in whole:
-        return plain  # as "0" shows it, but without rounding it
+        return plain  # Excel would round the value in the format "0"
     text = f"{value * scale:.{decimals}f}"
     sign, text = ("-", text[1:]) if text.startswith("-") else ("", text)
     before, point, after = text.partition(".")
@@ -71,19 +77,19 @@ def _shown_date(
     if isinstance(value, datetime.time):
         value, usual = datetime.datetime.combine(datetime.date.min, value), "hh:mm"
     else:
-        # A date of openpyxl without a time of day is at midnight.
+        # openpyxl returns a date without a time of day as midnight.
         value = datetime.datetime.fromisoformat(value.isoformat())
         midnight = value.time() == datetime.time()
         usual = "yyyy-mm-dd" if midnight else "yyyy-mm-dd hh:mm"
     if pattern.lower() in _NO_PATTERN or not _PARTS.search(pattern):
         pattern = usual
-    return _follow(value, pattern)
+    return _format_moment(value, pattern)
 
 
-def _follow(moment: datetime.datetime, pattern: str) -> str:
-    """Return a moment in a pattern such as dd.mm.yyyy hh:mm."""
+def _format_moment(moment: datetime.datetime, pattern: str) -> str:
+    """Write a date and time in a pattern such as dd.mm.yyyy hh:mm."""
     half_day = re.search(r"am/pm|a/p", pattern, re.IGNORECASE) is not None
-    before = ""  # the part before: minutes follow hours
+    before = ""  # the letter of the previous part: "m" after "h" means minutes
 
     def write(match: re.Match[str]) -> str:
         nonlocal before

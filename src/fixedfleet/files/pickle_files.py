@@ -1,5 +1,5 @@
 """
-The Attention Model's pickled test sets.
+Read and write the Attention Model's pickled test sets.
 
 Such a file is a list of tuples ``(depot, customers, demands, capacity)`` of lists and
 numbers, or of NumPy's arrays (Kool et al., "Attention, Learn to Solve Routing
@@ -34,10 +34,10 @@ _MOST_BYTES = 2 * 10**9
 
 _log = logging.getLogger("fixedfleet")
 
-# The operations that build lists, tuples and numbers, each with its argument. A pickle
-# of these alone cannot run code. An Unpickler without classes would not be enough: a
-# memo entry with a huge number makes it allocate gigabytes (here the fourth byte of
-# such a number must be 0).
+# The pickle operations that build lists, tuples and numbers, each with its argument. A
+# pickle that has only these operations cannot run code. An Unpickler that refuses
+# classes would not be enough: a memo entry with a huge number makes it allocate
+# gigabytes. In this pattern, the fourth byte of such a number must be 0.
 _PLAIN = re.compile(
     rb"\x80[\x02-\x05]|\x95.{8}"  # protocol, frame
     rb"|G.{8}|K.|M..|J.{4}"  # numbers
@@ -53,7 +53,7 @@ def read_batch(
     vehicles: int | None = None,
     capacity: int | None = None,
 ) -> InstanceBatch:
-    """Read a test set; the fleet is not in it and must be given."""
+    """Read a test set. The file does not state ``vehicles``, so it must be given."""
     data = read_bytes(path, _MOST_BYTES)
     plain = not _PLAIN.sub(b"", data)
     try:
@@ -87,7 +87,7 @@ class _Kind:
 
 
 class _Array:
-    """Stand-in for an array of NumPy, which is made from its numbers alone."""
+    """Stand-in for an array of NumPy while a file is unpickled; holds numbers only."""
 
     numbers: NDArray[Any]
 
@@ -113,7 +113,8 @@ def _from_buffer(
     return kind.read(data, shape)
 
 
-# What a pickle of arrays names, and what is called instead. Nothing else is called.
+# The functions and classes that a pickle of arrays names, and what is called instead of
+# each. A pickle that names anything else is refused.
 _STAND_INS: dict[str, Any] = {
     "numpy.ndarray": _Array,
     "numpy.dtype": _Kind,
@@ -129,8 +130,8 @@ class _ArrayUnpickler(pickle._Unpickler):
     """
     Builds lists, tuples, numbers and arrays of numbers, and refuses all else.
 
-    It derives from the unpickler that is written in Python, not from the faster one in
-    C. So a memo entry with a huge number does not make it allocate gigabytes.
+    The class derives from the unpickler that is written in Python, not from the faster
+    one in C. So a memo entry with a huge number does not make it allocate gigabytes.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -150,7 +151,11 @@ class _ArrayUnpickler(pickle._Unpickler):
 
 
 def _columns(entries: Any) -> list[NDArray[np.float64]]:
-    """Return the entries as arrays (B, 2), (B, N, 2), (B, N) and (B,)."""
+    """
+    Return the depots, customers, demands and capacities of all entries as arrays.
+
+    Their shapes are (B, 2), (B, N, 2), (B, N) and (B,).
+    """
     if type(entries) is not list or not entries:
         raise InputError("not a list of instances, or an empty one")
     try:
@@ -173,7 +178,7 @@ def _columns(entries: Any) -> list[NDArray[np.float64]]:
 
 
 def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:
-    """Write a test set; it has no place for the fleet, which its reader must give."""
+    """Write a test set. It cannot hold the fleet, which must be given when reading."""
     batch.require_plain("a file of instances")
     entries = list(
         zip(

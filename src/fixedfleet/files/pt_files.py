@@ -1,4 +1,4 @@
-"""POMO's test sets: a dictionary of tensors, saved by PyTorch."""
+"""Read and write POMO's test sets: a dictionary of tensors, saved by PyTorch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read_batch(
     vehicles: int | None = None,
     capacity: int | None = None,
 ) -> InstanceBatch:
-    """Read a test set; the fleet is not in it and must be given."""
+    """Read a test set. The file does not state ``vehicles``, so it must be given."""
     torch = require("torch", "network", "a .pt file")
     try:
         # With weights_only, a file cannot run code.

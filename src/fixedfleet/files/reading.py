@@ -1,4 +1,4 @@
-"""How an instance is read: what the caller asks for, and what comes out of it."""
+"""Options for reading an instance, and the instance that was read, with notes."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ __all__ = [
     "parse_corrections",
 ]
 
-# What the caller may say instead of the file.
+# Options that replace what the file says.
 _ASKED = ("rounding", "detour", "capacity", "vehicles", "unit", "length_unit")
 _QUESTIONS = {
     "capacity": "what a vehicle carries",
     "vehicles": "how many vehicles there are",
 }
 DIMACS = "dimacs"  # the rounding of the DIMACS challenge for time windows
-_SPEED_BEFORE_ROADS = 40.0  # kilometres or miles per hour
+# The speed that is assumed until travel times by road are known, in kilometres or miles
+# per hour.
+_SPEED_BEFORE_ROADS = 40.0
 _ROUNDING = {
     "none": "distances not rounded",
     "round": "distances rounded to the nearest whole number",
@@ -49,7 +51,7 @@ _ROUNDING = {
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
     """
-    What the caller says about an instance. It wins over what the file says.
+    Options for reading an instance. They take precedence over what the file says.
 
     Parameters
     ----------
@@ -58,30 +60,30 @@ class ReadOptions:
     sheet
         The sheet of an Excel file. Default: the visible one that has the customers.
     corrections
-        What the cells of a table should say instead, by row and column:
+        Texts that replace cells of a table, by row and column:
         ``{14: {"demand": "12"}}``.
     unit, length_unit
         Unit of demands and capacity; unit of distances.
     detour
-        What great-circle distances are multiplied by.
+        The factor by which great-circle distances are multiplied.
     geocode
-        A function that finds places for the addresses of a table, such as
-        :func:`fixedfleet.addresses.geocoder` returns.
+        A function that returns latitude and longitude of the addresses in a table, such
+        as :func:`fixedfleet.addresses.geocoder` makes.
     by_road
         Whether travel times by road will be added (:func:`fixedfleet.with_roads`).
-        Until then, a speed stands for them between latitudes and longitudes, so that
-        service times, windows and shifts are kept.
+        Until then, travel times between latitudes and longitudes follow from an assumed
+        speed, so that service times, time windows and shifts are kept.
     vehicle_types
         The fleet, instead of vehicles and capacity.
     speed
-        Distance per hour. Without it, and without travel times in the file, nothing is
-        timed: service times, windows and shifts are not considered, and a doubt says
-        so.
+        Distance per hour. Without it, and without travel times in the file, service
+        times, time windows and shifts are not considered, and a doubt says so.
     service_minutes
-        How long a vehicle stays at customers for which the file does not say it.
+        The service time, in minutes, of customers for which the file states none.
     shift
-        The shift of vehicles that have none, in minutes since midnight. A shift from 0
-        is a length only: it is refused if customers have windows.
+        The shift of vehicles for which the file states none: (from, to), in minutes
+        since midnight. A shift from 0 only says how long the shift is. It is refused if
+        customers have time windows.
     max_customers
         The largest instance to read. A larger one is refused as soon as its size is
         known, before anything is built from it.
@@ -124,7 +126,7 @@ class ReadOptions:
 
 
 def parse_columns(words: Iterable[str]) -> dict[str, str]:
-    """Return headings by column from words of the form demand=Paletten."""
+    """Return {column: heading} from words of the form demand=Paletten."""
     columns = {}
     for word in words:
         column, equals, heading = word.partition("=")
@@ -135,7 +137,7 @@ def parse_columns(words: Iterable[str]) -> dict[str, str]:
 
 
 def parse_corrections(words: Iterable[str]) -> dict[int, dict[str, str]]:
-    """Return cells by row and column from words of the form 14:demand=12."""
+    """Return {row: {column: text}} from words of the form 14:demand=12."""
     corrections: dict[int, dict[str, str]] = {}
     for word in words:
         place, equals, text = word.partition("=")
@@ -150,24 +152,24 @@ def parse_corrections(words: Iterable[str]) -> dict[int, dict[str, str]]:
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """
-    An instance as it was read.
+    An instance that was read from a file, with notes and doubts about it.
 
     Attributes
     ----------
     instance
-        The instance. What is missing has the value 1 in it.
+        The instance. A field that is named in ``missing`` has the value 1.
     notes
-        Remarks on how it was read, for example where the fleet comes from.
+        Remarks on how the file was read, for example where the fleet comes from.
     missing
         Those of "vehicles" and "capacity" that neither caller nor file gives.
     doubts
-        What is probably a mistake in the instance.
+        Probable mistakes in the file or the instance.
     rows
-        The row of each location in a table, depot first; None for other formats.
+        The row number of each location in a table, depot first; None for other formats.
     columns
-        The headings of a table's known columns, by column.
+        The heading of each recognised column of a table, by the name of the column.
     dialect
-        How the file separates cells and writes decimals, to write others alike.
+        The delimiter and decimal sign of a CSV file, for writing other files alike.
     """
 
     instance: Instance
@@ -180,9 +182,9 @@ class Reading:
 
     def leave_out(self, numbers: Iterable[int]) -> Reading:
         """
-        Return the reading without some rows of its table.
+        Return the reading without the rows of the table that have these numbers.
 
-        If the file is not a table, ``numbers`` are those of customers.
+        If the file is not a table, ``numbers`` are the numbers of customers.
 
         Raises
         ------
@@ -203,10 +205,10 @@ class Reading:
         self, customers: Iterable[int], rows: Iterable[int | None] = ()
     ) -> Reading:
         """
-        Return the reading without some customers, with a note that names them.
+        Return the reading without these customers, with a note that names them.
 
-        ``rows`` are rows of the table that could not be read. Doubts about them are
-        dropped.
+        ``rows`` are the numbers of rows that could not be read. Doubts about these rows
+        are dropped.
         """
         unwanted, decided = sorted(set(customers)), set(rows)
         if not unwanted and not decided:
@@ -252,7 +254,7 @@ def build_reading(
     ``fields`` are arguments of :class:`Instance` as the file states them, with None for
     a fleet or a capacity that it does not state. ``sources`` says where the file
     states, or should state, the fleet, the capacity and the rounding. ``doubts`` are
-    about how the file was read. The others are as in :class:`Reading`.
+    about how the file was read. The other parameters are as in :class:`Reading`.
     """
     stated, notes = {"rounding": "none", **fields}, list(notes)
     given = {name: getattr(options, name) for name in _ASKED}
@@ -295,7 +297,11 @@ def _choose_fleet(
     options: ReadOptions,
     notes: list[str],
 ) -> None:
-    """Choose between vehicle types and a number of vehicles that are alike."""
+    """
+    Decide whether the fleet consists of vehicle types or of identical vehicles.
+
+    The decision changes ``chosen``, which has the arguments of :class:`Instance`.
+    """
     types, fleet = chosen.get("vehicle_types"), ("vehicles", "capacity")
     if options.vehicle_types is not None:
         chosen["vehicle_types"] = list(options.vehicle_types)
@@ -317,9 +323,9 @@ def _choose_fleet(
 
 def _choose_times(chosen: dict[str, Any], options: ReadOptions) -> list[Doubt]:
     """
-    Complete the times of an instance; without travel times, remove them.
+    Complete the times in ``chosen``, which has the arguments of :class:`Instance`.
 
-    Return a doubt about each kind of time that is given and not considered.
+    Without travel times, remove all other times, and return a doubt that names them.
     """
     names = ("service_times", "windows")
     types = chosen.get("vehicle_types")
@@ -378,7 +384,11 @@ def _choose_times(chosen: dict[str, Any], options: ReadOptions) -> list[Doubt]:
 
 
 def _build(fields: Mapping[str, Any]) -> Instance:
-    """Return the instance; DIMACS rounds distances down to one decimal."""
+    """
+    Return the instance with these arguments.
+
+    With the rounding ``dimacs``, it has a matrix of rounded distances.
+    """
     if fields["rounding"] != DIMACS:
         return Instance(**fields)
     instance = Instance(**{**fields, "rounding": "none"})

@@ -1,4 +1,4 @@
-"""VRPLIB solutions (.sol): ``Route #1: …`` and ``Cost …``."""
+"""Read and write VRPLIB solutions (.sol): ``Route #1: …`` and ``Cost …``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:
     """
     Read the tours. Customers are numbered from 1; the depot is not listed.
 
-    If the vehicles of the instance differ, route 3 is that of the third vehicle.
+    If the instance has a mixed fleet, the number of a route is the number of its
+    vehicle: route 3 belongs to the third vehicle of the fleet.
     """
     routes, _ = _parse(decode(content))
     if instance is None or not instance.has_mixed_fleet:
@@ -50,7 +51,7 @@ def parse_cost(text: str) -> float | None:
 
 
 def _parse(text: str) -> tuple[dict[int, list[int]], float | None]:
-    """Return the tours by their number, and the cost."""
+    """Return the tours by the number of their route, and the cost, None if missing."""
     routes: dict[int, list[int]] = {}
     cost: float | None = None
     for number, raw in enumerate(split_lines(text), 1):
@@ -76,9 +77,10 @@ def _parse(text: str) -> tuple[dict[int, list[int]], float | None]:
 
 def format_plan(plan: Plan, instance: Instance) -> str:
     """
-    Write the tours, their cost, and the customers that none serves.
+    Write the tours, their cost, and the unserved customers.
 
-    If vehicles differ, the number of a route is that of its vehicle.
+    If the instance has a mixed fleet, the number of a route is the number of its
+    vehicle in the fleet.
     """
     numbers = list(range(1, plan.vehicles + 1))
     if instance.has_mixed_fleet:

@@ -1,4 +1,4 @@
-"""Instances with time windows in the format of Solomon (1987), for reading."""
+"""Read instances with time windows in the format of Solomon (1987)."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def is_solomon(text: str) -> bool:
 
 def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     """
-    Read an instance. Travel times are the distances.
+    Read an instance. Its travel times are equal to its distances.
 
-    The depot's window is the shift of the vehicles. Distances are not rounded unless
-    the caller asks for it.
+    The depot's time window is the shift of all vehicles. Distances are not rounded
+    unless the caller asks for it.
     """
     if options.depot is not None:
         raise InputError(

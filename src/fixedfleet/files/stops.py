@@ -1,9 +1,9 @@
 """
-Stops of a plan's file, found again among the customers of an instance.
+Match the stops in the file of a plan to the customers of an instance.
 
 The numbers of customers change whenever a row is inserted above them. So a stop is
-found by what the file says beside its number: the firm's own customer number, the name,
-or the place.
+matched by other texts in the file: the firm's own customer number, the name, or the
+place.
 """
 
 from __future__ import annotations
@@ -25,21 +25,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Stop", "axes_of", "plan_of", "vehicle_names", "with_vehicles"]
 
-# Headings of a column with the firm's own customer numbers, letters and digits only.
+# Headings of a column with the firm's own customer numbers, reduced to lower-case
+# letters and digits.
 _OWN_NUMBERS = {
     "kdnr", "kdnummer", "kundennr", "kundennummer", "kundenid", "debitor", "debitornr",
     "debitorennr", "debitorennummer", "customerno", "customernr", "customernumber",
     "customerid", "custno", "custid", "accountno", "accountnumber",
 }  # fmt: skip
 
-_NEAR = 1e-9  # coordinates that are equal but for their rounding to a text
+# Coordinates that differ by at most this much count as equal: a file may round them.
+_NEAR = 1e-9
 
 
 class Stop(NamedTuple):
-    """A stop of a plan's file: the customer's number there, and its other texts."""
+    """A stop in the file of a plan: the customer's number and all other texts."""
 
-    where: str  # in the file, for messages
-    number: int
+    where: str  # the place in the file, for error messages
+    number: int  # of the customer, as the file states it
     texts: Mapping[str, str]  # name, demand, coordinates and further columns
 
 
@@ -50,16 +52,16 @@ def axes_of(instance: Instance) -> tuple[str, str]:
 
 def plan_of(tours: Iterable[Iterable[Stop]], instance: Instance | None) -> Plan:
     """
-    Return the plan whose stops are found among the customers of the instance.
+    Match each stop to a customer of the instance, and return the plan.
 
-    Without an instance, and for a stop of which nothing but the number is known, the
+    If there is no instance, or if the file states nothing but the number of a stop, the
     customer is the one with this number.
 
     Raises
     ------
     InputError
-        If a stop is not a customer of the instance, if name and customer number are
-        those of two customers, or if several customers may be meant.
+        If a stop is not a customer of the instance, if its name and its customer number
+        belong to different customers, or if several customers may be meant.
     """
     if instance is None:
         return Plan([stop.number for stop in tour] for tour in tours)
@@ -68,7 +70,7 @@ def plan_of(tours: Iterable[Iterable[Stop]], instance: Instance | None) -> Plan:
 
 
 class _Customers:
-    """The customers of an instance, to be found by what a file says about them."""
+    """Finds customers of an instance by name, own customer number and place."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
@@ -83,7 +85,7 @@ class _Customers:
         }
 
     def find(self, stop: Stop) -> int:
-        """Return the customer that a stop means."""
+        """Return the number of the customer that belongs to a stop."""
         found = self._named(stop)
         if found is None:
             found = self._at_place(stop, range(1, self._instance.num_customers + 1))
@@ -102,11 +104,12 @@ class _Customers:
         """
         Return the customers with the name and the firm's customer number of a stop.
 
-        None if the file states neither.
+        Return None if the file states neither.
         """
         name = stop.texts.get("name", "").strip()
         known = None
-        # A customer without a name is called by its number, which says nothing.
+        # Files state the number as the name of a customer without a name. Such a name
+        # does not identify a customer.
         if name and self._by_name and name != str(stop.number):
             known = self._by_name.get(_plain(name), [])
         for heading, text in stop.texts.items():
@@ -130,7 +133,9 @@ class _Customers:
 
     def _at_place(self, stop: Stop, among: Iterable[int]) -> list[int] | None:
         """
-        Return the customers at the place of a stop; None if the place is not known.
+        Return the customers at the place of a stop; None if the file states no place.
+
+        Only the customers in ``among`` are considered.
         """
         instance = self._instance
         words = [
@@ -143,7 +148,12 @@ class _Customers:
         return [customer for customer in among if away[customer] <= _NEAR]
 
     def _one_of(self, found: Sequence[int], stop: Stop) -> int:
-        """Return the one of several customers that agrees best with a stop."""
+        """
+        Return the one of the customers ``found`` that agrees best with a stop.
+
+        Raise InputError if they are at different places and the file does not say which
+        place is meant.
+        """
         left = self._at_place(stop, found) or list(found)
         if len({tuple(self._place(customer)) for customer in left}) > 1:
             raise InputError(
@@ -151,7 +161,9 @@ class _Customers:
                 f"{shorten(stop.texts.get('name', ''))}, and the plan does not say "
                 "which of them is meant: give them different names"
             )
-        # These customers share name and place, so any will do, but none twice.
+        # The customers that are left share name and place, so any of them will do.
+        # Prefer one that no other stop has taken, then one with the same demand and
+        # further columns, then the one with the same number.
         for agrees in (
             lambda customer: customer not in self._found,
             lambda customer: self._says_the_same(customer, stop),
@@ -186,8 +198,8 @@ def vehicle_names(plan: Plan, instance: Instance) -> list[str]:
     """
     Return the name of the vehicle type of each tour.
 
-    If a type has no name, or shares it with another one, its number in the fleet is
-    added, from 1.
+    If a type has no name, or if two types have the same name, the number of the type in
+    the fleet, from 1, is added.
     """
     names = [one.name for one in instance.fleet]
     shown = [
@@ -201,9 +213,10 @@ def with_vehicles(
     plan: Plan, vehicles: Sequence[str], instance: Instance | None
 ) -> Plan:
     """
-    Return a plan with the vehicle types that its file names, one per tour.
+    Return a plan with the vehicle types that its file names.
 
-    Without an instance, or if the file names none, the plan is returned as it is.
+    ``vehicles`` has a name per tour, as :func:`vehicle_names` returns it. Without an
+    instance, or if all names are empty, the plan is returned unchanged.
     """
     if instance is None or instance.vehicle_types is None or not any(vehicles):
         return plan

@@ -1,5 +1,5 @@
 """
-Tables of text cells, from CSV or Excel, and to CSV.
+Read tables of text cells from CSV or Excel, and write CSV.
 
 A table has comments ``# key: value``, then a row of headings, then rows of cells.
 """
@@ -43,19 +43,21 @@ __all__ = [
 _DELIMITERS = ",;\t"
 # Spreadsheets take a cell that begins like this for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-# Excel takes a first line "sep=;" for itself and does not show it as a row.
+# Excel reads a first line "sep=;" as a setting and does not show it as a row.
 _SEPARATOR = re.compile(r"\A\ufeff?(sep=.\r?\n)?")
 _COMMENT = re.compile(r"#\s*([A-Za-z_]+)\s*:(.*)", re.DOTALL)
 # A heading and its unit: "Menge (kg)", "Menge [kg]" or "Menge in kg".
-# No bracket within brackets, and no blanks before: a search would take quadratic time.
+# The pattern allows no brackets within brackets and does not begin with blanks;
+# otherwise a search would take quadratic time.
 _UNIT = re.compile(r"(?:[(\[]([^()\[\]]*)[)\]]|\sin\s+(\S+))\s*$")
-_MOST_LISTED = 20  # headings in a message
+_MOST_LISTED = 20  # the largest number of headings in a message
 # 1.250 or 1,250: this may mean 1.25 or 1250.
 _DOUBTFUL = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}")
 _DECIMAL = re.compile(r"[+-]?\d*([.,])\d+")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,])\d{3}(?:\1\d{3})*(?!\1)[.,]\d+")
-_BLANKS = str.maketrans("", "", "\u00a0\u202f")  # some separate thousands by these
-# A number with a unit behind it, and a word before it that says it is a guess.
+# Removes no-break spaces, which some people write between thousands.
+_BLANKS = str.maketrans("", "", "\u00a0\u202f")
+# A number, perhaps with a unit after it and a word such as "ca." before it.
 _QUANTITY = re.compile(
     r"(?:(ca\.?|circa|etwa|approx\.?|about|~|≈)\s*)?([+-]?[\d.,]*\d)"
     r"(?:\s*([^\W\d_][\w/²³]*)\.?)?",
@@ -68,13 +70,13 @@ _DEGREES = re.compile(
     r"([NSEWO]?)",
     re.IGNORECASE,
 )
-_LONGEST = 60  # characters of a number with a unit; in longer cells none is sought
-_HEAD_ROWS = 15  # rows with cells, among which the headings are sought
+_LONGEST = 60  # a longer cell is not searched for a number with a unit
+_HEAD_ROWS = 15  # the headings are sought in this many rows that are not empty
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV file separates its cells, and its decimal sign."""
+    """The delimiter between the cells of a CSV file, and its decimal sign."""
 
     delimiter: str = ","
     decimal: str = "."
@@ -92,7 +94,7 @@ class TableError(InputError):
     headings
         The headings of the table; empty if its sheet is not known.
     columns
-        The headings of the known columns, by the column's name.
+        The heading of each recognised column, by the name of the column.
     sheets
         The visible sheets, if there are several.
     depots
@@ -133,18 +135,16 @@ class Quantity(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A table with known columns."""
+    """A table, some of whose columns are recognised by their headings."""
 
-    comments: dict[
-        str, str
-    ]  # of ``# key: value`` above the headings, by lower-case key
+    comments: dict[str, str]  # ``# key: value`` above the headings; keys in lower case
     rows: list[int]  # the number of each row, as a spreadsheet shows it
-    columns: list[Column]  # each as long as the rows
-    places: dict[str, int]  # of the known columns, by name
+    columns: list[Column]  # all columns; each has a cell for every row
+    places: dict[str, int]  # position of each recognised column, by its name
     dialect: Dialect
-    decimals: set[str]  # the decimal signs that are certain
+    decimals: set[str]  # the decimal signs that certainly occur in the table
     notes: list[str]  # on how the file was read
-    sheets: list[str] = field(default_factory=list)  # visible ones, if several
+    sheets: list[str] = field(default_factory=list)  # visible sheets, if several
 
     def column(self, name: str) -> Column:
         """Return a column by name, with empty cells if the table lacks it."""
@@ -154,7 +154,7 @@ class Table:
         return Column(name, empty, empty)
 
     def only(self, places: Sequence[int]) -> Table:
-        """Return the table with these rows only, in this order."""
+        """Return the table with the rows at these positions only, in this order."""
         columns = [
             Column(heading, [cells[i] for i in places], [shown[i] for i in places])
             for heading, cells, shown in self.columns
@@ -190,10 +190,11 @@ class Table:
 
     def degrees(self, text: str, what: str, letters: str) -> float:
         """
-        Return the coordinate that a cell states.
+        Return the coordinate that a cell states, in degrees.
 
-        ``letters`` are the letters of the directions that may stand beside degrees: the
-        first means a coordinate above 0, the last one below it.
+        ``letters`` are the letters of directions that may stand beside the degrees,
+        such as NS. The first letter means a positive coordinate, the last one a
+        negative coordinate. ``what`` starts the error message.
         """
         plain = text.strip().translate(_BLANKS)
         number = _plain_number(plain)
@@ -212,7 +213,7 @@ class Table:
 
 
 def _plain_number(text: str) -> str:
-    """Return a number without signs between thousands and with a decimal point."""
+    """Rewrite a number without thousands separators and with a decimal point."""
     if grouped := _THOUSANDS.fullmatch(text):
         text = text.replace(grouped[1], "")
     return text.replace(",", ".")
@@ -239,14 +240,14 @@ def read_table(
     content
         The file, or its text.
     names
-        The name of the column for every known heading, in lower case.
+        The headings to recognise, in lower case, each with the name of its column.
     numbers
         Names of the columns that hold numbers.
     needed
         Sets of columns. The sheet to read is the one that has all columns of one of
         these sets.
     chosen
-        Headings that the caller chose for columns, by the column's name.
+        Headings that the caller chose, by the name of the column.
     sheet
         The sheet of an Excel file. Default: the only one that has what is needed.
     max_rows
@@ -271,7 +272,7 @@ def read_table(
             delimiter = max(_DELIMITERS, key=lambda d: heads[d].score)
             head = heads[delimiter]
             rows = lambda: _csv_rows(text, delimiter)  # noqa: E731
-            if head.score[0] < 0:  # not CSV with any delimiter: say why
+            if head.score[0] < 0:  # not CSV with any delimiter: raise the error again
                 head = _find_head(rows(), known)
         if head.above:
             notes.append(f"rows above the headings ignored: {', '.join(head.above)}")
@@ -314,18 +315,18 @@ def _csv_rows(text: str, delimiter: str) -> Rows:
 
 
 class _Head(NamedTuple):
-    """The headings of a table, and what is above them."""
+    """The headings of a table, and the rows above them."""
 
-    row: int
+    row: int  # the number of the row with the headings
     headings: list[str]
-    comments: dict[str, str]  # ``# key: value``, by lower-case key
-    above: list[str]  # texts of other rows
-    columns: set[str]  # known ones
-    score: tuple[int, int]
+    comments: dict[str, str]  # ``# key: value`` above the headings; keys in lower case
+    above: list[str]  # the first text of each other row above the headings
+    columns: set[str]  # the names of the recognised columns
+    score: tuple[int, int]  # the larger, the more likely this row has the headings
 
 
 def _find_head_of(text: str, delimiter: str, known: Mapping[str, str]) -> _Head:
-    """Return the headings of a text whose cells are separated by a delimiter."""
+    """Return the headings of a CSV text whose cells are separated by ``delimiter``."""
     try:
         head = _find_head(_csv_rows(text, delimiter), known)
     except csv.Error:
@@ -335,9 +336,9 @@ def _find_head_of(text: str, delimiter: str, known: Mapping[str, str]) -> _Head:
 
 def _find_head(rows: Rows, known: Mapping[str, str]) -> _Head:
     """
-    Return the headings: of the first rows, the one with most known headings.
+    Return the headings: the one of the first rows with the most recognised columns.
 
-    On a tie, it is the row with most texts.
+    On a tie, it is the row with the most filled cells.
     """
     best = _Head(0, [], {}, [], set(), (-1, 0))
     comments: dict[str, str] = {}
@@ -357,7 +358,8 @@ def _find_head(rows: Rows, known: Mapping[str, str]) -> _Head:
                 comments.setdefault(key, match[2].removeprefix(" "))
             continue
         columns = {known[bare] for bare in map(bare_heading, filled) if bare in known}
-        # Headings are texts. A row with numbers is none, unless it is the first.
+        # Headings are texts. So a row with numbers cannot have the headings, unless it
+        # is the first row.
         numeric = any(is_number(_plain_number(cell[:_LONGEST])) for cell in filled)
         score = (-1, 0) if numeric and seen else (len(columns), len(filled))
         if not seen or score > best.score:
@@ -436,7 +438,11 @@ def _places(
     numbers: Collection[str],
     sheets: Sequence[str],
 ) -> dict[str, int]:
-    """Return the position of each known column; those that the caller chose first."""
+    """
+    Return the position of each recognised column, by its name.
+
+    A heading that the caller chose takes precedence over all others.
+    """
     columns = {
         column: _place(chosen[column], headings, column, sheets) for column in chosen
     }
@@ -446,7 +452,7 @@ def _places(
     free = [i for i in range(len(headings)) if i not in columns.values()]
     for column in dict.fromkeys(names.values()):
         found = [i for i in free if names.get(bare[i]) == column]
-        # A column with exactly this name wins over others.
+        # A heading that equals the name of the column takes precedence over others.
         found = [i for i in found if bare[i] == column] or found
         if column in columns or not found:
             continue
@@ -459,7 +465,7 @@ def _places(
 
 
 def list_headings(headings: Sequence[str]) -> str:
-    """Say which headings a table has, for a message."""
+    """Return a clause that lists the headings of a table, for a message."""
     more = ["…"] if len(headings) > _MOST_LISTED else []
     listed = [*map(shorten, headings[:_MOST_LISTED]), *more]
     return f"the headings are {', '.join(listed)}"
@@ -468,7 +474,7 @@ def list_headings(headings: Sequence[str]) -> str:
 def _place(
     wanted: str, headings: Sequence[str], column: str, sheets: Sequence[str]
 ) -> int:
-    """Return where the heading is that the caller chose for a column."""
+    """Return the position of the heading that the caller chose for a column."""
     wanted = wanted.strip()
     same = [i for i, h in enumerate(headings) if h.casefold() == wanted.casefold()]
     if len(same) != 1:
@@ -486,7 +492,11 @@ def _trim(cells: list[str], width: int, row: int) -> list[str]:
 
 
 def _decimals(cells: Iterable[str]) -> set[str]:
-    """Return the decimal signs of the numbers that can be read in one way only."""
+    """
+    Return the decimal signs that occur in the cells.
+
+    Numbers such as 1.250 do not count, because the point may separate thousands.
+    """
     found = set()
     for cell in cells:
         plain = cell.strip().translate(_BLANKS)

@@ -1,4 +1,4 @@
-"""Instances as a table of locations, plans as a table of stops: CSV and Excel."""
+"""Read and write CSV and Excel: tables of an instance's locations or a plan's stops."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ __all__ = [
     "total_rows",
 ]
 
-# The headings of each column, in lower case and without a unit.
+# The headings by which each column is recognised, in lower case and without a unit.
 _HEADINGS = {
     "x": ("x",),
     "y": ("y",),
@@ -100,21 +100,22 @@ _AXES = (("lat", "lon"), ("x", "y"))
 _NEEDED = [{*pair, "demand"} for pair in (*_AXES, ("coordinates",))]
 _NEEDED_WITH_ADDRESSES = [*_NEEDED, *({*few, "demand"} for few in ADDRESS_SETS)]
 _LIMITS = {"lat": 90.0, "lon": 180.0}
-_LETTERS = {"lat": "NS", "lon": "EOW"}  # O is the German east
+_LETTERS = {"lat": "NS", "lon": "EOW"}  # O stands for Ost, German for east
 _COMMENTS = {
     "name", "capacity", "vehicles", "metric", "rounding", "detour", "unit",
     "length_unit", "speed",
 }  # fmt: skip
 _OF_DAY = ("minutes", "from", "to", "window", "priority")
-_UNSERVED = "unserved"  # in the column "tour" of a plan
-_MOST_NAMED = 10  # rows in a message
+_UNSERVED = "unserved"  # stands in the column "tour" of a plan
+_MOST_NAMED = 10  # the largest number of rows in a message
 
 
 def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     """Read an instance from a table with the depot's row and a row per customer."""
     for column in options.columns:
         check_choice("column", column, COLUMNS)
-    # With the depot and one customer too many, the table is seen to be too long.
+    # The depot and one customer more than allowed show that the table is too long, so
+    # further rows need not be read.
     most = None if options.max_customers is None else options.max_customers + 2
     table = read_table(
         content,
@@ -137,7 +138,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
         remarks = place_rows(table, options.geocode)
     rows = _Rows(table, axes, metric, remarks)
     order = [_depot_of(rows, options.depot), *rows.customers]
-    order = list(dict.fromkeys(order))  # the depot is no customer
+    order = list(dict.fromkeys(order))  # the depot may also be among the customers
     doubts = _unreadable(rows, order, options)
     demands = [rows.demands[i] or 0.0 for i in order[1:]]
     places = [rows.points[i] for i in order]
@@ -183,7 +184,11 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
 
 
 def _chosen(columns: Mapping[str, str]) -> dict[str, str]:
-    """Return the headings that the caller chose; lat and lon may share a column."""
+    """
+    Return the headings that the caller chose, by the name of the column.
+
+    If lat and lon have the same heading, it is the heading of the column coordinates.
+    """
     lat, lon = columns.get("lat"), columns.get("lon")
     if lat is None or lat != lon:
         return dict(columns)
@@ -192,7 +197,7 @@ def _chosen(columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def _split_coordinates(table: Table) -> None:
-    """Make two columns of one that has both coordinates: 51.05, 13.73."""
+    """Split a column with both coordinates, such as 51.05, 13.73, into two columns."""
     if "coordinates" not in table.places or {"lat", "lon"} <= table.places.keys():
         return
     heading, cells, _ = table.columns[table.places["coordinates"]]
@@ -204,7 +209,7 @@ def _split_coordinates(table: Table) -> None:
 
 
 def _pair(cell: str) -> tuple[str, str]:
-    """Return the two coordinates in a cell; the cell itself twice if it has not two."""
+    """Return the two coordinates in a cell; if it has not two, return it twice."""
     plain = cell.strip().strip("()[]")
     for separator in (";", "/", ", ", " ", ","):
         parts = [part.strip(" ,") for part in plain.split(separator)]
@@ -214,7 +219,11 @@ def _pair(cell: str) -> tuple[str, str]:
 
 
 def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
-    """Return the columns of coordinates, preferably lat and lon, and the metric."""
+    """
+    Return the names of the columns with coordinates, and the metric.
+
+    If a table has lat and lon as well as x and y, lat and lon are used.
+    """
     headings = [column.heading for column in table.columns]
     said = list_headings(headings)
     pairs = [pair for pair in _AXES if {*pair} <= table.places.keys()]
@@ -243,7 +252,7 @@ def _axes(table: Table) -> tuple[tuple[str, str], Metric]:
 
 
 def _correct(table: Table, corrections: Mapping[int, Mapping[str, str]]) -> None:
-    """Replace cells by what the caller says instead, by row and column."""
+    """Replace cells of a table by the caller's corrections {row: {column: text}}."""
     for row, cells in corrections.items():
         if row not in table.rows:
             raise InputError(f"there is no row {row} to correct")
@@ -257,7 +266,7 @@ def _correct(table: Table, corrections: Mapping[int, Mapping[str, str]]) -> None
 
 
 class _Rows:
-    """The places and demands of all rows, and why some cannot be read."""
+    """The coordinates and demands of all rows, and why some rows cannot be read."""
 
     def __init__(
         self,
@@ -267,15 +276,17 @@ class _Rows:
         remarks: Mapping[int, tuple[str, str]],
     ) -> None:
         self.table, self.axes, self._metric = table, axes, metric
-        self.remarks = remarks  # on addresses: the address, and what is said about it
+        self.remarks = remarks  # (address, remark on its place) by position of the row
         self.names = table.column("name").shown
-        self.faults: list[dict[str, str]] = [{} for _ in table.rows]  # by column
-        self.guesses: dict[int, str] = {}  # demands such as "ca. 40"
+        # For each row, the reasons why cells cannot be read, by column.
+        self.faults: list[dict[str, str]] = [{} for _ in table.rows]
+        # Notes on demands such as "ca. 40", by position of the row.
+        self.guesses: dict[int, str] = {}
         columns = [self._read(axis, self._coordinate) for axis in axes]
         self.points = list(zip(*columns, strict=True))
         self.unit = split_heading(table.column("demand").heading)[1]
         self.demands = self._read("demand", self._demand)
-        # The depot is the only row without a demand.
+        # Rows without a demand: one of them may be the depot.
         self.idle = [
             i
             for i, faults in enumerate(self.faults)
@@ -284,7 +295,7 @@ class _Rows:
 
     @property
     def customers(self) -> list[int]:
-        """The rows that can be customers."""
+        """The positions of the rows that have a demand and can be read."""
         return [
             i
             for i, demand in enumerate(self.demands)
@@ -298,7 +309,8 @@ class _Rows:
 
     def fault_of(self, i: int) -> str:
         """Return why a row is not a customer; an empty text if it is one."""
-        said = list(dict.fromkeys(self.faults[i].values()))  # both of one column once
+        # If lat and lon are in one column, both have the same fault: say it once.
+        said = list(dict.fromkeys(self.faults[i].values()))
         if self.demands[i] is None and "demand" not in self.faults[i]:
             heading = self.table.column("demand").heading
             said.append(f"{heading} is empty, and only the depot has no demand")
@@ -353,7 +365,12 @@ class _Rows:
 
 
 def _depot_of(rows: _Rows, asked: str | int | None) -> int:
-    """Return the row of the depot, and add a note that says why it is this row."""
+    """
+    Return the position of the depot's row.
+
+    ``asked`` is the name of the depot that the caller gives, if any. Otherwise a note
+    is added that says which row is the depot.
+    """
     table = rows.table
     if len(table.rows) < 2:
         raise InputError(
@@ -384,7 +401,7 @@ def _depot_of(rows: _Rows, asked: str | int | None) -> int:
     if fault := "; ".join(rows.faults[depot].values()):
         raise InputError(f"row {table.rows[depot]}: {fault}; this row is the depot")
     if demand and asked is None:
-        # Any row with a place may be the depot, if its name is unique.
+        # The caller may choose any row with a unique name as the depot.
         counts = Counter(rows.names)
         names = [name for name in rows.names if name and counts[name] == 1]
         raise TableError(
@@ -399,10 +416,12 @@ def _depot_of(rows: _Rows, asked: str | int | None) -> int:
 
 def _unreadable(rows: _Rows, order: Sequence[int], options: ReadOptions) -> list[Doubt]:
     """
-    Return a doubt for each row that cannot be read, and for each guess.
+    Return a doubt about each row that cannot be read, and about each guess.
 
-    Raise InputError for the rows that cannot be read if the caller does not allow them,
-    or if they are more than half of the customers' rows.
+    A guess is a demand such as "ca. 40", or a place whose address is doubtful.
+    ``order`` has the positions of the rows that were read, depot first. Raise
+    InputError if rows cannot be read and the caller does not allow that, or if they are
+    more than half of the customers' rows.
     """
     table = rows.table
     read = set(order)
@@ -448,11 +467,14 @@ def _unreadable(rows: _Rows, order: Sequence[int], options: ReadOptions) -> list
 
 class _Times:
     """
-    Service times, windows and priorities of a table, depot first.
+    The service times, time windows and priorities in a table with the depot first.
 
     Without a speed, times are not read. Their columns are kept as further columns, and
-    a :class:`Doubt` warns about them. A window that cannot be read counts as open, and
-    a doubt says so.
+    a :class:`Doubt` warns about them. A cell that cannot be read is treated like an
+    empty one, and a doubt says so.
+
+    ``fields`` are arguments of :class:`Instance`, and ``used`` has the names of the
+    columns that they were read from.
     """
 
     def __init__(self, table: Table, options: ReadOptions) -> None:
@@ -477,7 +499,7 @@ class _Times:
             self._take(ends, "windows", self._window)
 
     def _warn_about_times(self) -> None:
-        """Add a doubt if there are columns with times, which are not considered."""
+        """Add a doubt if the table has times: without a speed, they do not count."""
         names = filter(self._is_filled, ("minutes", "from", "to"))
         headings = [repr(self.table.column(name).heading) for name in names]
         if headings:
@@ -496,7 +518,12 @@ class _Times:
     def _take(
         self, names: Sequence[str], field: str, read: Callable[[int], Any]
     ) -> None:
-        """Read a field of the instance from columns, and add a note that says so."""
+        """
+        Read a field of the instance from columns, and add a note that says so.
+
+        ``names`` are the columns, ``field`` is the argument of :class:`Instance`, and
+        ``read`` returns the value in the row at a position.
+        """
         self.used |= {*names}
         depot, *values = [self._try(read, place, names) for place in self._places()]
         if field == "windows" and depot is not None:
@@ -578,7 +605,12 @@ def _fleet_of_sheet(
 def _further(
     table: Table, axes: Sequence[str], used: Collection[str]
 ) -> dict[str, list[str]]:
-    """Return the columns that planning does not need, by heading; plans repeat them."""
+    """
+    Return the columns that planning does not need, by heading.
+
+    They are copied into the tables of plans. ``used`` has the names of the columns
+    with times and priorities that were read.
+    """
     columns: dict[str, list[str]] = {}
     unused = {axis for pair in (*_AXES, ("coordinates",)) for axis in pair} - {*axes}
     unused |= {*_OF_DAY} - {*used}
@@ -593,7 +625,7 @@ def _further(
             continue
         if heading:
             columns[_free_heading(heading, columns)] = shown
-        elif any(cell.strip() for cell in shown):  # spreadsheets leave empty columns
+        elif any(cell.strip() for cell in shown):  # an empty column needs no note
             table.notes.append("a column without a heading was ignored")
     if columns:
         table.notes.append(f"further columns: {', '.join(columns)}")
@@ -601,7 +633,7 @@ def _further(
 
 
 def _free_heading(heading: str, used: Iterable[str]) -> str:
-    """Return the heading, with a number after it if it is in use."""
+    """Return the heading, with a number after it if ``used`` already has it."""
     taken = {other.casefold() for other in used}
     free, number = heading, 2
     while free.casefold() in taken:
@@ -610,7 +642,12 @@ def _free_heading(heading: str, used: Iterable[str]) -> str:
 
 
 def _constant(table: Table, key: str) -> tuple[str | None, str]:
-    """Return (value, place): what a comment or a column states for all vehicles."""
+    """
+    Return the value that a comment or a column states for all vehicles, and its place.
+
+    If the table states none, the value is None, and the place is where to write it.
+    The place is for messages.
+    """
     if key in table.comments:
         return table.comments[key], f"comment '# {key}:'"
     said: str | None = None
@@ -628,14 +665,18 @@ def _constant(table: Table, key: str) -> tuple[str | None, str]:
 
 
 def format_text_table(instance: Instance) -> str:
-    """Write an instance as CSV; vehicle types need a second table."""
+    """
+    Return an instance as CSV.
+
+    Raise InputError if it has vehicle types, because these need a second table.
+    """
     if instance.vehicle_types is not None:
         raise InputError("a CSV file cannot hold vehicle types: write .xlsx or .json")
     return format_csv(instance_rows(instance))
 
 
 def format_workbook(instance: Instance) -> bytes:
-    """Write an instance as an Excel file, with a sheet for the vehicle types."""
+    """Return an instance as an Excel file, with a sheet for the vehicle types."""
     types = instance.vehicle_types
     further = {} if types is None else {SHEET: vehicle_rows(types)}
     return format_excel(instance_rows(instance), further)
@@ -643,9 +684,9 @@ def format_workbook(instance: Instance) -> bytes:
 
 def instance_rows(instance: Instance) -> list[Row]:
     """
-    Return an instance as a table, depot first, after comments with the fleet.
+    Return an instance as a table: comments, headings, the depot, then the customers.
 
-    Vehicle types are a table of their own.
+    The comments state the fleet. Vehicle types are left out: they need another table.
     """
     if instance.matrix is not None:
         raise InputError("a table cannot hold distances: write .json or .vrp")
@@ -685,7 +726,7 @@ def instance_rows(instance: Instance) -> list[Row]:
 
 
 def _time_columns(instance: Instance) -> dict[str, Row]:
-    """Return the columns minutes, from, to and priority that an instance needs."""
+    """Return those of the columns minutes, from, to and priority that are needed."""
     if instance.speed is not None and (
         instance.time_unit != "min" or 60 * instance.speed / 60 != instance.speed
     ):
@@ -719,8 +760,8 @@ def plan_rows(plan: Plan, instance: Instance) -> list[Row]:
     """
     Return a plan as a table: a row per stop, then the unserved customers.
 
-    With vehicle types, each row has the name of the vehicle; with travel times, the
-    times of the stop and its window.
+    With vehicle types, each row has the name of the vehicle. With travel times, it has
+    the times of the stop and the customer's time window.
     """
     axes = axes_of(instance) if instance.has_coordinates else ()
     typed, timed = instance.vehicle_types is not None, instance.has_travel_times
@@ -768,10 +809,10 @@ def _window_text(instance: Instance, customer: int) -> str:
 
 def total_rows(plan: Plan, instance: Instance) -> list[Row]:
     """
-    Return a row per tour with its stops, load and length, and a row for all.
+    Return a row per tour with its stops, load and length, and a last row with totals.
 
-    With vehicle types, a row has the vehicle and its cost; with travel times, departure
-    and return.
+    With vehicle types, each row also has the vehicle. With a mixed fleet, it has the
+    cost of the tour. With travel times, it has the times of departure and return.
     """
     loads, lengths = plan.loads(instance), plan.tour_lengths(instance)
     rooms, unit = [one.capacity for one in plan.types(instance)], instance.unit
@@ -794,7 +835,11 @@ def total_rows(plan: Plan, instance: Instance) -> list[Row]:
 
 
 def _totals_of_day(plan: Plan, instance: Instance) -> dict[str, Row]:
-    """Return further columns of the tours, each with a last cell for all of them."""
+    """
+    Return the columns for vehicles, costs and times, by heading.
+
+    Each column has a cell per tour and a last cell for the row with totals.
+    """
     columns: dict[str, Row] = {}
     if instance.vehicle_types is not None:
         columns["vehicle"] = [*vehicle_names(plan, instance), ""]
@@ -818,7 +863,7 @@ def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:
     """
     Read a plan from the columns tour, stop and customer.
 
-    With an instance, the other columns say which of its customers is meant
+    With an instance, the other columns identify the customer of each stop
     (:func:`fixedfleet.files.stops.plan_of`).
     """
     names = ("tour", "stop", "customer")

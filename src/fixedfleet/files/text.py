@@ -1,4 +1,4 @@
-"""Text of files: from bytes to text, from text to numbers, and back."""
+"""Convert the bytes of files to text, text to numbers, and numbers to text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ __all__ = [
     "to_whole",
 ]
 
-MOST_BYTES = 256 * 10**6  # of a text file: ten times the largest instance known to us
+# The largest text file that is read: ten times the largest instance known to us.
+MOST_BYTES = 256 * 10**6
 
 # Tabs, line ends and form feeds are text; the other control characters are not.
 _BINARY = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
@@ -33,7 +34,11 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def read_bytes(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
-    """Read a file that is not empty; a file of more than ``most`` bytes is not read."""
+    """
+    Return the content of a file.
+
+    Raise InputError if the file is empty or has more than ``most`` bytes.
+    """
     size = os.path.getsize(path)
     if size > most:
         raise InputError(
@@ -52,9 +57,9 @@ def decode(
     """
     Return the text of bytes in UTF-8, or in UTF-16 with a byte-order mark.
 
-    A text is returned as it is. A file that is not UTF-8 is refused, or read in the
-    legacy encoding, such as "cp1252", which Excel writes in western Europe; then the
-    notes receive a note.
+    If ``data`` is already a text, it is returned unchanged. Other bytes are read in the
+    ``legacy`` encoding, such as "cp1252", which Excel writes in western Europe, and a
+    note is added to ``notes``. Without ``legacy``, they are refused.
     """
     if isinstance(data, str):
         return data
@@ -86,7 +91,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def check_storable(what: str, text: str) -> None:
-    """Raise InputError for control characters: readers would refuse such a file."""
+    """Raise InputError if a text has control characters, which a file cannot hold."""
     if (junk := _BINARY.search(text)) is not None:
         raise InputError(
             f"{what} {shorten(text)} holds the control character "
@@ -95,7 +100,7 @@ def check_storable(what: str, text: str) -> None:
 
 
 def shorten(value: object, limit: int = 40) -> str:
-    """Quote a value for a message, on one line and with at most ``limit`` letters."""
+    """Quote a value for a message, on one line, in at most ``limit`` characters."""
     quoted = repr(value)
     return quoted if len(quoted) <= limit else f"{quoted[: limit - 1]}…"
 
@@ -106,7 +111,7 @@ def is_number(text: str) -> bool:
 
 
 def to_number(text: str, what: str) -> float:
-    """Return the finite number that a text states; ``what`` starts the error."""
+    """Return the finite number in a text; ``what`` starts the error message."""
     text = text.strip()
     value = float(text) if is_number(text) else math.nan
     if not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""Times in cells: of day, in minutes since midnight; windows; and durations."""
+"""Times of day, time windows and durations in the cells of a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["format_time", "parse_duration", "parse_time", "parse_window"]
 
-_LONGEST = 60  # characters of a cell that can be a time
+_LONGEST = 60  # a cell with more characters is not a time
 # 08:30, 8.30 Uhr, 8h30, 08:30:00 and 8 Uhr; a date of Excel may stand before it.
 _CLOCK = re.compile(
     r"(?:\d{4}-\d\d-\d\d[ T])?(\d{1,2})(?:[:.,h](\d\d)(?::(\d\d)(?:\.\d+)?)?)?"
@@ -35,8 +35,8 @@ def parse_time(text: str, what: str) -> float:
     """
     Return a time of day in minutes since midnight: 510 for 08:30, 8.30 Uhr and 8:30 am.
 
-    A number up to 24 is an hour, and a larger one minutes; one below 1 is the share of
-    a day by which Excel counts.
+    A number below 1 is a share of a day, as Excel stores times. A number from 1 to 24
+    is an hour. A larger number is minutes since midnight.
     """
     plain = text.strip().removeprefix("um ")
     number = plain.replace(",", ".")
@@ -63,7 +63,8 @@ def parse_window(text: str, what: str) -> Window:
     """
     Return (from, to) of a window such as 08:00-12:00, 8 bis 12 Uhr, ab 9 or bis 12 Uhr.
 
-    An end that is open is None.
+    Both are minutes since midnight. If the window is open on one side, that one is
+    None.
     """
     plain = text.strip()
     if len(plain) > _LONGEST:
@@ -84,7 +85,7 @@ def parse_window(text: str, what: str) -> Window:
 
 
 def parse_duration(text: str, what: str) -> float:
-    """Return minutes: 5, 5 min, 0:05 and 0,5 h."""
+    """Return a duration such as 5, 5 min, 0:05 or 0,5 h in minutes."""
     plain = text.strip()
     if clock := re.fullmatch(r"(\d{1,2}):(\d\d)(:\d\d)?", plain):
         return int(clock[1]) * 60 + int(clock[2])

@@ -1,4 +1,4 @@
-"""LEHD's data sets: one instance per line, with the plan of a solver."""
+"""Read LEHD's data sets: one instance per line, with the plan of a solver."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_batch(
     vehicles: int | None = None,
     capacity: int | None = None,
 ) -> InstanceBatch:
-    """Read the instances; the fleet is not in the file and must be given."""
+    """Read the instances. The file does not state ``vehicles``; it must be given."""
     text = decode(read_bytes(path, _MOST_BYTES), "ascii")
     rows: list[dict[str, NDArray[np.float64]]] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -64,7 +64,7 @@ def _read_line(line: str) -> dict[str, NDArray[np.float64]]:
             f"not an instance with {', '.join(_WORDS)} in this order: {error}"
         ) from None
     count = len(customers) // 2
-    if len(demands) == count + 1 and demands[0] == 0:  # that of the depot
+    if len(demands) == count + 1 and demands[0] == 0:  # the first one is the depot's
         demands = demands[1:]
     if (len(depot), len(capacity), len(customers)) != (2, 1, 2 * len(demands)):
         raise InputError(
@@ -80,7 +80,7 @@ def _read_line(line: str) -> dict[str, NDArray[np.float64]]:
 
 
 def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:
-    """Raise InputError: such a file also holds plans."""
+    """Raise InputError: LEHD's format also needs plans, which a batch does not have."""
     raise InputError(
         "a .txt file of this kind also holds plans, and is only read: write .npz, .pkl "
         "or .pt"

@@ -29,7 +29,7 @@ __all__ = [
 
 SHEET = "vehicles"
 _SHEETS = {SHEET, "fleet", "vehicle types", "fahrzeuge", "fuhrpark", "flotte"}
-# The headings of each column, in lower case and without a unit.
+# The headings by which each column is recognised, in lower case and without a unit.
 _HEADINGS = {
     "name": ("name", "type", "vehicle", "vehicle type", "fahrzeug", "fahrzeugtyp",
              "typ", "bezeichnung", "kennzeichen", "fahrer", "driver"),
@@ -64,9 +64,10 @@ def parse_vehicle_types(
     content: str | bytes, sheet: str | None = None
 ) -> tuple[list[VehicleType], list[str]]:
     """
-    Read vehicle types from a table, and notes on how it was read.
+    Return the vehicle types in a table, and notes on how it was read.
 
-    Only the capacity must be given. An empty number of vehicles is 1.
+    Only the column capacity is required. Rows without a capacity are ignored. If a row
+    has no number of vehicles, it stands for one vehicle.
     """
     if sheet is None:
         sheet = find_fleet_sheet(content)
@@ -148,7 +149,7 @@ def vehicle_rows(types: Sequence[VehicleType]) -> list[Row]:
 def add_shift(
     types: Iterable[VehicleType], shift: tuple[float, float]
 ) -> list[VehicleType]:
-    """Return vehicle types, in which those without a shift have this one."""
+    """Return the vehicle types, and give this shift to those that have none."""
     return [
         one if one.shift is not None else replace(one, shift=shift) for one in types
     ]

@@ -1,4 +1,4 @@
-"""VRPLIB instances (.vrp), also with the vehicles and times of PyVRP's dialect."""
+"""Read and write VRPLIB instances (.vrp), with PyVRP's sections on fleet and times."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ __all__ = ["VrplibFile", "format_instance", "parse_instance", "split_sections"]
 
 _SECTION = re.compile(r"([A-Z][A-Z0-9_]*)_SECTION\s*:?", re.IGNORECASE)
 _HEADER = re.compile(r"([A-Z][A-Z0-9_]*)\s*:(.*)", re.IGNORECASE)
-# The values on each row of a section; none if rows may be wrapped anywhere.
+# The names of the values in each row of a section. They are empty if the section is one
+# list of values, which may be broken into lines anywhere.
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "NODE_COORD": ("node", "x", "y"),
     "DISPLAY_DATA": ("node", "x", "y"),
@@ -79,14 +80,19 @@ _ROUNDING_IN_COMMENT = re.compile(rf"\brounding: ({'|'.join(get_args(Rounding))}
 
 @dataclass(frozen=True)
 class VrplibFile:
-    """The headers and sections of a file by upper-case name, with their lines."""
+    """
+    The headers and sections of a file, by their names in upper case.
+
+    Each row of a section has its line number and its values. ``lines`` has the line
+    number of each header and section.
+    """
 
     headers: dict[str, str] = field(default_factory=dict)
     sections: dict[str, list[tuple[int, list[str]]]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
 
     def add(self, name: str, line: int) -> None:
-        """Note the line of a header or section, which may occur once only."""
+        """Record the line of a header or section, which may occur only once."""
         if name in self.lines:
             raise InputError(
                 f"line {line}: a second {name}, the first is on line {self.lines[name]}"
@@ -160,11 +166,12 @@ def _add_row(file: VrplibFile, section: str, text: str, line: int) -> None:
 
 def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     """
-    Read an instance. Comments of old files are in Latin-1.
+    Read an instance from a text in UTF-8, or in Latin-1 as in old files.
 
-    If the nodes are numbered 1 … n they are sorted by number, otherwise they keep the
-    order of the file. If the depot is node 1 of 1 … n, customer i is node i + 1, as
-    everywhere in VRPLIB; otherwise customers are named after their nodes' numbers.
+    If the nodes are numbered 1 … n, they are sorted by number. Otherwise they keep the
+    order of the file. If they are numbered 1 … n and the depot is node 1, customer i is
+    node i + 1, as usual in VRPLIB. Otherwise each customer has the number of its node
+    as its name.
     """
     file = split_sections(decode(content, "latin-1"))
     for section in _NODE_LISTS:
@@ -209,9 +216,9 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
 
 def _check_problem(file: VrplibFile) -> list[str]:
     """
-    Refuse files with constraints that plans would not respect.
+    Raise InputError if the file has constraints that plans would not respect.
 
-    Return notes on what is ignored.
+    Return notes on the headers that are ignored.
     """
     notes = []
     problem = file.headers.get("TYPE") or "CVRP"
@@ -234,7 +241,7 @@ def _check_problem(file: VrplibFile) -> list[str]:
 
 
 def _edge_weight_type(file: VrplibFile, notes: list[str]) -> str:
-    """Return the EDGE_WEIGHT_TYPE, if the file has the sections that it needs."""
+    """Return the EDGE_WEIGHT_TYPE; raise InputError if a section for it is missing."""
     kind = file.headers.get("EDGE_WEIGHT_TYPE", "").upper()
     if not kind:
         kind = "EXPLICIT" if "EDGE_WEIGHT" in file.sections else "EUC_2D"
@@ -258,7 +265,7 @@ def _edge_weight_type(file: VrplibFile, notes: list[str]) -> str:
 
 
 def _by_node(file: VrplibFile, section: str) -> dict[int, tuple[int, list[float]]]:
-    """Return line and values of each row of a section by the number of its node."""
+    """Return {node: (line, values)} for the rows of a section."""
     nodes: dict[int, tuple[int, list[float]]] = {}
     for line, (number, *texts) in file.sections[section]:
         node = to_whole(number, f"line {line}: the node's number")
@@ -277,7 +284,11 @@ def _by_node(file: VrplibFile, section: str) -> dict[int, tuple[int, list[float]
 
 
 def _sorted_nodes(file: VrplibFile, section: str, nodes: list[int]) -> list[int]:
-    """Return the numbers of the nodes: sorted if they are 1 … n, else as listed."""
+    """
+    Return the numbers of the nodes, sorted if they are 1 … n, otherwise unchanged.
+
+    ``section`` is the section that lists the nodes, for error messages.
+    """
     dimension = file.whole("DIMENSION")
     if dimension is not None and dimension != len(nodes):
         raise InputError(
@@ -332,7 +343,11 @@ def _demands(file: VrplibFile, order: list[int]) -> list[float]:
 def _matrix(
     file: VrplibFile, nodes: list[int], order: list[int]
 ) -> NDArray[np.float64]:
-    """Return the distances in this order of the nodes, from any of TSPLIB's layouts."""
+    """
+    Return the distance matrix with its rows and columns in the given order of nodes.
+
+    ``nodes`` is the order of the file, which may have any of TSPLIB's layouts.
+    """
     size = len(nodes)
     layout = file.headers.get("EDGE_WEIGHT_FORMAT", "").upper() or "FULL_MATRIX"
     if layout not in _LAYOUTS:
@@ -348,7 +363,8 @@ def _matrix(
     where: Any = np.tril_indices(size, -offset)
     if layout == "FULL_MATRIX":
         where = np.indices((size, size)).reshape(2, -1)
-    # The columns of an upper triangle are the rows of a lower one, mirrored.
+    # An upper triangle listed by columns has the same order of distances as a lower
+    # triangle listed by rows, and the other way round.
     elif layout.startswith("LOWER") != layout.endswith("ROW"):
         where = np.triu_indices(size, offset)
     if len(numbers) != len(where[0]):
@@ -365,7 +381,11 @@ def _matrix(
 
 
 def _vehicles(file: VrplibFile) -> tuple[int | None, str]:
-    """Return the fleet, if the file states one, and where."""
+    """
+    Return the number of vehicles, and the place in the file that states it.
+
+    If the file states none, the number is None, and the place is where to write it.
+    """
     name, comment = file.headers.get("NAME", ""), file.headers["COMMENT"]
     if (vehicles := file.whole("VEHICLES")) is not None:
         return vehicles, f"VEHICLES (line {file.lines['VEHICLES']})"
@@ -380,10 +400,11 @@ def _vehicle_types(
     file: VrplibFile, fields: dict[str, Any], options: ReadOptions
 ) -> dict[str, Any]:
     """
-    Return the vehicle types, if vehicles differ or have costs or a shift.
+    Return the arguments of :class:`Instance` for vehicle types and shift.
 
-    Vehicles that are alike and stand together are one type. The window of the depot is
-    their shift.
+    There are vehicle types if the file has a section with the capacity or a cost of
+    each vehicle. Identical vehicles that follow each other are one type. The depot's
+    time window is the shift of all vehicles.
     """
     shift = fields.pop("depot_hours", None)
     sections = {
@@ -424,7 +445,12 @@ def _vehicle_types(
 
 
 def _times(file: VrplibFile, order: list[int]) -> dict[str, Any]:
-    """Return service times and windows, if there are any; distances are times then."""
+    """
+    Return the arguments of :class:`Instance` for service times and time windows.
+
+    If the file has such times, travel times are equal to the distances. Otherwise the
+    result is empty.
+    """
     times: dict[str, Any] = {}
     if "SERVICE_TIME" in file.sections:
         if "SERVICE_TIME" in file.headers:
@@ -454,10 +480,13 @@ def _of_every_node(
 
 def format_instance(instance: Instance, *, plain: bool = False) -> str:
     """
-    Write an instance in VRPLIB's format, if that can hold it.
+    Return an instance in VRPLIB's format.
 
-    With ``plain``, a comment states the fleet. Some programs refuse the header
-    VEHICLES, and some refuse a file without a comment.
+    Raise InputError if the format cannot hold the instance.
+
+    With ``plain``, a comment states the number of vehicles instead of the header
+    VEHICLES. Some programs refuse this header, and some refuse a file without a
+    comment.
     """
     if instance.metric in ("great_circle", "road"):
         raise InputError(
@@ -522,7 +551,7 @@ def _format_sections(instance: Instance) -> Iterator[str]:
 
 
 def _problem(instance: Instance) -> str:
-    """Return the TYPE of an instance."""
+    """Return the value of the header TYPE for an instance."""
     if instance.has_mixed_fleet:
         return "HFVRP"
     return "VRPTW" if instance.is_timed else "CVRP"
@@ -554,7 +583,7 @@ def _check_day(instance: Instance) -> None:
 
 
 def _format_day(instance: Instance) -> Iterator[str]:
-    """Yield the sections of vehicles and times."""
+    """Yield the lines of the sections on vehicles and times."""
     if instance.has_mixed_fleet:
         vehicles = [one for one in instance.fleet for _ in range(one.count)]
         for section, field_name in (

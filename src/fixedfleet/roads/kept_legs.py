@@ -1,4 +1,4 @@
-"""Distances and travel times by road that are kept on disk, by coordinates."""
+"""Keeps distances and travel times by road on disk, by coordinates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Legs", "keep_legs", "kept_path", "read_legs"]
 
-# The most places to keep: 72 MB. Those that were added last stay.
+# The largest number of places to keep, which need 72 MB. The places that were added
+# last are kept.
 MOST_PLACES = 3000
 _NAMES = ("places", "metres", "seconds")
 
@@ -26,11 +27,11 @@ _NAMES = ("places", "metres", "seconds")
 @dataclass(frozen=True)
 class Legs:
     """
-    Legs by road between places: metres and seconds.
+    The metres and seconds by road from each place to each other place.
 
-    A leg that is not known is NaN. It is inf if no road leads from one place to the
-    other. The leg from a place to itself is known if and only if the server was asked
-    about this place.
+    A leg is the way from one place to another. Its metres and seconds are NaN if they
+    are not known, and inf if no road leads from one place to the other. The leg from a
+    place to itself is known if and only if the server was asked about this place.
     """
 
     places: NDArray[np.float64]  # (P, 2): latitude and longitude
@@ -38,7 +39,7 @@ class Legs:
     seconds: NDArray[np.float64]  # (P, P)
 
     def between(self, places: NDArray[np.float64]) -> Legs:
-        """Return the legs between these places, as far as they are known."""
+        """Return the legs between these places; legs that are not known are NaN."""
         rows = {tuple(place): row for row, place in enumerate(self.places.tolist())}
         own = np.array([rows.get(tuple(place), -1) for place in places.tolist()], int)
         known = np.ix_(own >= 0, own >= 0)
@@ -52,23 +53,23 @@ class Legs:
 
 
 def empty_legs(places: NDArray[np.float64]) -> Legs:
-    """Return legs between places of which nothing is known."""
+    """Return legs between these places, none of which is known yet."""
     unknown = np.full((len(places), len(places)), np.nan)
     return Legs(places, unknown, unknown.copy())
 
 
 def kept_path(folder: Path, url: str) -> Path:
-    """Return the file in which the legs of a server are kept."""
+    """Return the path of the file in which the legs of a server are kept."""
     return folder / f"roads-{hashlib.sha256(url.encode()).hexdigest()[:12]}.npz"
 
 
 def read_legs(path: Path) -> Legs:
-    """Return the legs that are kept; none if no file can be read."""
+    """Return the legs in a file; no legs if it does not exist or is damaged."""
     try:
         with np.load(path, allow_pickle=False) as file:
             legs = Legs(*(file[name].astype(float) for name in _NAMES))
     except (FileNotFoundError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return empty_legs(np.empty((0, 2)))  # all can be asked for again
+        return empty_legs(np.empty((0, 2)))  # the server can be asked again
     size = len(legs.places)
     shapes = [array.shape for array in (legs.places, legs.metres, legs.seconds)]
     if shapes != [(size, 2), (size, size), (size, size)]:
@@ -78,10 +79,10 @@ def read_legs(path: Path) -> Legs:
 
 def keep_legs(path: Path, new: Legs, *, forget: bool = False) -> None:
     """
-    Add legs to those that are kept; with ``forget``, replace all that are kept.
+    Add legs to a file; with ``forget``, first drop all legs in it.
 
-    The new places come first, so that the places of long ago are the last, and are
-    dropped when there are too many. Several processes may call this at the same time.
+    New places are put before the others, so that the oldest places are the last. These
+    are dropped if there are too many. Several processes may call this at the same time.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with exclusive(path):
@@ -94,7 +95,7 @@ def keep_legs(path: Path, new: Legs, *, forget: bool = False) -> None:
             block, known = ours[:size, :size], theirs[:size, :size]
             np.copyto(block, known, where=~np.isnan(known))
         with replacing(path) as file:
-            # As 32 bits, whole metres are exact up to 16,777 km.
+            # 32-bit numbers hold whole metres exactly up to 16,777 km.
             np.savez(
                 file,
                 places=legs.places,

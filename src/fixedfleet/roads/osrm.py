@@ -1,4 +1,4 @@
-"""Asks an OSRM server, by its HTTP API of version 1."""
+"""Sends requests to an OSRM server, by version 1 of its HTTP API."""
 
 from __future__ import annotations
 
@@ -29,17 +29,19 @@ __all__ = [
     "check_url",
 ]
 
-MOST_IN_ROUTE = 100  # places per request, all of which the URL has to hold
-_PROFILE = "driving"  # a server has the roads of one kind of vehicle, and ignores this
-_SECONDS = 60.0  # a server that answers nothing for so long is given up
-_LONGEST_QUOTE = 120  # characters of a server's message
-# About 0.1 m. OSRM itself knows no more digits.
+MOST_IN_ROUTE = 100  # the largest number of places in a request; its URL holds them
+# OSRM requires a profile in the URL, but ignores it: a server has the roads of one kind
+# of vehicle.
+_PROFILE = "driving"
+_SECONDS = 60.0  # the longest time that a server may take to answer
+_LONGEST_QUOTE = 120  # the most characters that are quoted from a server's message
+# Decimals of degrees, which mean about 0.1 m. OSRM itself has no more decimals.
 _DIGITS = 6
 
 
 class RoadsError(InputError):
     """
-    An OSRM server that cannot be asked, or that refuses a question.
+    Raised if an OSRM server does not answer, or if it refuses a request.
 
     ``code`` is OSRM's error code, such as "TooBig"; empty if the server gave none.
     """
@@ -50,7 +52,11 @@ class RoadsError(InputError):
 
 
 class Table(NamedTuple):
-    """An answer of OSRM's table service; inf where no road leads."""
+    """
+    An answer of OSRM's table service.
+
+    An entry is inf if no road leads from the source to the destination.
+    """
 
     metres: NDArray[np.float64]  # (sources, destinations), whole numbers
     seconds: NDArray[np.float64]  # (sources, destinations), whole numbers
@@ -76,9 +82,9 @@ def ask_table(
     url: str, sources: NDArray[np.float64], destinations: NDArray[np.float64]
 ) -> Table:
     """
-    Return the legs from sources to destinations.
+    Return the metres and seconds by road from each source to each destination.
 
-    Both are given as (latitude, longitude), shape (n, 2).
+    Sources and destinations are (latitude, longitude), shape (n, 2).
 
     Raises
     ------
@@ -108,9 +114,9 @@ def ask_table(
 
 def ask_route(url: str, places: NDArray[np.float64]) -> NDArray[np.float64]:
     """
-    Return the line along roads through places.
+    Return the line along roads that passes through the places in this order.
 
-    Places and line are given as (latitude, longitude), shape (n, 2).
+    Places and line are arrays of (latitude, longitude), shape (n, 2).
     """
     options = {"overview": "full", "geometries": "geojson", "generate_hints": "false"}
     answer = _ask(url, "route", places, options)
@@ -137,7 +143,7 @@ def _ask(
         try:
             with urlopen(request, timeout=_SECONDS) as response:
                 answer = _document(url, response.read())
-        except HTTPError as refusal:  # OSRM refuses with a document of its own
+        except HTTPError as refusal:  # OSRM says in a JSON document why it refuses
             with refusal:
                 answer = _document(url, refusal.read(), refusal.code)
     except (URLError, HTTPException, OSError) as error:
@@ -185,7 +191,11 @@ def _reason(cause: object) -> str:
 
 
 def _numbers(values: Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return numbers, rounded, as an array of this shape, with inf for null."""
+    """
+    Return numbers as a rounded array, with inf for null.
+
+    Raise ValueError if the array does not have this shape.
+    """
     array = np.rint(np.array(values, dtype=np.float64))
     array[np.isnan(array)] = np.inf
     if array.shape != shape:

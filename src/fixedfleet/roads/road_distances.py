@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 
 __all__ = ["with_kept_roads", "with_roads"]
 
-# Sources and destinations of one request: the largest table that a server allows by
-# default, and an address of less than 8 kB, which most proxies let through.
+# The largest number of sources, and of destinations, in one request. By default, a
+# server allows tables of this size. The address has less than 8 kB, so most proxies let
+# it through.
 _BLOCK = 100
-_REACH = 1000.0  # metres from a location to its road at most
-_DIGITS = 6  # of degrees, as many as OSRM knows
-_NAMED = 5  # locations in a message
+_REACH = 1000.0  # the largest distance from a location to its road, in metres
+_DIGITS = 6  # decimals of degrees; OSRM itself has no more
+_NAMED = 5  # the largest number of locations in a message
 
 
 def with_roads(
@@ -51,8 +52,8 @@ def with_roads(
 
     Travel times are minutes, so all other times of the instance count as minutes, too.
     The answers are kept on disk by coordinates, so that a later call asks only for
-    pairs of locations that are new. Every call asks for some known pairs again. If the
-    answers differ, the server has other roads now, and nothing that was kept is used.
+    pairs of locations that are new. Every call asks for some known pairs again. If an
+    answer differs, the server has other roads now, and all kept answers are dropped.
 
     Parameters
     ----------
@@ -87,9 +88,9 @@ def with_kept_roads(
     instance: Instance, url: str, *, folder: str | os.PathLike[str] | None = None
 ) -> Instance:
     """
-    Like :func:`with_roads`, but do not ask the server if all legs are kept on disk.
+    Like :func:`with_roads`, but do not ask the server if all answers are kept on disk.
 
-    So the length of a plan can be computed while the server cannot be reached.
+    So the length of a plan can be computed even if the server cannot be reached.
     """
     survey, legs, _ = _begin(instance, url, folder)
     if np.isnan(legs.metres).any():
@@ -100,7 +101,7 @@ def with_kept_roads(
 def _begin(
     instance: Instance, url: str, folder: str | os.PathLike[str] | None
 ) -> tuple[_Survey, Legs, Path]:
-    """Return the survey of an instance, its legs on disk, and the file of these."""
+    """Return the survey of an instance, its kept legs, and the path of the file."""
     if instance.metric not in ("great_circle", "road"):
         raise InputError(
             f"roads need latitudes and longitudes, but the instance has "
@@ -113,7 +114,11 @@ def _begin(
 
 
 class _Survey:
-    """Asks a server about the places of an instance, and names them in messages."""
+    """
+    Asks a server about the places of an instance, and names them in messages.
+
+    All locations with the same coordinates are one place.
+    """
 
     def __init__(self, instance: Instance, url: str) -> None:
         self._instance, self._url = instance, url
@@ -121,10 +126,10 @@ class _Survey:
         _, first, number = np.unique(
             points, axis=0, return_index=True, return_inverse=True
         )
-        # The depot is the first place, as places are in the order of their locations.
+        # Places are in the order of their first locations, so the depot's is the first.
         order = np.argsort(first)
-        self._locations = first[order]  # the first one at each place
-        self._place_of = np.argsort(order)[number.ravel()]  # of each location
+        self._locations = first[order]  # the first location at each place
+        self._place_of = np.argsort(order)[number.ravel()]  # the place of each location
         self.places = points[self._locations]
 
     def with_legs(self, legs: Legs) -> Instance:
@@ -179,7 +184,7 @@ class _Survey:
                 on_progress(Progress(done, total, found, seconds, "pairs of places"))
 
     def _require_roads(self, legs: Legs) -> None:
-        """Raise InputError that names the new places without a road within 1 km."""
+        """Raise InputError if new places have no road within 1 km, and name them."""
         new = np.flatnonzero(np.isnan(np.diagonal(legs.metres)))
         far: list[str] = []
         for rows in _pieces(new, _BLOCK):
@@ -239,9 +244,9 @@ def _blocks(missing: NDArray[np.bool_], size: int) -> Iterator[tuple[Rows, Rows]
     """
     Yield blocks (rows, columns) that together cover the missing entries.
 
-    A block has at most ``size`` rows and columns. Rows that miss the same columns share
-    a block, so that few known entries are asked for again. With one new place, the
-    blocks are its row and its column.
+    A block has at most ``size`` rows and ``size`` columns. Rows with the same missing
+    columns share a block, so that few known entries are asked for again. If one place
+    is new, the blocks are its row and its column.
     """
     alike: dict[bytes, list[int]] = {}
     for row, gaps in enumerate(missing):

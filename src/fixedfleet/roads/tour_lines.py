@@ -27,7 +27,7 @@ def road_lines(plan: Plan, instance: Instance, url: str) -> list[NDArray[np.floa
     Raises
     ------
     InputError
-        If the server cannot be asked, or if coordinates are not degrees.
+        If the server does not answer, or if coordinates are not degrees.
     """
     if instance.metric not in ("great_circle", "road"):
         raise InputError("lines along roads need latitudes and longitudes")
@@ -37,7 +37,7 @@ def road_lines(plan: Plan, instance: Instance, url: str) -> list[NDArray[np.floa
 
 
 def _line(url: str, stops: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the line along stops, asked for in pieces that fit into a request."""
+    """Return the line along the stops, which is requested in pieces if it is long."""
     step = MOST_IN_ROUTE - 1  # the last stop of a piece is the first of the next
     pieces = [
         ask_route(url, stops[begin : begin + MOST_IN_ROUTE])

@@ -1,4 +1,4 @@
-"""The HTTP service: plans as jobs in worker processes, kept in a data folder."""
+"""The HTTP service: worker processes make plans, which are kept in a data folder."""
 
 from fixedfleet.serve.settings import Settings
 

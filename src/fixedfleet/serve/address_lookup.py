@@ -1,4 +1,4 @@
-"""Looks up addresses in the background, one at a time, at the geocoder's pace."""
+"""Looks up addresses in the background, one at a time, as the geocoder allows."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class AddressLookup:
     """
     Finds places for the addresses of requests.
 
-    A geocoder may answer one address per second, and a table has hundreds. So a request
-    waits a moment and is then refused with the number of addresses found so far; the
-    client sends it again. One thread looks up the addresses of all requests, so that
-    the geocoder's limit holds for all of them together.
+    A geocoder may allow only one address per second, and a table has hundreds. So a
+    request waits a moment and is then refused with the number of addresses found so
+    far; the client sends it again. One thread looks up the addresses of all requests,
+    so that all requests together respect the geocoder's limit.
     """
 
     def __init__(self, url: str, pause: float, folder: Path) -> None:
@@ -54,7 +54,7 @@ class AddressLookup:
         Raises
         ------
         ApiError
-            With 503: some are still being looked up, or the geocoder failed.
+            With 503: addresses are still being looked up, or the geocoder failed.
         """
         wanted = dict.fromkeys(map(plain_address, addresses))
         with self._changed:
@@ -82,11 +82,11 @@ class AddressLookup:
         return [known[plain_address(address)] for address in addresses]
 
     def keep(self, address: str, latitude: float, longitude: float) -> None:
-        """Keep the place that a person has given for an address."""
+        """Store the place that a person has given for an address."""
         keep_place(address, self._url, latitude, longitude, self._folder)
 
     def close(self) -> None:
-        """Stop the look-up; the places found so far are kept."""
+        """Stop the look-up. The places found so far stay stored."""
         self._stop.set()
         with self._changed:
             self._changed.notify_all()

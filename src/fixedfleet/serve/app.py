@@ -1,4 +1,4 @@
-"""The application: routes, middleware, the page, and its start and end."""
+"""The web application: routes, middleware, the page, start-up and shutdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the bodies of requests. Nothing in a request is ever opened as a file."""
+"""Reads the bodies of requests. No text in a request is ever used as a file path."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ CONTENT_TYPES = ("application/json", "text/csv", "text/plain", EXCEL)
 
 async def read_body(request: Request) -> bytes:
     """Return the body of a request; refuse one that is too long, slow or incomplete."""
-    # Otherwise, the rest of a refused body would be read as the next request.
+    # The connection to a refused client is closed. Otherwise, the rest of the body
+    # would be read as the next request.
     close = {"Connection": "close"}
     body = bytearray()
     try:
@@ -92,9 +93,10 @@ def parse_body(
     model: type[R], content_type: str, body: bytes, query: InstanceOptions
 ) -> tuple[R, bytes | None]:
     """
-    Parse a body of any accepted content type into a request, and a file if it is one.
+    Return the request in a body, and the content of the file if the body is a file.
 
-    Parameters of the URL's query fill in what a JSON body leaves out.
+    If the body is a file, the request is in the query of the URL. If the body is JSON,
+    the query only fills in fields that the body leaves out, and the file is None.
     """
     kind, charset = _content_type(content_type)
     if kind not in CONTENT_TYPES or charset not in ("utf-8", "utf8", "us-ascii"):
@@ -125,7 +127,7 @@ def _types_in(query: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_json(model: type[M], body: bytes, given: Mapping[str, Any]) -> M:
-    """Parse a JSON document into a request; ``given`` fills in what it leaves out."""
+    """Parse a JSON document into a request; ``given`` fills in missing fields."""
     try:
         document = from_json(body)
     except ValueError as error:
@@ -162,9 +164,9 @@ def read_instance(
 
     If the body is a file, the instance is in it. Otherwise the request gives the
     instance as JSON or text, or names an earlier plan; ``stored`` then returns the
-    instance of that plan as JSON, if it exists. ``geocode`` finds places for the
-    addresses of a table. ``by_road`` says whether travel times by road will be added
-    later.
+    instance of that plan as JSON, if it exists. ``most`` is the largest number of
+    customers, and of vehicles. ``geocode`` finds places for the addresses of a table.
+    ``by_road`` says whether travel times by road will be added later.
     """
     content = _content_of(request, stored) if file is None else file
     try:
@@ -222,10 +224,11 @@ def read_instance(
 
 def _with_minutes(read: files.Reading, minutes: float) -> files.Reading:
     """
-    Return the instance of an earlier plan with other minutes per stop.
+    Return the instance of an earlier plan with other minutes per stop, if possible.
 
-    The plan does not know which of its minutes were in the file. So they are changed if
-    all customers have the same, and a note says that they stay if they differ.
+    A plan does not record which service times came from the file. So the service times
+    are replaced only if all customers have the same one. If they differ, they are kept,
+    and a note says so.
     """
     times = read.instance.service_times
     if times is None:
@@ -240,7 +243,7 @@ def _with_minutes(read: files.Reading, minutes: float) -> files.Reading:
 
 
 def _vehicle_types(request: InstanceRequest) -> list[VehicleType] | None:
-    """Return the kinds of vehicles that a request asks for; None if it has none."""
+    """Return the vehicle types that a request asks for; None if it names none."""
     kinds = []
     for place, asked in enumerate(request.vehicle_types):
         values = asked.model_dump()
@@ -290,9 +293,10 @@ def make_order(
     roads: RoadServer | None = None,
 ) -> Order:
     """
-    Return the order for a worker; its time limit is at most ``longest`` seconds.
+    Return the order for a worker; refuse a time limit above ``longest`` seconds.
 
-    The plan is by road if the server has roads, unless the request says otherwise.
+    The plan is by road if the server has roads and the instance has latitudes and
+    longitudes, unless the request says otherwise.
     """
     if read.missing:
         raise ApiError(
@@ -336,7 +340,8 @@ def make_order(
         asked.listed,
         roads=roads if request.roads else None,
     )
-    # This is checked here, so that the plan does not fail later in a worker.
+    # Locked tours and customers taken out are checked here, so that the plan does not
+    # fail later in a worker.
     where = "taken_out"
     try:
         rest, where = order.rest, "locked"

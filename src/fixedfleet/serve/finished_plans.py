@@ -1,4 +1,4 @@
-"""What can be done with a finished plan: change its tours, or download it."""
+"""Operations on a finished plan: change its tours, or download it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ def plan_file(
     roads: RoadServer | None = None,
 ) -> Response:
     """
-    Return a plan as a file to download; its ASCII name has the plan's name and date.
+    Return a plan as a file to download.
+
+    The name of the file consists of the plan's name and date, in ASCII characters.
     """
     instance = _planned_for(document, instance_text, roads)
     plan = _plan_of(document)
@@ -125,7 +127,7 @@ def _with_vehicle_names(instance: Instance, plan: Plan, names: list[str]) -> Ins
 def plan_lines(
     document: dict[str, Any], instance_text: str, roads: RoadServer | None
 ) -> schema.LinesDocument:
-    """Return the lines along roads of a plan's tours."""
+    """Return the lines of a plan's tours along roads; refuse a plan without roads."""
     instance = _planned_for(document, instance_text, roads)
     if instance.metric != "road":
         raise ApiError(409, f"plan {document['id']} is by straight lines, not by road")
@@ -136,7 +138,11 @@ def plan_lines(
 
 
 def _plan_of(document: dict[str, Any]) -> Plan:
-    """Return the tours as the dispatcher changed them, otherwise as they were found."""
+    """
+    Return the plan as the dispatcher changed it.
+
+    If it was not changed, return it as the search found it.
+    """
     result = document["result"] or {}
     # ``partial`` is the plan that leaves customers unserved.
     for source in (document.get("edited"), result, result.get("partial")):
@@ -172,7 +178,7 @@ def _planned_for(
 def _lines_of(
     plan: Plan, instance: Instance, roads: RoadServer | None
 ) -> list[NDArray[np.float64]]:
-    """Return the lines of tours along roads; none if distances are straight lines."""
+    """Return the tours' lines along roads; an empty list if the plan is not by road."""
     if roads is None or instance.metric != "road":
         return []
     try:

@@ -42,10 +42,10 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-MAX_QUEUED = 64  # plans that may wait for a worker
-JOBS_PER_CLIENT = 8  # plans of one client that may wait or be running
-# A plan that was running when a server died is tried again, but not forever: it may be
-# the reason why the server died.
+MAX_QUEUED = 64  # the largest number of plans that wait for a worker
+JOBS_PER_CLIENT = 8  # the largest number of one client's plans that wait or run
+# A plan that was running when a server died is tried again, but only until this many
+# servers have died: the plan itself may be the reason.
 _MAX_DEATHS = 2
 
 
@@ -64,8 +64,8 @@ class PlanJob:
     A plan that waits for a worker or is being made.
 
     Not thread-safe: use it from the event loop only. On every change, ``next_change``
-    is set and replaced by another event. A follower takes it before it looks at the
-    job, and waits for it afterwards, so that it misses no change.
+    is set and replaced by another event. A task that follows the job first takes this
+    event, then looks at the job, then waits for the event. So it misses no change.
     """
 
     id: str
@@ -74,12 +74,12 @@ class PlanJob:
     order: Order
 
     status: Literal["queued", "running"] = "queued"
-    position: int | None = None
+    position: int | None = None  # the number of jobs before it in the queue
     verdict: VerdictDocument | None = None
-    roads: ProgressDocument | None = None  # while roads are asked for
+    roads: ProgressDocument | None = None  # of the requests to the road server
     improved: ImprovedDocument | None = None
-    trace: list[tuple[float, float]] = field(default_factory=list)
-    begun: float | None = None
+    trace: list[tuple[float, float]] = field(default_factory=list)  # (seconds, cost)
+    begun: float | None = None  # when a worker began, by ``time.monotonic``
     cancelled: bool = False
     hurry: Callable[[], None] | None = None  # tells the worker to end the search soon
     final: StoredPlan | None = None  # once the job has ended
@@ -91,7 +91,11 @@ class PlanJob:
         return 0.0 if self.begun is None else time.monotonic() - self.begun
 
     def document(self, outcome: Outcome | None = None) -> str:
-        """Return the document of the job as JSON: as it is now, or with its outcome."""
+        """
+        Return the document of the job as JSON.
+
+        Without ``outcome``, it describes the current state of the job.
+        """
         result = None if outcome is None else outcome.result
         order = self.order
         document = JobDocument(
@@ -171,7 +175,7 @@ class PlanQueue:
         return self._jobs.get(id)
 
     def require_room(self, client: str) -> None:
-        """Refuse a job with 429 or 503 if there is no room for it."""
+        """Raise ApiError, with the status 429 or 503, if the queue has no room."""
         if self.stopping:
             raise ApiError(503, "the server is stopping", retry_after=5)
         # Jobs that are still being written to the store count as well.
@@ -285,7 +289,7 @@ class PlanQueue:
             job.hurry()
 
     async def finish(self, job: PlanJob, outcome: Outcome) -> None:
-        """Store the outcome of a job, and only then tell those who follow it."""
+        """Store the outcome of a job, and only then wake the tasks that follow it."""
         document = job.document(outcome)
         cost = None if outcome.result is None else outcome.result.cost
         try:
@@ -305,12 +309,12 @@ class PlanQueue:
     async def keep_edit(
         self, id: str, cost: float | None, edited: str, revision: int
     ) -> bool:
-        """Keep changed tours, see :meth:`PlanStore.keep_edit`."""
+        """Store tours that the dispatcher changed; see :meth:`PlanStore.keep_edit`."""
         return await self._write(self._store.keep_edit, id, cost, edited, revision)
 
     async def forget(self, id: str) -> bool:
         """Delete a plan that has ended; return whether it existed."""
-        self._jobs.pop(id, None)  # a plan that could not be stored is only here
+        self._jobs.pop(id, None)  # a plan that could not be stored is only in memory
         return await self._write(self._store.forget, id)
 
     async def rename(self, id: str, name: str) -> bool:
@@ -321,7 +325,7 @@ class PlanQueue:
         """
         Queue the plans again that an earlier server left unfinished.
 
-        A plan during which servers have died too often fails instead.
+        If servers have died too often while they made a plan, it fails instead.
         """
         for left in await self._write(self._store.take_over):
             try:
@@ -365,7 +369,7 @@ class PlanQueue:
             job.changed()
 
     async def close(self) -> None:
-        """Leave the running jobs to the next server, and close the store."""
+        """Mark running jobs as waiting, for the next server, and close the store."""
         try:
             await self._write(self._store.requeue_running)
         finally:

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Order", "RoadServer", "plan_order"]
 
-_INTERVAL = 0.125  # seconds between two improvements that are reported
-_LEAST = 1.0  # least seconds between the first plan, which is poor, and a stop
+_INTERVAL = 0.125  # the least number of seconds between two reports
+# A search goes on for at least this many seconds after its first plan, which is poor.
+_LEAST = 1.0
 
 
 class RoadServer(NamedTuple):
@@ -41,13 +42,13 @@ class RoadServer(NamedTuple):
 
 @dataclass(frozen=True)
 class Order:
-    """What a worker is to plan: an instance, and what the request asks for."""
+    """An order for a worker: the instance to plan, and what the request asks for."""
 
     instance: Instance
     request: RequestDocument
     notes: list[str]  # remarks on how the instance was read
-    listed: bool = True  # whether the list of plans has the plan
-    cores: int = 1  # the most cores to use
+    listed: bool = True  # whether the plan appears in the list of plans
+    cores: int = 1  # the largest number of cores to use
     roads: RoadServer | None = None  # if the plan is by road
 
     def by_road(self, on_progress: Callable[[Progress], object] | None = None) -> Order:
@@ -89,7 +90,7 @@ class Order:
 
     @property
     def locked(self) -> Plan:
-        """The locked tours, with the numbers of :attr:`rest`."""
+        """The locked tours, with the customers' numbers in :attr:`rest`."""
         for tour in self.request.locked:
             if both := {*tour} & {*self.request.taken_out}:
                 raise InputError(
@@ -183,7 +184,9 @@ class _Reports:
 
     def stop(self) -> bool:
         """
-        Return whether the search must stop; this is called often, so it also reports.
+        Return whether the search must stop; also send a report if it is time for one.
+
+        The search calls this often.
         """
         self._report()
         if self._first is None:
@@ -218,7 +221,11 @@ class _Reports:
 
 
 def _warm_up() -> None:
-    """Load or compile the code that plans of any size need, without times or bounds."""
+    """
+    Load or compile the code for plans of any size.
+
+    Code for time windows, mixed fleets and lower bounds is loaded when it is needed.
+    """
     from fixedfleet.fleet import exact_packing
 
     exact_packing.load()

@@ -27,16 +27,16 @@ _log = logging.getLogger(__name__)
 
 _START_SECONDS = 180.0  # to load and compile, on a slow machine without a cache
 CANCEL_SECONDS = 5.0  # a worker must end a cancelled plan within this time
-# A search may exceed its time limit on a busy machine. A worker that exceeds this many
-# time limits plus this many seconds is taken to hang, and is killed.
+# A search may exceed its time limit on a busy machine. A worker is killed, because it
+# seems to hang, after _SLACK times the time limit plus _GRACE_SECONDS.
 _SLACK, _GRACE_SECONDS = 2.0, 60.0
 _ROADS_SECONDS = 600.0  # additional seconds while road distances are requested
 _LONGEST_PAUSE = 30.0  # seconds between two attempts to start a worker
-_LOOK_SECONDS = 1.0  # between two checks of whether an idle worker lives
+_LOOK_SECONDS = 1.0  # between two checks whether an idle worker is still alive
 _VARIABLES = {
     # Nothing in the folder in which the server was started is ever imported.
     "PYTHONSAFEPATH": "1",
-    # A worker has no use for the token.
+    # A worker does not need the token.
     "FIXEDFLEET_TOKEN": "",
 }
 
@@ -45,9 +45,9 @@ class PlannerPool:
     """
     Keeps worker processes alive and gives them jobs.
 
-    Each worker has a task of the event loop. When a worker dies, its job fails with the
-    best plan it reported, and the task starts another worker. A worker calls ``work``
-    with an order, or with None to get ready.
+    Each worker has its own task in the event loop. When a worker dies, its job fails
+    with the best plan it reported, and the task starts another worker. A worker calls
+    ``work`` with an order, or with None to get ready.
     """
 
     def __init__(
@@ -66,7 +66,12 @@ class PlannerPool:
         self._threads.shutdown()
 
     async def _keep(self) -> None:
-        """Keep one worker running; after each failure to start, wait longer."""
+        """
+        Keep one worker running: start another one whenever it dies.
+
+        After each failure to start a worker, the wait before the next attempt is
+        longer.
+        """
         pause = 0.0
         while True:
             await asyncio.sleep(pause)
@@ -97,16 +102,19 @@ class PlannerPool:
         try:
             while alive:
                 await self._queue.wait_for_job(_LOOK_SECONDS)
-                alive = worker.receive(0) is None  # an idle worker only reports a death
+                # The only event of an idle worker is its death.
+                alive = worker.receive(0) is None
                 if alive and (job := self._queue.take()) is not None:
-                    alive = await self._see_through(worker, job)
+                    alive = await self._do_job(worker, job)
         finally:
             self.ready -= 1
         _log.warning("worker process %d ended, another one starts", worker.pid)
 
-    async def _see_through(self, worker: Worker, job: PlanJob) -> bool:
+    async def _do_job(self, worker: Worker, job: PlanJob) -> bool:
         """
-        Have a worker do a job and store its outcome; return whether the worker is free.
+        Give a job to a worker, and store the outcome of the job when it has ended.
+
+        Return whether the worker can take another job.
         """
         alive = True
         try:
@@ -116,12 +124,12 @@ class PlannerPool:
             outcome = await self._in_thread(_outcome, job, last)
         except InputError as error:
             outcome = Outcome("failed", error=str(error))
-        except Exception as error:  # whatever it is, only this plan fails
+        except Exception as error:  # an unexpected error must not end the server
             _log.exception("plan %s could not be made", job.id)
             sentence = f"the plan could not be made: {type(error).__name__}: {error}"
             outcome = Outcome("failed", error=sentence)
         await self._queue.finish(job, outcome)
-        # After a mistake of the server, the worker may still be making the plan.
+        # After an unexpected error, the worker may still be making the plan.
         return alive and not worker.busy
 
     async def _follow(self, worker: Worker, job: PlanJob) -> Done | Lost:
@@ -129,11 +137,11 @@ class PlannerPool:
         request = job.order.request
         # A worker loads and compiles more code for its first lower bound, and for its
         # first instance with times or a mixed fleet.
-        is_more = request.prove or not job.order.instance.is_plain
-        grace = _START_SECONDS if is_more else _GRACE_SECONDS
+        loads_code = request.prove or not job.order.instance.is_plain
+        grace = _START_SECONDS if loads_code else _GRACE_SECONDS
         longest = _SLACK * request.time_limit + grace
         longest += _ROADS_SECONDS if job.order.roads else 0.0
-        # Jobs that begin later have fewer cores, and share some with this one.
+        # Jobs that begin later get fewer cores, and share some of them with this job.
         cores = max(1, available_cores() // len(self._queue.running))
         order = replace(job.order, cores=cores)
         try:

@@ -1,4 +1,4 @@
-"""Answers to requests that are refused: a status and a document of one sentence."""
+"""Answers to refused requests: an HTTP status, and one sentence that says why."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 
 class ApiError(HTTPException):
     """
-    A request that is refused: an HTTP status, and what is wrong in one sentence.
+    A request that is refused: an HTTP status, and one sentence that says what is wrong.
 
-    ``where`` is the field that is wrong or missing, ``table`` a table whose columns are
-    not all known, ``progress`` how far a look-up is. After ``retry_after`` seconds the
-    client may try again.
+    ``where`` is the field that is wrong or missing. ``table`` describes a table whose
+    sheet, columns or depot the client must choose. ``progress`` says how many addresses
+    have been looked up. After ``retry_after`` seconds the client may try again.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class ApiError(HTTPException):
         self.where, self.table, self.progress = where, table, progress
 
     def response(self) -> JSONResponse:
-        """Return the answer to send."""
+        """Return the HTTP response for this error."""
         sentence = " ".join(self.detail.split())
         document = ErrorDocument(
             error=sentence, where=self.where, table=self.table, progress=self.progress
@@ -83,11 +83,11 @@ class ApiError(HTTPException):
 
 def add_handlers(app: FastAPI, headers: Mapping[str, str]) -> None:
     """
-    Turn every exception of an application into a document of one sentence.
+    Answer every exception in an application with a document of one sentence.
 
-    The middleware ``Guard`` adds headers to every answer, except to the one for an
-    unexpected error, which Starlette sends outside all middleware. That answer gets
-    ``headers``.
+    The middleware ``Guard`` adds protective headers to every answer. Only the answer to
+    an unexpected error does not pass through it, because Starlette sends this answer
+    outside all middleware. So ``headers`` are added to it here.
     """
 
     @app.exception_handler(HTTPException)

@@ -47,10 +47,10 @@ R = TypeVar("R", bound=schema.InstanceRequest)
 routes = APIRouter(responses=REFUSALS)
 open_routes = APIRouter(responses=REFUSALS)  # these need no token
 
-MAX_WAIT = 30.0  # seconds that POST /plans waits for a plan at most
-MAX_STREAMS = 512  # streams of events that may be open
+MAX_WAIT = 30.0  # POST /plans waits for a plan at most this many seconds
+MAX_STREAMS = 512  # the largest number of open streams of events
 STREAMS_PER_CLIENT = 32
-_CANCEL_WAIT = 6.0  # a little longer than a worker may take to end
+_CANCEL_WAIT = 6.0  # seconds; a little more than a worker may need to end a plan
 _STREAM_PAUSE = 5  # seconds after which a client may ask for a stream again
 _EXAMPLES = {
     "leipzig_parcels": "Parcels in Leipzig: 63 shops, seven vans of 850 kg",
@@ -63,7 +63,7 @@ _readers = CapacityLimiter(2)
 
 @dataclass
 class Service:
-    """The objects that the operations use; it is ``app.state.service``."""
+    """The objects that the operations use, available as ``app.state.service``."""
 
     settings: Settings
     store: PlanStore
@@ -71,7 +71,7 @@ class Service:
     pool: PlannerPool
     roads: RoadServer | None = None
     lookup: AddressLookup | None = None
-    streams: Counter[str] = field(default_factory=Counter)  # open ones per client
+    streams: Counter[str] = field(default_factory=Counter)  # open streams per client
 
 
 # FastAPI would run dependencies that are not async in a thread.
@@ -81,7 +81,7 @@ async def _service(request: Request) -> Service:
 
 
 async def _client(request: Request) -> str:
-    """Return the address of the client; limits per client count by it."""
+    """Return the address of the client, by which limits per client are counted."""
     return "" if request.client is None else request.client.host
 
 
@@ -133,7 +133,7 @@ async def read_instance(
 async def _read(
     request: Request, service: Service, model: type[R], options: schema.InstanceOptions
 ) -> tuple[R, files.Reading]:
-    """Return the request in a body, and its instance."""
+    """Return the request that the body holds, and the instance that it gives."""
     body = await bodies.read_body(request)
     kind = request.headers.get("content-type", "")
 
@@ -246,7 +246,11 @@ async def get_plan(service: ServiceDep, id: str) -> Response:
 
 
 async def _find(service: Service, id: str) -> PlanJob | StoredPlan:
-    """Return the job of a plan that is not finished, or the stored plan."""
+    """
+    Return a plan: its job while it waits or runs, and the stored plan afterwards.
+
+    Raise ApiError, with the status 404, if the plan does not exist.
+    """
     job = service.queue.get(id)
     if job is not None:
         return job.final or job
@@ -340,7 +344,7 @@ async def change_tours(request: Request, service: ServiceDep, id: str) -> Respon
     edited = await run_in_threadpool(change_plan, plan, instance, edit, service.roads)
     text = to_json(edited, one_line=True)
     if not await service.queue.keep_edit(id, edited.cost, text, edit.revision):
-        await _find(service, id)  # it may have been deleted
+        await _find(service, id)  # raises 404 if the plan has been deleted meanwhile
         raise ApiError(
             409,
             "the plan was changed by somebody else: read it again, and send the "
@@ -372,7 +376,7 @@ async def _followed(
     service: ServiceDep, client: ClientDep, id: str
 ) -> AsyncIterator[PlanJob | StoredPlan]:
     """
-    Provide the plan to follow; count the client's stream of events while it is open.
+    Yield the plan to follow, and count the client's stream of events while it is open.
     """
     streams = service.streams
     if streams[client] >= STREAMS_PER_CLIENT:

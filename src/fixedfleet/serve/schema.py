@@ -57,7 +57,7 @@ PlanStatus = Literal["queued", "running", "done", "cancelled", "failed"]
 
 
 def self_contained(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a JSON schema with its definitions in the places that refer to them."""
+    """Return a JSON schema in which each reference is replaced by its definition."""
     definitions = schema.get("$defs", {})
 
     def filled(part: Any) -> Any:
@@ -77,8 +77,8 @@ def self_contained(schema: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-# The reader of JSON files checks an instance, so that there is one set of messages;
-# this describes it on the OpenAPI page.
+# This schema only describes an instance on the OpenAPI page. The reader of JSON files
+# checks the instance, so that requests and files have the same error messages.
 _INSTANCE = {
     **self_contained(TypeAdapter(InstanceDocument).json_schema()),
     "additionalProperties": False,

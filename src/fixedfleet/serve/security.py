@@ -42,8 +42,9 @@ _SAFE_HEADERS = {
 }
 # Paths that need no token, besides the files of the page.
 _OPEN = ("/", "/health", "/openapi.json", "/favicon.ico")
-FILE_CACHE = "no-cache"  # for the files of the page: the browser asks if they changed
-SEND_SECONDS = 30.0  # a client that reads nothing for so long is disconnected
+# For the files of the page: the browser asks each time whether they have changed.
+FILE_CACHE = "no-cache"
+SEND_SECONDS = 30.0  # a client that reads nothing for this long is disconnected
 
 
 def safe_headers(tiles: str | None = None) -> dict[str, str]:
@@ -57,7 +58,7 @@ def safe_headers(tiles: str | None = None) -> dict[str, str]:
     policy = _SAFE_HEADERS["content-security-policy"]
     return _SAFE_HEADERS | {
         "content-security-policy": policy.replace("blob:", f"blob: {host}"),
-        # Servers of tiles want to know which site asks.
+        # Tile servers want to know which site sends the request.
         "referrer-policy": "strict-origin-when-cross-origin",
     }
 
@@ -72,8 +73,9 @@ class Guard:
 
     With a token, a request must show it: as ``Authorization: Bearer TOKEN``, or by the
     cookie that ``/?token=TOKEN`` sets. Without a token, every program of this machine
-    may ask. Pages of other sites may never use the user's browser to ask: they are
-    recognised by headers that browsers set and pages cannot change.
+    may send requests. Requests that a page of another site makes the user's browser
+    send are always refused. They are recognised by headers that browsers set and pages
+    cannot change.
 
     Each of the tickets may be used once in place of the token in ``/?token=``.
     """
@@ -87,7 +89,8 @@ class Guard:
     ) -> None:
         self.app, self._tickets, self._headers = app, tickets, headers
         self._token = None if token is None else token.encode()
-        # The cookie holds a hash, because a token may hold characters that it cannot.
+        # The cookie holds a hash of the token, because a cookie cannot hold all
+        # characters that a token may have.
         self._cookie = hashlib.sha256(self._token or b"").hexdigest()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -160,7 +163,11 @@ class Guard:
 
 
 def _cookie_name(scope: Scope) -> str:
-    """Return a name per port: browsers send a cookie to all ports of a host."""
+    """
+    Return the name of the cookie, which contains the port of the server.
+
+    Browsers send a cookie to all ports of a host, so each port needs another name.
+    """
     return f"fixedfleet-{scope['server'][1]}"
 
 
@@ -203,7 +210,11 @@ def _split(address: str) -> SplitResult:
 
 
 def _complete(send: Send, safe: Mapping[str, str]) -> Send:
-    """Return a ``send`` that adds headers and disconnects clients that do not read."""
+    """
+    Return a function that sends the messages of an answer by ``send``.
+
+    It adds the headers ``safe``, and raises _Unread if the client does not read.
+    """
 
     async def complete(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -1,4 +1,4 @@
-"""The server: it listens, runs the application, and stops cleanly."""
+"""The server, which listens, runs the application, and stops cleanly."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Server"]
 
 MAX_CONNECTIONS = 900
-# The middleware ``Guard`` gives up a client that reads nothing, but some data remain to
-# be sent. Linux drops them and the connection after this time.
+# The middleware ``Guard`` gives up a client that reads nothing, but the system still
+# holds data for it. Linux drops these data and the connection after this time.
 _UNREAD_SECONDS = 60
 _STOP_SECONDS = 10  # the time that running requests have when the server must stop
 
@@ -84,8 +84,9 @@ class Server(uvicorn.Server):
         """
         Return the address that opens the page, with the token if there is one.
 
-        With ``once``, a ticket that works once replaces the token: other users of the
-        machine can see the command line of a browser.
+        With ``once``, the address has a ticket instead of the token. A ticket works
+        only once, so it does no harm that other users of the machine can see it on the
+        command line of a browser.
         """
         if self._token is None:
             return self.url

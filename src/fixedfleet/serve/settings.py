@@ -1,11 +1,11 @@
-"""Where the service listens and what it allows."""
+"""The settings of the service: where it listens, and what it allows."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
 from dataclasses import dataclass, field
-from pathlib import Path  # noqa: TC003  # the settings are checked by it
+from pathlib import Path  # noqa: TC003  # `check_settings` needs it at run time
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -69,7 +69,7 @@ class Settings:
 
 
 def _check_tiles(address: str) -> None:
-    """Raise InputError unless an address can be a source of map tiles."""
+    """Raise InputError unless an address is a URL of map tiles."""
     parts = urlsplit(address)
     plain = re.fullmatch(r"[\w.-]+(:\d+)?", parts.netloc, re.ASCII)
     places = all(name in address for name in ("{z}", "{x}", "{y}"))

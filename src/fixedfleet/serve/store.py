@@ -1,4 +1,4 @@
-"""Plans in a data folder: an SQLite database that never loses a confirmed change."""
+"""The plans in a data folder: an SQLite database that loses no confirmed change."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ CREATE TABLE plans (
 CREATE INDEX unfinished ON plans (number) WHERE status IN ('queued', 'running');
 CREATE INDEX finished ON plans (number) WHERE {_FINISHED};
 """
-# How many customers a plan leaves out: in its changed tours if any, else as found.
+# The number of unserved customers, in the tours as the dispatcher changed them. If they
+# were not changed, it is that of the result.
 _UNSERVED = """
 CASE WHEN json_valid(document) THEN coalesce(
     json_array_length(document, '$.edited.unserved'),
@@ -46,7 +47,7 @@ CASE WHEN json_valid(document) THEN coalesce(
 ) ELSE 0 END
 """
 # Deletes the oldest finished plans, but never the one that has just been finished: its
-# client has yet to ask for it. The index spares a scan of the large documents.
+# client has yet to ask for it. With the index, the large documents are not read.
 _FORGET = f"""
 DELETE FROM plans WHERE number IN (
     SELECT number FROM plans INDEXED BY finished
@@ -78,10 +79,10 @@ class PlanStore:
     """
     The plans of one data folder. One server at a time may use a folder.
 
-    What :meth:`add` or :meth:`finish` has stored when it returns survives the death of
-    the process and of the machine. One thread at a time may write, any thread may read.
-    A folder that does not exist is made. The oldest finished plans beyond ``keep`` are
-    deleted.
+    When :meth:`add` or :meth:`finish` returns, its change is on disk and survives a
+    crash of the process or the machine. One thread at a time may write; any thread may
+    read. A folder that does not exist is created. If there are more than ``keep``
+    finished plans, the oldest ones are deleted.
 
     Raises
     ------
@@ -92,7 +93,7 @@ class PlanStore:
     def __init__(self, folder: Path, keep: int) -> None:
         self._path, self._keep = folder / "plans.sqlite", keep
         _make_private(folder)
-        self._lock = open(folder / "lock", "a")  # noqa: SIM115  # until it is closed
+        self._lock = open(folder / "lock", "a")  # noqa: SIM115  # `close` closes it
         try:
             busy = "another server uses this data folder: end it, or choose another"
             atomic.lock(self._lock, f"{folder}: {busy}")
@@ -177,10 +178,10 @@ class PlanStore:
         self, id: str, cost: float | None, edited: str, revision: int
     ) -> bool:
         """
-        Keep tours that the dispatcher changed.
+        Store tours that the dispatcher changed.
 
-        Return False, and keep nothing, if the plan does not exist or if its tours do
-        not have this revision any more: somebody else has changed them.
+        Return False, and store nothing, if the plan does not exist, or if its tours do
+        not have this revision any more because somebody else has changed them.
         """
         found = self._writer.execute(
             "UPDATE plans SET cost = ?, "
@@ -193,7 +194,8 @@ class PlanStore:
     def forget(self, id: str) -> bool:
         """Delete a plan for good; return whether it existed."""
         found = self._writer.execute("DELETE FROM plans WHERE id = ?", (id,))
-        self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log held the plan
+        # The write-ahead log may still hold the plan, so it is emptied.
+        self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return found.rowcount == 1
 
     def rename(self, id: str, name: str) -> bool:
@@ -215,9 +217,9 @@ class PlanStore:
 
     def take_over(self) -> list[Unfinished]:
         """
-        Mark the unfinished plans of an earlier server as waiting; return them by age.
+        Mark the unfinished plans of an earlier server as waiting, and return them.
 
-        The oldest comes first.
+        The oldest plan comes first.
         """
         self._writer.execute(
             "UPDATE plans SET status = 'queued' WHERE status = 'running'"
@@ -239,7 +241,11 @@ class PlanStore:
         return str(rows[0][0]) if rows else None
 
     def newest(self, limit: int, before: str | None = None) -> list[PlanListing]:
-        """Return plans, newest first; only those older than ``before``, if given."""
+        """
+        Return at most ``limit`` plans of the list, newest first.
+
+        With ``before``, the id of a plan, return only plans that are older.
+        """
         names = [
             name for name in PlanListing.__dataclass_fields__ if name != "unserved"
         ]
@@ -254,7 +260,8 @@ class PlanStore:
         return [PlanListing(**dict(zip(columns, row, strict=True))) for row in rows]
 
     def _read(self, query: str, *values: object) -> list[Any]:
-        # A connection of its own sees the last commit and never waits for the writer.
+        # Each read has its own connection, which sees the last commit and never waits
+        # for the writer.
         with closing(sqlite3.connect(self._path, timeout=10)) as reader:
             # A damaged text in one row must not hide the other rows.
             reader.text_factory = lambda text: text.decode(errors="replace")
@@ -262,11 +269,12 @@ class PlanStore:
 
 
 def _make_private(folder: Path) -> None:
-    """Make the folder and its files, which only the user may read."""
+    """Create the folder and its files so that only the user can read them."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in ("lock", "plans.sqlite"):
-            # In a folder that others may enter, SQLite would make files they can read.
+            # If other users may enter the folder, they could read files that SQLite
+            # creates.
             os.close(os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600))
         for name in ("lock", *(f"plans.sqlite{end}" for end in ("", "-wal", "-shm"))):
             if (folder / name).exists():

@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 
 __all__ = ["tour_links"]
 
-# Its addresses are documented, and open the app on Android and iOS, or else a page.
-# Only a driver who opens the link sends the places to it; names are not in it.
+# Google documents these addresses. They open the maps app on Android and iOS, or a web
+# page elsewhere. Google receives the places only when a driver opens the link. The link
+# contains no names.
 _MAPS = "https://www.google.com/maps/dir/?"
-_MOST = 9  # places between the two ends of a link
+_MOST = 9  # the largest number of places between the two ends of a link
 
 
 def tour_links(plan: Plan, instance: Instance) -> list[list[LinkDocument]]:
     """
-    Return the links of each tour: one, or several if it has many stops.
+    Return the links of each tour: one link, or several if the tour has many stops.
 
-    Instances without latitudes and longitudes have no links.
+    If the instance has no latitudes and longitudes, the tours have no links.
     """
     if instance.metric != "great_circle":
         return [[] for _ in plan]
@@ -36,9 +37,10 @@ def tour_links(plan: Plan, instance: Instance) -> list[list[LinkDocument]]:
 
 def _links(tour: tuple[int, ...], instance: Instance) -> Iterator[LinkDocument]:
     """
-    Yield links that lead from the depot along a tour, and back if there is room.
+    Yield links that lead from the depot along a tour.
 
-    The last link includes the way back unless it has the most places already.
+    The last link also leads back to the depot, unless it already has as many places as
+    a link can have.
     """
     way = [0, *tour, 0]
     for start in range(0, len(tour), _MOST + 1):
@@ -59,6 +61,6 @@ def _links(tour: tuple[int, ...], instance: Instance) -> Iterator[LinkDocument]:
 
 
 def _place(instance: Instance, stop: int) -> str:
-    """Write a place with a precision of about a metre, so that the code is small."""
+    """Write a place to about a metre, so that the QR code is small."""
     lat, lon = instance.coordinates[stop]
     return f"{lat:.5f},{lon:.5f}"

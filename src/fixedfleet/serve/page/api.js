@@ -1,12 +1,12 @@
-// Requests to the server, and its refusals as errors.
+// Sends requests to the server, and turns its refusals into errors.
 
 import { t } from "./language.js";
 import { fromServer } from "./sentences.js";
 
 /*
- * The server refused a request: the sentence, and the field it is about, if any; also the
- * table {headings, columns} whose columns it does not know, and the progress {done, total} of
- * what must be done before it can answer.
+ * The server refused a request. The error has a sentence that says why, and the field that is
+ * wrong, if any. If the server needs to know more about a table, table describes it
+ * {headings, columns, …}. If addresses are being looked up, progress is {done, total}.
  */
 class ServerError extends Error {
   constructor(status, { error, where = null, table = null, progress = null }, retryAfter) {
@@ -20,8 +20,8 @@ class ServerError extends Error {
 }
 
 /*
- * Send a request, with a document or a file {bytes, type} if there is one, and return the
- * document it answers.
+ * Send a request, with a JSON document or a file {bytes, type} if there is one. Return the
+ * document with which the server answers.
  */
 export async function ask(path, { method = "GET", json, file, signal } = {}) {
   const type = json === undefined ? file?.type : "application/json";
@@ -46,8 +46,8 @@ async function refusal(response) {
 }
 
 /*
- * Send customers with options. They are given as {file: {bytes, type}}, with which options
- * are in the query, or as a document such as {text} or {plan: id}.
+ * Send customers with options. The customers are a file {file: {bytes, type}} or a document
+ * such as {text} or {plan: id}. With a file, the options are sent in the query of the URL.
  */
 export function send(path, { file, ...given }, options, signal) {
   const values = { ...given, ...options };

@@ -1,4 +1,4 @@
-// The page: it takes the customers, asks for a plan, follows it, shows it and changes it.
+// The page: it reads customers, requests a plan, follows its events, shows it and changes it.
 
 import { ask, drop, planPath, send } from "./api.js";
 import { askForColumns, hideColumns, rememberedColumns } from "./columns.js";
@@ -25,8 +25,9 @@ import { sleep, watch } from "./watch.js";
 const TELLING = 4000; // milliseconds between two announcements to a screen reader
 const TYPING = 350; // milliseconds without a key before the fleet is checked
 
-// The plan in the page's address, #plan=ID, so that a bookmark shows it again, perhaps with a
-// tour: #plan=ID&tour=3. The entry in the history is replaced, so that "back" leaves the page.
+// The page's address names the plan, #plan=ID, so that a bookmark shows it again. It may also
+// name a tour: #plan=ID&tour=3. The entry in the history is replaced, so that "back" leaves the
+// page.
 const inAddress = (name) => new URLSearchParams(location.hash.slice(1)).get(name);
 const planInAddress = () => inAddress("plan");
 const putPlan = (id) =>
@@ -40,11 +41,11 @@ const view = new PlanView({
 const comparison = new Comparison(showFinished);
 let customers = null; // the customers, as send() takes them
 let fileName = ""; // name of the file that was read
-let running = null; // {id, stopper} of the plan that is being made
-let check = null; // the stopper of the newest check of the fleet
-let told = 0;
+let running = null; // {id, stopper} of the running plan; stopper is an AbortController
+let check = null; // the AbortController of the newest check of the fleet
+let told = 0; // when the last announcement to a screen reader was made
 let settings = {}; // of the server
-let turns = 0; // counts the user's requests: answers to earlier ones are ignored
+let turns = 0; // counts the user's requests, so that answers to earlier ones are ignored
 
 async function start() {
   translatePage();
@@ -100,12 +101,12 @@ function listen() {
 // Customers
 
 /*
- * Read customers. decided has the rows that could not be read and about which the user has
- * decided; it is null if nothing was shown yet.
+ * Read customers. decided has the doubtful rows about which the user has already decided; it is
+ * null if no doubts have been shown yet.
  */
 async function load(given, { title, decided = null }) {
   const turn = (turns += 1);
-  // Until the customers are read, a plan would be one of those that are still shown.
+  // Until the new customers are read, a plan would be for the customers that are still shown.
   byId("plan").disabled = true;
   let read = null;
   while (!read) {
@@ -143,8 +144,8 @@ async function load(given, { title, decided = null }) {
   byId("map").scrollIntoView({ block: "nearest" });
 }
 
-// Read customers. A table with windows or shifts is read again with the speed of the form,
-// without which they are not considered.
+// Read customers. The server considers time windows and shifts only if there is a speed. So a
+// table that has them is read again with the speed of the form.
 async function readTable(given) {
   const read = await send("instances", given, {});
   const { metric } = read.instance;
@@ -152,8 +153,8 @@ async function readTable(given) {
   return send("instances", given, form.times(instanceOf({ metric, demands: [] })));
 }
 
-// Say why a file was not read. If the server does not know its sheet or its columns, the
-// user does.
+// Say why a file was not read. If the server does not recognise the sheet, the columns or the
+// depot, ask the user.
 function cannotRead(given, title, { message, table }) {
   if (!table) {
     hideColumns();
@@ -173,8 +174,8 @@ function cannotRead(given, title, { message, table }) {
   askForColumns(table, given.sheet, again);
 }
 
-// Let the user decide about doubtful rows, and read the customers again as decided. After
-// that, only what was typed and still cannot be read is asked again.
+// Let the user decide about doubtful rows, and read the customers again as decided. After that,
+// ask again only about rows in which the user typed something that still cannot be read.
 function askAbout(read, instance, decided) {
   const isNew = ({ row }) => row !== null && !decided.has(row);
   const doubts = decided ? read.doubts.filter(isNew) : read.doubts;
@@ -202,13 +203,13 @@ function askAbout(read, instance, decided) {
   });
 }
 
-// Let the server know an address for ever; without that, it is known in this table only.
+// Let the server store the place of an address. If it does not, only this table has the place.
 function keepPlace(address, { x, y }) {
   const json = { address, latitude: y, longitude: x };
   ask("places", { method: "PUT", json }).catch(() => {});
 }
 
-// Show the instance of a document, and note what to send for it.
+// Show the instance of a document, and remember what to send when a plan of it is requested.
 function takeInstance(given, document) {
   const instance = instanceOf(document.instance);
   customers = given;
@@ -225,12 +226,12 @@ function takeInstance(given, document) {
   return instance;
 }
 
-// The customers, by number, whom the dispatcher took out of the plan that is shown.
+// Return the numbers of the customers that the dispatcher took out of the plan that is shown.
 function takenOut() {
   return view.unserved.filter(editor.isOut);
 }
 
-// Show how full the vehicles would be with all customers but those that are taken out.
+// Show how full the vehicles would be with all customers except those that are taken out.
 function weigh() {
   const { stops, total_demand: total } = view.instance;
   const out = takenOut().reduce((sum, customer) => sum + stops[customer - 1].demand, 0);
@@ -243,7 +244,8 @@ function weighSoon() {
   checkFleet(TYPING);
 }
 
-// Ask the server whether the fleet in the form suffices, unless the user types on.
+// Ask the server whether the fleet in the form suffices. The pause, in milliseconds, comes
+// first, because the user may go on typing: then only the last check is sent.
 async function checkFleet(pause) {
   check?.abort();
   check = new AbortController();
@@ -309,7 +311,8 @@ async function makePlan({ roads = null } = {}) {
   }
 }
 
-// Return what to ask for. The locked tours come first, and so do their vehicles' names.
+// Return the options of the plan to request. Locked tours are the first tours of the plan, so
+// the names of their vehicles come first, too.
 function wishes() {
   const locked = editor.lockedTours();
   const names = locked.map((tour) => tour.name);
@@ -364,21 +367,21 @@ function setRunning(plan) {
   if (focused) byId(on).focus();
 }
 
-// End the search: the stream of events then ends with the best plan so far.
+// Stop the search. The stream of events then ends with the best plan so far.
 async function stop() {
   summary.beginStop();
   byId("cancel").disabled = true;
   try {
     await ask(planPath(running.id), { method: "DELETE" });
   } catch (error) {
-    // 409: it has finished a moment before.
+    // 409 means that the plan finished a moment before.
     if (error.status !== 409) form.fail(error);
   } finally {
     byId("cancel").disabled = false;
   }
 }
 
-// Cancel the plan that is being made, because the user wants another.
+// Cancel the running plan, because the user wants another one.
 function giveUp() {
   if (!running) return;
   running.stopper.abort();
@@ -438,8 +441,8 @@ function showFinished(plan) {
   findLinks();
 }
 
-// Ask for the links of the tours that are shown, and for their lines along roads. Without an
-// answer there are no links, and the ways are straight.
+// Request the links of the tours that are shown, and their lines along roads. If the server does
+// not answer, there are no links, and tours are drawn as straight lines.
 async function findLinks() {
   const { plan, tours, instance } = view;
   if (!instance.geographic) return;
@@ -447,7 +450,7 @@ async function findLinks() {
     ask(`${planPath(plan.id)}/links`).catch(() => []),
     instance.byRoad ? ask(`${planPath(plan.id)}/lines`).catch(() => null) : null,
   ]);
-  if (tours !== view.tours) return; // they are changed meanwhile
+  if (tours !== view.tours) return; // the user has changed them meanwhile
   view.setLinks(links, lines?.tours ?? []);
 }
 
@@ -519,13 +522,13 @@ function showSaved(edited) {
   say(t`Changed: ${said.join(", ")}`);
 }
 
-// The names in the form are those of the plan that is shown: tour 1 has the first.
+// Give the names in the form to the vehicles of the plan that is shown, in the order of tours.
 function rename(names) {
   view.setNames(names.filter(Boolean));
   if (editor.isOpen()) editor.nameAll(names);
 }
 
-// Choose between two versions of a plan.
+// Keep one of two versions of a plan: the user's own, or the one of somebody else.
 async function settle(choose) {
   try {
     await choose();
@@ -559,7 +562,7 @@ function hearKey(event) {
 
 // Saving and printing
 
-// A plan that somebody else has changed is not printed before the user has seen it.
+// Print the plan, unless somebody else has changed it: then the user must see the change first.
 async function print() {
   if (!(await editor.isOutdated())) window.print();
 }

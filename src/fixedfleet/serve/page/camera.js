@@ -1,18 +1,18 @@
-// The part of the plane that the map shows, and the ways to change it.
+// The view: the part of the plane that the map shows. The user pans and zooms it.
 //
-// A view is {x, y, scale}: the point in the middle, and the pixels per unit. Views are
-// replaced and never changed, so that two can be compared by ===.
+// A view is {x, y, scale}: the point of the plane in the middle of the map, and the pixels per
+// unit. A view object is replaced and never changed, so that === tells whether it is the same.
 
 import { fit, toPlane, toScreen } from "./projection.js";
 
 const MARGIN = 44; // pixels
-const [LEAST, MOST] = [0.5, 200]; // scales, as multiples of the one that shows all points
+const [LEAST, MOST] = [0.5, 200]; // limits of the scale; 1 is the scale that shows all points
 
 export class Camera {
   size = { width: 0, height: 0 };
-  moved = false; // whether the view is another than the one of all points
-  #points = null; // null: there is nothing to show
-  #shown = null; // the points that fill the view; null: the user chose it
+  moved = false; // whether the view is not the one that shows all points
+  #points = null; // null if there is nothing to show
+  #shown = null; // the points that fill the view; null if the user panned or zoomed
   #view = null;
   #onMove;
 
@@ -27,11 +27,11 @@ export class Camera {
 
   setSize({ width, height }) {
     this.size = { width, height };
-    // A view that the user chose stays.
+    // A view that the user chose is not changed.
     if (this.#shown) this.#go(this.#fitted(this.#shown), { moved: this.moved });
   }
 
-  /* Show these points, or nothing. */
+  /* Show these points; with null, show nothing. */
   setPoints(points) {
     this.#points = points;
     this.showAll();
@@ -53,7 +53,7 @@ export class Camera {
     this.#choose({ x: x - dx / scale, y: y + dy / scale, scale });
   }
 
-  /* Zoom by a factor; the point at the spot stays where it is. */
+  /* Zoom by a factor. The point at this spot of the screen stays where it is. */
   zoom(factor, spot = { x: this.size.width / 2, y: this.size.height / 2 }) {
     if (!this.#view) return;
     const { width, height } = this.size;

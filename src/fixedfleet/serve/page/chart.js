@@ -5,8 +5,8 @@ import { t } from "./language.js";
 import { lengthOf, limitOf } from "./numbers.js";
 
 /*
- * Draw the trace [[seconds, cost], …], flat from its last point until now. The drawing is
- * 100 units wide and high, and the browser stretches it.
+ * Draw the trace [[seconds, cost], …], with a level line from its last point until now. The
+ * drawing is 100 units wide and high, and the browser stretches it.
  */
 export function drawChart(trace, { now, limit, unit }) {
   const costs = trace.map(([, cost]) => cost);

@@ -1,17 +1,17 @@
-// The columns of a table whose headings are not recognised: the user says which is which.
-// The browser remembers it for the next day's file.
+// Asks the user about a table whose headings are not recognised: which column holds what. The
+// browser remembers the answer for the next day's file.
 
 import { byId, make, show } from "./elements.js";
 import { t } from "./language.js";
 
-const PLACE = "fixedfleet-columns"; // in the browser's store
-const PARTS = ["lat", "lon", "demand", "name"]; // with a drop-down each
+const PLACE = "fixedfleet-columns"; // the key in the browser's local storage
+const PARTS = ["lat", "lon", "demand", "name"]; // each has a drop-down list
 const IN_PLANE = { lat: "y", lon: "x" };
 
 /*
  * Ask which sheet of a table {sheets, headings, columns, depots} to read, which column holds
- * what, or which row is the depot; onChosen({sheet, columns, depot}) is called with what to
- * send, such as the columns ["demand=Paletten", …].
+ * what, or which row is the depot. onChosen({sheet, columns, depot}) is called with the options
+ * for the server, such as the columns ["demand=Paletten", …].
  */
 export function askForColumns({ sheets, headings, columns, depots }, sheet, onChosen) {
   const titles = sheets.map((title) => make("option", { value: title, text: title }));
@@ -67,6 +67,6 @@ function remember(chosen) {
   try {
     localStorage.setItem(PLACE, JSON.stringify(chosen));
   } catch {
-    // A browser without a store asks again.
+    // Without local storage, the page asks again next time.
   }
 }

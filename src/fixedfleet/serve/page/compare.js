@@ -1,7 +1,7 @@
-// One vehicle more or less: plans for M − 1, M + 1 and M + 2 vehicles, and buttons that
-// choose the plan to show. All of them have the time that the user's plan had. A second
-// plan for M vehicles, with another seed, shows how much chance changes the cost, unless
-// the first one is proven.
+// Compares a plan for M vehicles with plans for M − 1, M + 1 and M + 2 vehicles. Buttons choose
+// the plan to show. Each search has as much time as the user's plan had. A second plan for M
+// vehicles, with another seed, shows how much of a difference is chance. It is not needed if
+// the user's plan is proven to be optimal.
 
 import { ask, drop } from "./api.js";
 import { byId, make, show, write } from "./elements.js";
@@ -10,16 +10,16 @@ import { t } from "./language.js";
 import { count, lengthOf, limitOf } from "./numbers.js";
 import { sleep, watch } from "./watch.js";
 
-const AT_ONCE = 10; // seconds; plans that take longer are compared if the user asks
-const AROUND = [1, -1, 2]; // the most interesting first
-const NOISE = 2; // a difference of so many times that of two seeds is still chance
+const AT_ONCE = 10; // seconds; plans that take longer are compared only if the user asks
+const AROUND = [1, -1, 2]; // vehicles more than M, the most interesting number first
+const NOISE = 2; // a difference counts as chance up to this multiple of that of two seeds
 const BUSY = [429, 503];
 
 export class Comparison {
   #onShow;
-  #plans = new Map(); // by fleet: a finished plan, "waiting", or "impossible"
-  #base = null;
-  #twin = null; // the plan for the same fleet with another seed, when it is finished
+  #plans = new Map(); // by number of vehicles: a finished plan, "waiting" or "impossible"
+  #base = null; // the user's plan
+  #twin = null; // the finished plan for the same fleet with another seed
   #stopper = null;
 
   /* onShow(plan) is called with the plan that the user chooses. */
@@ -38,7 +38,7 @@ export class Comparison {
     show(byId("compare"), false);
   }
 
-  /* Compare a finished plan: at once if it is new and that is quick, else by a button. */
+  /* Compare a new plan at once if that is quick. Otherwise, offer a button for it. */
   consider(plan, { isNew }) {
     if (isNew && timeOf(plan) <= AT_ONCE) {
       this.begin(plan);
@@ -68,8 +68,9 @@ export class Comparison {
     this.#run(plan, fleet, this.#stopper.signal);
   }
 
-  // Return whether a plan can be compared: if one customer needs more than a vehicle, no
-  // number of vehicles suffices; and vehicles that differ are not counted.
+  // Return whether a plan can be compared, and show the section of the page if it can. It
+  // cannot if one customer needs more than a vehicle carries, because then no number of
+  // vehicles suffices, nor if there are vehicle types.
   #reveal({ instance, result, verdict }, note, { started }) {
     const alike = !instance.vehicle_types;
     const comparable = result !== null && verdict?.upper_bound !== null && alike;
@@ -79,7 +80,7 @@ export class Comparison {
     return comparable;
   }
 
-  // One plan after the other, because the server has other clients.
+  // Request one plan after the other, because the server has other clients.
   async #run(plan, fleet, signal) {
     const { vehicle_cost, capacity, vehicle_names, seed } = plan.request;
     const { locked, taken_out, prove } = plan.request;
@@ -113,8 +114,9 @@ export class Comparison {
     if (plan) this.#onShow(plan);
   }
 
-  // A plan with fewer vehicles is also valid for more, and may be the shorter one. The
-  // user's own plan is the better one unless the difference is more than chance.
+  // Return the best plan with at most this many vehicles. A plan with fewer vehicles is also
+  // valid for a larger fleet, and may be shorter. The user's own plan is preferred if the
+  // difference may be chance.
   #bestWithin(fleet) {
     if (!this.#plans.get(fleet)?.result) return null;
     const plans = [this.#base, ...this.#plans.values()].filter(
@@ -125,7 +127,7 @@ export class Comparison {
     return plans.length ? plans.reduce(better) : null;
   }
 
-  // Return by how much a plan costs more than another, 0 if that may be chance.
+  // Return how much more a plan costs than another one; 0 if the difference may be chance.
   #difference(plan, other) {
     const { cost } = this.#base.result;
     const chance = servesAll(this.#twin?.result ?? null)
@@ -171,7 +173,7 @@ function optionOf(fleet, checked) {
   );
 }
 
-// Return a plan when it is finished; one that nobody waits for any more is cancelled.
+// Request a plan and return it when it is finished. If the signal aborts the wait, cancel it.
 async function makePlan(json, signal) {
   const { id } = await patiently(() => ask("plans", { method: "POST", json }), signal);
   try {
@@ -184,7 +186,7 @@ async function makePlan(json, signal) {
   }
 }
 
-// Return the seconds that a plan was searched for; one that was stopped had fewer.
+// Return the time limit of a plan; if it was stopped, the seconds that its search had.
 function timeOf({ status, seconds, request }) {
   const limit = request.time_limit;
   return status === "cancelled" ? Math.min(limit, Math.max(0.1, seconds)) : limit;
@@ -196,7 +198,7 @@ function changeOf(difference, unit) {
   return `${sign}${lengthOf(Math.abs(difference), unit, 3)}`;
 }
 
-// Send a request again when the server is full, at the time that it says.
+// Send a request; if the server is full, send it again after the time that the server states.
 async function patiently(send, signal) {
   for (;;) {
     try {

@@ -1,10 +1,10 @@
-// How much longer a tour becomes with one more stop, as the crow flies.
+// How much longer a tour becomes with one more stop, measured in straight lines.
 
 const RADIUS = { km: 6371.0088, mi: 3958.7613 }; // of the earth
 
 /*
- * Return the best place of a customer in a tour, and how much longer the tour becomes there:
- * {place, more}; null if the places are not known.
+ * Return {place, more}: the best position of a customer in a tour, and how much longer the tour
+ * becomes. Return null if the instance has no coordinates.
  */
 export function bestDetour(instance, stops, customer) {
   const places = [instance.depot, ...instance.stops];

@@ -7,21 +7,22 @@ import { t } from "./language.js";
 import { count, nameOf, sentence, typedNumber } from "./numbers.js";
 import { fromServer } from "./sentences.js";
 
-const MANY = 12; // rows of a doubt; more have one choice for all
+const MANY = 12; // a doubt about more rows has one choice for all of them
 const [KEEP, OUT, SWAP] = ["keep", "out", "swap"];
 const AXES = { lat: "y", lon: "x", x: "x", y: "y" };
 const LABELS = { lat: t`Latitude`, lon: t`Longitude`, demand: t`Demand` };
 
-/* Whether the user must decide before a plan can be made. */
+/* Return whether the user must decide about doubtful rows before a plan can be made. */
 export const isUndecided = () => !byId("doubts").hidden;
 
 export const hideDoubts = () => show(byId("doubts"), false);
 
 /*
- * Show the doubts of what was read: {doubts, rows or null, columns}. onDecided(decisions) is
- * called with what to send: {leave_out, corrections, columns}; onKept() if all stays.
- * onPlace(address, take) is to call take({x, y}) with a place that the user clicks on the
- * map; the address is empty if the row has none.
+ * Show the doubts about what was read {doubts, rows or null, columns}. When the user has
+ * decided, onDecided({leave_out, corrections, columns}) is called with the options for the
+ * server, or onKept() if nothing is to change. When the user wants to place a row on the map,
+ * onPlace(address, take) is called, which must call take({x, y}) with the place that the user
+ * clicks. The address is empty if the row has none.
  */
 export function showDoubts(read, instance, { onDecided, onKept, onPlace }) {
   const { doubts } = read;
@@ -92,7 +93,7 @@ function choiceOf(customers, swappable, label) {
   return make("label", { class: "doubt-choice" }, make("span", { text: label }), select);
 }
 
-// Write a place of the map into the fields of a row, with the precision of about a metre.
+// Write a place on the map into the fields of a row, to about a metre.
 function fillPlace(fields, place) {
   for (const field of fields) {
     const axis = AXES[field.dataset.correct.split(":")[1]];
@@ -101,7 +102,7 @@ function fillPlace(fields, place) {
   byId("doubts-list").onchange();
 }
 
-// Return what the user has chosen, as the server takes it.
+// Return the user's decisions, in the form in which they are sent to the server.
 function decisions({ rows, columns }, instance) {
   const made = { leave_out: [], corrections: [], columns: [] };
   for (const field of byId("doubts-list").querySelectorAll("[data-correct]")) {

@@ -10,7 +10,7 @@ import { fit } from "./projection.js";
 
 const [WIDTH, HEIGHT] = [1240, 860]; // of the picture
 
-/* Let the links in the page lead to the files of a plan; GPX needs places on the globe. */
+/* Make the page's links lead to the files of a plan. GPX needs latitudes and longitudes. */
 export function linkFiles(id, { geographic }) {
   for (const link of document.querySelectorAll("[data-download]")) {
     show(link, geographic || link.dataset.download !== "gpx");

@@ -1,9 +1,9 @@
-// The same driver in the same area: a new plan gives each tour the number, the colour and the
-// name of the tour of the last plan with which it shares most customers.
+// Keeps the same driver in the same area. Each tour of a new plan gets the number, the colour
+// and the name of the tour in the last plan with which it shares most customers.
 
-const PLACE = "fixedfleet-drivers"; // in the browser's store
+const PLACE = "fixedfleet-drivers"; // the key in the browser's local storage
 
-/* Note who serves whom in the tours that are shown. */
+/* Remember which customers each driver serves in the tours that are shown. */
 export function rememberDrivers(tours, { stops }) {
   const noted = tours.map((tour) => ({
     name: tour.name,
@@ -12,7 +12,7 @@ export function rememberDrivers(tours, { stops }) {
   try {
     localStorage.setItem(PLACE, JSON.stringify(noted));
   } catch {
-    // A browser without a store forgets the drivers.
+    // Without local storage, the drivers are forgotten.
   }
 }
 
@@ -25,8 +25,8 @@ function remembered() {
 }
 
 /*
- * Return tours in the order and with the names of the last plan, as far as they share
- * customers; names are those of all vehicles.
+ * Return the tours in the order of the last plan and with its names, as far as they share
+ * customers with it. names has the names of all vehicles.
  */
 export function likeLastTime(tours, instance, names, before = remembered()) {
   const partner = partners(tours, instance, before);
@@ -44,14 +44,15 @@ export function likeLastTime(tours, instance, names, before = remembered()) {
     return at === -1 ? null : free.splice(at, 1)[0];
   };
   const own = new Map(placed.map((i) => [i, take(before[partner.get(i)]?.name)]));
-  // A tour with a vehicle of a certain kind keeps it, and its name.
+  // A tour that has a vehicle type keeps its vehicle and the name of this vehicle.
   const isOwn = ({ type }) => type !== undefined && type !== null;
   return placed.map((i) =>
     isOwn(tours[i]) ? tours[i] : { ...tours[i], name: own.get(i) ?? free.shift() ?? "" },
   );
 }
 
-// Return which earlier tour each tour continues: those that share most customers first.
+// Return a Map from each tour to the earlier tour that it continues, by their positions. The
+// pairs that share most customers are chosen first.
 function partners(tours, { stops }, before) {
   const earlier = before.map(({ customers }) => new Set(customers));
   const pairs = tours.flatMap((tour, i) =>

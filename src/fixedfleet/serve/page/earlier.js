@@ -5,7 +5,7 @@ import { byId, make, show, warn } from "./elements.js";
 import { t } from "./language.js";
 import { count, dateOf, lengthOf } from "./numbers.js";
 
-const PAGE = 6; // plans that are added at a time
+const PAGE = 6; // the number of plans that are listed at a time
 const STATES = {
   queued: t`waiting`,
   running: t`planning`,

@@ -1,17 +1,17 @@
 // The dispatcher's changes to a plan: moved stops and locked tours, with undo and redo.
-// The server measures and keeps every change.
+// The server measures the changed tours and stores them.
 
 import { ask, planPath } from "./api.js";
 import { currentTours, sameTours, takenOut, toursOf } from "./instance.js";
 import { sleep } from "./watch.js";
 
-const PAUSE = 2; // seconds before a change is sent again to a server that is away
+const PAUSE = 2; // seconds before a change is sent again to a server that does not answer
 
 /*
- * Return tours {slot, stops, name, locked, type} with a customer at a place in a tour.
+ * Return tours {slot, stops, name, locked, type} with a customer at a position in a tour.
  *
- * With a slot that no tour has, the customer gets a tour of its own; with the slot null, it
- * is left out. Tours without stops disappear.
+ * The slot says which tour it is. If no tour has this slot, the customer gets a tour of its own.
+ * If the slot is null, the customer is left out. Tours without stops disappear.
  */
 function withStop(before, customer, slot, place) {
   const others = before.map((tour) => ({
@@ -27,8 +27,8 @@ function withStop(before, customer, slot, place) {
 }
 
 /*
- * Return the place in a tour where a customer makes the smallest detour on the map; the last
- * place without a map. points begin with the depot.
+ * Return the position in a tour where a customer makes the smallest detour on the map. Without
+ * points, return the last position. points begin with the depot.
  */
 export function bestPlace(stops, customer, points) {
   const way = [0, ...stops.filter((stop) => stop !== customer), 0];
@@ -45,25 +45,25 @@ export function bestPlace(stops, customer, points) {
 
 const revisionOf = ({ edited }) => edited?.revision ?? 0;
 
-let plan = null; // null: nothing is edited
+let plan = null; // null if no plan is edited
 let tours = []; // {slot, stops, name, locked, type}
 let out = []; // customers that the dispatcher took out of all tours
 let vehicleNames = [];
 let [past, future] = [[], []];
 let saving = false;
-let unsaved = null; // {plan, tours, out} that the server has yet to be told
+let unsaved = null; // {plan, tours, out} that must still be sent to the server
 let report; // see listen
 
 /*
- * Call onChange(tours) to show changed tours at once, onSaved(edited) with what the server
- * has measured, onError(error) with why it has not, and onConflict() if somebody else has
- * changed the plan.
+ * Call onChange(tours) at once when tours are changed, onSaved(edited) when the server has
+ * measured them, onError(error) if it has not, and onConflict() if somebody else has changed the
+ * plan.
  */
 export function listen({ onChange, onSaved, onError, onConflict }) {
   report = { onChange, onSaved, onError, onConflict };
 }
 
-/* Begin with the tours of a finished plan, and with the names of all vehicles. */
+/* Begin to edit the tours of a finished plan. names has the names of all vehicles. */
 export function open(finished, found, names) {
   close();
   [plan, vehicleNames] = [finished, names];
@@ -73,10 +73,10 @@ export function open(finished, found, names) {
 
 const keptOf = ({ stops, name, locked, type }) => ({ stops, name, locked, type });
 
-// The vehicle types of the plan that is edited; null if all vehicles are alike.
+// Return the vehicle types of the plan that is edited; null if all vehicles are alike.
 const types = () => plan?.instance.vehicle_types ?? null;
 
-// Return a vehicle type of which not all vehicles have tours; null if there is none.
+// Return the index of a vehicle type with an unused vehicle; null if all vehicles have tours.
 function freeType(among) {
   const used = (type) => among.filter((tour) => tour.type === type).length;
   const free = types().findIndex(({ count }, type) => used(type) < count);
@@ -94,7 +94,7 @@ export const canRedo = () => future.length > 0;
 export const lockedTours = () => tours.filter((tour) => tour.locked);
 export const isOut = (customer) => out.includes(customer);
 
-/* Move a customer to a place in a tour; see withStop. */
+/* Move a customer to a position in a tour; see withStop. */
 export function move(customer, slot, place) {
   const moved = withStop(tours, customer, slot, place);
   const used = new Set(moved.map((tour) => tour.name));
@@ -119,7 +119,7 @@ export function toggleLock(slot) {
   );
 }
 
-/* Put the tours that were found in another order, perhaps with other names. */
+/* Put the tours of a new plan into another order, perhaps with other names. */
 export function arrange(arranged) {
   const same = arranged.every(({ slot, name }, i) => slot === i && name === tours[i].name);
   if (same) return;
@@ -127,7 +127,7 @@ export function arrange(arranged) {
   set({ tours: found, out });
 }
 
-/* Name the vehicle of a tour. If another tour has the name, the two swap theirs. */
+/* Name the vehicle of a tour. If another tour has this name, the two tours swap names. */
 export function nameTour(slot, name) {
   const { name: own, type: ownType } = tours.find((tour) => tour.slot === slot);
   const kind = types()?.findIndex((type) => type.name === name) ?? -1;
@@ -152,7 +152,7 @@ export function nameTour(slot, name) {
 /* Name all vehicles, in the order of tours. */
 export function nameAll(names) {
   vehicleNames = names;
-  if (types()) return; // their names are those of the types
+  if (types()) return; // vehicles have the names of their types
   const same = tours.every((tour, i) => tour.name === (names[i] ?? ""));
   if (same) return;
   change(tours.map((tour, i) => ({ ...tour, name: names[i] ?? "" })), out);
@@ -166,12 +166,12 @@ export function redo() {
   if (canRedo()) step(future, past);
 }
 
-/* Whether the tours are others than those that the search found. */
+/* Return whether the tours differ from those that the search found. */
 export function isChanged() {
   return plan !== null && !sameTours(tours, toursOf(plan.result));
 }
 
-/* Go back to the tours that the search found; this can be undone. */
+/* Return to the tours that the search found. The user can undo this. */
 export function restore() {
   const found = currentTours({ ...plan, edited: null });
   change(found.map((tour, slot) => ({ ...keptOf(tour), slot })), [
@@ -180,8 +180,8 @@ export function restore() {
 }
 
 /*
- * Return whether the server has other tours than this page, because somebody else has
- * changed them. An unreachable server is not asked again.
+ * Return whether somebody else has changed the tours on the server. If the server cannot be
+ * reached, the answer is false.
  */
 export async function isOutdated() {
   if (!plan || saving) return false;
@@ -198,7 +198,7 @@ export async function theirs() {
   return plan;
 }
 
-/* Replace what somebody else has changed by the tours of this page. */
+/* Replace the tours that somebody else has changed by the tours of this page. */
 export async function keepMine() {
   await theirs();
   set({ tours, out });
@@ -222,7 +222,7 @@ function set(changed) {
   if (!saving) save();
 }
 
-// One request at a time, and only for the newest tours.
+// Send one request at a time, and only the newest tours.
 async function save() {
   saving = true;
   while (unsaved) {

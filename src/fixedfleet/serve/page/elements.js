@@ -17,17 +17,17 @@ export function make(tag, { text, ...attributes } = {}, ...children) {
   return element;
 }
 
-// A screen reader would repeat a text that is written again.
+// Write a text only if it changes: a screen reader would repeat a text that is written again.
 export function write(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-// SVG elements have the attribute, but no property of this name.
+// Set the attribute "hidden", because SVG elements have no property of this name.
 export function show(element, visible) {
   element.toggleAttribute("hidden", !visible);
 }
 
-/* Show a message in the element with this id, as a sentence; hide it without a message. */
+/* Show a message as a sentence in the element with this id. If it is empty, hide the element. */
 export function warn(id, message) {
   write(byId(id), message && sentence(message));
   show(byId(id), Boolean(message));

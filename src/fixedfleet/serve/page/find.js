@@ -1,12 +1,12 @@
-// Finding a customer on the phone: by name, or by any other text of the table.
+// Finds a customer, for example one who calls, by name or by any other text of the table.
 
 import { byId, make, show } from "./elements.js";
 import { t } from "./language.js";
 import { nameOf } from "./numbers.js";
 
-const MOST = 8; // customers that are listed
+const MOST = 8; // the largest number of customers in the list
 
-/* List the customers of a view whose texts have what is typed; a click shows one. */
+/* List the customers whose texts contain the typed words. A click shows a customer. */
 export function listenForNames(view) {
   const [field, list] = [byId("find"), byId("found")];
   const search = () => {
@@ -23,7 +23,7 @@ export function listenForNames(view) {
   field.addEventListener("keydown", (event) => {
     const first = list.querySelector("button");
     if (event.key !== "Enter") return;
-    event.preventDefault(); // it would send no form, but a browser may close the field
+    event.preventDefault(); // a browser may close the field, although there is no form to send
     if (first) pick(first);
   });
   list.addEventListener("click", ({ target }) => {
@@ -32,7 +32,7 @@ export function listenForNames(view) {
   });
 }
 
-/* Return the stops of an instance in whose texts all typed words are. */
+/* Return the stops of an instance whose texts contain all typed words. */
 export function customersWith(typed, { stops, columns }) {
   const words = typed.toLocaleLowerCase().split(/\s+/).filter(Boolean);
   const texts = Object.values(columns);

@@ -7,15 +7,15 @@ import { amount, percent, readNumber, typedNumber } from "./numbers.js";
 import { clock, readClock } from "./times.js";
 import * as table from "./vehicles.js";
 
-const DAY = ["service_minutes", "longest", "speed", "detour"]; // numbers of the day
+const DAY = ["service_minutes", "longest", "speed", "detour"]; // fields about times and speed
 const NUMBERS = ["vehicles", "capacity", "time_limit", "vehicle_cost", ...DAY];
 const TEXTS = ["unit", "length_unit", "start", ...DAY];
 const KEPT = ["vehicles", "capacity", ...TEXTS];
-const PLACE = "fixedfleet-fleet"; // in the browser's store
+const PLACE = "fixedfleet-fleet"; // the key in the browser's local storage
 
 /*
  * Call onPlan() when the form is sent, onChange() when the fleet has been edited, and
- * onNames(names) when the names of the vehicles have been.
+ * onNames(names) when the names of the vehicles have been edited.
  */
 export function listen({ onPlan, onChange, onNames }) {
   byId("fleet-form").addEventListener("submit", (event) => {
@@ -43,7 +43,8 @@ export function listen({ onPlan, onChange, onNames }) {
   followTable();
 }
 
-// With vehicles of several kinds, the table says how many there are.
+// If the table has vehicle types, it states the number of vehicles and perhaps the capacities.
+// The fields for these can then not be edited.
 function followTable() {
   const types = table.types(null);
   byId("vehicles").readOnly = types !== null;
@@ -51,7 +52,7 @@ function followTable() {
   if (types) byId("vehicles").value = types.reduce((sum, { count }) => sum + count, 0);
 }
 
-/* Return what was typed; a field that is empty or wrong is null. The server checks it. */
+/* Return the typed values. A field that is empty or wrong is null. The server checks them. */
 export function values() {
   const typed = Object.fromEntries(NUMBERS.map((name) => [name, numberIn(name)]));
   const { vehicles, capacity, time_limit, vehicle_cost } = typed;
@@ -59,8 +60,9 @@ export function values() {
 }
 
 /*
- * Return the fleet and its day, as the server takes them: the vehicles and what each carries,
- * or the types of the table; null if it is not known yet.
+ * Return the fleet and its times, in the form in which they are sent to the server. The fleet is
+ * the number of vehicles and their capacity, or the vehicle types in the table. Return null if
+ * it is not known yet.
  */
 export function fleet(instance) {
   const { vehicles, capacity } = values();
@@ -72,8 +74,8 @@ export function fleet(instance) {
 }
 
 /*
- * Return minutes per stop, shift, speed and detour. Places in a plane have no speed unless
- * something else is timed.
+ * Return minutes per stop, shift, speed and detour. If the instance has no latitudes and
+ * longitudes, the speed is left out unless minutes or a shift are given.
  */
 export function times({ geographic }) {
   const [minutes, hours, speed, detour] = DAY.map(numberIn);
@@ -87,17 +89,17 @@ export function times({ geographic }) {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
 }
 
-/* Return the names of the units, as the server takes them. */
+/* Return the units of demands and lengths, in the form in which they are sent to the server. */
 export function units({ geographic }) {
   const lengths = geographic ? { length_unit: byId("length_unit").value } : {};
   const unit = byId("unit").value.trim();
   return unit ? { ...lengths, unit } : lengths;
 }
 
-/* Return the names of the vehicles; a vehicle without a name has an empty one. */
+/* Return the names of the vehicles. The name of a vehicle without one is an empty text. */
 export const names = () => table.names();
 
-/* Return the day of the tours, as 2026-03-12; empty if none is chosen. */
+/* Return the day of the tours, such as 2026-03-12; an empty text if none is chosen. */
 export const date = () => byId("date").value;
 
 export function fill(known) {
@@ -123,7 +125,7 @@ export function fill(known) {
   followTable();
 }
 
-/* Fill in the fleet of a file; what the file does not say stays as the user typed it. */
+/* Fill in the fleet of a file. What the file does not state stays as the user typed it. */
 export function fillFrom({ vehicles, capacity, demandUnit, unit, types }) {
   const before = kept();
   fill({
@@ -142,7 +144,7 @@ export function enable({ geographic }, { roads }) {
   byId("length_unit").disabled = !geographic;
 }
 
-/* Say on the button that only the tours that are not locked are planned. */
+/* If tours are locked, say on the button that only the other tours are planned. */
 export function setLocked(tours) {
   write(byId("plan"), tours ? t`Plan the other tours` : t`Plan`);
 }
@@ -168,28 +170,28 @@ export function clearErrors() {
   warn("form-error", "");
 }
 
-/* Return whether all fields are numbers; mark the first that is not. */
+/* Return whether all fields can be read. Show an error at the first one that cannot. */
 export function isReadable() {
   const bad = NUMBERS.find((name) => errorIn(name));
   if (bad) fail({ field: bad, message: errorIn(bad) });
   return !bad && markStart() && table.isReadable();
 }
 
-// Return whether the departure is a time of day; say so if it is not.
+// Return whether the departure is a time of day. If it is not, show an error.
 function markStart() {
   const wrong = Number.isNaN(readClock(byId("start").value));
   mark("start", wrong ? t`not a time: write it like 8:30` : "");
   return !wrong;
 }
 
-/* Show an error beside the field it names, or below the button. */
+/* Show an error beside the field that it names; if it names none, below the button. */
 export function fail(error, { focus = true } = {}) {
   const { field } = error;
   if (!NUMBERS.includes(field)) {
     warn("form-error", error.message);
     return;
   }
-  // The name of the field is above it already.
+  // The name of the field is left out of the message, because it is above the field already.
   mark(field, error.message.replace(`${field}: `, ""));
   if (focus) byId(field).focus();
 }
@@ -206,7 +208,7 @@ function keep() {
     const all = { vehicles, capacity, ...texts, table: table.texts() };
     localStorage.setItem(PLACE, JSON.stringify(all));
   } catch {
-    // A browser without a store forgets the fleet.
+    // Without local storage, the fleet is forgotten.
   }
 }
 

@@ -1,11 +1,12 @@
-// Moves and zooms the map: by dragging, wheel and two fingers.
+// Moves and zooms the map when the user drags it, turns the wheel or uses two fingers.
 
 const SLACK = 4; // pixels that a pointer may move during a click
 
 /*
  * Turn pointer and wheel events of a canvas into calls of the map's methods: pan(dx, dy),
- * zoom(factor, spot), point(spot, touch), leave(), click(spot, touch), and for stops that
- * are dragged grab(spot), drag(spot), drop(given).
+ * zoom(factor, spot), point(spot, touch), leave(), click(spot, touch). If the user drags a stop,
+ * these are grab(spot), drag(spot) and drop(given). touch says whether the pointer is a finger
+ * or a pen, and given whether the stop was really moved.
  */
 export function followGestures(canvas, map) {
   const fingers = new Map();

@@ -1,10 +1,11 @@
-// Instances and tours as the page uses them, made from the server's documents.
+// Turns the server's documents into instances and tours as the page uses them.
 
 import { t } from "./language.js";
 import { amount } from "./numbers.js";
 
 const GEOGRAPHIC = ["great_circle", "geo", "road"];
-// Columns that make an address, in its order; together they are one column of a sheet.
+// Headings of the columns of an address, in the order in which it is written. On a driver's
+// sheet, the address is one text.
 const ADDRESS = [
   /^(stra(ß|ss)e|str|adresse|anschrift|street|address|hausnummer|haus-?nr)\b/i,
   /^(plz|postleitzahl|zip|postcode|post ?code|postal code)\b/i,
@@ -15,7 +16,7 @@ const ADDRESS = [
 export const unitOf = ({ metric, length_unit: unit }) =>
   unit || (GEOGRAPHIC.includes(metric) ? "km" : "");
 
-/* Return what to say behind a length: whether it is that of a road. */
+/* Return what to write after a length: whether it is by road or in a straight line. */
 export function wayOf({ geographic, detour, byRoad }) {
   if (byRoad) return t`by road`;
   if (!geographic) return "";
@@ -23,8 +24,8 @@ export function wayOf({ geographic, detour, byRoad }) {
 }
 
 /*
- * Return an instance with its places: x is the longitude and y the latitude, in decimal
- * degrees, where the instance is geographic; both are null without coordinates.
+ * Return the instance of a document. If it is geographic, the x of a place is the longitude and
+ * y the latitude, in decimal degrees. If it has no coordinates, x and y are null.
  */
 export function instanceOf(document) {
   const { name, metric, names, demands, customers } = document;
@@ -33,7 +34,8 @@ export function instanceOf(document) {
   const labels = (names ?? demands.map((_, i) => `${i + 1}`)).map(String);
   const same = Map.groupBy(labels, (label) => label);
   const { address } = splitColumns(document.columns ?? {});
-  // Customers with the same name are told apart by their addresses, else by their numbers.
+  // Customers with the same name are distinguished by their addresses. If the addresses are the
+  // same, too, they are distinguished by their numbers.
   const byAddress = Map.groupBy(labels.keys(), (i) => `${labels[i]}, ${address(i + 1)}`);
   const labelOf = (i) => {
     if (same.get(labels[i]).length === 1) return labels[i];
@@ -52,7 +54,7 @@ export function instanceOf(document) {
     vehicles: types ? types.reduce((sum, { count }) => sum + count, 0) : document.vehicles,
     capacity: types ? Math.max(...sizes) : document.capacity, // the largest
     types,
-    // Whether times are times of day: someone has said when the day begins.
+    // Whether times are times of day: windows or shifts say when the day begins.
     hasClock: Boolean(document.windows) || (types ?? []).some(({ shift }) => shift?.[0] > 0),
     detour: document.detour ?? 1,
     byRoad: metric === "road",
@@ -79,7 +81,7 @@ function toDecimal(value) {
   return degrees + ((value - degrees) * 5) / 3;
 }
 
-/* Return the tours of a result; if customers are unserved, those of its partial plan. */
+/* Return the tours of a result. If customers are unserved, they are those of its partial plan. */
 export function toursOf(result) {
   const tours = result?.tours ?? result?.partial?.tours ?? [];
   return tours.map(({ customers, load, length, vehicle_type: type = null, times = null }) => ({
@@ -91,24 +93,24 @@ export function toursOf(result) {
   }));
 }
 
-/* Return what the vehicle of a tour carries. */
+/* Return the capacity of the vehicle of a tour. */
 export const capacityOf = ({ types, capacity }, { type }) => types?.[type]?.capacity ?? capacity;
 
-/* Whether a tour carries more than its vehicle can. */
+/* Return whether the load of a tour exceeds the capacity of its vehicle. */
 export function isOverloaded(instance, tour) {
   const capacity = capacityOf(instance, tour);
   return Boolean(capacity) && tour.load > capacity * (1 + 1e-9);
 }
 
-/* Whether two lists have the same tours {stops}, in any order. */
+/* Return whether two lists have the same tours {stops}, in any order. */
 export function sameTours(some, others) {
   const stops = (tours) => tours.map((tour) => `${tour.stops}`).sort().join(";");
   return stops(some) === stops(others);
 }
 
 /*
- * Return the tours of a finished plan as {stops, load, length, name, locked}: those that
- * the dispatcher has changed, else those that were found.
+ * Return the tours of a finished plan as {stops, load, length, name, locked}. If the dispatcher
+ * has changed the plan, they are the changed tours.
  */
 export function currentTours({ result, edited, request, instance }) {
   const tours = edited ? toursOf(edited) : toursOf(result);
@@ -128,18 +130,22 @@ export function currentTours({ result, edited, request, instance }) {
 export const takenOut = ({ edited, request }) =>
   edited?.taken_out ?? request?.taken_out ?? [];
 
-/* Return the customers whom a finished plan leaves out, by hand or for want of room. */
+/*
+ * Return the customers that a finished plan does not serve: the dispatcher took them out, or the
+ * fleet is too small.
+ */
 export function unservedIn({ edited, result, request }) {
   if (edited) return edited.unserved;
   return servesAll(result) ? (request?.taken_out ?? []) : result.unserved;
 }
 
-/* Whether a result has a plan that serves every customer. */
+/* Return whether a result has a plan that serves every customer. */
 export const servesAll = (result) => result !== null && result.tours !== null;
 
 /*
- * Return the address(customer) of street, postcode and town, and the other further columns as
- * [heading, texts]. Columns without any text are left out.
+ * Return {address, others}. address(customer) returns the street, postcode and town of a
+ * customer. others are the remaining columns as [heading, texts]. Columns without any text are
+ * left out.
  */
 export function splitColumns(columns) {
   const filled = Object.entries(columns).filter(([, texts]) => texts.slice(1).some(Boolean));

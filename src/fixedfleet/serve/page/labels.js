@@ -4,8 +4,8 @@ const STEPS = 12; // directions that are tried around a stop
 const RINGS = 8;
 
 /*
- * Return a spot {x, y} for the label of each stop: on the stop if there is room, else beside
- * it. Labels are discs of this radius. Where the map is too crowded, labels may overlap.
+ * Return a spot {x, y} for the label of each stop: on the stop if there is room, otherwise
+ * beside it. Labels are discs with this radius. If the map is too crowded, labels may overlap.
  */
 export function placeLabels(stops, radius) {
   const placed = [];

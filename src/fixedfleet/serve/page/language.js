@@ -1,14 +1,14 @@
 // The language of the page: German or English, as the browser prefers or the user chose.
 //
-// Texts are written in English where they are used, and german.js has the German of each. It
-// is looked up by the English text, in which {0}, {1}, … stand for what is filled in.
+// The code has all texts in English, and german.js has the German text for each. The English
+// text is the key; in it, {0}, {1}, … stand for values that are filled in.
 
 import { GERMAN } from "./german.js";
 
-const PLACE = "fixedfleet-language"; // in the browser's store
+const PLACE = "fixedfleet-language"; // the key in the browser's local storage
 const ATTRIBUTES = ["title", "aria-label", "placeholder"];
 
-/* The locale of numbers and dates; its language is that of the page, if the page has it. */
+/* The locale of numbers and dates. If its language is not German, the page is in English. */
 export const locale = chosen() ?? navigator.language;
 export const isGerman = /^de\b/i.test(locale);
 
@@ -16,26 +16,26 @@ function chosen() {
   try {
     return localStorage.getItem(PLACE);
   } catch {
-    return null; // a browser without a store has its own language
+    return null; // without local storage, the page is in the language of the browser
   }
 }
 
-/* Return a text of the page in its language; it is the tag of a template. */
+/* Return a text in the language of the page, with its values. Use it as the tag of a template. */
 export function t(parts, ...values) {
   return fillIn(inLanguage(parts.reduce((all, part, i) => `${all}{${i - 1}}${part}`)), values);
 }
 
-/* Return a text without gaps in the language of the page. */
+/* Return a text in the language of the page. Placeholders {0}, {1}, … are not filled in. */
 export function inLanguage(english) {
   return isGerman ? (GERMAN[english] ?? english) : english;
 }
 
-/* Return a text with values in the places of {0}, {1}, …. */
+/* Return a text in which values replace {0}, {1}, …. */
 export function fillIn(text, values) {
   return text.replace(/\{(\d)\}/g, (_, place) => values[place]);
 }
 
-/* Write the texts of the start page in its language, and follow the switch. */
+/* Translate the texts of the HTML file, and let the user switch the language. */
 export function translatePage() {
   document.documentElement.lang = isGerman ? "de" : "en";
   if (isGerman) [document, ...document.querySelectorAll("template")].forEach(translate);

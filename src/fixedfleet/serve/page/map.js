@@ -1,5 +1,4 @@
-// The map: the customers and tours that it shows, when it draws them, and what the pointer
-// does with them.
+// The map: it shows customers and tours, decides when to draw them, and reacts to the pointer.
 
 import { Camera } from "./camera.js";
 import { currentTheme, onThemeChange } from "./colours.js";
@@ -12,7 +11,7 @@ import { drawTiles } from "./tiles.js";
 import { townsOf } from "./towns.js";
 
 const REACH = { mouse: 8, touch: 22 }; // pixels around a dot that count as the dot
-const DROP = 40; // pixels around a way that count as the way when a stop is dropped
+const DROP = 40; // pixels around a tour's line that count as the line when a stop is dropped
 const SMOOTH = 20; // milliseconds; a drawing that takes longer is not made in every frame
 const KM_PER_MILE = 1.609344;
 
@@ -24,8 +23,8 @@ export class FleetMap {
   #drawn = null; // the view that the canvas shows, and how long it took to draw it
   #hovered = null;
   #drag = null; // {customer, spot, leg}
-  #asked = false;
-  #stale = true; // whether the canvas does not show the scene
+  #asked = false; // whether a drawing is already requested for the next frame
+  #stale = true; // whether the scene has changed since it was drawn
   #editable = false;
   #onHover;
   #onPick;
@@ -33,8 +32,9 @@ export class FleetMap {
   #onPlace = null; // see askForPlace
 
   /*
-   * onHover(customer or null, spot) and onPick(slot or null) report the pointer, and
-   * onDrop(customer, {slot, place}) a stop that was dragged to a place in a tour.
+   * onHover(customer or null, spot) reports the customer under the pointer, onPick(slot or null)
+   * a click on a tour, and onDrop(customer, {slot, place}) a stop that was dragged to a position
+   * in a tour.
    */
   constructor(canvas, { onHover, onPick, onDrop }) {
     this.#canvas = canvas;
@@ -50,13 +50,13 @@ export class FleetMap {
     return this.#scene;
   }
 
-  /* Show street tiles from this address in a canvas beneath. */
+  /* Show street tiles from this address in a canvas beneath the map. */
   showStreets(canvas, address) {
     this.#streets = { canvas, address };
     this.#redraw();
   }
 
-  /* Show an instance's customers, without tours. Returns whether it can be drawn. */
+  /* Show an instance's customers, without tours. Return whether it has coordinates. */
   setInstance(instance) {
     const points = placesOf(instance);
     const demands = [0, ...instance.stops.map((stop) => stop.demand)];
@@ -94,7 +94,7 @@ export class FleetMap {
     this.#redraw();
   }
 
-  /* Choose a tour, or none, and zoom to it. */
+  /* Select a tour and zoom to it. With null, select none and show all customers. */
   select(slot) {
     if (!this.#scene || this.#scene.selected === slot) return;
     this.#scene.selected = slot;
@@ -104,7 +104,7 @@ export class FleetMap {
     this.#redraw();
   }
 
-  /* Say whether stops may be dragged. */
+  /* Allow the user to drag stops, or forbid it. */
   setEditable(editable) {
     this.#editable = editable;
   }
@@ -116,7 +116,7 @@ export class FleetMap {
     this.#redraw();
   }
 
-  /* Call onPlace({x, y}) with the place that the user clicks next; null: ask no more. */
+  /* Call onPlace({x, y}) with the place that the user clicks next. With null, ask no more. */
   askForPlace(onPlace) {
     this.#onPlace = onPlace;
     this.#canvas.classList.toggle("placing", onPlace !== null);
@@ -177,12 +177,12 @@ export class FleetMap {
     }
     const customer = this.#customerAt(spot, touch ? REACH.touch : REACH.mouse);
     this.#tell(customer);
-    // A finger cannot hover, so a tap on a customer only shows it.
+    // A finger cannot hover. So a tap on a customer shows its note, and does not pick the tour.
     if (touch && customer !== null) return;
     this.#onPick(customer ? (this.#tourOf(customer)?.slot ?? null) : this.#tourAt(spot));
   }
 
-  /* Begin to drag the stop at a spot; returns whether there is one that may be dragged. */
+  /* Begin to drag the stop at a spot. Return whether there is one that may be dragged. */
   grab(spot) {
     const customer = this.#scene && this.#customerAt(spot);
     if (!customer || !this.#mayDrag(customer)) return false;
@@ -202,7 +202,7 @@ export class FleetMap {
     this.#redraw({ stale: false });
   }
 
-  /* End the drag; the stop moves unless the user has given up. */
+  /* End the drag. The stop moves if it is given to a tour, and not if the drag was cancelled. */
   drop(given) {
     const { customer, leg } = this.#drag;
     this.#drag = null;
@@ -210,7 +210,7 @@ export class FleetMap {
     if (given && leg) this.#onDrop(customer, leg);
   }
 
-  // Stops of the chosen tour and customers left out may be dragged: others might be
+  // Only stops of the selected tour and unserved customers may be dragged. Others might be
   // grabbed by mistake where customers are dense and the user wants to move the map.
   #mayDrag(customer) {
     const tour = this.#tourOf(customer);
@@ -268,8 +268,8 @@ export class FleetMap {
     if (this.#drawn.view !== view) this.#redraw({ stale: false });
   }
 
-  // What follows the pointer is above the canvas: a ring around a customer, and while a stop
-  // is dragged, its ways in the tour it would go to.
+  // Draw what follows the pointer, in elements above the canvas: a ring around a customer, and
+  // while a stop is dragged, lines to its neighbours in the tour that it would go to.
   #drawPointed() {
     const [hovered, drag] = [this.#hovered, this.#drag];
     put("ring", hovered === null ? null : this.spotOf(hovered));
@@ -294,20 +294,21 @@ export class FleetMap {
     this.#shift(null);
     const drawn = { view: frame.view, at: now, took: 0 };
     this.#drawn = drawn;
-    // The browser draws after this function: the next frame tells how long it took.
+    // The browser draws after this function ends, so the next frame shows how long it took.
     requestAnimationFrame((next) => {
       drawn.took = next - now;
     });
   }
 
-  // Whether a drawing that takes long is moved, like a picture, until there is time for
-  // another one: it takes a quarter of the time at most while the map moves.
+  // Return whether to move the old drawing, like a picture, instead of drawing again. This is
+  // for drawings that take long: while the map moves, drawing takes at most a quarter of the
+  // time.
   #mayWait(now, view) {
     const { view: shown, at, took } = this.#drawn ?? {};
     return shown !== undefined && shown !== view && took > SMOOTH && now - at < 4 * took;
   }
 
-  // Move the drawing to where it belongs in this view; null: it is drawn for the view.
+  // Move the drawing to where it belongs in this view. With null, it is already drawn for it.
   #shift(view) {
     let transform = "";
     if (view) {

@@ -9,8 +9,8 @@ import { amount, count, lengthOf, nameOf } from "./numbers.js";
 const [NEW, OUT, BEST] = ["new", "out", "best"];
 
 /*
- * Ask where a customer should go. Returns {slot, place}, where place is null for the best
- * one and slot is null to leave the customer out; undefined if the user gives up.
+ * Ask where a customer should go. Return {slot, place}: the tour, or null to leave the customer
+ * out, and the position in it, or null for the best one. If the user gives up, return undefined.
  */
 export function askForPlace(customer, { instance, tours, unserved }) {
   const [dialog, where, place] = [byId("move"), byId("move-tour"), byId("move-place")];
@@ -50,11 +50,11 @@ function choices(stop, { instance, tours, unserved, own }) {
     const more = bestDetour(instance, stops, stop.index)?.more ?? null;
     return { slot, number, name, room, more, fits: room >= -1e-9 };
   });
-  // Those with room come first, and of these the one with the shortest detour.
+  // Tours with room for the customer come first, and among these the shortest detour.
   known.sort((a, b) => b.fits - a.fits || (a.more ?? 0) - (b.more ?? 0));
   const options = known.map(({ slot, number, name, room, more, fits }) => {
     const who = name ? `${number}, ${name}` : `${number}`;
-    const about = instance.byRoad ? "≈ " : ""; // it is measured in a straight line
+    const about = instance.byRoad ? "≈ " : ""; // the detour is measured in straight lines
     const way = more === null ? "" : `${about}+${lengthOf(more, instance.unit, 3)}, `;
     const left = fits ? t`${amount(room, instance.demandUnit)} left` : t`too full`;
     return make("option", { value: slot, text: t`Tour ${who} (${way}${left})` });

@@ -1,4 +1,4 @@
-// Numbers and names as texts, and typed numbers. Digits and signs are those of the locale.
+// Writes numbers and names as texts, and reads typed numbers. Signs are those of the locale.
 
 import { inLanguage, locale, t } from "./language.js";
 
@@ -10,8 +10,8 @@ export const DECIMAL = grouped.formatToParts(1.5).find(({ type }) => type === "d
 /*
  * Read a number that was typed: "700.5" and "700,5" are both 700.5.
  *
- * Returns {value}, which is null for an empty text, or {error}. "1,500" is an error where
- * the comma groups thousands: it might be meant as 1.5.
+ * Return {value} or {error}. The value of an empty text is null. "1,500" is an error in a locale
+ * whose comma groups thousands, because the user may mean 1.5.
  */
 export function readNumber(text) {
   const typed = text.trim();
@@ -30,15 +30,15 @@ export function readNumber(text) {
 
 const sample = () => `700${DECIMAL}5`;
 
-/* Write a number as it can be typed. */
+/* Write a number as the user can type it. */
 export const typedNumber = (value) => `${value}`.replace(".", DECIMAL);
 
-// A demand or a load, without the rounding errors of a sum.
+// Write a demand or a load, without the rounding errors of a sum.
 export function amount(value, unit = "") {
   return withUnit(grouped.format(Math.round(value * 1e6) / 1e6), unit);
 }
 
-// A length with at least so many digits, and never with an exponent.
+// Write a number with at least this many digits (but at most 6 decimals), without an exponent.
 export function figures(value, digits) {
   if (Number.isInteger(value)) return grouped.format(value);
   const before = value === 0 ? 1 : Math.floor(Math.log10(Math.abs(value))) + 1;
@@ -47,10 +47,10 @@ export function figures(value, digits) {
   return format(exact).format(value);
 }
 
-// A space that does not break keeps the unit on the line of its number.
+// A no-break space keeps the unit on the line of its number.
 const withUnit = (text, unit) => (unit ? `${text}\u00a0${unit}` : text);
 
-/* Write a length; less than a kilometre is in metres. */
+/* Write a length. Less than a kilometre is written in metres. */
 export function lengthOf(value, unit, digits = 5) {
   const isShort = unit === "km" && value !== 0 && Math.abs(value) < 0.9995;
   if (isShort) return withUnit(grouped.format(Math.round(1000 * value)), "m");
@@ -60,17 +60,17 @@ export function lengthOf(value, unit, digits = 5) {
 export const percent = (share) =>
   withUnit(format({ maximumFractionDigits: share < 0.0995 ? 1 : 0 }).format(100 * share), "%");
 
-// A share that something does not exceed: two digits, rounded up.
+// Write an upper limit of a share in per cent: two digits, rounded up.
 export function atMost(share) {
   const value = 100 * share;
   const places = value < 0.01 ? 2 : Math.max(0, 1 - Math.floor(Math.log10(value)));
-  // What is a decimal but for rounding errors is not rounded up.
+  // A tiny rounding error must not round the last digit up.
   const digits = Math.max(1, Math.ceil(value * 10 ** places - 1e-9));
   const exact = { minimumFractionDigits: places, maximumFractionDigits: places };
   return withUnit(format(exact).format(digits / 10 ** places), "%");
 }
 
-// Seconds that have passed, and seconds that the user has typed.
+// age writes seconds that have passed, and limitOf seconds that the user has typed.
 export function age(value) {
   const places = value < 10 ? 1 : 0;
   const exact = { minimumFractionDigits: places, maximumFractionDigits: places };
@@ -82,7 +82,7 @@ export function count(number, what, plural = `${what}s`) {
   return `${grouped.format(number)} ${inLanguage(number === 1 ? what : plural)}`;
 }
 
-/* Return when something was, as a date with or without the time of day. */
+/* Write a date, with or without the time of day. */
 export function dateOf(text, { time = true } = {}) {
   const when = new Date(text);
   if (Number.isNaN(when.getTime())) return "";
@@ -90,7 +90,7 @@ export function dateOf(text, { time = true } = {}) {
   return new Intl.DateTimeFormat(locale, style).format(when);
 }
 
-// A customer without a name is called by its number.
+// Return the name of a customer; a customer without a name is called by its number.
 export const nameOf = ({ name, index }) =>
   name === `${index}` ? t`Customer ${index}` : name;
 

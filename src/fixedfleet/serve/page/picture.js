@@ -1,4 +1,4 @@
-// Draws a scene on a canvas: the map on the page, the PNG and the sheets for drivers.
+// Draws a scene on a canvas: for the map on the page, the PNG file and the drivers' sheets.
 
 import { hue, textOn } from "./colours.js";
 import { placeLabels } from "./labels.js";
@@ -10,15 +10,15 @@ const FADED = 0.14;
 const TURN = 2 * Math.PI;
 const TOWN_SIZE = 13; // of the name of a town, in pixels
 const LABEL = 9; // radius of the number of a stop, in pixels
-const SQUARE = 3; // if the largest dot is smaller, all are squares, which is much faster
+const SQUARE = 3; // if the largest radius is below it, dots are squares, drawn much faster
 
 /*
  * Draw a scene: {points, towns, demands, unit, perUnit, tours, unserved, doubtful, selected}.
  *
- * points and demands begin with the depot; towns are {name, point}; perUnit is the length of
- * a unit on the map; tours are {slot, number, stops, line or null}; unserved and doubtful are sets of
- * customers; selected is a slot or null. The frame is {width, height, view, theme, streets},
- * in CSS pixels; with streets, the background is transparent.
+ * points and demands begin with the depot. towns are {name, point}. perUnit is the length of one
+ * unit on the map. tours are {slot, number, stops, line or null}. unserved and doubtful are sets
+ * of customers. selected is the slot of a tour or null. The frame is {width, height, view, theme,
+ * streets}, in CSS pixels; with streets, the background is transparent.
  */
 export function drawScene(context, scene, frame) {
   const pen = penOf(context, scene, frame);
@@ -58,12 +58,12 @@ function drawPaper({ context, theme }, { width, height, streets }) {
   context.fillRect(0, 0, width, height);
 }
 
-// Towns are written above their customers; a name that would cover another is left out.
+// Write the names of towns above their customers. A name that would cover another is left out.
 function drawTowns({ context, scene, theme }, { width, height, view }) {
   const taken = [];
   context.globalAlpha = 1;
   context.fillStyle = theme.muted;
-  context.strokeStyle = theme.paper; // a rim, so that ways do not run through the letters
+  context.strokeStyle = theme.paper; // an outline, so that tours do not cross the letters
   context.lineWidth = 3;
   context.font = `600 ${TOWN_SIZE}px ${FONT}`;
   context.textAlign = "center";
@@ -90,7 +90,7 @@ function drawWay({ context, scene, spots, theme, onScreen }, { slot, stops, line
     return;
   }
   const inner = stops.map((stop) => spots[stop]);
-  // All tours meet at the depot, so the ways from and to it are paler.
+  // All tours meet at the depot, so the lines from and to it are paler.
   const parts = [
     { way: [spots[0], inner[0]], depot: true },
     { way: inner, depot: false },
@@ -118,7 +118,7 @@ function strokeLegs(context, way) {
   }
 }
 
-/* Return the radius of the largest dot; many customers in little room have small dots. */
+/* Return the radius of the largest dot. It is small if there are many customers for the map. */
 export function largestDot(scene, { width, height }) {
   const room = Math.sqrt((width * height) / scene.points.length);
   return Math.max(2, Math.min(8, 0.12 * room));
@@ -212,7 +212,7 @@ function drawUnserved({ context, scene, spots, dot, theme }) {
   context.stroke();
 }
 
-// A ring around each customer whose row is doubtful.
+// Draw a ring around each customer whose row is doubtful.
 function drawDoubtful({ context, scene, spots, dot, theme }) {
   context.globalAlpha = 1;
   context.strokeStyle = theme.missing;
@@ -238,7 +238,7 @@ function drawDepot({ context, spots, theme }) {
   context.fillRect(x - 3, y - 3, 6, 6);
 }
 
-/* Draw the number of each tour beside its farthest stop, unless the tour is chosen. */
+/* Draw the number of each tour beside its farthest stop, unless a tour is selected. */
 function drawNumbers({ context, scene, spots, dot, theme }) {
   context.textAlign = "center";
   context.textBaseline = "middle";

@@ -1,4 +1,4 @@
-// Turns coordinates into points of a plane, and these into points of the screen.
+// Turns coordinates into points of a plane, and points of the plane into spots of the screen.
 
 const RADIUS = 6371.0088; // of the earth, in kilometres
 const POLE = 85; // degrees; Mercator's projection does not show the poles
@@ -20,7 +20,7 @@ export function placesOf(instance) {
   return instance.geographic ? toKilometres(points) : points;
 }
 
-/* Return the kilometres that one radian of longitude has on the map of these places. */
+/* Return the number of kilometres per radian of longitude on the map of these places. */
 export function kilometresPerRadian(places) {
   const [south, north] = range(places.map((place) => place.y));
   return RADIUS * Math.max(0.05, Math.cos(toRadians((south + north) / 2)));
@@ -28,7 +28,7 @@ export function kilometresPerRadian(places) {
 
 function toKilometres(degrees) {
   const [west, east] = range(degrees.map((point) => point.x));
-  const across = east - west > 180; // the date line is between them
+  const across = east - west > 180; // the date line is between the points
   const scale = kilometresPerRadian(degrees);
   return degrees.map(({ x, y }) => ({
     x: toRadians(across ? (x + 360) % 360 : x) * scale,
@@ -36,17 +36,17 @@ function toKilometres(degrees) {
   }));
 }
 
-/* Return the point of a place near another point of the map; see placeOf. */
+/* Return the point of a place on a map that also has the point near; the reverse of placeOf. */
 export function pointOf({ x, y }, scale, near) {
-  const turn = 2 * Math.PI * scale; // the date line may be between them
+  const turn = 2 * Math.PI * scale; // the date line may be between the place and near
   const across = toRadians(x) * scale;
   const point = across + turn * Math.round((near.x - across) / turn);
   return { x: point, y: mercator(Math.min(POLE, Math.max(-POLE, y))) * scale };
 }
 
 /*
- * Return the place of a point of the map: the longitude and latitude, if the map has a scale
- * of kilometres per radian; see kilometresPerRadian.
+ * Return the place of a point on the map: x is the longitude and y the latitude. The scale is
+ * that of kilometresPerRadian. If it is null, the point is the place.
  */
 export function placeOf({ x, y }, scale) {
   if (scale === null) return { x, y };
@@ -94,7 +94,7 @@ export function toPlane(spot, view, width, height) {
   };
 }
 
-/* Return a round length (1, 2 or 5 times a power of ten) of at most so many pixels. */
+/* Return a round length (1, 2 or 5 times a power of ten) that has at most this many pixels. */
 export function roundLength(scale, pixels) {
   const most = pixels / scale;
   const power = 10 ** Math.floor(Math.log10(most));

@@ -1,5 +1,5 @@
-// Sentences that the server writes: doubts, verdicts, notes and refusals. The page writes their
-// amounts as all its numbers, and says them in its language, if german.js has them.
+// Sentences of the server: doubts, verdicts, notes and refusals. The page formats the numbers in
+// them as it does everywhere, and translates the sentences that german.js has.
 
 import { SENTENCES } from "./german.js";
 import { fillIn, isGerman } from "./language.js";
@@ -7,9 +7,9 @@ import { amount } from "./numbers.js";
 
 const ROWS = /^(?:row|customer) \d+/; // how a sentence about a row begins
 
-// In a sentence of the table, {0} is any text, {#0} an amount, {@0} a list of rows.
+// In the table of sentences, {0} stands for any text, {#0} for a number, {@0} for a list of rows.
 const PLACES = /\{([#@]?)(\d)\}/g;
-// The longest comes first, because others may fit it, too.
+// Longer sentences are tried first, because a sentence may also match a shorter pattern.
 const inOrder = Object.entries(SENTENCES).sort(([a], [b]) => b.length - a.length);
 const known = inOrder.map(([english, german]) => {
   const kinds = [...english.matchAll(PLACES)].map(([, kind]) => kind);
@@ -20,14 +20,14 @@ const known = inOrder.map(([english, german]) => {
   return { pattern: new RegExp(`^${pattern}$`), kinds, text };
 });
 
-/* Return a sentence of the server as the page writes it. */
+/* Return a sentence of the server in the language of the page, with formatted numbers. */
 export function fromServer(sentence) {
   for (const { pattern, kinds, text } of known) {
     const found = pattern.exec(sentence);
     if (found) return fillIn(text, found.slice(1).map((value, i) => written(value, kinds[i])));
   }
   if (!isGerman || !ROWS.test(sentence)) return sentence;
-  // What is wrong with a row, perhaps in several parts.
+  // A sentence about a row may have several parts, which are translated one by one.
   const [rows, ...rest] = sentence.split(": ");
   return `${namesOf(rows)}: ${rest.join(": ").split("; ").map(fromServer).join("; ")}`;
 }

@@ -1,5 +1,5 @@
-// Sheets for the drivers: one per tour, each on one page if its stops fit, and a last one
-// with the customers who are not delivered.
+// Prints sheets for the drivers: one per tour, on one page if its stops fit. A last sheet has
+// the customers who are not served.
 
 import { LIGHT, paint } from "./colours.js";
 import { byId, make } from "./elements.js";
@@ -12,15 +12,16 @@ import { arrivalOf, clock, isLate, spanOf } from "./times.js";
 
 const WIDTH = 680; // pixels of a map
 const MANY = 40; // with more tours, the maps are drawn with fewer pixels
-const MM = 96 / 25.4; // pixels
-const PAGE = 240 * MM; // the height that Letter and A4 both have, with a reserve
-const LYING = 175 * MM; // the same of a page in landscape
-// Ways to write a sheet, the best first: small, with long texts below the name, in landscape.
+const MM = 96 / 25.4; // pixels of a millimetre
+const PAGE = 240 * MM; // the usable height of both Letter and A4
+const LYING = 175 * MM; // the usable height of a page in landscape
+// CSS classes for the layout of a sheet, the best first. tight has small letters, stacked has
+// long texts below the name, lying is in landscape, and tiny has the smallest letters.
 const LYING_WAYS = ["tight lying", "tight stacked lying", "tight stacked lying tiny"];
 const WAYS = ["", "tight", "stacked", "tight stacked", ...LYING_WAYS];
-const SHORT = 16; // characters; a column of such texts, as of phone numbers, never wraps
+const SHORT = 16; // characters; a column of texts up to this length is not wrapped
 const DOT = 8; // pixels of a dot of a QR code
-const [LOWEST, HIGHEST, USUAL] = [28 * MM, 95 * MM, 70 * MM]; // of a map
+const [LOWEST, HIGHEST, USUAL] = [28 * MM, 95 * MM, 70 * MM]; // heights of a map
 
 /*
  * Print a sheet for each tour instead of the page. current() returns the plan that the page
@@ -115,10 +116,10 @@ function codeOf({ first, last, code }) {
   return make("figure", {}, canvas, make("figcaption", { text }));
 }
 
-// Return the height of a sheet's map: what its table leaves of a page. A long or wide table
-// is written smaller, and then in landscape, where its texts need fewer lines; then it has no
-// map. One that needs more than a page has a map of the usual height, unless the map alone
-// would need another page.
+// Choose the layout of a sheet, and return the height of its map: the room that its table leaves
+// on the page. If a long or wide table leaves too little room, it is written smaller or in
+// landscape. If no layout leaves room for a map, there is none. A table that needs more than one
+// page has a map of the usual height, unless another page would be needed for the map.
 function roomForMap(sheet) {
   const room = () => {
     const page = sheet.classList.contains("lying") ? LYING : PAGE;
@@ -138,8 +139,8 @@ function roomForMap(sheet) {
 
 const isWide = (sheet) => sheet.scrollWidth > sheet.clientWidth + 1;
 
-// No word or number is broken: a wide table is written smaller, and then in landscape. Only
-// if even that does not help, long words are broken.
+// Make a wide table fit the page: write it smaller, then in landscape. Long words are broken
+// only if it is still too wide.
 function fitWidth(sheet) {
   for (const way of ["tight", "stacked", "lying", "tiny", "broken"]) {
     if (!isWide(sheet)) return;
@@ -147,7 +148,7 @@ function fitWidth(sheet) {
   }
 }
 
-// Draw a tour; shape is the height of the map as a part of its width.
+// Draw the map of a tour. shape is the height of the map divided by its width.
 function tourMap(tour, scene, shape, density) {
   const height = Math.round(shape * WIDTH);
   const canvas = make("canvas", {
@@ -165,7 +166,7 @@ function tourMap(tour, scene, shape, density) {
   return canvas;
 }
 
-// Return a table of stops, with a row before and behind them if there are such ends.
+// Return a table of stops. ends has the texts of a row before the stops and a row after them.
 function stopTable(stops, instance, ends = [], times = null) {
   const { stops: customers, columns, demandUnit: unit } = instance;
   const demand = (customer) => customers[customer - 1].demand;

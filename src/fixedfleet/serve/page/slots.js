@@ -1,9 +1,9 @@
 // Keeps the colours of the tours while the plan changes.
 
 /*
- * Give each new tour the slot (colour and place in the list) of the earlier tour that
- * shares most customers with it. Slots are 0, 1, 2, …. If the plans have little in common,
- * the slots follow the order of the new tours.
+ * Return the slot of each new tour: that of the earlier tour that shares most customers with it.
+ * A slot is a number from 0 that determines the colour of a tour and its place in the list. If
+ * the plans have little in common, the slots are 0, 1, 2, … in the order of the new tours.
  */
 export function keepSlots(before, tours) {
   const slotOf = new Map();
@@ -30,7 +30,7 @@ export function keepSlots(before, tours) {
   });
 }
 
-// Return pairs of a tour and an earlier slot, those that share most customers first.
+// Return triples [tour, earlier slot, number of shared customers], the largest number first.
 function bySharing(tours, slotOf) {
   const pairs = tours.flatMap((stops, tour) => {
     const shared = Map.groupBy(stops, (customer) => slotOf.get(customer));

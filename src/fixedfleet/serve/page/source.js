@@ -1,4 +1,4 @@
-// The source of the customers: a file, a pasted table, or an example.
+// Where the customers come from: a file, a pasted table, or an example.
 
 import { ask } from "./api.js";
 import { byId, make, show, warn, write } from "./elements.js";
@@ -7,25 +7,25 @@ import { amount, capital, count, sentence } from "./numbers.js";
 import { fromServer } from "./sentences.js";
 
 const EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
-const TYPES = { csv: "text/csv", xlsx: EXCEL }; // of all others the server finds out
+const TYPES = { csv: "text/csv", xlsx: EXCEL }; // the server recognises other types itself
 
-let give; // see listen
-let largest = Infinity; // bytes
+let give; // the function onGiven; see listen
+let largest = Infinity; // the size of the largest file that the server reads, in bytes
 
-/* Call onGiven(given, {title}) with what the user gives: {text} or {file: {bytes, type}}. */
+/* Call onGiven(given, {title}) with the user's customers: {text} or {file: {bytes, type}}. */
 export function listen(onGiven) {
   give = onGiven;
   const file = byId("file");
   file.addEventListener("change", () => {
     if (file.files.length) take(file.files[0]);
-    file.value = ""; // the same file may be chosen again
+    file.value = ""; // so that the same file can be chosen again
   });
   byId("use-table").addEventListener("click", () => paste(byId("table").value));
   byId("change").addEventListener("click", () => open(byId("ways-in").hidden));
   followDrops();
 }
 
-/* Say what the server does with the file; empty: nothing more. */
+/* Say what the server is doing with the file. With an empty message, say nothing. */
 export function tell(message) {
   write(byId("reading"), message && sentence(message));
   show(byId("reading"), Boolean(message));
@@ -42,7 +42,7 @@ function open(isOpen) {
   byId("change").ariaExpanded = `${isOpen}`;
 }
 
-/* Follow the settings of the server: how large a file may be, and whether it finds addresses. */
+/* Apply the settings of the server: the largest file, and whether it has addresses and roads. */
 export function prepare({ max_bytes: bytes, geocoder, roads }) {
   largest = bytes;
   const places = geocoder ? t`With latitude and longitude, or addresses` : t`With latitude and longitude`;

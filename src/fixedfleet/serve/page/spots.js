@@ -1,10 +1,11 @@
-// What is at a spot of the map. spotOf(customer) returns where a customer is on the screen.
+// Finds the customer or the leg of a tour at a spot of the map. The functions get
+// spotOf(customer), which returns the spot of a customer on the screen.
 
 import { largestDot, radiusOf } from "./picture.js";
 
-const DEPOT = 8; // pixels: its radius
+const DEPOT = 8; // the radius of the depot, in pixels
 
-/* Return the customer whose dot is within reach of a spot (0: the depot), or null. */
+/* Return the customer (0 for the depot) whose dot is within reach of a spot, or null. */
 export function customerAt(spot, scene, size, spotOf, reach) {
   const dot = largestDot(scene, size);
   let [nearest, least] = [null, Infinity];
@@ -18,8 +19,8 @@ export function customerAt(spot, scene, size, spotOf, reach) {
 }
 
 /*
- * Return the leg of a tour that is nearest to a spot and within reach, or null:
- * {slot, place, before, behind}, the tour, the place of the leg in it, and its two ends.
+ * Return the leg of a tour that is nearest to a spot, or null if none is within reach. A leg is
+ * {slot, place, before, behind}: the tour, the position of the leg in it, and its two ends.
  */
 export function legAt(spot, tours, spotOf, reach) {
   let [nearest, least] = [null, reach];

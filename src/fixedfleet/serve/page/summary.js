@@ -15,9 +15,9 @@ import {
 } from "./numbers.js";
 import { fromServer } from "./sentences.js";
 
-const GOOD = 1.1; // a plan that is at most so many times as long as the best is a good one
+const GOOD = 1.1; // a plan is good if it costs at most this many times as much as the best one
 
-/* Return the improvements from the first good plan on: the first plans are no plans yet. */
+/* Return the improvements from the first good plan on. Earlier plans are too poor to compare. */
 export function goodPart(trace) {
   const best = trace.at(-1)?.[1];
   const first = trace.findIndex(([, cost]) => cost <= GOOD * best);
@@ -27,7 +27,7 @@ export function goodPart(trace) {
 let trace = [];
 let unit = "";
 let limit = 0;
-let asked = {}; // what the plan was asked for
+let asked = {}; // the request for the plan
 let start = Infinity; // when the search began, on this machine's clock
 let timer = null;
 let stopping = false; // whether the user has stopped the search
@@ -48,7 +48,7 @@ export function status(text) {
   write(byId("status"), text);
 }
 
-/* Say that the search has not begun yet, and why, if that takes long. */
+/* Say that the search has not begun yet; after three seconds, also say why. */
 export function prepare() {
   status(t`Preparing`);
   const why = t`Preparing: the server compiles its search, once`;
@@ -61,7 +61,7 @@ export function beginStop() {
   status(t`Stopping…`);
 }
 
-/* Say that the connection is lost, until something is heard again. */
+/* Say that the connection is lost; regain() says that it is back. */
 export function lose() {
   lost = true;
   status(t`The connection to the server is lost: trying again`);
@@ -73,7 +73,7 @@ export function regain() {
   status(t`Connected again`);
 }
 
-// Note that the search began so many seconds ago.
+// Record that the search began this many seconds ago, and update the clock from now on.
 function runsSince(since) {
   start = Math.min(start, performance.now() - 1000 * since);
   timer ??= setInterval(tick, 100);
@@ -88,7 +88,7 @@ export function improve(since, cost, used, fleet, bound) {
   write(byId("gap"), gapOf(cost, bound));
 }
 
-/* Say how much longer than the best possible plan a plan can be; nothing if unknown. */
+/* Return how much longer a plan can be than the best possible one; empty if it is unknown. */
 function gapOf(cost, bound) {
   if (!bound || cost === null) return "";
   const gap = atMost(Math.max(0, cost / bound - 1));
@@ -97,7 +97,7 @@ function gapOf(cost, bound) {
     : t`At most ${gap} longer than the shortest possible plan${kept()}`;
 }
 
-/* Say how far the plan of a result is from the best possible one. */
+/* Return a sentence on how far the plan of a result is from the best possible one. */
 export function proofOf({ cost, lower_bound: bound, is_optimal: proven, proof }) {
   if (proven) return asked.vehicle_cost ? t`Cannot be cheaper${kept()}` : t`Cannot be shorter${kept()}`;
   return gapOf(cost, bound) || (proof ? sentence(fromServer(proof)) : "");
@@ -129,7 +129,7 @@ export function finish(plan) {
   redraw(plan.seconds ?? trace.at(-1)?.[0] ?? 0);
 }
 
-/* Show the cost of the tours that the user has changed, beside the plan's. */
+/* Show the cost of the tours that the user has changed, and how it differs from the plan's. */
 export function edit({ edited, result }) {
   showCost(edited.cost, edited.vehicles_used, result.vehicles_planned_for);
   const more = edited.cost - (result.cost ?? edited.cost);
@@ -140,7 +140,7 @@ export function edit({ edited, result }) {
   const said = same ? t`Changed by you` : change;
   const unchanged = sameTours(toursOf(edited), toursOf(result));
   write(byId("edited"), unchanged ? "" : said);
-  write(byId("gap"), unchanged ? proofOf(result) : ""); // it is that of the plan found
+  write(byId("gap"), unchanged ? proofOf(result) : ""); // the proof is about the plan found
 }
 
 export function fail() {
@@ -166,7 +166,8 @@ function showCost(cost, used, fleet) {
 
 function tick() {
   const shown = Math.min((performance.now() - start) / 1000, limit);
-  if (lost || stopping) return; // lost: the page does not know whether the search goes on
+  // Without a connection, the page does not know whether the search goes on.
+  if (lost || stopping) return;
   status(t`Planning: ${age(shown)} of ${limitOf(limit)}`);
   redraw(shown);
 }

@@ -1,17 +1,17 @@
-// Street tiles beneath the map, from the server that the user has chosen, if any.
+// Draws street tiles beneath the map, if a server of tiles is set.
 
 import { make } from "./elements.js";
 import { toScreen } from "./projection.js";
 
 const SIDE = 256; // pixels of a tile
-const DEEPEST = 19;
-const KEPT = 300; // pictures
+const DEEPEST = 19; // the highest zoom level of tiles
+const KEPT = 300; // the largest number of pictures in memory
 
 const pictures = new Map(); // by address, the oldest first
 
 /*
- * Draw the tiles of a view. The address has {z}, {x} and {y}; the scale is the number of
- * kilometres on the map per radian of longitude; onLoad() is called when a picture arrives.
+ * Draw the tiles of a view. The address has {z}, {x} and {y}. The scale is the number of
+ * kilometres on the map per radian of longitude. onLoad() is called when a picture arrives.
  */
 export function drawTiles(context, { width, height, view }, { address, scale, onLoad }) {
   context.clearRect(0, 0, width, height);

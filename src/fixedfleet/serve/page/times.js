@@ -1,5 +1,5 @@
-// Times of a day and durations, in minutes. A day without shifts and windows has durations
-// only: nobody has said when it begins.
+// Times of day and durations, in minutes. Without shifts and time windows, nothing says when the
+// day begins, so there are durations only.
 
 import { t } from "./language.js";
 
@@ -28,7 +28,7 @@ export function readClock(text) {
   return value <= DAY && Number(minutes) < 60 ? value : NaN;
 }
 
-/* Write when a tour begins and ends, or how long it takes; empty without times. */
+/* Write when a tour begins and ends, or how long it takes. Without times, the text is empty. */
 export function spanOf(times, { hasClock }) {
   if (!times) return "";
   const { departure, end } = times;
@@ -36,11 +36,11 @@ export function spanOf(times, { hasClock }) {
   return hasClock ? t`${clock(departure)} to ${clock(end)} (${whole})` : whole;
 }
 
-/* Whether a tour is late at a customer or for the end of its shift. */
+/* Return whether a tour is late at a customer or at the end of its shift. */
 export const isLate = (times) =>
   Boolean(times) && (times.is_late || times.stops.some((stop) => stop.is_late));
 
-/* Write the arrival at a stop, counted from the departure if nobody knows the hour. */
+/* Write the arrival at a stop: the time of day, or if it is not known, the time since departure. */
 export function arrivalOf(times, place, { hasClock }) {
   const { arrival } = times.stops[place];
   return hasClock ? clock(arrival) : `+${duration(arrival - times.departure)}`;

@@ -6,7 +6,7 @@ import { amount, nameOf } from "./numbers.js";
 
 const GAP = 16;
 
-/* Show the note of a place at a spot of the map, or hide it if place is null. */
+/* Show the note about a place at a spot of the map. If place is null, hide the note. */
 export function showTip(place, spot) {
   const tip = byId("tip");
   show(tip, place !== null);
@@ -24,7 +24,7 @@ export function showTip(place, spot) {
   tip.style.transform = `translate(${left}px, ${top}px)`;
 }
 
-/* Return the note of a customer, or of the depot (0); null for null. */
+/* Return the note about a customer, or about the depot (0); null for null. */
 export function describePlace(customer, instance, tours, unserved) {
   if (customer === null) return null;
   if (customer === 0) return { name: instance.depot.name, lines: [t`The depot`] };

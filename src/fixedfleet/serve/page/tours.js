@@ -1,5 +1,5 @@
-// The list of tours, each with its number, stops, load and length. Screen readers read it
-// instead of the map, and here the keyboard moves stops.
+// The list of tours, each with its number, stops, load and length. Screen readers read the list
+// instead of the map. Stops in it can be moved with the keyboard.
 
 import { paint } from "./colours.js";
 import { byId, make, show, write } from "./elements.js";
@@ -8,7 +8,7 @@ import { t } from "./language.js";
 import { amount, count, lengthOf, nameOf, percent } from "./numbers.js";
 import { arrivalOf, isLate, spanOf } from "./times.js";
 
-const STOP = "text/x-fixedfleet-stop"; // what a dragged stop carries
+const STOP = "text/x-fixedfleet-stop"; // the data type of a dragged stop
 
 export class TourList {
   #list = byId("tour-list");
@@ -19,9 +19,9 @@ export class TourList {
   #names = []; // of all vehicles
 
   /*
-   * The actions are functions: onPick(slot) for a click on a tour, onStop(customer or null)
-   * for the stop in focus, onMove(customer, slot, place or null), onMenu(customer),
-   * onLock(slot) and onName(slot, name).
+   * The actions are functions that the list calls: onPick(slot) for a click on a tour,
+   * onStop(customer or null) for the stop that has the focus, onMove(customer, slot, place or
+   * null), onMenu(customer), onLock(slot) and onName(slot, name).
    */
   constructor(actions) {
     this.#followClicks(actions);
@@ -34,12 +34,12 @@ export class TourList {
     this.setTours([]);
   }
 
-  /* Say whether stops may be moved and tours locked. */
+  /* Allow the user to move stops and lock tours, or forbid it. */
   setEditable(editable) {
     this.#list.classList.toggle("editable", editable);
   }
 
-  /* Say which names of vehicles can be chosen. */
+  /* Set the names of vehicles that the user can choose. */
   setNames(names) {
     this.#names = names;
     for (const tour of this.#tours) this.#open(this.#items.get(tour.slot), tour);
@@ -58,7 +58,7 @@ export class TourList {
     inOrder.forEach((tour, place) => {
       const item = this.#itemOf(tour.slot);
       this.#update(item, tour);
-      // Only items in a wrong place are moved, so that focus and scrolling stay.
+      // Only items in a wrong place are moved, so that focus and scroll position are kept.
       const there = this.#list.children[place];
       if (there !== item) this.#list.insertBefore(item, there ?? null);
     });
@@ -237,7 +237,7 @@ export class TourList {
   }
 }
 
-// A link opens some stops of the tour in the maps app of a phone.
+// List the links that open some stops of a tour in the maps app of a phone.
 function listLinks(element, links) {
   const parts = links.map(({ first, last, address }) => {
     const text = first === last ? t`stop ${first}` : t`stops ${first} to ${last}`;
@@ -247,7 +247,7 @@ function listLinks(element, links) {
   show(element, parts.length > 0);
 }
 
-// Return the place of a dropped stop; null where the map is to decide.
+// Return the position of a dropped stop in its tour; null if the best one is to be used.
 function placeUnder(event, stops, customer) {
   const row = event.target.closest("li[draggable]");
   if (!row) return null;

@@ -1,10 +1,13 @@
-// Names of towns on the map, from the column of the table that has them: without streets, they
-// tell one region from another.
+// Names of towns on the map, from the column of the table that has them. On a map without
+// streets, they help the user to find a region.
 
 const TOWN = /^(ort|stadt|gemeinde|town|city)\b/i;
-const MOST = 60; // towns; a column with more texts has something else
+const MOST = 60; // a column with more different texts does not hold towns
 
-/* Return {name, point} of each town, north of its customers, the largest first. */
+/*
+ * Return {name, point} of each town. The point is north of the town's customers. The towns with
+ * most customers come first.
+ */
 export function townsOf({ columns, stops }, points) {
   const [, texts] = Object.entries(columns).find(([head]) => TOWN.test(head.trim())) ?? [];
   const named = texts ? stops.filter(({ index }) => texts[index].trim()) : [];

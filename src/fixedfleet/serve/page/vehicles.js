@@ -1,5 +1,5 @@
-// The small table of vehicles: the name, number, capacity and shift of each kind. If it has
-// names only, or nothing, all vehicles are alike.
+// The small table of vehicles: the name, number, capacity and shift of each vehicle type. If it
+// has names only, or nothing, all vehicles are alike.
 
 import { byId } from "./elements.js";
 import { readNumber, typedNumber } from "./numbers.js";
@@ -8,8 +8,8 @@ import { clock, readClock } from "./times.js";
 const PARTS = ["name", "count", "capacity", "from", "to"];
 
 /*
- * Call onChange() when a kind of vehicle has been edited, and onNames() when the names have.
- * Below the last row there is always an empty one.
+ * Call onChange() when a vehicle type has been edited, and onNames() when names have been edited.
+ * The last row of the table is always empty.
  */
 export function listen({ onChange, onNames }) {
   byId("vehicle-rows").addEventListener("input", () => {
@@ -20,7 +20,7 @@ export function listen({ onChange, onNames }) {
     target.ariaInvalid = isWrong(target) ? "true" : null;
     if (target.dataset.part === "name") onNames();
   });
-  // Names that are copied from a column go into one row each.
+  // If several lines are pasted, such as a column of a spreadsheet, each name gets its own row.
   byId("vehicle-rows").addEventListener("paste", (event) => {
     const lines = event.clipboardData.getData("text").trimEnd().split(/\r?\n/);
     if (lines.length < 2 || event.target.dataset.part !== "name") return;
@@ -33,7 +33,7 @@ export function listen({ onChange, onNames }) {
   fill([]);
 }
 
-/* Fill the table with rows of texts {name, count, capacity, from, to}; some may be missing. */
+/* Fill the table with rows of texts {name, count, capacity, from, to}. Texts may be missing. */
 export function fill(rows) {
   byId("vehicle-rows").replaceChildren(...rows.map(rowOf));
   addEmptyRow();
@@ -54,7 +54,7 @@ export function fillTypes(types) {
 /* Return the texts of all rows that are not empty. */
 export const texts = () => filled().map(textsOf);
 
-/* Return the names, a name for each vehicle of a row. */
+/* Return the names of the vehicles. The name of a row is repeated for each of its vehicles. */
 export const names = () => {
   const all = filled().flatMap((row) => {
     const { name, count } = textsOf(row);
@@ -64,8 +64,8 @@ export const names = () => {
 };
 
 /*
- * Return the vehicle types, as the server takes them; null if the table has names only. Rows
- * without a capacity have the common one.
+ * Return the vehicle types, in the form in which they are sent to the server; null if the table
+ * has names only. Rows without a capacity get the given one.
  */
 export function types(capacity) {
   const rows = texts();

@@ -19,7 +19,7 @@ export function showVerdict(verdict, onFleet) {
   element.className = `verdict ${verdict.status}`;
   const title = make("strong", { text: headline(verdict, fleet) });
   const why = sentence(fromServer(verdict.reason));
-  // If vehicles differ, a number of them says nothing: the server says what would suffice.
+  // If vehicles differ, their number says little. The server then says what would suffice.
   const advice = verdict.advice ? ` ${sentence(fromServer(verdict.advice))}` : bound(verdict, fleet);
   const parts = [make("p", {}, title, ` ${why}${advice}`)];
   const isEnough = verdict.status === "feasible" || Boolean(verdict.advice);

@@ -12,7 +12,7 @@ import { isLate } from "./times.js";
 import { describePlace, showTip } from "./tip.js";
 import { TourList } from "./tours.js";
 
-const STEP = 1.5; // by which a button zooms
+const STEP = 1.5; // the factor by which a button zooms
 
 export class PlanView {
   #map;
@@ -58,7 +58,7 @@ export class PlanView {
     return this.#map.scene;
   }
 
-  /* Say which names of vehicles can be chosen. */
+  /* Set the names of vehicles that the user can choose. */
   setNames(names) {
     this.#list.setNames(names);
   }
@@ -105,7 +105,7 @@ export class PlanView {
     this.#setTours(
       tours.map((stops, i) => ({
         slot: slots[i],
-        number: slots[i] + 1, // it does not change until the plan is finished
+        number: slots[i] + 1, // so that numbers stay the same until the plan is finished
         stops,
         load: stops.reduce((sum, stop) => sum + this.#demand(stop), 0),
         length: lengths[i],
@@ -157,7 +157,7 @@ export class PlanView {
       ...tour,
       number: i + 1,
       load: tour.stops.reduce((sum, stop) => sum + this.#demand(stop), 0),
-      // Until the server has measured them.
+      // The length and times of a changed tour are not known until the server has sent them.
       length: before.get(`${tour.stops} ${tour.type}`)?.length ?? null,
       times: before.get(`${tour.stops} ${tour.type}`)?.times ?? null,
     }));
@@ -166,7 +166,7 @@ export class PlanView {
     this.#setTours(tours, everybody.filter((customer) => !served.has(customer)));
   }
 
-  /* Show what the server has measured of the changed tours. */
+  /* Show the loads, lengths and times of changed tours, as the server has computed them. */
   measured(edited) {
     const tours = this.tours.map((tour, i) => {
       const { load, length, times = null } = edited.tours[i];
@@ -190,7 +190,7 @@ export class PlanView {
     if (lines.length) this.#map.setTours(this.tours, this.unserved);
   }
 
-  /* Choose the tour with this number, if there is one. */
+  /* Select the tour with this number, if there is one. */
   pick(number) {
     const tour = this.tours.find((one) => one.number === number);
     if (tour) this.#pick(tour.slot, true);
@@ -204,7 +204,7 @@ export class PlanView {
     this.#list.focusStop(customer);
   }
 
-  /* Show a customer: in its tour, or among those who are left out. */
+  /* Show a customer in its tour, or in the list of unserved customers. */
   reveal(customer) {
     if (this.unserved.includes(customer)) {
       const add = byId("left-out-list").querySelector(`[data-unserved="${customer}"] .add`);
@@ -257,7 +257,7 @@ export class PlanView {
     this.#listLeftOut();
   }
 
-  // What is wrong with the plan is said at its top, because its tours may be below the fold.
+  // Say above the plan what is wrong with it, because its tours may be outside the window.
   #warnOfPlan() {
     const full = this.tours.filter((tour) => isOverloaded(this.instance, tour)).length;
     const late = this.tours.filter(({ times }) => isLate(times)).length;
@@ -280,7 +280,7 @@ export class PlanView {
   }
 
   #listLeftOut() {
-    // Only a changed list is made again: otherwise the button in focus would lose it.
+    // The list is made again only if it has changed; otherwise its button would lose the focus.
     const shown = this.unserved.map((customer) => this.instance.stops[customer - 1].name);
     const same = byId("left-out-list").dataset.shown === JSON.stringify(shown);
     byId("left-out-list").dataset.shown = JSON.stringify(shown);

@@ -1,23 +1,23 @@
-// Following a plan until it has ended, over broken connections as well.
+// Follows the events of a plan until it has ended, even if the connection breaks.
 
 import { ask, planPath } from "./api.js";
 
 const EVENTS = ["queued", "preparing", "roads", "verdict", "improved", "done", "failed"];
 const LAST = ["done", "failed"];
-const PAUSE = 2; // seconds before a refused stream is asked for again
-const RETRIED = [0, 429, 503]; // answers that may be different later
+const PAUSE = 2; // seconds before a refused stream is requested again
+const RETRIED = [0, 429, 503]; // statuses after which a later request may succeed
 
 /*
  * Call onEvent(name, data) for each event of a plan, and return the last one.
  *
- * The browser opens a broken connection again, and the server then repeats the current
- * state; onBroken() is called meanwhile, and onOpen() once there is a connection.
+ * The browser opens a broken connection again, and the server then sends the current state
+ * again. onBroken() is called when the connection breaks, and onOpen() when it is open.
  */
 export async function watch(id, { onEvent, onBroken = () => {}, onOpen = () => {}, signal }) {
   for (;;) {
     const last = await follow(id, { onEvent, onBroken, onOpen }, signal);
     if (last) return last;
-    // The server refused the stream without telling why: a request tells.
+    // An event stream does not say why the server refused it, but the answer to a request does.
     await ask(planPath(id), { signal }).catch((error) => {
       if (!RETRIED.includes(error.status)) throw error;
     });
@@ -25,7 +25,7 @@ export async function watch(id, { onEvent, onBroken = () => {}, onOpen = () => {
   }
 }
 
-/* Follow one stream to its last event; return null if the browser gives it up. */
+/* Follow one stream until its last event, and return this; null if the browser gives up. */
 function follow(id, { onEvent, onBroken, onOpen }, signal) {
   signal.throwIfAborted();
   const source = new EventSource(`${planPath(id)}/events`);
@@ -47,7 +47,7 @@ function follow(id, { onEvent, onBroken, onOpen }, signal) {
 }
 
 export async function sleep(seconds, signal = new AbortController().signal) {
-  signal.throwIfAborted(); // an event that has happened already is not sent again
+  signal.throwIfAborted(); // the signal may have been aborted before anybody listened to it
   const over = AbortSignal.any([signal, AbortSignal.timeout(1000 * seconds)]);
   await new Promise((resolve) => over.addEventListener("abort", resolve));
   signal.throwIfAborted();
