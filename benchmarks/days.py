@@ -79,7 +79,8 @@ def page(rows):
     gaps, late = {}, 0.0
     for row in rows:
         cell = row["set"], row["first"], row["limit"]
-        base = row["reference"] or best[row["set"], row["first"], row["instance"]]
+        key = row["set"], row["first"], row["instance"]
+        base = row["reference"] or best.get(key)  # None: no method found a plan
         gap = 100 * (row["cost"] / base - 1) if row["feasible"] else None
         gaps.setdefault(cell, {}).setdefault(row["method"], {})[row["instance"]] = gap
         late = max(late, row["seconds"] - row["limit"])

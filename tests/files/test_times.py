@@ -71,7 +71,15 @@ def test_what_is_not_one_window_is_said(text):
 
 @pytest.mark.parametrize(
     ("text", "minutes"),
-    [("5", 5), ("5 min", 5), ("7,5", 7.5), ("0:05", 5), ("0,5 h", 30), ("1 Std.", 60)],
+    [
+        ("5", 5),
+        ("5 min", 5),
+        ("7,5", 7.5),
+        ("0:05", 5),
+        ("0:05:30", 5.5),
+        ("0,5 h", 30),
+        ("1 Std.", 60),
+    ],
 )
 def test_durations_are_minutes(text, minutes):
     """A number is minutes; hours are said."""

@@ -87,8 +87,8 @@ def parse_window(text: str, what: str) -> Window:
 def parse_duration(text: str, what: str) -> float:
     """Return a duration such as 5, 5 min, 0:05 or 0,5 h in minutes."""
     plain = text.strip()
-    if clock := re.fullmatch(r"(\d{1,2}):(\d\d)(:\d\d)?", plain):
-        return int(clock[1]) * 60 + int(clock[2])
+    if clock := re.fullmatch(r"(\d{1,2}):(\d\d)(?::(\d\d))?", plain):
+        return int(clock[1]) * 60 + int(clock[2]) + int(clock[3] or 0) / 60
     found = _DURATION.fullmatch(plain) if len(plain) <= _LONGEST else None
     if found is None:
         raise InputError(f"{what} is {shorten(plain)}, not minutes: write 5")
