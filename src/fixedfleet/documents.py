@@ -198,7 +198,7 @@ class TourDocument:
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceFacts:
-    """What the documents of plans and results say about their instance."""
+    """The fields about the instance, which plans and results have in common."""
 
     instance: str = about("name of the instance")
     vehicles: int = about("size of the fleet that was asked for")
@@ -227,7 +227,7 @@ class PlanDocument(InstanceFacts):
 
 @dataclass(frozen=True, kw_only=True)
 class VerdictDocument:
-    """Whether the fleet suffices, and why."""
+    """The verdict on the fleet: whether it suffices, and why."""
 
     status: Status = about("feasible, impossible, or undecided within the time limit")
     vehicles: int = about("size of the fleet that was asked about")
@@ -247,7 +247,7 @@ class VerdictDocument:
 
 @dataclass(frozen=True, kw_only=True)
 class StageDocument:
-    """The time that one step took, and what it gained."""
+    """One step of ``solve``: its time, and by how much it lowered the cost."""
 
     name: str = about("name of the step")
     seconds: float = about("wall time")
@@ -432,7 +432,7 @@ def describe_verdict(verdict: FleetVerdict) -> VerdictDocument:
 def describe_fleet(
     instance: Instance, verdict: FleetVerdict, notes: list[str], doubts: list[Doubt]
 ) -> dict[str, Any]:
-    """Return a verdict with its packing, as ``fleet --json`` prints it."""
+    """Return the output of ``fixedfleet fleet --json``: a verdict and its packing."""
     packing = verdict.packing
     return {
         **vars(describe_verdict(verdict)),

@@ -145,7 +145,7 @@ def find_doubts(instance: Instance, rows: Sequence[int] | None = None) -> list[D
 
 
 def _ignored_windows(instance: Instance) -> Iterator[str]:
-    """Yield a warning for each column of :attr:`Instance.columns` that has times."""
+    """Yield a warning for each further column that looks like delivery times."""
     for heading, texts in instance.columns.items():
         filled = [text.strip() for text in texts[1:] if text.strip()]
         times = sum(_WINDOW.search(text[:_LONGEST]) is not None for text in filled)
@@ -175,7 +175,7 @@ def _name_all(
 
 
 def _doubt_places(instance: Instance) -> Iterator[_Found]:
-    """Yield doubts about places, by their distance from the middle of all places."""
+    """Yield doubts about places that are far from the middle of all places."""
     points = instance.coordinates
     centre = lat, lon = np.median(points, axis=0)
     if instance.geographic and any(

@@ -196,7 +196,7 @@ class Plan:
         return loads
 
     def loads(self, instance: Instance) -> list[int | float]:
-        """Return the load of each tour as an amount, like the demands."""
+        """Return the load of each tour in the user's unit of demands."""
         return [instance.amount(units) for units in self.load_units(instance)]
 
     def unserved(self, instance: Instance) -> list[int]:
@@ -411,7 +411,7 @@ class PlanBatch:
         return cls(together)
 
     def replace(self, rows: Rows, plans: PlanBatch) -> PlanBatch:
-        """Return these plans, with other plans in the given rows."""
+        """Return a batch in which ``plans`` replace the plans of the given rows."""
         parts = [(slice(None), self.routes), (rows, plans.routes)]
         return PlanBatch.gather(len(self), parts)
 
@@ -492,7 +492,7 @@ class PlanBatch:
         return np.pad(self.routes, ((0, 0), (1, 1)))
 
     def _ends(self) -> NDArray[np.bool_]:
-        """Return whether a tour ends just before each entry of a row, (B, L + 1)."""
+        """Return at which places of the rows a tour has just ended, (B, L + 1)."""
         closed = self._closed()
         return np.asarray((closed[:, 1:] == 0) & (closed[:, :-1] != 0))
 

@@ -30,7 +30,7 @@ class StopTimes:
 
     @property
     def waiting(self) -> float:
-        """How long the vehicle waits for the window."""
+        """How long the vehicle waits for the window to open."""
         return self.begin - self.arrival
 
 

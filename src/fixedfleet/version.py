@@ -69,7 +69,7 @@ def describe_commit() -> str:
 
 
 def installed_versions() -> dict[str, str]:
-    """Return the versions of Python and of those packages in use that are installed."""
+    """Return the versions of Python, this package and the packages that it uses."""
     import platform
 
     versions = {package: version_of(package) for package in _PACKAGES}

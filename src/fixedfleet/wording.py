@@ -36,7 +36,11 @@ def decimals(length: float, digits: int) -> int:
 
 
 def format_length(length: float, digits: int, instance: Instance) -> str:
-    """Return a length with its unit, with decimals only up to this many digits."""
+    """
+    Return a length as text with its unit.
+
+    It has as many decimals as :func:`decimals` returns for this number of digits.
+    """
     return with_unit(f"{length:.{decimals(length, digits)}f}", length_unit(instance))
 
 

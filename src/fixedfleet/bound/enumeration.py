@@ -1,10 +1,11 @@
 """
 Enumerate all routes that a better plan can contain.
 
-The reduced cost of such a route is at most the gap between bound and goal. Paths start at the depot and visit no customer twice. Among the paths that visit the
-same customers and end at the same one, only the shortest is kept. Among the routes that
-visit the same customers, only the shortest is kept. A path is dropped if its reduced
-cost exceeds the gap, even with the cheapest way back to the depot.
+The reduced cost of such a route is at most the gap between bound and goal. Paths start
+at the depot and visit no customer twice. Among the paths that visit the same customers
+and end at the same one, only the shortest is kept. Among the routes that visit the same
+customers, only the shortest is kept. A path is dropped if its reduced cost exceeds the
+gap, even with the cheapest way back to the depot.
 """
 
 from __future__ import annotations

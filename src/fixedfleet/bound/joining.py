@@ -51,10 +51,9 @@ def join(
     A route is joined over one arc only: the arc after the customer with which its load
     first exceeds ``half``, or the arc back to the depot. ``here`` has the labels from
     the depot, and ``there`` the labels towards it; both are the same if distances are
-    symmetric.
-    ``halves`` is what :func:`count_halves` returns for ``there``. ``found`` has three
-    arrays of shape (n, n), which are updated: the least reduced cost, the label before
-    the arc and the label after it.
+    symmetric. ``halves`` is what :func:`count_halves` returns for ``there``. ``found``
+    has three arrays of shape (n, n), which are updated: the least reduced cost, the
+    label before the arc and the label after it.
     """
     places, counts = halves
     least, before, behind = found
@@ -91,7 +90,7 @@ def join(
 @compiled()
 def _both_odd(graph: Graph, here: Labels, there: Labels, label: Any, rest: Any) -> Any:
     """
-    Return the penalties of the cuts that both labels have visited oddly often.
+    Return the penalties of the cuts with an odd number of visits by both labels.
 
     Together, the two labels make one more pair of visits to each of these cuts.
     """

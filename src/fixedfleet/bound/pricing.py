@@ -62,7 +62,7 @@ class TooManyLabelsError(Exception):
 
 
 class Reduced(NamedTuple):
-    """The reduced costs for given duals, in units."""
+    """The reduced costs for given duals, in the units of :class:`WholeInstance`."""
 
     graph: Graph  # for the labels from the depot
     backward: Graph  # for the labels towards the depot

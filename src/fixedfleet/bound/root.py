@@ -151,7 +151,8 @@ class Root:
 
         Each mode is more exact than the previous one. The last mode ends when pricing
         finds no new route, or when the master's value is close to the bound of the
-        duals. Yield after each pricing.
+        duals. Pricing uses smoothed duals: a weighted mean of the best duals so far and
+        those of the master. Yield after each pricing.
         """
         mode, best, share = BY_COST, -math.inf, _SHARE
         while True:

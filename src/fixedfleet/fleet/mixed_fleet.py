@@ -54,11 +54,11 @@ class MixedFleet:
 
     @property
     def open(self) -> bool:
-        """Whether the fleet is neither known to suffice nor proven too small."""
+        """Whether it is still unknown if the fleet suffices."""
         return self.packing is None and not self.proof
 
     def search(self, deadline: Deadline) -> None:
-        """Decide by the exact search, unless the deadline is over first."""
+        """Decide by the exact search whether the fleet suffices, if time allows."""
         if not self.open or deadline.over():
             return
         fleet: dict[int, int] = defaultdict(int)  # vehicles by capacity
@@ -110,9 +110,10 @@ class MixedFleet:
 
     def _prove_by_sums(self) -> str:
         """
-        Return a proof by sums that the fleet is too small; "" if there is none.
+        Return a proof that the fleet is too small; "" if this finds none.
 
-        Demands above a capacity must be carried by larger vehicles.
+        For each capacity, the demands above it are added up. If the larger vehicles
+        cannot carry their sum, the fleet is too small.
         """
         amount, unit = self.instance.amount, self.instance.unit
         demands = self.instance.demand_units

@@ -61,7 +61,7 @@ class SmallestFleet:
 
     @property
     def open(self) -> bool:
-        """Whether the smallest fleet is not known yet."""
+        """Whether the smallest fleet is still unknown."""
         return self.lower < self.upper
 
     def search(self, vehicles: int, deadline: Deadline) -> None:
@@ -124,13 +124,13 @@ class SmallestFleet:
             self._keep(answer)
 
     def _raise_lower(self, bound: int, proof: str) -> None:
-        """Keep a lower bound that is higher than the best one so far."""
+        """Store a lower bound and its proof, if it is higher than the best so far."""
         if bound > self.lower:
             self.lower = bound
             self.proofs.append((bound, proof))
 
     def _keep(self, packing: Packing | None) -> None:
-        """Keep a packing that needs fewer vehicles than the best one so far."""
+        """Store a packing, if it needs fewer vehicles than the best so far."""
         if packing is not None and len(packing) < self.upper:
             self.packing = packing
 

@@ -238,7 +238,7 @@ def assess_fleet(
     deadline: Deadline | None = None,
 ) -> FleetVerdict:
     """
-    Decide whether the instance's fleet can carry the demands, with the proof.
+    Return whether an instance's fleet can carry the demands, with the proof.
 
     If there are windows or shifts, the verdict is ``feasible`` only if a packing meets
     them. It is ``impossible`` if the demands do not fit, or if no vehicle can serve

@@ -50,7 +50,7 @@ def to_units(
     demands: NDArray[Any], capacity: float
 ) -> tuple[NDArray[np.int64], int, Fraction]:
     """
-    Return (demands, capacity, unit): both are whole numbers of this unit.
+    Return (demands, capacity, unit), the first two as whole numbers of the unit.
 
     The returned demands have shape (N + 1,), with a 0 for the depot. See
     :attr:`Instance.demand_units` for how the unit is chosen.

@@ -473,7 +473,7 @@ class Instance:
         )
 
     def amount(self, units: int) -> int | float:
-        """Return a number of units as an amount, in which the user writes demands."""
+        """Convert a number of :attr:`demand_units` to the user's unit of demands."""
         exact = int(units) * self._units[2]
         return int(exact) if exact.denominator == 1 else float(exact)
 

@@ -112,7 +112,7 @@ def _ruin_on_cores(task: SearchTask) -> Iterator[Plan]:
 
 
 def _searches(task: SearchTask) -> int:
-    """Return how many searches to run side by side: one per core, if time allows."""
+    """Return how many searches run at the same time: one per core, if time allows."""
     return max(1, min(task.cores, int(task.deadline.seconds / _START_SECONDS)))
 
 

@@ -221,7 +221,7 @@ def empty_state(instance: Instance, seed: int) -> State:
 
 
 def fleet_size(instance: Instance) -> int:
-    """Return the number of tours: the vehicles that can be used by N customers."""
+    """Return the number of tours: all vehicles, but at most N of the same kind."""
     n = instance.num_customers
     if instance.is_plain:
         return min(instance.vehicles, n)

@@ -1,4 +1,8 @@
-"""Ruin and recreate on a GPU, for one plan or for a whole batch of plans."""
+"""
+Ruin and recreate on a GPU, for one plan or for a whole batch of plans.
+
+A chain is one run of ruin and recreate. The GPU runs many chains at the same time.
+"""
 
 from __future__ import annotations
 

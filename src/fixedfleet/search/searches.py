@@ -105,7 +105,7 @@ class _Searches(Registry[Search]):
         return {} if name.startswith(_COMMAND) else _parameters(super().get(name))
 
     def abilities(self, name: str | Search) -> Abilities:
-        """Return what a search can do, without loading its code."""
+        """Return the abilities of a search, without loading its code."""
         if isinstance(name, str) and name.startswith(_COMMAND):
             return _COMMAND_ABILITIES
         plain = split_options(name)[0] if isinstance(name, str) else ""

@@ -76,7 +76,7 @@ Engine = Literal["processes", "ray"]
 
 
 def check_engine(engine: str, processes: int | None) -> None:
-    """Raise InputError if the engine is unknown or there is less than one process."""
+    """Raise InputError for an unknown engine or less than one process."""
     check_choice("engine", engine, get_args(Engine))
     if processes is not None:
         check_whole("processes", processes, at_least(1))

@@ -30,7 +30,7 @@ class _Mailbox:
         self._letters: list[tuple[int, bool, Any, float | None]] = []
 
     def put(self, *letter: Any) -> None:
-        """Store a message: job number, whether the job just began, value, seconds."""
+        """Store a message: (number of job, whether it just began, value, seconds)."""
         self._letters.append(letter)
 
     def take(self) -> list[tuple[int, bool, Any, float | None]]:
